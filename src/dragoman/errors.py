@@ -1,0 +1,41 @@
+"""The errors a user can meet: all of them, and the exit code each ends a command with.
+
+DragomanError            2    something the user can put right; the message says what and how
+├── ConfigError               a configuration key, its value, a preset's name, an option
+├── InputError                a text file, a line of it, a file that cannot be read or written
+├── RunError                  a run folder: a missing part, a newer format, damaged weights
+├── TrainingError             training cannot go on: the loss is not a number, nothing to train on
+└── Interrupted          130  stopped by a signal, state saved
+
+Anything else that escapes is a bug of ours and keeps its traceback (exit code 1).
+"""
+
+from __future__ import annotations
+
+
+class DragomanError(Exception):
+    """Something the user can put right; `str()` is the one line to show."""
+
+    exit_code = 2
+
+
+class ConfigError(DragomanError):
+    """A configuration key or value, a preset's name, or an option is wrong."""
+
+
+class InputError(DragomanError):
+    """A text file, or a line of one, cannot be used; or a file cannot be read or written."""
+
+
+class RunError(DragomanError):
+    """A run folder lacks a part, has a newer format, or holds damaged weights."""
+
+
+class TrainingError(DragomanError):
+    """Training cannot go on."""
+
+
+class Interrupted(DragomanError):
+    """A signal stopped the work; whatever had to be saved has been saved."""
+
+    exit_code = 130
