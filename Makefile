@@ -1,0 +1,35 @@
+# make demo   trains on the embedded corpus, translates, writes a report
+# make test   lint, types, all tests
+# Both create .venv and install into it first, if that has not been done.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint types tests format clean
+
+demo: .venv/installed
+	$(BIN)/dragoman demo --out demo-run --overwrite
+	@echo "The report: demo-run/report.html"
+
+test: lint types tests
+
+lint: .venv/installed
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: .venv/installed
+	$(BIN)/mypy
+
+tests: .venv/installed
+	$(BIN)/pytest
+
+format: .venv/installed
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q -c constraints.txt -e ".[train,dev]"
+	@touch $@
+
+clean:
+	rm -rf .venv demo-run .mypy_cache .pytest_cache .ruff_cache .hypothesis
