@@ -1,0 +1,1 @@
+"""How good translations are: metrics as statistics then score, corpus figures with signatures, slices."""

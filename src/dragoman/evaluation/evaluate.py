@@ -1,0 +1,210 @@
+"""Translations against references: the figures of a corpus and of its slices, as JSON and as a table.
+
+Not here: producing translations or forced scores; whoever evaluates hands them in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.errors import InputError
+from dragoman.evaluation.metrics import (
+    ExactMatch,
+    Metric,
+    Tokenizer,
+    bleu_metric,
+    check_counts,
+    chrf_metric,
+    ter_metric,
+)
+from dragoman.evaluation.slices import Slicing
+
+
+@dataclass(frozen=True, slots=True)
+class Perplexity:
+    """How surprised a model is by references, from forced scores; natural logarithms."""
+
+    nll: float
+    """Negative log-probability, summed over all tokens."""
+    tokens: int
+    """Target segments, end of sentence counted."""
+    sentences: int
+
+    @property
+    def per_token(self) -> float:
+        """exp(NLL / tokens) (papers.md, pitfall 24); infinite where that is beyond a float."""
+        try:
+            return math.exp(self.nll / self.tokens)
+        except OverflowError:
+            return math.inf
+
+    @property
+    def nll_per_sentence(self) -> float:
+        """Mean NLL of a sentence, the figure of Bahdanau et al. 2015, table 2."""
+        return self.nll / self.sentences
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A metric's figure, and what one must know to reproduce it."""
+
+    name: str
+    value: float
+    signature: str
+    higher_is_better: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The scores of some of the sentences."""
+
+    label: str
+    sentences: int
+    scores: tuple[Score, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTable:
+    """A corpus divided in one way; slices without a sentence are left out."""
+
+    name: str
+    slices: tuple[Slice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """All figures of one set of translations."""
+
+    sentences: int
+    scores: tuple[Score, ...]
+    length_ratio: float
+    """Words of the translations over words of the references, as BLEU's brevity penalty counts them."""
+    perplexity: Perplexity | None
+    slicings: tuple[SliceTable, ...]
+
+    def score(self, name: str) -> float:
+        """The figure of the metric of that name."""
+        return next(score.value for score in self.scores if score.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values; a figure that no JSON number can hold is null."""
+        result: dict[str, Any] = {
+            "sentences": self.sentences,
+            "scores": {score.name: {"score": score.value, "signature": score.signature} for score in self.scores},
+            "length_ratio": _finite(self.length_ratio),
+        }
+        if self.perplexity is not None:
+            result["perplexity"] = {
+                "per_token": _finite(self.perplexity.per_token),
+                "nll_per_sentence": self.perplexity.nll_per_sentence,
+                "nll": self.perplexity.nll,
+                "tokens": self.perplexity.tokens,
+                "sentences": self.perplexity.sentences,
+            }
+        result["slices"] = {
+            slicing.name: [
+                {
+                    "label": part.label,
+                    "sentences": part.sentences,
+                    "scores": {score.name: score.value for score in part.scores},
+                }
+                for part in slicing.slices
+            ]
+            for slicing in self.slicings
+        }
+        return result
+
+    def table(self) -> str:
+        """The same for people: aligned columns, signatures last, no line break at the end."""
+        figures = [(score.name, f"{score.value:.2f}") for score in self.scores]
+        figures.append(("length ratio", f"{self.length_ratio:.3f}"))
+        if self.perplexity is not None:
+            figures.append(("perplexity per token", f"{self.perplexity.per_token:.3f}"))
+            figures.append(("NLL per sentence", f"{self.perplexity.nll_per_sentence:.2f}"))
+        figures.append(("sentences", str(self.sentences)))
+        blocks = [_columns(figures)]
+        for slicing in self.slicings:
+            head = (slicing.name, "sentences", *(score.name for score in self.scores))
+            rows = [
+                (part.label, str(part.sentences), *(f"{score.value:.2f}" for score in part.scores))
+                for part in slicing.slices
+            ]
+            blocks.append(_columns([head, *rows]))
+        blocks.append("\n".join(f"{score.name}  {score.signature}" for score in self.scores))
+        return "\n\n".join(blocks)
+
+
+def evaluate(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    slicings: Sequence[Slicing] = (),
+    perplexity: Perplexity | None = None,
+    tokenizer: Tokenizer = "13a",
+) -> Evaluation:
+    """Measure translations, line by line against one reference each; raw (detokenised), cased text.
+
+        evaluate(hypotheses, references, slicings=[by_source_length(sources)]).score("BLEU")
+
+    Raises:
+        InputError: no sentences, unequal numbers of them, or a slicing of another number of sentences.
+    """
+    check_counts(hypotheses, references)
+    for slicing in slicings:
+        if len(slicing.slice_of) != len(hypotheses):
+            raise InputError(
+                f"{len(hypotheses)} translations cannot be divided by the {slicing.name} of {len(slicing.slice_of)} "
+                "sentences; line n of one must belong to line n of the other"
+            )
+    metrics: list[Metric] = [bleu_metric(tokenizer), chrf_metric(), ter_metric(), ExactMatch()]
+    statistics = [metric.statistics(hypotheses, references) for metric in metrics]
+    everything = np.full(len(hypotheses), True)
+    words, reference_words = statistics[0][:, :2].sum(axis=0)
+    return Evaluation(
+        sentences=len(hypotheses),
+        scores=_scores(metrics, statistics, everything),
+        length_ratio=float(words / reference_words) if reference_words else math.inf if words else 1.0,
+        perplexity=perplexity,
+        slicings=tuple(_slice_table(slicing, metrics, statistics) for slicing in slicings),
+    )
+
+
+def _slice_table(
+    slicing: Slicing, metrics: Sequence[Metric], statistics: Sequence[NDArray[np.float64]]
+) -> SliceTable:
+    slice_of = np.array(slicing.slice_of)
+    slices = []
+    for index, label in enumerate(slicing.labels):
+        members = slice_of == index
+        if members.any():
+            slices.append(Slice(label, int(members.sum()), _scores(metrics, statistics, members)))
+    return SliceTable(slicing.name, tuple(slices))
+
+
+def _scores(
+    metrics: Sequence[Metric], statistics: Sequence[NDArray[np.float64]], members: NDArray[np.bool_]
+) -> tuple[Score, ...]:
+    """The scores of the sentences where `members` [N] is true."""
+    return tuple(
+        Score(metric.name, metric.score(rows[members].sum(axis=0)), metric.signature(), metric.higher_is_better)
+        for metric, rows in zip(metrics, statistics)
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as aligned text: the first column to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join(
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
+        for row in rows
+    )

@@ -1,0 +1,130 @@
+"""The metrics against published vectors and against sacreBLEU's own corpus scores."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from dragoman.errors import InputError
+from dragoman.evaluation.metrics import (
+    TOKENIZERS,
+    ExactMatch,
+    bleu,
+    bleu_metric,
+    chrf,
+    chrf_metric,
+    corpus_score,
+    ter_metric,
+)
+
+EIGHT_WORDS = "the cat sat on the red mat today"
+NINE_WORDS = "the cat sat on the red mat yesterday evening"
+
+
+def random_corpus(sentences: int) -> tuple[list[str], list[str]]:
+    """References, and hypotheses that share most of their words; blank lines among both."""
+    draw = random.Random(7)
+    words = ["ein", "Hund", "läuft", "über", "die", "Wiese", ",", "und", "bellt", "laut", "3.5", "(Katze)"]
+    references = [" ".join(draw.choices(words, k=draw.randrange(0, 14))) for _ in range(sentences)]
+    hypotheses = [
+        " ".join(word if draw.random() < 0.8 else draw.choice(words) for word in reference.split())
+        for reference in references
+    ]
+    return hypotheses, references
+
+
+def test_bleu_of_the_worked_example():
+    # 7/8, 6/7, 5/6, 4/5 of the n-grams match, brevity penalty exp(1 - 9/8); papers.md, pitfall 19.
+    expected = 100 * math.exp(1 - 9 / 8) * (7 / 8 * 6 / 7 * 5 / 6 * 4 / 5) ** 0.25
+    assert bleu([EIGHT_WORDS], [NINE_WORDS], tokenizer="none") == pytest.approx(expected)
+    assert round(expected, 2) == 74.21
+
+
+def test_brevity_penalty_is_exponential():
+    # All n-grams match, one word is missing: what is left is the penalty alone, 0.8825, not 8/9.
+    assert bleu(["a b c d e f g h"], ["a b c d e f g h i"]) == pytest.approx(88.25, abs=0.005)
+
+
+def test_default_bleu_splits_punctuation_and_none_does_not():
+    hypotheses, references = ["Yes, the cat sat here ."], ["Yes, the cat sat here."]
+    assert bleu(hypotheses, references) == pytest.approx(100)
+    assert bleu(hypotheses, references, tokenizer="none") < 80
+
+
+def test_bleu_minds_case():
+    assert bleu(["The Cat Sat Here Now"], ["the cat sat here now"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (bleu_metric(), BLEU()),
+        (bleu_metric("none"), BLEU(tokenize="none", force=True)),
+        (chrf_metric(), CHRF()),
+        (ter_metric(), TER()),
+    ],
+    ids=["bleu", "bleu-none", "chrf", "ter"],
+)
+def test_summed_statistics_score_as_sacrebleu_scores_the_corpus(ours, theirs):
+    hypotheses, references = random_corpus(60)
+    assert corpus_score(ours, hypotheses, references) == pytest.approx(
+        theirs.corpus_score(hypotheses, [references]).score
+    )
+    assert ours.signature() == str(theirs.get_signature())
+
+
+@pytest.mark.parametrize("metric", [bleu_metric(), chrf_metric(), ter_metric(), ExactMatch()], ids=lambda m: m.name)
+def test_statistics_of_a_part_are_the_rows_of_the_whole(metric):
+    hypotheses, references = random_corpus(20)
+    whole = metric.statistics(hypotheses, references)
+    part = metric.statistics(hypotheses[5:9], references[5:9])
+    np.testing.assert_array_equal(whole[5:9], part)
+
+
+def test_signatures_say_what_was_counted():
+    assert "case:mixed" in _signature(bleu_metric())
+    assert "tok:13a" in _signature(bleu_metric())
+    assert "tok:none" in _signature(bleu_metric("none"))
+    assert "smooth:exp" in _signature(bleu_metric())
+    assert "nc:6" in _signature(chrf_metric())
+    assert "tok:tercom" in _signature(ter_metric())
+
+
+def _signature(metric) -> str:
+    metric.statistics(["a"], ["a"])
+    return metric.signature()
+
+
+def test_ter_counts_a_moved_block_as_one_edit():
+    # Snover et al. 2006: moving "d e" is one shift, so one edit over five reference words.
+    assert corpus_score(ter_metric(), ["d e a b c"], ["a b c d e"]) == pytest.approx(20)
+
+
+def test_exact_match_is_a_percentage_and_ignores_outer_blanks_only():
+    score = corpus_score(ExactMatch(), ["a b", " a b ", "a  b", "A b"], ["a b"] * 4)
+    assert score == 50
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS)
+def test_every_tokenizer_gives_identical_text_full_marks(tokenizer):
+    line = "She paid 3.50, then left; 他们 去 北京 了。"
+    assert bleu([line], [line], tokenizer=tokenizer) == pytest.approx(100)
+
+
+@pytest.mark.parametrize("score", [bleu, chrf])
+def test_unequal_counts_are_an_error_that_names_both(score):
+    with pytest.raises(InputError, match="2 translations cannot be compared with 3 references"):
+        score(["a", "b"], ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("score", [bleu, chrf])
+def test_nothing_to_score_is_an_error(score):
+    with pytest.raises(InputError, match="nothing to evaluate: 0 translations and 0 references"):
+        score([], [])
+
+
+def test_blank_lines_are_scored_without_complaint():
+    assert bleu(["", ""], ["", ""]) == 0
+    assert chrf(["", "a"], ["a", ""]) == 0
