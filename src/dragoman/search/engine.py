@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from dragoman.errors import RunError
 
 
-
 class Step(NamedTuple):
     """What one step says about R rows."""
 
@@ -28,7 +27,8 @@ class Step(NamedTuple):
     """[R, k] the symbols they belong to. The order among equal log-probabilities is left to the engine."""
     attention: NDArray[np.float32] | None
     """[R, S] alignment weights over the S columns of the `source` given to `start` (the column of the end of
-    sentence included where the source has one, zero on padding), or None for a model without attention."""
+    sentence included where the source has one, zero on padding), or None for a model without attention. Search keeps
+    this array until the end, so the engine must not write into it again."""
     state: object
     """Its row r follows from row r of this step's `parents` and `tokens`."""
 

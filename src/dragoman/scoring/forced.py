@@ -1,0 +1,130 @@
+"""Forced decoding: how probable the model finds given translations, and how it aligns them.
+
+As many answers come out as pairs go in, in the same order, and memory does not grow with their number. The score of
+a translation that search returned equals the log-probability that search reported, if its text is segmented the way
+the search wrote it.
+
+Blank sides are scored too. A blank target is the end of sentence alone. A blank source is the end of sentence alone
+where the model reads one, and otherwise one unknown word. Of a side with more than `LONGEST` segments only these
+first ones are scored, with one warning: the number is then that of the shortened pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.alignment.extract import segment_weights, word_links
+from dragoman.alignment.links import Link
+from dragoman.search.engine import Engine, refuse_nan
+from dragoman.search.streaming import Shortener, in_length_order, padded, source_batch
+from dragoman.text.side import Encoded, TextSide, raw_words
+from dragoman.text.vocabulary import EOS
+
+SENTENCES = 64
+"""Pairs of a batch."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What the model says of one pair of lines."""
+
+    log_probability: float
+    """Natural logarithm of the probability of the target given the source, end of sentence included."""
+    token_log_probabilities: NDArray[np.float32]
+    """[T + 1] its terms: each target segment, then the end of sentence."""
+    source_tokens: list[str]
+    """S source segments."""
+    target_tokens: list[str]
+    """T target segments."""
+    attention: NDArray[np.float32] | None
+    """[T + 1, S], or [T + 1, S + 1] if the model reads an end of sentence; None for a model without attention."""
+    alignment: list[Link]
+    """(source word, target word) between the words of the raw lines, from 0: one for each target word, none for a
+    blank source or a model without attention."""
+
+
+class _Pair(NamedTuple):
+    """A pair on its way."""
+
+    source: str
+    target: str
+    source_encoded: Encoded
+    target_encoded: Encoded
+
+
+class Scorer:
+    """A model and the text sides that belong to it."""
+
+    def __init__(self, engine: Engine, source: TextSide, target: TextSide) -> None:
+        assert engine.vocabulary_size == len(target.vocabulary)
+        self._engine = engine
+        self._source = source
+        self._target = target
+        self._shorten = Shortener()
+
+    def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Scored]:
+        """For each pair of raw lines (source, target) what the model says of it.
+
+        Raises:
+            RunError: the model's answers are not numbers.
+        """
+        return in_length_order(
+            (self._prepare(number, *pair) for number, pair in enumerate(pairs, 1)),
+            self._score_batch,
+            length=lambda pair: 1 + max(len(pair.source_encoded.ids), len(pair.target_encoded.ids)),
+            characters=lambda pair: len(pair.source) + len(pair.target),
+            sentences=SENTENCES,
+        )
+
+    def _prepare(self, number: int, source: str, target: str) -> _Pair:
+        """Cut both lines into segments, and off where they become too long for a model."""
+        return _Pair(
+            source,
+            target,
+            self._shorten(self._source.encode(source), f"source line {number}"),
+            self._shorten(self._target.encode(target), f"target line {number}"),
+        )
+
+    def _score_batch(self, batch: list[_Pair]) -> list[Scored]:
+        source, source_lengths = source_batch(self._engine, [pair.source_encoded.ids for pair in batch])
+        target, target_lengths = padded([[*pair.target_encoded.ids, EOS] for pair in batch])
+        forced = self._engine.force(source, source_lengths, target, target_lengths)
+        refuse_nan(forced.log_probabilities)
+        return [
+            self._scored(
+                pair,
+                forced.log_probabilities[row, : len(pair.target_encoded.ids) + 1],
+                None if forced.attention is None else forced.attention[row],
+            )
+            for row, pair in enumerate(batch)
+        ]
+
+    def _scored(
+        self, pair: _Pair, log_probabilities: NDArray[np.float32], attention: NDArray[np.float32] | None
+    ) -> Scored:
+        segments = len(pair.source_encoded.ids)
+        alignment: list[Link] = []
+        if attention is not None:
+            # A copy: a view would keep the weights of the whole batch alive.
+            attention = attention[: len(log_probabilities), : segments + self._engine.source_eos].copy()
+            alignment = word_links(
+                segment_weights(attention, self._engine.attention_shift, segments),
+                pair.source_encoded.offsets,
+                raw_words(pair.source),
+                pair.target_encoded.offsets,
+                raw_words(pair.target),
+            )
+        return Scored(
+            # Summed in double precision, as search sums.
+            log_probability=float(log_probabilities.sum(dtype=np.float64)),
+            token_log_probabilities=log_probabilities.copy(),
+            source_tokens=pair.source_encoded.pieces,
+            target_tokens=pair.target_encoded.pieces,
+            attention=attention,
+            alignment=alignment,
+        )

@@ -1,0 +1,275 @@
+"""Beam search over a batch of sentences; greedy search is a beam of 1.
+
+Left to right, the K best prefixes of each sentence are kept (Sutskever et al. 2014, section 3.2). What the papers
+leave open is written down here:
+
+Finishing. The K best candidates of a step (each a live hypothesis and one more symbol) are kept. One that ends in
+EOS joins the finished set. With `refill` (nmt.matlab) the next best candidates that do not end take the places of
+those that did, so that K hypotheses stay alive; a candidate that ends is never taken from below the K best. With
+`shrink` (Sutskever et al. 2014, GroundHog) a finished hypothesis gives up its slot for good.
+
+Stopping. A sentence stops at the first of these:
+
+1. No live hypothesis can enter the n best: n have finished, and the optimistic bound of the best live one
+   (normalisation.py) is not above the worst of them. This stop is provably optimal: searching on could not change
+   the answer. Without length normalisation it usually comes one step after the best hypothesis has ended. With
+   `mean` and `gnmt` the bound allows for growth up to the longest length, and seldom closes before 2.
+2. K hypotheses have finished. With `shrink` no slot is left. With `refill` this is a choice: live hypotheses might
+   still end above the finished ones, but they have been behind K times. It makes a beam of 1 greedy search.
+3. The longest length is reached. If nothing has finished by then, the live hypotheses are closed with EOS, scored
+   with it, and marked `finished=False`.
+
+Not here: coverage penalties, diverse or constrained search, GroundHog's second attempt with a doubled beam.
+
+Letters: B sentences of a batch, A those still searching, S source length, K beam, W slots in use, R rows (live
+hypotheses of all sentences), k continuations reported per row, C candidates of a sentence (W * k).
+"""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.config import SearchConfig
+from dragoman.search.engine import Engine, Step
+from dragoman.search.hypothesis import Continuations, End, History, Hypothesis, Rules, end_log_probabilities
+from dragoman.search.normalisation import Normalisation
+from dragoman.text.vocabulary import BOS, EOS
+
+
+@dataclass(frozen=True, slots=True)
+class Beam:
+    """The live hypotheses of all sentences that are still searching.
+
+    Rows are these hypotheses sentence by sentence, the best of each sentence first.
+    """
+
+    length: int
+    """Segments in each of them."""
+    sentences: NDArray[np.int64]
+    """[A] their places in the batch, ascending."""
+    live: NDArray[np.bool_]
+    """[A, W] which slots hold a hypothesis: some first slots of each sentence, at least one."""
+    log_probabilities: NDArray[np.float64]
+    """[A, W] totals so far; -inf in an empty slot."""
+    parents: NDArray[np.int64]
+    """[R] the row of the step before that each row comes from."""
+    tokens: NDArray[np.int64]
+    """[R] the symbol each row reads next."""
+    state: object
+    """The engine's, before it has read `tokens`."""
+
+
+class Candidates(NamedTuple):
+    """Live hypotheses with one more symbol, those of each sentence best first."""
+
+    log_probabilities: NDArray[np.float64]
+    """[A, C] totals; -inf for what is forbidden and for filling."""
+    tokens: NDArray[np.int64]
+    """[A, C]"""
+    rows: NDArray[np.int64]
+    """[A, C] the row each continues."""
+
+
+class Finished:
+    """The finished hypotheses of every sentence of a batch, best first, ties in order of finishing."""
+
+    def __init__(self, sentences: int, n_best: int, normalisation: Normalisation) -> None:
+        self._n_best = n_best
+        self._normalisation = normalisation
+        self.ends: list[list[End]] = [[] for _ in range(sentences)]
+        self.counts = np.zeros(sentences, dtype=np.int64)
+        """[B] how many have finished."""
+        self.bar = np.full(sentences, -np.inf)
+        """[B] the score above which a new one would be among the n best; -inf until there are n."""
+
+    def add(
+        self,
+        length: int,
+        sentences: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        log_probabilities: NDArray[np.float64],
+        finished: bool,
+    ) -> None:
+        """Add hypotheses [N] of `length` segments and EOS, given sentence by sentence and best first."""
+        scores = self._normalisation.score(log_probabilities, length + 1)
+        columns = (sentences.tolist(), rows.tolist(), log_probabilities.tolist(), scores.tolist())
+        for sentence, row, log_probability, score in zip(*columns, strict=True):
+            ends = self.ends[sentence]
+            bisect.insort_right(ends, End(score, log_probability, length, row, finished), key=lambda end: -end.score)
+            self.counts[sentence] += 1
+            if len(ends) >= self._n_best:
+                self.bar[sentence] = ends[self._n_best - 1].score
+
+    def best(self) -> list[list[End]]:
+        """The n best of each sentence, or as many as there are."""
+        return [ends[: self._n_best] for ends in self.ends]
+
+
+def beam_search(
+    engine: Engine,
+    source: NDArray[np.int64],
+    source_lengths: NDArray[np.int64],
+    config: SearchConfig,
+    n_best: int = 1,
+) -> list[list[Hypothesis]]:
+    """The `n_best` translations of each source, best score first.
+
+    `source` [B, S] and `source_lengths` [B] are as the engine wants them (engine.py). A list is shorter than
+    `n_best` where fewer hypotheses finished, and never empty. `n_best` is at most `config.beam`. The answer for a
+    sentence does not depend on the rest of the batch, except through the engine's rounding; equal scores are ranked
+    by the earlier step, then by the better parent, then by the lower id.
+
+    Raises:
+        RunError: the model's answers are not numbers.
+    """
+    assert 1 <= n_best <= config.beam, f"n_best {n_best} must be from 1 to the beam, {config.beam}"
+    rules = Rules.from_config(config, engine, source_lengths)
+    normalisation = Normalisation.from_config(config)
+    finished = Finished(len(source), n_best, normalisation)
+    history = History()
+    beam = _first_beam(engine, source, source_lengths)
+    while len(beam.sentences):
+        at_limit = rules.longest[beam.sentences] == beam.length
+        step = engine.step(beam.state, beam.parents, beam.tokens, _request(beam, at_limit, finished, rules, config))
+        history.append(beam.parents, beam.tokens, step.attention)
+        candidates = _best_candidates(beam, _permitted(beam, step, rules), config)
+        ends, lives = _divide(beam, candidates, finished, config)
+        _finish(beam, candidates, ends, finished)
+        _close(beam, step, at_limit | ~lives.any(axis=1), finished)
+        stops = at_limit | _stops(beam, candidates, lives, finished, rules, normalisation, config)
+        beam = _advance(beam, candidates, lives, stops, step.state)
+    return history.rebuild(finished.best(), source_lengths)
+
+
+def _first_beam(engine: Engine, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> Beam:
+    """One empty hypothesis a sentence."""
+    sentences = np.arange(len(source), dtype=np.int64)
+    return Beam(
+        length=0,
+        sentences=sentences,
+        live=np.ones((len(source), 1), dtype=np.bool_),
+        log_probabilities=np.zeros((len(source), 1)),
+        parents=sentences,
+        tokens=np.full(len(source), BOS, dtype=np.int64),
+        state=engine.start(source, source_lengths),
+    )
+
+
+def _request(beam: Beam, at_limit: NDArray[np.bool_], finished: Finished, rules: Rules, config: SearchConfig) -> int:
+    """How many continuations of each row can matter: K that live and one that ends.
+
+    Where a sentence must be closed because nothing has finished, all of them: EOS may be the least of them.
+    """
+    must_close = at_limit & (finished.counts[beam.sentences] == 0)
+    return len(rules.blocked) if must_close.any() else rules.request(config.beam)
+
+
+def _permitted(beam: Beam, step: Step, rules: Rules) -> Continuations:
+    """What may follow each row, [R, k]."""
+    sentences = np.repeat(beam.sentences, beam.live.sum(axis=1))
+    return rules.permitted(step, sentences, beam.length)
+
+
+def _best_candidates(beam: Beam, continuations: Continuations, config: SearchConfig) -> Candidates:
+    """The best candidates of each sentence, as many as can matter: K, and one more for each that may end."""
+    sentences, slots = beam.live.shape
+    k = continuations.tokens.shape[1]
+    # [R, k] -> [A, W, k] -> [A, W * k]; a sentence with fewer than W live hypotheses leaves -inf.
+    extended = np.full((sentences, slots, k), -np.inf)
+    symbols = np.zeros((sentences, slots, k), dtype=np.int64)
+    extended[beam.live] = continuations.log_probabilities
+    symbols[beam.live] = continuations.tokens
+    extended += beam.log_probabilities[:, :, None]
+    totals, tokens = extended.reshape(sentences, -1), symbols.reshape(sentences, -1)
+    # A stable sort leaves equal totals in order of the parent, then of the id (Rules.permitted).
+    order = np.argsort(-totals, axis=1, kind="stable")[:, : config.beam + slots]
+    live_rows = beam.live.sum(axis=1)
+    first_rows = np.cumsum(live_rows) - live_rows
+    return Candidates(
+        np.take_along_axis(totals, order, axis=1),
+        np.take_along_axis(tokens, order, axis=1),
+        first_rows[:, None] + order // k,
+    )
+
+
+def _divide(
+    beam: Beam, candidates: Candidates, finished: Finished, config: SearchConfig
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which candidates finish and which live on, both [A, C]."""
+    possible = candidates.log_probabilities > -np.inf
+    ending = candidates.tokens == EOS
+    rank = np.arange(candidates.tokens.shape[1])
+    if config.finish == "shrink":
+        slots = config.beam - finished.counts[beam.sentences]  # [A]
+        kept = possible & (rank < slots[:, None])
+        return kept & ending, kept & ~ending
+    continuing = possible & ~ending
+    return possible & ending & (rank < config.beam), continuing & (continuing.cumsum(axis=1) <= config.beam)
+
+
+def _finish(beam: Beam, candidates: Candidates, ends: NDArray[np.bool_], finished: Finished) -> None:
+    """Move the candidates that end to the finished set."""
+    places, ranks = np.nonzero(ends)
+    if len(places):
+        finished.add(
+            beam.length,
+            beam.sentences[places],
+            candidates.rows[places, ranks],
+            candidates.log_probabilities[places, ranks],
+            finished=True,
+        )
+
+
+def _close(beam: Beam, step: Step, last: NDArray[np.bool_], finished: Finished) -> None:
+    """End the live hypotheses of sentences that search no further (`last` [A]) though nothing has finished."""
+    closing = last & (finished.counts[beam.sentences] == 0)
+    if not closing.any():
+        return
+    places, slots = np.nonzero(beam.live)  # of each row
+    rows = np.flatnonzero(closing[places])
+    totals = beam.log_probabilities[places, slots] + end_log_probabilities(step)
+    finished.add(beam.length, beam.sentences[places[rows]], rows, totals[rows], finished=False)
+
+
+def _stops(
+    beam: Beam,
+    candidates: Candidates,
+    lives: NDArray[np.bool_],
+    finished: Finished,
+    rules: Rules,
+    normalisation: Normalisation,
+    config: SearchConfig,
+) -> NDArray[np.bool_]:
+    """[A] which sentences are done before the longest length: stops 1 and 2 of the module's docstring."""
+    best = np.where(lives, candidates.log_probabilities, -np.inf).max(axis=1)  # -inf where nothing lives
+    bound = normalisation.bound(best, rules.longest[beam.sentences] + 1)
+    hopeless = bound <= finished.bar[beam.sentences]
+    full = finished.counts[beam.sentences] >= config.beam
+    return np.asarray(hopeless | full)
+
+
+def _advance(
+    beam: Beam, candidates: Candidates, lives: NDArray[np.bool_], stops: NDArray[np.bool_], state: object
+) -> Beam:
+    """The beam of the next step: the candidates that live on, without the sentences that have stopped."""
+    going = np.flatnonzero(~stops)
+    lives = lives[going]
+    places, ranks = np.nonzero(lives)  # one a row: sentence by sentence, best first
+    live_rows = lives.sum(axis=1)
+    live = np.arange(live_rows.max(initial=0)) < live_rows[:, None]
+    log_probabilities = np.full(live.shape, -np.inf)
+    log_probabilities[live] = candidates.log_probabilities[going[places], ranks]
+    return Beam(
+        length=beam.length + 1,
+        sentences=beam.sentences[going],
+        live=live,
+        log_probabilities=log_probabilities,
+        parents=candidates.rows[going[places], ranks],
+        tokens=candidates.tokens[going[places], ranks],
+        state=state,
+    )

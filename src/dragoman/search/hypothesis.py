@@ -1,0 +1,184 @@
+"""A hypothesis: what it is, what it may hold, and how it is rebuilt from what a search remembers of its steps.
+
+Beam search and sampling share these. Neither copies a growing history from step to step: each step leaves the row
+every new row came from and the symbol it read, and whole hypotheses are read backwards at the very end.
+
+Letters: B sentences of a batch, S source length, T hypothesis length, R rows in search, N hypotheses, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.config import SearchConfig
+from dragoman.search.engine import Engine, Step, refuse_nan
+from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
+
+TOLERANCE = 1e-9
+"""Keeps 1.1 * 10 from being a hair above 11 where a factor times a length is rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A translation in ids."""
+
+    tokens: list[int]
+    """Symbols; the last one is EOS, always (see `finished`)."""
+    log_probability: float
+    """Natural logarithm of the probability of `tokens`, EOS included, under the model itself: what forced decoding
+    of the same tokens gives."""
+    score: float
+    """`log_probability` after length normalisation."""
+    attention: NDArray[np.float32] | None
+    """[T, S] alignment weights: row t was in use when `tokens[t]` was predicted; the columns are this sentence's
+    source segments (and its EOS, if the model reads one), without padding."""
+    finished: bool
+    """False if the longest permitted length was reached and EOS was put there by force; nmt.matlab does the same
+    when nothing has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a hypothesis may hold, and how long it may be."""
+
+    blocked: NDArray[np.bool_]
+    """[V] symbols that are never produced: PAD, BOS and, on request, UNK."""
+    shortest: NDArray[np.int64]
+    """[B] segments that must stand before EOS."""
+    longest: NDArray[np.int64]
+    """[B] segments that may stand before EOS."""
+
+    @classmethod
+    def from_config(cls, config: SearchConfig, engine: Engine, source_lengths: NDArray[np.int64]) -> Rules:
+        """Limits for sources of `source_lengths` [B] as the engine counts them.
+
+        The limits themselves count source segments without EOS. The longest length is at least 1, and wins where
+        the shortest is above it.
+        """
+        segments = source_lengths - int(engine.source_eos)
+        longest = np.floor(config.max_factor * segments + TOLERANCE).astype(np.int64) + config.max_extra
+        longest = np.maximum(longest, 1)
+        shortest = np.ceil(config.min_factor * segments - TOLERANCE).astype(np.int64)
+        blocked = np.zeros(engine.vocabulary_size, dtype=np.bool_)
+        blocked[[PAD, BOS]] = True
+        blocked[UNK] = config.block_unknown
+        return cls(blocked, np.minimum(shortest, longest), longest)
+
+    def request(self, wanted: int) -> int:
+        """How many continuations to ask for so that `wanted` are left after dropping what is forbidden."""
+        forbidden = int(self.blocked.sum()) + 1  # EOS, below the shortest length
+        return min(wanted + forbidden, len(self.blocked))
+
+    def permitted(self, step: Step, sentences: NDArray[np.int64], length: int) -> Continuations:
+        """The continuations of hypotheses of `length` segments; `sentences` [R] says whose rows they are.
+
+        A forbidden one keeps its place with log-probability -inf; the others keep what the full vocabulary gave
+        them. Equal log-probabilities are put in order of their ids, so that ties break the same way on any engine.
+
+        Raises:
+            RunError: the model's answers are not numbers.
+        """
+        refuse_nan(step.log_probabilities)
+        log_probabilities, tokens = step.log_probabilities.astype(np.float64), step.tokens
+        if (log_probabilities[:, 1:] == log_probabilities[:, :-1]).any():  # rare, and the sort is not cheap
+            order = np.lexsort((tokens, -log_probabilities), axis=1)
+            log_probabilities = np.take_along_axis(log_probabilities, order, axis=1)
+            tokens = np.take_along_axis(tokens, order, axis=1)
+        forbidden = self.blocked[tokens]
+        too_short = self.shortest[sentences] > length  # [R]
+        if too_short.any():
+            forbidden |= too_short[:, None] & (tokens == EOS)
+        log_probabilities[forbidden] = -np.inf
+        return Continuations(log_probabilities, tokens)
+
+
+class Continuations(NamedTuple):
+    """What may follow each of R rows."""
+
+    log_probabilities: NDArray[np.float64]
+    """[R, k] largest first among those permitted; -inf for what is forbidden."""
+    tokens: NDArray[np.int64]
+    """[R, k]"""
+
+
+def end_log_probabilities(step: Step) -> NDArray[np.float64]:
+    """[R] log-probability of EOS after each row, permitted or not; -inf where EOS is not among the k reported."""
+    ends = np.where(step.tokens == EOS, step.log_probabilities.astype(np.float64), -np.inf)
+    return np.asarray(ends.max(axis=1), dtype=np.float64)
+
+
+class End(NamedTuple):
+    """Where a hypothesis ended: enough to rebuild it from the history."""
+
+    score: float
+    log_probability: float
+    step: int
+    row: int
+    finished: bool
+
+
+@dataclass(slots=True)
+class History:
+    """The steps of a search, as back-pointers."""
+
+    parents: list[NDArray[np.int64]] = field(default_factory=list)
+    """Per step, [R]: the row of the step before that each row came from."""
+    tokens: list[NDArray[np.int64]] = field(default_factory=list)
+    """Per step, [R]: the symbol each row read. Step 0 reads BOS."""
+    attention: list[NDArray[np.float32]] = field(default_factory=list)
+    """Per step, [R, S]: the weights with which what follows each row was predicted. Empty without attention."""
+
+    def append(
+        self, parents: NDArray[np.int64], tokens: NDArray[np.int64], attention: NDArray[np.float32] | None
+    ) -> None:
+        """Remember one step."""
+        self.parents.append(parents)
+        self.tokens.append(tokens)
+        if attention is not None:
+            self.attention.append(attention)
+
+    def rebuild(self, ends: list[list[End]], source_lengths: NDArray[np.int64]) -> list[list[Hypothesis]]:
+        """The hypotheses behind `ends`, sentence by sentence; `source_lengths` [B] cuts the padding off attention."""
+        flat = [end for sentence in ends for end in sentence]
+        widths = [int(length) for length, sentence in zip(source_lengths, ends, strict=True) for _ in sentence]
+        if not flat:
+            return [[] for _ in ends]
+        tokens, attention = self._walk_back(
+            np.array([end.step for end in flat], dtype=np.int64), np.array([end.row for end in flat], dtype=np.int64)
+        )
+        hypotheses = iter(
+            Hypothesis(
+                tokens=tokens[n, : end.step + 1].tolist(),
+                log_probability=end.log_probability,
+                score=end.score,
+                # A copy of its own: a view would keep the weights of the whole batch alive with each hypothesis.
+                attention=None if attention is None else attention[n, : end.step + 1, :width].copy(),
+                finished=end.finished,
+            )
+            for n, (end, width) in enumerate(zip(flat, widths, strict=True))
+        )
+        return [[next(hypotheses) for _ in sentence] for sentence in ends]
+
+    def _walk_back(
+        self, steps: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
+        """Tokens [N, T] and attention [N, T, S] of hypotheses that ended after row `rows[n]` of step `steps[n]`."""
+        longest = int(steps.max()) + 1
+        tokens = np.full((len(steps), longest), EOS, dtype=np.int64)
+        attention = None
+        if self.attention:
+            attention = np.zeros((len(steps), longest, self.attention[0].shape[1]), dtype=np.float32)
+        rows = rows.copy()
+        for step in reversed(range(longest)):
+            alive = np.flatnonzero(steps >= step)
+            here = rows[alive]
+            if attention is not None:
+                attention[alive, step] = self.attention[step][here]
+            if step > 0:
+                tokens[alive, step - 1] = self.tokens[step][here]
+                rows[alive] = self.parents[step][here]
+        return tokens, attention

@@ -1,0 +1,177 @@
+"""Sampling: translations drawn from the model's own distribution, word by word.
+
+A drawn symbol depends on the seed, the number of the line, the number of the sample and the step, and on nothing
+else: not on the batch, nor on how many samples are drawn. So sample 3 of line 1,000 can be had again on its own.
+
+Cho et al. 2014, Table 3, draws 50 samples of each phrase this way; GroundHog adds an inverse temperature.
+
+Letters: B sentences of a batch, S source length, R rows (samples still growing), k continuations of a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.config import SearchConfig
+from dragoman.errors import ConfigError
+from dragoman.search.engine import Engine
+from dragoman.search.hypothesis import Continuations, End, History, Hypothesis, Rules, end_log_probabilities
+from dragoman.search.normalisation import Normalisation
+from dragoman.text.vocabulary import BOS, EOS
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How the model's distribution is bent before drawing, and the seed of the draws.
+
+    The log-probability of a sample is always that of the model itself, whatever it was drawn from.
+
+    Raises:
+        ConfigError: a value out of its range.
+    """
+
+    temperature: float = 1.0
+    """Log-probabilities are divided by it: below 1 sharper, above 1 flatter."""
+    top_k: int | None = None
+    """Draw among the k most probable symbols only."""
+    top_p: float | None = None
+    """Draw among the fewest symbols that together have this probability (after temperature and top_k)."""
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.temperature < np.inf:
+            raise ConfigError(
+                f"temperature is {self.temperature}, but must be above 0; for the most probable words use beam 1"
+            )
+        if self.top_k is not None and self.top_k < 1:
+            raise ConfigError(f"top-k is {self.top_k}, but must be at least 1; leave it out to draw among all words")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise ConfigError(f"top-p is {self.top_p}, but must be above 0 and at most 1")
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The samples that are still growing; rows keep their order, so those of a sentence stay together."""
+
+    length: int
+    """Segments in each."""
+    sentences: NDArray[np.int64]
+    """[R] places in the batch."""
+    numbers: NDArray[np.int64]
+    """[R] which sample of its sentence each is, from 0."""
+    log_probabilities: NDArray[np.float64]
+    """[R] totals so far."""
+
+
+def sample(
+    engine: Engine,
+    source: NDArray[np.int64],
+    source_lengths: NDArray[np.int64],
+    config: SearchConfig,
+    sampling: Sampling,
+    lines: NDArray[np.int64],
+    count: int = 1,
+) -> list[list[Hypothesis]]:
+    """`count` translations of each source, in the order drawn; the same one may come twice.
+
+    `source` [B, S] and `source_lengths` [B] are as the engine wants them; `lines` [B] are the numbers that key the
+    draws. Of `config` the length limits, the blocked symbols and the normalisation count; a sample that has not
+    ended at the longest length is closed with EOS and marked `finished=False`.
+
+    Raises:
+        RunError: the model's answers are not numbers.
+    """
+    rules = Rules.from_config(config, engine, source_lengths)
+    normalisation = Normalisation.from_config(config)
+    history = History()
+    ends: list[list[End | None]] = [[None] * count for _ in range(len(source))]
+    samples = _first_samples(len(source), count)
+    state, parents = engine.start(source, source_lengths), np.arange(len(source), dtype=np.int64)
+    tokens = np.full(len(source), BOS, dtype=np.int64)
+    # All samples of a sentence begin from its one row of the first step; later each has a row of its own.
+    rows = samples.sentences
+    while len(samples.sentences):
+        at_limit = rules.longest[samples.sentences] == samples.length  # [R]
+        request = len(rules.blocked) if sampling.top_k is None or at_limit.any() else rules.request(sampling.top_k)
+        step = engine.step(state, parents, tokens, request)
+        history.append(parents, tokens, step.attention)
+        row_sentences = np.arange(len(source)) if samples.length == 0 else samples.sentences
+        continuations = rules.permitted(step, row_sentences, samples.length)
+        drawn, gained = _draw(continuations, rows, samples, sampling, lines)
+        finishes = drawn == EOS
+        closes = ~finishes & (at_limit | (drawn < 0))
+        gained = np.where(closes, end_log_probabilities(step)[rows], gained)
+        totals = samples.log_probabilities + gained
+        scores = normalisation.score(totals, samples.length + 1)
+        for place in np.flatnonzero(finishes | closes).tolist():
+            ends[samples.sentences[place]][samples.numbers[place]] = End(
+                float(scores[place]), float(totals[place]), samples.length, int(rows[place]), bool(finishes[place])
+            )
+        going = np.flatnonzero(~(finishes | closes))
+        samples = Samples(samples.length + 1, samples.sentences[going], samples.numbers[going], totals[going])
+        state, parents, tokens = step.state, rows[going], drawn[going]
+        rows = np.arange(len(going), dtype=np.int64)
+    return history.rebuild([[end for end in sentence if end is not None] for sentence in ends], source_lengths)
+
+
+def _first_samples(sentences: int, count: int) -> Samples:
+    """`count` empty samples a sentence."""
+    return Samples(
+        0,
+        np.repeat(np.arange(sentences, dtype=np.int64), count),
+        np.tile(np.arange(count, dtype=np.int64), sentences),
+        np.zeros(sentences * count),
+    )
+
+
+def _draw(
+    continuations: Continuations,
+    rows: NDArray[np.int64],
+    samples: Samples,
+    sampling: Sampling,
+    lines: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The next symbol of each sample, [R], and its log-probability; -1 where nothing is permitted."""
+    cumulative = np.cumsum(_weights(continuations, sampling), axis=1)[rows]  # [R, k]
+    total = cumulative[:, -1]
+    position = uniform(sampling.seed, lines[samples.sentences], samples.numbers, samples.length) * total
+    choice = (cumulative > position[:, None]).argmax(axis=1)  # the first symbol whose share reaches beyond
+    tokens = np.where(total > 0, continuations.tokens[rows, choice], -1)
+    return tokens, continuations.log_probabilities[rows, choice]
+
+
+def _weights(continuations: Continuations, sampling: Sampling) -> NDArray[np.float64]:
+    """What symbols are drawn in proportion to, in the order of `continuations`; not normalised."""
+    largest = continuations.log_probabilities.max(axis=1, keepdims=True)
+    below = continuations.log_probabilities - np.where(largest > -np.inf, largest, 0.0)
+    with np.errstate(over="ignore"):  # a minute temperature takes all but the largest to exp(-inf), as it should
+        weights = np.exp(below / sampling.temperature)
+    if sampling.top_k is not None:
+        weights[np.cumsum(weights > 0, axis=1) > sampling.top_k] = 0.0
+    if sampling.top_p is not None:
+        before = np.cumsum(weights, axis=1) - weights
+        weights[before >= sampling.top_p * weights.sum(axis=1, keepdims=True)] = 0.0
+    return np.asarray(weights, dtype=np.float64)
+
+
+def uniform(seed: int, lines: NDArray[np.int64], numbers: NDArray[np.int64], length: int) -> NDArray[np.float64]:
+    """[R] numbers in [0, 1) that follow from their keys alone.
+
+    The keys are stirred into one word one after the other by the finaliser of SplitMix64 (Steele, Lea and Flood
+    2014). A generator of numpy for each key would do as well, but costs 10 microseconds a row.
+    """
+    word = np.full(lines.shape, seed & 0xFFFFFFFFFFFFFFFF, dtype=np.uint64)
+    for key in (lines, numbers, np.full(lines.shape, length)):
+        word = _stir(word + np.uint64(0x9E3779B97F4A7C15) ^ key.astype(np.uint64))
+    # 52 bits, so that the largest number times a total stays below that total after rounding.
+    return np.asarray((word >> np.uint64(12)) * 2.0**-52, dtype=np.float64)
+
+
+def _stir(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread every bit of each word over the whole word; arithmetic is modulo 2^64."""
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
