@@ -105,6 +105,9 @@ class DecoderConfig(Section):
         "current state (Luong 2015)",
     )
     input_feeding: bool = Field(False, description="the previous readout joins the input (Luong 2015 section 3.3)")
+    first_word: Literal["zero", "symbol"] = Field(
+        "symbol", description="what the first step reads: a zero vector (Cho 2014, Bahdanau 2015) or a learnt symbol"
+    )
 
 
 class AttentionConfig(Section):
@@ -146,10 +149,12 @@ class ModelConfig(Section):
     attention: AttentionConfig = Field(default_factory=AttentionConfig)
     readout: ReadoutConfig = Field(default_factory=ReadoutConfig)
     dropout: DropoutConfig = Field(default_factory=DropoutConfig)
-    initial: Literal["orthogonal", "uniform"] = Field(
+    biases: bool = Field(True, description="in gates, bridge, readout and output; the papers' equations have none")
+    initial: Literal["orthogonal", "uniform", "scaled"] = Field(
         "orthogonal",
         description="orthogonal recurrent matrices and N(0, spread^2) elsewhere, W_a and U_a N(0, 0.001^2), v_a zero "
-        "(Bahdanau 2015 B.1); or U(-spread, spread) everywhere (Sutskever 2014, Luong 2015)",
+        "(Bahdanau 2015 B.1); U(-spread, spread) everywhere (Sutskever 2014, Luong 2015); scaled: U(+-sqrt(3 / n_in)) "
+        "with orthogonal recurrent matrices and embeddings N(0, spread^2)",
     )
     spread: float = Field(0.01, gt=0)
 
@@ -293,6 +298,12 @@ def check_parts(model: ModelConfig) -> None:
     if model.readout.kind == "linear" and attended and decoder.order == "update-then-look":
         raise ValueError(
             "model.readout.kind: linear would ignore what update-then-look attends to; use attentional or maxout"
+        )
+    width = decoder.size if model.readout.kind == "linear" else model.readout.size
+    if model.embedding.tied != "none" and width != model.embedding.target:
+        raise ValueError(
+            f"model.embedding.tied: {model.embedding.tied} makes the target embedding the output matrix, so the readout "
+            f"({width}) must be as wide as model.embedding.target ({model.embedding.target})"
         )
     if model.embedding.tied == "all" and model.embedding.source != model.embedding.target:
         raise ValueError("model.embedding.tied: all needs model.embedding.source equal to model.embedding.target")

@@ -1,0 +1,1 @@
+"""The translation model: five parts and the file that puts them together."""

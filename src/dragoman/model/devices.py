@@ -1,0 +1,55 @@
+"""Where the model computes, with how many threads, in which precision, and from which random numbers it starts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+
+from dragoman.errors import ConfigError
+
+DeviceName = Literal["auto", "cpu", "cuda"]
+
+
+def choose_device(name: DeviceName) -> torch.device:
+    """The device of that name; `auto` is the GPU if there is one.
+
+    Raises:
+        ConfigError: a GPU is asked for and there is none.
+    """
+    available = torch.cuda.is_available()
+    if name == "cuda" and not available:
+        raise ConfigError("--device cuda: no CUDA device is available here; use --device cpu or leave the option out")
+    return torch.device("cuda" if available and name != "cpu" else "cpu")
+
+
+def set_threads(threads: int | None) -> None:
+    """Processor threads for this process's matrix products; None leaves one a core."""
+    if threads is not None:
+        torch.set_num_threads(threads)
+
+
+def choose_precision(precision: Literal["fp32", "bf16", "auto"], device: torch.device) -> torch.dtype | None:
+    """The type of matrix products, None for the parameters' own; `auto` is bfloat16 where the hardware has it."""
+    if precision == "auto":
+        precision = "bf16" if _has_fast_bfloat16(device) else "fp32"
+    return torch.bfloat16 if precision == "bf16" else None
+
+
+def seed_weights(seed: int) -> None:
+    """Make the weights that are drawn next, by `build`, follow from `seed` alone."""
+    torch.manual_seed(seed)
+
+
+def place_name(device: torch.device, precision: torch.dtype | None) -> str:
+    """The place and the precision in words."""
+    products = "bfloat16" if precision == torch.bfloat16 else "float32"
+    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
+    return f"{products} products on {device.type}{threads}"
+
+
+def _has_fast_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    # Without AVX512-BF16 or AMX (both have that flag) bfloat16 is emulated, and several times slower.
+    return bool(torch.cpu.get_capabilities().get("avx512_bf16", False))

@@ -1,0 +1,141 @@
+"""The encoder: source word vectors to annotations.
+
+Padding stands on the right and never enters a result: a sentence that has ended keeps its state, and a direction
+that reads backwards reverses the real words only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.model.cells import Cell, State
+from dragoman.model.dropout import dropout
+from dragoman.model.maps import Map
+
+
+class Annotations(NamedTuple):
+    """What the encoder hands on.
+
+    vectors: h_j in source order, [B, S, W]; W = H, or 2H where both directions are read (forward first)
+    mask:    True on real positions, [B, S]
+    last:    for each layer, the state after the last symbol read, [B, W] each, directions side by side
+    backward_first: top layer's state of the direction that reads backwards, after its last symbol, [B, H]; the
+             forward direction's where nothing reads backwards
+    """
+
+    vectors: Tensor
+    mask: Tensor
+    last: tuple[State, ...]
+    backward_first: Tensor
+
+
+class Layer(nn.Module):
+    """One recurrent layer: the projection of its inputs, and the cell (both directions side by side)."""
+
+    def __init__(self, n_in: int, cell: Cell, directions: int, biases: bool) -> None:
+        super().__init__()
+        self.inputs = Map(n_in, cell.gates, directions=directions, bias=biases)
+        self.cell = cell
+
+
+class Encoder(nn.Module):
+    """A stack of recurrent layers.
+
+    forward:  reads the words as they stand
+    reversed: reads them from the last to the first, then the end of sentence if there is one (Sutskever et al. 2014,
+              section 3.3; the end mark is never moved to the front)
+    both:     Bahdanau et al. 2015, section 3.2; the backward direction reads everything from the end, the end mark
+              included (as the authors' code does)
+    """
+
+    def __init__(
+        self, layers: list[Layer], direction: Literal["forward", "reversed", "both"], source_eos: bool, dropout: float
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.direction = direction
+        self.end_stays_last = source_eos and direction == "reversed"
+        self.dropout = dropout
+
+    def forward(self, words: Tensor, lengths: Tensor) -> Annotations:
+        """Word vectors [B, S, E] and lengths [B] (int64, on the CPU, >= 1) to annotations."""
+        backward = _Reversal(lengths - 1 if self.end_stays_last else lengths, words)
+        alive = torch.arange(words.shape[1]) < lengths[:, None]  # [B, S]
+        shortest = int(lengths.min())
+        stays = alive.to(words.device).t().unsqueeze(-1)  # [S, B, 1]
+        last = []
+        vectors = words
+        for number, layer in enumerate(self.layers):
+            if number:
+                vectors = dropout(vectors, self.dropout, self.training)
+            read = self._in_reading_order(vectors, backward)
+            hidden, state = _run(layer, read, stays, shortest)
+            vectors = self._in_source_order(hidden, backward)
+            last.append(tuple(_side_by_side(part, self.direction) for part in state))
+        first = state[0][1] if self.direction == "both" else state[0]
+        return Annotations(vectors, alive.to(words.device), tuple(last), first)
+
+    def _in_reading_order(self, x: Tensor, backward: _Reversal) -> Tensor:
+        """[B, S, n] -> [S, B, n], or [2, S, B, n] for both directions."""
+        if self.direction == "forward":
+            return x.transpose(0, 1)
+        turned = backward(x).transpose(0, 1)
+        return turned if self.direction == "reversed" else torch.stack((x.transpose(0, 1), turned))
+
+    def _in_source_order(self, hidden: list[Tensor], backward: _Reversal) -> Tensor:
+        """S tensors [B, H] or [2, B, H] -> [B, S, W]."""
+        stacked = torch.stack(hidden, dim=-2)  # [B, S, H] or [2, B, S, H]
+        if self.direction == "forward":
+            return stacked
+        if self.direction == "reversed":
+            return backward(stacked)
+        return torch.cat((stacked[0], backward(stacked[1])), dim=-1)
+
+
+def _run(layer: Layer, read: Tensor, stays: Tensor, shortest: int) -> tuple[list[Tensor], State]:
+    """One layer over all steps: hidden states in reading order, and each sentence's state after its last symbol."""
+    inputs = layer.inputs(read).unbind(-3)  # unbind, not indexing: its gradient is one stack
+    step = layer.cell.bind()
+    state = layer.cell.zero(inputs[0])
+    hidden = []
+    for t, gates in enumerate(inputs):
+        new = step(gates, state)
+        if t >= shortest:
+            new = tuple(torch.where(stays[t], after, before) for after, before in zip(new, state, strict=True))
+        state = new
+        hidden.append(state[0])
+    return hidden, state
+
+
+def _side_by_side(part: Tensor, direction: str) -> Tensor:
+    return torch.cat((part[0], part[1]), dim=-1) if direction == "both" else part
+
+
+class _Reversal:
+    """Reverses the first `count` positions of each row of [B, S, n] and leaves the rest; its own inverse."""
+
+    def __init__(self, count: Tensor, like: Tensor) -> None:
+        batch, length = like.shape[:2]
+        position = torch.arange(length).expand(batch, length)
+        turned = torch.where(position < count[:, None], count[:, None] - 1 - position, position)
+        self.rows = (turned + torch.arange(batch)[:, None] * length).flatten().to(like.device)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        y: Tensor = _Permuted.apply(x, self.rows)
+        return y
+
+
+class _Permuted(torch.autograd.Function):
+    """Rows of a permutation that is its own inverse, so that the gradient is a plain selection too."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rows: Tensor) -> Tensor:
+        ctx.rows = rows
+        return x.flatten(0, 1).index_select(0, rows).view(x.shape)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        return gradient.flatten(0, 1).index_select(0, ctx.rows).view(gradient.shape), None

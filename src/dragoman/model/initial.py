@@ -1,0 +1,55 @@
+"""First values of the parameters, as the papers draw them."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import nn
+
+from dragoman.model.attention import Additive
+from dragoman.model.cells import GRU, LSTM
+from dragoman.model.maps import Map
+
+
+def initialise(model: nn.Module, initial: Literal["orthogonal", "uniform", "scaled"], spread: float) -> None:
+    """Fill every parameter; biases are zero.
+
+    uniform:    U(-spread, spread) (Sutskever et al. 2014, section 3.4; Luong et al. 2015, section 4.1)
+    orthogonal: N(0, spread^2), recurrent matrices orthogonal, W_a and U_a N(0, 0.001^2), v_a zero, so that attention
+                starts exactly uniform (Bahdanau et al. 2015, B.1)
+    scaled:     maps U(+-sqrt(3 / n_in)), which keeps the variance of what goes through; recurrent matrices orthogonal,
+                everything else N(0, spread^2)
+    """
+    recurrent = {map for cell in model.modules() if isinstance(cell, GRU | LSTM) for map in cell.children()}
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if initial == "uniform":
+                parameter.uniform_(-spread, spread)
+            else:
+                parameter.normal_(0, spread)
+        for module in model.modules():
+            if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+                module.weight[module.padding_idx].zero_()
+            if isinstance(module, Map) and initial != "uniform":
+                _fill(module, orthogonal=module in recurrent, scaled=initial == "scaled")
+            if isinstance(module, Additive) and initial == "orthogonal":
+                module.query.weight.normal_(0, 0.001)
+                module.annotation.weight.normal_(0, 0.001)
+                module.v.zero_()
+        for name, parameter in model.named_parameters():
+            if name.rpartition(".")[2] == "bias":
+                parameter.zero_()
+
+
+def _fill(module: Map, *, orthogonal: bool, scaled: bool) -> None:
+    """Recurrent matrices block by block: each gate's is orthogonal by itself."""
+    n_in = module.weight.shape[-1]
+    for matrix in module.weight.view(-1, *module.weight.shape[-2:]):
+        if orthogonal:
+            for block in matrix.split(n_in):
+                nn.init.orthogonal_(block)
+        elif scaled:
+            bound = math.sqrt(3 / n_in)
+            matrix.uniform_(-bound, bound)
