@@ -1,10 +1,61 @@
 """Dragoman trains a translator from parallel text, translates, and shows which source word every target word came from.
 
-The public door; importing it costs nothing, because each name is fetched when it is first used:
+The public door. Importing it costs nothing, because each name is fetched when it is first used:
 
     import dragoman
+
     translator = dragoman.load("RUN")
-    translator.translate("Ein Hund läuft.")
+    for (translation,) in translator.translate(["Ein Hund läuft."]):
+        print(translation.text, translation.alignment)
 """
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dragoman.config import Config, load_config, load_preset, override
+    from dragoman.errors import DragomanError
+    from dragoman.pipeline import train
+    from dragoman.run import load
+    from dragoman.search.translator import Translation, Translator
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "Config",
+    "DragomanError",
+    "Translation",
+    "Translator",
+    "__version__",
+    "load",
+    "load_config",
+    "load_preset",
+    "override",
+    "train",
+]
+
+_HOME = {
+    "Config": "dragoman.config",
+    "DragomanError": "dragoman.errors",
+    "Translation": "dragoman.search.translator",
+    "Translator": "dragoman.search.translator",
+    "load": "dragoman.run",
+    "load_config": "dragoman.config",
+    "load_preset": "dragoman.config",
+    "override": "dragoman.config",
+    "train": "dragoman.pipeline",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dragoman' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

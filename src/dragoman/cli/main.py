@@ -1,0 +1,90 @@
+"""The command `dragoman VERB ...`: finds the verb, lets it run, and turns the errors a user can meet into one line.
+
+Exit codes: 0 done; 1 a bug of ours, with its traceback; 2 something the user can put right; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from typing import cast
+
+import dragoman
+from dragoman.cli import align, config, demo, evaluate, presets, score, train, translate
+from dragoman.cli.parsing import Parser, Verb, did_you_mean
+from dragoman.errors import ConfigError, DragomanError
+
+VERBS = {
+    "demo": cast(Verb, demo),
+    "train": cast(Verb, train),
+    "translate": cast(Verb, translate),
+    "score": cast(Verb, score),
+    "align": cast(Verb, align),
+    "evaluate": cast(Verb, evaluate),
+    "presets": cast(Verb, presets),
+    "config": cast(Verb, config),
+}
+"""In the order of the help; each is one file."""
+
+TRAIN_EXTRA = ("babel", "jinja2", "matplotlib", "sacrebleu", "safetensors", "tensorboard", "torch", "tqdm")
+"""Packages that come with the extra `train` only."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    try:
+        _run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except DragomanError as error:
+        return _complain(str(error), error.exit_code)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in TRAIN_EXTRA:
+            raise
+        return _complain(f"this needs {error.name}, which is not installed; pip install 'dragoman[train]'", 2)
+    except KeyboardInterrupt:
+        return _complain("interrupted", 130)
+    except BrokenPipeError:
+        # The reader has had enough. What is still buffered must go somewhere when the interpreter flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _run(arguments: Sequence[str]) -> None:
+    if not arguments or arguments[0].startswith("-"):
+        _general_parser().parse(arguments or ["--help"])
+        return
+    name, *rest = arguments
+    if name not in VERBS:
+        raise ConfigError(f"unknown command {name}{did_you_mean(name, VERBS)}; commands: {', '.join(VERBS)}")
+    verb = VERBS[name]
+    parser = Parser(prog=f"dragoman {name}", description=verb.DESCRIPTION, examples=verb.EXAMPLES)
+    verb.add_options(parser)
+    options = parser.parse(rest)
+    logging.basicConfig(
+        format="dragoman: warning: %(message)s", level=logging.ERROR if options.quiet else logging.WARNING, force=True
+    )
+    verb.run(options)
+
+
+def _general_parser() -> Parser:
+    width = max(map(len, VERBS))
+    commands = "\n".join(f"  {name:<{width}}  {verb.SUMMARY}" for name, verb in VERBS.items())
+    parser = Parser(
+        prog="dragoman",
+        description=f"Trains translators from parallel text, translates, shows alignments.\n\ncommands:\n{commands}",
+        examples=(
+            "dragoman demo",
+            "dragoman train --train corpus.de corpus.en --dev dev.de dev.en --out RUN",
+            "dragoman translate RUN < new.de > new.en",
+        ),
+    )
+    parser.usage = "dragoman COMMAND ...        dragoman COMMAND --help explains one"
+    parser.add_argument("--version", action="version", version=f"dragoman {dragoman.__version__}")
+    return parser
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"dragoman: error: {message}" if code == 2 else f"dragoman: {message}", file=sys.stderr)
+    return code

@@ -1,0 +1,82 @@
+"""The main job on the embedded corpus: train, translate lines never seen, measure, show the alignments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.config import load_preset, override
+from dragoman.errors import InputError
+from dragoman.model.devices import DeviceName
+from dragoman.narration import Narrator
+from dragoman.pipeline import train
+from dragoman.quality import Quality, measure, write_run_report
+from dragoman.run import Run, open_run
+from dragoman.text.cldr import DemoCorpus, make_corpus
+from dragoman.text.corpus import read_pairs
+from dragoman.text.lines import write_lines
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """What `dragoman demo` made."""
+
+    run: Run
+    quality: Quality
+    """Of the test lines, which share no source line with training."""
+    report: Path
+
+
+def demonstrate(
+    out: Path,
+    *,
+    source: str = "en",
+    target: str = "ko",
+    minutes: float | None = None,
+    overwrite: bool = False,
+    device: DeviceName = "auto",
+    narrator: Narrator | None = None,
+) -> Demonstration:
+    """Make the corpus in OUT/corpus, train the preset `demo` on it in OUT, measure on its test lines, write the report.
+
+    Args:
+        source, target: any two locales of the CLDR.
+        minutes: a shorter budget than the preset's.
+
+    Raises:
+        ConfigError: a locale is unknown, or has too little data.
+        RunError: there is a run in `out` already, and not `overwrite`.
+        Interrupted: a signal came; the state is saved.
+    """
+    narrator = narrator or Narrator()
+    config = override(
+        load_preset("demo"),
+        [
+            f"text.source.language={source}",
+            f"text.target.language={target}",
+            *([] if minutes is None else [f"training.minutes={minutes}"]),
+        ],
+    )
+    files = _write_corpus(out / "corpus", make_corpus(source, target), source, target)
+    trained = train(
+        config, [files["train"]], [files["dev"]], out, overwrite=overwrite, device=device, narrator=narrator
+    )
+    run = open_run(trained.folder.path, device=device)
+    test = list(read_pairs([files["test"]]))
+    quality = measure(run, test, narrator=narrator)
+    return Demonstration(run, quality, write_run_report(run, test, quality.evaluation))
+
+
+def _write_corpus(folder: Path, corpus: DemoCorpus, source: str, target: str) -> dict[str, tuple[Path, Path]]:
+    """Plain lines, as a corpus of one's own would be: PART.SOURCE and PART.TARGET for train, dev and test."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: the folder for the corpus cannot be made: {error.strerror}") from None
+    parts: dict[str, list[tuple[str, str]]] = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
+    files = {}
+    for name, pairs in parts.items():
+        files[name] = folder / f"{name}.{source}", folder / f"{name}.{target}"
+        for side, path in enumerate(files[name]):
+            write_lines(path, (pair[side] for pair in pairs))
+    return files

@@ -1,0 +1,278 @@
+"""The main job: from parallel text to a run folder, in the words of its steps.
+
+    check -> segmentation -> stored corpus and vocabularies -> model -> training with validation -> report
+
+The loop of `training/` asks about the dev set through callables; they are made here, because here search and
+evaluation are known too.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.config import Config, SideConfig
+from dragoman.data.batches import Batches, Budget, sorted_batches
+from dragoman.data.store import Prepared, Store, build_store, store_pairs
+from dragoman.errors import ConfigError, InputError
+from dragoman.evaluation.metrics import bleu, chrf
+from dragoman.folder import RunFolder
+from dragoman.model.devices import DeviceName, choose_device, choose_precision, place_name, seed_weights
+from dragoman.model.translation import TranslationModel, build
+from dragoman.narration import Narrator
+from dragoman.quality import write_run_report
+from dragoman.run import open_run, parameters
+from dragoman.search.torch_engine import TorchEngine
+from dragoman.search.translator import Translator
+from dragoman.text.corpus import Cleaner, Pair, read_pairs
+from dragoman.text.lines import not_found, open_output, write_lines
+from dragoman.text.segmentation import Segmentation, train_segmentation
+from dragoman.training.log import Console
+from dragoman.training.loop import Summary
+from dragoman.training.loop import train as train_model
+from dragoman.training.validation import DevTranslations, Validators, perplexity
+
+Corpora = Sequence[Sequence[Path]]
+"""Each is two files (source, target) or one (.tsv, .jsonl)."""
+
+DEV_BUDGET = Budget("tokens", 8192)
+"""Batches for the perplexity of the dev set: no gradients, so larger ones than in training fit."""
+
+MAY_CHANGE = (
+    "training.epochs",
+    "training.minutes",
+    "training.validation.patience",
+    "training.log_every",
+    "training.checkpoint_minutes",
+)
+"""What a resumed training may do otherwise than it began: how long it goes on and how often it speaks."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A run folder after training, and how that ended."""
+
+    folder: RunFolder
+    summary: Summary
+
+
+def train(
+    config: Config,
+    corpora: Corpora,
+    dev: Corpora,
+    out: str | Path,
+    *,
+    overwrite: bool = False,
+    dropped: str | Path | None = None,
+    device: DeviceName = "auto",
+    narrator: Narrator | None = None,
+) -> Trained:
+    """Train a translator on parallel text; everything it needs afterwards lies in the folder `out`.
+
+    Args:
+        dropped: a file for the pairs that cleaning leaves out: where from, why, source, target, between tabs.
+
+    Raises:
+        InputError: a file cannot be read or has nothing in it, or nothing is left of it.
+        RunError: there is a run in `out` already, and not `overwrite`.
+        ConfigError, TrainingError, Interrupted: as `training.loop.train` has it.
+    """
+    narrator = narrator or Narrator()
+    choose_device(device)  # complains early
+    _require_regular_files([*corpora, *dev])
+    dev_pairs = _read_dev(dev)
+    folder = RunFolder.create(out, config, overwrite=overwrite)
+    prepared = _prepare(config, corpora, folder, dropped, narrator)
+    prepared.source.save(folder.text, "source")
+    prepared.target.save(folder.text, "target")
+    _save_dev(folder, dev_pairs)
+    store_pairs(folder.dev_data, dev_pairs, prepared.source, prepared.target)
+    return _train(config, folder, prepared, device, narrator, resume=False)
+
+
+def resume(
+    out: str | Path, config: Config | None = None, *, device: DeviceName = "auto", narrator: Narrator | None = None
+) -> Trained:
+    """Go on with a training that was stopped, exactly from its last saved state, on the corpus stored in the run.
+
+    Args:
+        config: the configuration that is wanted now; None for the one the run has. It may ask for a longer or shorter
+            training (`MAY_CHANGE`), and must otherwise be the run's.
+
+    Raises:
+        ConfigError: the configuration differs in another way.
+        RunError: the folder is no run, or has no state to go on from.
+        TrainingError, Interrupted, InputError: as for `train`.
+    """
+    choose_device(device)
+    folder = RunFolder.resume(out)
+    saved = folder.load_config()
+    if config is not None and config != saved:
+        _require_resumable(saved, config)
+        folder.save_config(config)
+    prepared = Prepared(Store.open(folder.train_data), folder.source_side(), folder.target_side())
+    return _train(config or saved, folder, prepared, device, narrator or Narrator(), resume=True)
+
+
+# Text ----------------------------------------------------------------------------------------------------------------
+
+
+def _require_regular_files(corpora: Corpora) -> None:
+    """Look at every file before the first hour of work is done; a pipe would be empty at the second reading."""
+    for path in (path for files in corpora for path in files):
+        if not path.exists():
+            raise not_found(path)
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(f"{path}: is not a file; training reads its text more than once, so give a file")
+
+
+def _read_dev(dev: Corpora) -> list[Pair]:
+    pairs = list(read_pairs(dev))
+    if not any(pair.source.strip() and pair.target.strip() for pair in pairs):
+        files = " ".join(str(path) for files in dev for path in files)
+        raise InputError(
+            f"the dev set ({files}) has no pair with text on both sides; training needs one to validate on"
+        )
+    return pairs
+
+
+def _prepare(
+    config: Config, corpora: Corpora, folder: RunFolder, dropped: str | Path | None, narrator: Narrator
+) -> Prepared:
+    """Segmentations, then the stored corpus and its vocabularies."""
+    narrator.say("segmentation ...")
+    segmentations = _segmentations(config, corpora)
+    with nullcontext() if dropped is None else open_output(dropped) as listing:
+        cleaner = Cleaner(config.cleaning, listing)
+        with narrator.counting("pairs") as progress:
+            prepared = build_store(
+                folder.train_data, read_pairs(corpora), segmentations, config.text, cleaner, progress=progress
+            )
+    narrator.say(_text_facts(prepared))
+    return prepared
+
+
+def _segmentations(config: Config, corpora: Corpora) -> tuple[Segmentation, Segmentation]:
+    source, target = config.text.source, config.text.target
+    if not config.text.joint:
+        return (
+            train_segmentation(source, (pair.source for pair in read_pairs(corpora))),
+            train_segmentation(target, (pair.target for pair in read_pairs(corpora))),
+        )
+    both = train_segmentation(source, _lines_of_both(corpora))
+    if source.segmentation != "words":
+        return both, both
+    # Words are joint in their vocabulary, but each language is tokenised by its own rules.
+    return both, train_segmentation(SideConfig(language=target.language, segmentation="words"), ())
+
+
+def _lines_of_both(corpora: Corpora) -> Iterator[str]:
+    for pair in read_pairs(corpora):
+        yield pair.source
+        yield pair.target
+
+
+def _text_facts(prepared: Prepared) -> str:
+    store = prepared.store
+    left_out = {reason: count for reason, count in store.left_out.items() if count}
+    listed = ", ".join(f"{reason} {count:,}" for reason, count in left_out.items())
+    dropped = f"dropped {sum(left_out.values()):,}" + (f" ({listed})" if listed else "")
+    sizes = f"{len(prepared.source.vocabulary):,} and {len(prepared.target.vocabulary):,}"
+    if prepared.source.vocabulary is prepared.target.vocabulary:
+        sizes = f"{len(prepared.source.vocabulary):,}, joint"
+    mean = len(store.source.ids) / len(store), len(store.target.ids) / len(store)
+    return (
+        f"pairs: kept {len(store):,}, {dropped}\n"
+        f"vocabulary: {sizes}; segments a line: {mean[0]:.1f} source, {mean[1]:.1f} target"
+    )
+
+
+def _dev_text(folder: RunFolder) -> Path:
+    """The dev set as raw text; translations of it are measured after a resumption too."""
+    return folder.path / "data" / "dev.jsonl"
+
+
+def _save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
+    path = _dev_text(folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_lines(
+        path, (json.dumps({"source": pair.source, "target": pair.target}, ensure_ascii=False) for pair in pairs)
+    )
+
+
+# Training ------------------------------------------------------------------------------------------------------------
+
+
+def _train(
+    config: Config, folder: RunFolder, prepared: Prepared, device: DeviceName, narrator: Narrator, *, resume: bool
+) -> Trained:
+    place = choose_device(device)
+    seed_weights(config.training.seed)
+    model = build(config.model, len(prepared.source.vocabulary), len(prepared.target.vocabulary)).to(place)
+    model.set_precision(choose_precision(config.training.precision, place))
+    narrator.say(f"model: {parameters(model):,} parameters; {place_name(place, model.precision)}")
+    dev = list(read_pairs([[_dev_text(folder)]]))
+    summary = train_model(
+        model,
+        _batches(config, prepared.store),
+        config.training,
+        folder,
+        _validators(config, dev, Store.open(folder.dev_data), prepared),
+        resume=resume,
+        console=Console(quiet=narrator.quiet),
+    )
+    write_run_report(open_run(folder.path, device=device), dev)
+    return Trained(folder, summary)
+
+
+def _batches(config: Config, store: Store) -> Batches:
+    batch = config.training.batch
+    return Batches(
+        store,
+        Budget(batch.unit, batch.size),
+        pool=batch.pool,
+        seed=config.training.seed,
+        source_eos=config.model.source_eos,
+    )
+
+
+def _validators(config: Config, dev: Sequence[Pair], store: Store, prepared: Prepared) -> Validators:
+    """What the loop asks about the dev set: its perplexity, and how good real beam output is."""
+
+    def measure_perplexity(model: TranslationModel) -> float:
+        return perplexity(model, sorted_batches(store, DEV_BUDGET, source_eos=config.model.source_eos))
+
+    def translate(model: TranslationModel) -> DevTranslations:
+        search = config.search.model_copy(update={"beam": config.training.validation.beam})
+        translator = Translator(TorchEngine(model), prepared.source, prepared.target, search)
+        wanted = dev[: config.training.validation.sentences or None]
+        best = [n_best[0] for n_best in translator.translate(pair.source for pair in wanted)]
+        hypotheses, references = [translation.text for translation in best], [pair.target for pair in wanted]
+        scores = {"bleu": bleu(hypotheses, references), "chrf": chrf(hypotheses, references)}
+        return DevTranslations(hypotheses, references, scores, sum(not translation.finished for translation in best))
+
+    only_perplexity = config.training.validation.metric == "perplexity"
+    return Validators(measure_perplexity, None if only_perplexity else translate)
+
+
+def _require_resumable(saved: Config, wanted: Config) -> None:
+    for key, before, now in _differences(saved.model_dump(), wanted.model_dump(), ""):
+        if key not in MAY_CHANGE:
+            raise ConfigError(
+                f"--resume: {key} is {now} here but {before} in the run; a resumed training may change only "
+                f"{', '.join(MAY_CHANGE)}. Leave the option out, or start anew with --overwrite"
+            )
+
+
+def _differences(saved: dict[str, Any], wanted: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any, Any]]:
+    for name, before in saved.items():
+        now, key = wanted[name], f"{prefix}{name}"
+        if isinstance(before, dict):
+            yield from _differences(before, now, f"{key}.")
+        elif before != now:
+            yield key, before, now

@@ -1,0 +1,177 @@
+"""The order of the house: a file imports only from lines above its own, and heavy libraries only where they belong."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import dragoman
+
+PACKAGE = Path(dragoman.__file__).parent
+
+HOUSE = (
+    "errors",
+    "narration",
+    "config",
+    "text.lines",
+    "text.corpus",
+    "text.vocabulary",
+    "text.segmentation.base",
+    "text.segmentation.characters",
+    "text.segmentation.words",
+    "text.segmentation.subwords",
+    "text.segmentation",
+    "text.side",
+    "text.cldr",
+    "data.segmenting",
+    "data.store",
+    "data.batches",
+    "folder",
+    "model",
+    "alignment.links",
+    "alignment.extract",
+    "search",
+    "scoring",
+    "evaluation",
+    "training",
+    "report",
+    "run",
+    "quality",
+    "pipeline",
+    "demo",
+    "",
+    "cli.parsing",
+    "cli",
+    "__main__",
+)
+"""Modules in order; a package stands for all files in it that have no line of their own. "" is the public door, which
+the command reads the version from; what it offers lies above it."""
+
+HEAVY = {
+    "torch": ("model", "search.torch_engine", "training"),
+    "safetensors": ("model", "training"),
+    "pydantic": ("config",),
+    "sentencepiece": ("text.segmentation.subwords",),
+    "sacremoses": ("text.segmentation.words",),
+    "sacrebleu": ("evaluation",),
+    "babel": ("text.cldr", "report"),
+    "matplotlib": ("report",),
+    "jinja2": ("report",),
+}
+"""Libraries, and the only modules or packages that may import them."""
+
+
+def _modules() -> dict[str, Path]:
+    """Dotted names below the package, the package itself as "", and their files."""
+    names = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        names[".".join(part for part in parts if part != "__init__")] = path
+    return names
+
+
+def _imported(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, full dotted name) of everything a file imports, also inside functions and for type checking."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            assert node.module is not None
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def _own_imports(path: Path, modules: dict[str, Path]) -> Iterator[tuple[int, str]]:
+    """(line, module below the package) of what a file imports from the package itself."""
+    for line, name in sorted(set(_imported(path))):
+        if name == "dragoman" or name.startswith("dragoman."):
+            below = name.removeprefix("dragoman").removeprefix(".")
+            while below not in modules:  # names imported from a module
+                below = below.rpartition(".")[0]
+            yield line, below
+
+
+def _place(module: str) -> int:
+    """The line of the house that a module belongs to."""
+    name = module
+    while name not in HOUSE:
+        assert name, f"{module} has no place in the house"
+        name = name.rpartition(".")[0]
+    return HOUSE.index(name)
+
+
+def _lies_in(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def test_every_import_points_up_the_house() -> None:
+    modules = _modules()
+    wrong = [
+        f"{path.relative_to(PACKAGE)}:{line} imports {imported or 'dragoman'}"
+        for module, path in modules.items()
+        for line, imported in (() if module == "" else _own_imports(path, modules))
+        if _place(imported) > _place(module)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_modules_import_each_other_in_no_circle() -> None:
+    modules = _modules()
+    # A package's empty __init__ is imported with each of its files, and imports nothing itself.
+    above = {module: {name for _, name in _own_imports(path, modules)} for module, path in modules.items() if module}
+    above[""] = set()  # its imports are made when a name is asked for
+    while above:
+        free = [module for module, imported in above.items() if not imported & above.keys() - {module}]
+        assert free, f"a circle among {sorted(above)}"
+        for module in free:
+            del above[module]
+
+
+def test_no_module_imports_from_the_init_of_its_own_package() -> None:
+    modules = _modules()
+    for module, path in modules.items():
+        package = module.rpartition(".")[0]
+        if package:
+            assert package not in {name for _, name in _own_imports(path, modules)}, module
+
+
+def test_heavy_libraries_are_imported_only_where_they_belong() -> None:
+    wrong = [
+        f"{path.relative_to(PACKAGE)}:{line} imports {name}"
+        for module, path in _modules().items()
+        for line, name in _imported(path)
+        for library, allowed in HEAVY.items()
+        if _lies_in(name, library) and not any(_lies_in(module, package) for package in allowed)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def _loaded_by(program: str) -> set[str]:
+    """Top-level names in sys.modules after a program has run in a fresh interpreter."""
+    report = "\nimport sys; print('|'.join(sorted({name.partition('.')[0] for name in sys.modules})))"
+    done = subprocess.run([sys.executable, "-c", program + report], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split("|"))
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    loaded = _loaded_by("import dragoman")
+    assert "dragoman" in loaded
+    assert not loaded & {"torch", "numpy", "pydantic", "yaml", *HEAVY}
+
+
+def test_help_of_the_command_and_of_every_verb_loads_nothing_heavy() -> None:
+    loaded = _loaded_by(
+        "from dragoman.cli.main import VERBS, main\n"
+        "for words in ([], *([verb] for verb in VERBS)):\n"
+        "    try: main([*words, '--help'])\n"
+        "    except SystemExit as end: assert end.code == 0\n"
+    )
+    assert not loaded & {"torch", "numpy", "pydantic", "yaml", *HEAVY}
+
+
+def test_reading_text_and_configurations_needs_no_extra() -> None:
+    loaded = _loaded_by("import dragoman.text.side, dragoman.text.corpus, dragoman.folder, dragoman.data.store")
+    assert not loaded & {"torch", "sacrebleu", "babel", "matplotlib", "jinja2", "tqdm"}
