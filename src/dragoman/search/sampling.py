@@ -163,9 +163,14 @@ def uniform(seed: int, lines: NDArray[np.int64], numbers: NDArray[np.int64], len
     The keys are stirred into one word one after the other by the finaliser of SplitMix64 (Steele, Lea and Flood
     2014). A generator of numpy for each key would do as well, but costs 10 microseconds a row.
     """
-    word = np.full(lines.shape, seed & 0xFFFFFFFFFFFFFFFF, dtype=np.uint64)
-    for key in (lines, numbers, np.full(lines.shape, length)):
-        word = _stir(word + np.uint64(0x9E3779B97F4A7C15) ^ key.astype(np.uint64))
+    word = np.zeros(lines.shape, dtype=np.uint64)
+    for key in (
+        np.uint64(seed & 0xFFFFFFFFFFFFFFFF),
+        lines.astype(np.uint64),
+        numbers.astype(np.uint64),
+        np.uint64(length),
+    ):
+        word = _stir((word ^ key) + np.uint64(0x9E3779B97F4A7C15))
     # 52 bits, so that the largest number times a total stays below that total after rounding.
     return np.asarray((word >> np.uint64(12)) * 2.0**-52, dtype=np.float64)
 

@@ -1,0 +1,115 @@
+"""What tests of several packages share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+
+from dragoman.search.engine import Forced, Step
+from dragoman.text.vocabulary import BOS, EOS, PAD
+
+Answer = Callable[[tuple[int, ...], tuple[int, ...]], Mapping[int, float]]
+
+
+class ToyEngine:
+    """A model that is a function of the source and of the symbols so far, and that checks what search promises.
+
+    `answer(source, prefix)` gives probabilities of next symbols (what it leaves out gets a trace); without it, they
+    are random but follow from `seed`, source and prefix. The state is the prefixes themselves, so a wrong parent is
+    a wrong answer. Numbers of a row cannot depend on other rows.
+    """
+
+    def __init__(
+        self,
+        vocabulary_size: int,
+        seed: int = 1,
+        *,
+        answer: Answer | None = None,
+        spread: float = 2.0,
+        source_eos: bool = True,
+        attention_shift: int = 0,
+        attends: bool = True,
+    ) -> None:
+        self.vocabulary_size = vocabulary_size
+        self.source_eos = source_eos
+        self.attention_shift = attention_shift
+        self.steps: list[tuple[int, int]] = []
+        """(rows, k) of every step."""
+        self._seed, self._answer, self._spread, self._attends = seed, answer, spread, attends
+
+    def distribution(self, source: tuple[int, ...], prefix: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """log-probabilities float32 [V] and attention float32 [S] after `prefix` (BOS included)."""
+        random = np.random.default_rng([self._seed, *source, *prefix])
+        if self._answer is None:
+            logits = random.normal(size=self.vocabulary_size) * self._spread
+        else:
+            logits = np.full(self.vocabulary_size, np.log(1e-30))
+            for token, probability in self._answer(source, prefix).items():
+                logits[token] = np.log(probability)
+        log_probabilities = logits - np.log(np.exp(logits).sum())
+        return log_probabilities.astype(np.float32), random.dirichlet(np.ones(len(source))).astype(np.float32)
+
+    def start(self, source, source_lengths):
+        assert source.dtype == source_lengths.dtype == np.int64
+        sources = []
+        for row, length in zip(source, source_lengths, strict=True):
+            assert length >= 1
+            assert (row[length:] == PAD).all()
+            assert (row[:length] != PAD).all()
+            assert (row[length - 1] == EOS) == self.source_eos
+            sources.append(tuple(row[:length].tolist()))
+        self._width = source.shape[1]
+        return {"rows": [(index, source, ()) for index, source in enumerate(sources)]}
+
+    def step(self, state, parents, tokens, k):
+        assert parents.dtype == tokens.dtype == np.int64
+        assert 1 <= k <= self.vocabulary_size
+        assert len(parents) == len(tokens) >= 1
+        old = state.pop("rows")  # a second step from the same state fails here
+        rows = [
+            (*old[parent][:2], (*old[parent][2], token)) for parent, token in zip(parents, tokens.tolist(), strict=True)
+        ]
+        owners = [sentence for sentence, _, _ in rows]
+        assert owners == sorted(owners)
+        if old[0][2] == ():
+            assert parents.tolist() == list(range(len(old)))
+            assert (tokens == BOS).all()
+        else:
+            assert not np.isin(tokens, (PAD, BOS, EOS)).any()
+        self.steps.append((len(rows), k))
+        answers = [self.distribution(source, prefix) for _, source, prefix in rows]
+        log_probabilities = np.stack([answer[0] for answer in answers])
+        best = np.argsort(-log_probabilities, axis=1)[:, :k]
+        return Step(
+            np.take_along_axis(log_probabilities, best, axis=1),
+            best.astype(np.int64),
+            self._pad([answer[1] for answer in answers]) if self._attends else None,
+            {"rows": rows},
+        )
+
+    def force(self, source, source_lengths, target, target_lengths):
+        log_probabilities = np.zeros(target.shape, dtype=np.float32)
+        attention = np.zeros((*target.shape, source.shape[1]), dtype=np.float32)
+        for row, (_, words, _) in enumerate(self.start(source, source_lengths)["rows"]):
+            assert target[row, target_lengths[row] - 1] == EOS
+            prefix = (BOS,)
+            for step, token in enumerate(target[row, : target_lengths[row]].tolist()):
+                answer, weights = self.distribution(words, prefix)
+                log_probabilities[row, step] = answer[token]
+                attention[row, step, : len(weights)] = weights
+                prefix = (*prefix, token)
+        return Forced(log_probabilities, attention if self._attends else None)
+
+    def _pad(self, rows):
+        padded = np.zeros((len(rows), self._width), dtype=np.float32)
+        for row, weights in zip(padded, rows, strict=True):
+            row[: len(weights)] = weights
+        return padded
+
+
+@pytest.fixture
+def toy_engine() -> type[ToyEngine]:
+    """The class itself: `toy_engine(vocabulary_size, seed, ...)`."""
+    return ToyEngine
