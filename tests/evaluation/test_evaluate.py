@@ -100,7 +100,7 @@ def test_table_shows_figures_slices_and_signatures_in_aligned_columns():
     assert "perplexity per token  7.389" in figures.splitlines()
     assert len({len(line) for line in figures.splitlines()}) == 1
     head, *rows = slices.splitlines()
-    assert head.split() == "source length in words sentences BLEU chrF TER exact match".split()
+    assert head.split() == ["source", "length", "in", "words", "sentences", "BLEU", "chrF", "TER", "exact", "match"]
     assert [row.split()[:2] for row in rows] == [["0-4", "2"], ["5-9", "2"]]
     assert len({len(line) for line in slices.splitlines()}) == 1
     assert [line.split("  ")[0] for line in signatures.splitlines()] == ["BLEU", "chrF", "TER", "exact match"]

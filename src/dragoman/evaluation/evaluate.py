@@ -193,7 +193,7 @@ def _scores(
     """The scores of the sentences where `members` [N] is true."""
     return tuple(
         Score(metric.name, metric.score(rows[members].sum(axis=0)), metric.signature(), metric.higher_is_better)
-        for metric, rows in zip(metrics, statistics)
+        for metric, rows in zip(metrics, statistics, strict=True)
     )
 
 
@@ -203,8 +203,9 @@ def _finite(value: float) -> float | None:
 
 def _columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows as aligned text: the first column to the left, figures to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:]))])
-        for row in rows
-    )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *figures in rows:
+        cells = [cell.rjust(width) for cell, width in zip(figures, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *cells]))
+    return "\n".join(lines)

@@ -71,10 +71,8 @@ class ExactMatch:
     higher_is_better = True
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-        return np.array(
-            [(hypothesis.strip() == reference.strip(), 1) for hypothesis, reference in zip(hypotheses, references)],
-            dtype=np.float64,
-        )
+        pairs = zip(hypotheses, references, strict=True)
+        return np.array([(hypothesis.strip() == reference.strip(), 1) for hypothesis, reference in pairs], np.float64)
 
     def score(self, statistics: NDArray[np.float64]) -> float:
         equal, sentences = statistics

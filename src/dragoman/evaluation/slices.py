@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dragoman.text.side import raw_words
 
@@ -29,8 +30,7 @@ class Slicing:
 
 def by_source_length(sources: Sequence[str]) -> Slicing:
     """Sentences by length of the source, in words between blanks of the raw line."""
-    ends = (*(start - 1 for start in LENGTH_BINS[1:]), None)
-    labels = tuple(f"{start}+" if end is None else f"{start}-{end}" for start, end in zip(LENGTH_BINS, ends))
+    labels = (*(f"{start}-{following - 1}" for start, following in pairwise(LENGTH_BINS)), f"{LENGTH_BINS[-1]}+")
     lengths = [len(raw_words(source)) for source in sources]
     slice_of = tuple(sum(length >= start for start in LENGTH_BINS) - 1 for length in lengths)
     return Slicing("source length in words", labels, slice_of)

@@ -1,0 +1,1 @@
+"""What a run looks like: heat maps of alignment weights, learning curves, one self-contained page."""

@@ -1,0 +1,79 @@
+"""From a translation to words with weights."""
+
+import numpy as np
+import pytest
+
+from dragoman.report.samples import make_sample
+from dragoman.search.translator import Translation
+from dragoman.text.segmentation.characters import Characters
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import Vocabulary
+
+
+@pytest.fixture
+def side() -> TextSide:
+    """Characters as segments: the words are what must be put together."""
+    letters = "abcdefghij ,私は学生です。"
+    segmentation = Characters()
+    return TextSide(segmentation, Vocabulary.from_counts(dict.fromkeys(segmentation.segment(letters).pieces, 1), None))
+
+
+def translation(side: TextSide, source: str, text: str, attention) -> Translation:
+    return Translation(
+        source=source, text=text, score=0.0, log_probability=0.0, tokens=side.encode(text).pieces,
+        source_tokens=side.encode(source).pieces, attention=attention, alignment=[], finished=True,
+    )
+
+
+def spread(side: TextSide, source: str, text: str, *, eos: bool) -> np.ndarray:
+    """Equal weights everywhere, the end of the source included if the model reads it."""
+    shape = len(side.encode(text).pieces) + 1, len(side.encode(source).pieces) + eos
+    return np.full(shape, 1 / shape[1], dtype=np.float32)
+
+
+def words(line: str, spans) -> list[str]:
+    return [line[start:end] for start, end in spans]
+
+
+def test_weights_are_summed_over_source_words_and_averaged_over_target_words(side):
+    source, text = "ab cde", "fg h"
+    attention = np.zeros((5, 7), dtype=np.float32)
+    attention[0, 0], attention[0, 1] = 0.5, 0.5  # f: a, b
+    attention[1, 3], attention[1, 4], attention[1, 6] = 0.25, 0.5, 0.25  # g: c, d, end of sentence
+    attention[2, 5] = attention[3, 5] = 1.0  # the blank, which belongs to the next word, and h: e
+    sample = make_sample(translation(side, source, text, attention), "fg", side, side, attention_shift=0)
+    assert words(source, sample.source_words) == ["ab", "cde"]
+    assert words(text, sample.target_words) == ["fg", "h"]
+    np.testing.assert_allclose(sample.weights[0], [0.5, 0.375])
+    np.testing.assert_allclose(sample.weights[1], [0, 1])
+    assert (sample.source, sample.translation, sample.reference) == (source, text, "fg")
+
+
+def test_shifted_attention_belongs_to_the_word_before(side):
+    attention = np.array([[1, 0, 0], [0, 0, 1], [0, 0, 1]], dtype=np.float32)
+    sample = make_sample(translation(side, "a b", "cd", attention), None, side, side, attention_shift=1)
+    np.testing.assert_allclose(sample.weights, [[0, 1]])
+
+
+def test_script_without_blanks_is_pointed_at_by_segment(side):
+    source, text = "ab c", "私は学生です。"
+    sample = make_sample(
+        translation(side, source, text, spread(side, source, text, eos=False)), None, side, side, attention_shift=0
+    )
+    assert words(source, sample.source_words) == ["ab", "c"]
+    assert words(text, sample.target_words) == list(text)
+    assert sample.weights.shape == (7, 2)
+
+
+@pytest.mark.parametrize(("source", "text"), [("", ""), ("ab", ""), (" ", "a")])
+def test_blank_sides_have_no_words(side, source, text):
+    sample = make_sample(
+        translation(side, source, text, spread(side, source, text, eos=True)), None, side, side, attention_shift=0
+    )
+    assert sample.weights.shape == (len(text.split()), len(source.split()))
+
+
+def test_without_attention_there_is_nothing_to_point_at(side):
+    sample = make_sample(translation(side, "ab", "c", None), "c", side, side, attention_shift=0)
+    assert sample.weights is None
+    assert list(sample.source_words) == []
