@@ -29,7 +29,7 @@ SENTENCES = 64
 """Pairs of a batch."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scored:
     """What the model says of one pair of lines."""
 

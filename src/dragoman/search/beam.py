@@ -41,7 +41,7 @@ from dragoman.search.normalisation import Normalisation
 from dragoman.text.vocabulary import BOS, EOS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Beam:
     """The live hypotheses of all sentences that are still searching.
 

@@ -22,7 +22,7 @@ TOLERANCE = 1e-9
 """Keeps 1.1 * 10 from being a hair above 11 where a factor times a length is rounded."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Hypothesis:
     """A translation in ids."""
 

@@ -52,7 +52,7 @@ class Sampling:
             raise ConfigError(f"top-p is {self.top_p}, but must be above 0 and at most 1")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Samples:
     """The samples that are still growing; rows keep their order, so those of a sentence stay together."""
 

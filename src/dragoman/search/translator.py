@@ -32,7 +32,7 @@ SHOWN = 60
 """Segments of either side up to which a notebook shows the heat map."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Translation:
     """A translation of one line, with what there is to know about it. A blank line has a blank one."""
 

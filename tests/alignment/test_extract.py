@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.alignment.extract import segment_links, segment_weights, surface_spans, word_links, words_of
+from dragoman.text.side import raw_words
+
+# Rows: two target segments and EOS. Columns: three source segments and EOS.
+ATTENTION = np.array([[0.1, 0.6, 0.1, 0.2], [0.5, 0.1, 0.3, 0.1], [0.0, 0.1, 0.2, 0.7]], dtype=np.float32)
+
+
+def test_without_shift_the_row_that_predicted_a_segment_is_its_own():
+    assert segment_links(segment_weights(ATTENTION, 0, 3)) == [(0, 1), (1, 0)]
+
+
+def test_with_shift_the_row_after_it_is_and_the_last_segment_uses_that_of_the_end():
+    assert segment_links(segment_weights(ATTENTION, 1, 3)) == [(0, 0), (2, 1)]
+
+
+def test_the_end_of_the_source_is_never_linked():
+    # In the last row the end has 0.7; without it the third segment is heaviest.
+    assert segment_weights(ATTENTION, 1, 3).shape == (2, 3)
+    assert segment_weights(ATTENTION[:, :3], 0, 3).shape == (2, 3)  # a model that reads no end
+
+
+def test_equal_weights_go_to_the_left():
+    assert segment_links(np.array([[0.2, 0.4, 0.4]], dtype=np.float32)) == [(1, 0)]
+
+
+def test_a_blank_source_or_target_has_no_segment_links():
+    assert segment_links(np.zeros((2, 0), dtype=np.float32)) == []
+    assert segment_links(np.zeros((0, 2), dtype=np.float32)) == []
+
+
+def test_weights_are_summed_over_a_source_word_and_averaged_over_a_target_word():
+    # source: "ab c" as a, b, c; target: "xyz w" as x, y, z, w.
+    weights = np.array(
+        [
+            [0.3, 0.3, 0.4],  # x: word 0 has 0.6 in sum, though c alone is heaviest
+            [0.1, 0.1, 0.8],  # y: word 1
+            [0.4, 0.2, 0.4],  # z: word 0
+            [0.2, 0.2, 0.6],  # w: word 1
+        ],
+        dtype=np.float32,
+    )
+    source_words, target_words = [(0, 2), (3, 4)], [(0, 3), (4, 5)]
+    source_spans, target_spans = [(0, 1), (1, 2), (3, 4)], [(0, 1), (1, 2), (2, 3), (4, 5)]
+    # Word 0 of the target: word 0 of the source has (0.6 + 0.2 + 0.6) / 3, word 1 has (0.4 + 0.8 + 0.4) / 3.
+    assert word_links(weights, source_spans, source_words, target_spans, target_words) == [(1, 0), (1, 1)]
+    weights[1] = [0.3, 0.2, 0.5]  # now (0.6 + 0.5 + 0.6) / 3 against (0.4 + 0.5 + 0.4) / 3
+    assert word_links(weights, source_spans, source_words, target_spans, target_words) == [(0, 0), (1, 1)]
+
+
+def test_every_target_word_has_one_link_even_without_any_weight():
+    weights = np.zeros((2, 2), dtype=np.float32)
+    spans = [(0, 1), (2, 3)]
+    assert word_links(weights, spans, spans, spans, spans) == [(0, 0), (0, 1)]
+
+
+def test_words_beyond_the_segments_of_a_model_are_not_linked():
+    weights = np.zeros((1, 1), dtype=np.float32)
+    words = [(0, 1), (2, 3)]
+    assert word_links(weights, [(2, 3)], words, [(2, 3)], words) == [(1, 1)]
+
+
+def test_a_blank_side_has_no_word_links():
+    assert word_links(np.zeros((1, 0), dtype=np.float32), [], [], [(0, 1)], [(0, 1)]) == []
+    assert word_links(np.zeros((0, 1), dtype=np.float32), [(0, 1)], [(0, 1)], [], []) == []
+
+
+@pytest.mark.parametrize(
+    ("span", "word"),
+    [
+        ((0, 2), 0),
+        ((1, 3), 0),
+        ((2, 5), 1),  # a piece that brings the blank before it along
+        ((1, 5), 1),  # one character of the first word, two of the second
+        ((1, 4), 0),  # one of each: the left
+        ((0, 9), 2),
+        ((2, 3), 1),  # a blank: the word that follows
+        ((3, 3), 1),  # an empty mark at the beginning of a word
+        ((9, 9), -1),  # nothing follows
+    ],
+)
+def test_a_segment_belongs_to_the_word_it_covers_most(span, word):
+    assert words_of([span], [(0, 2), (3, 5), (6, 9)]).tolist() == [word]
+
+
+@pytest.mark.parametrize(
+    ("surfaces", "text", "shown"),
+    [
+        (["Ein", "Hund", "."], "Ein Hund.", ["Ein", "Hund", "."]),
+        (["", "ab", "", "c"], "ab c", ["", "ab", "", "c"]),
+        ([" a", "b ", " c"], "ab  c", ["a", "b", "c"]),
+        (["New York", "er"], "New Yorker", ["New York", "er"]),
+        (["``", "a", "''", "b"], '"a" b', ['"', "a", '"', "b"]),  # detokenisation wrote other marks
+        (["x"], "", [""]),
+        ([], "", []),
+    ],
+)
+def test_segments_are_found_again_in_the_text(surfaces, text, shown):
+    assert [text[start:end] for start, end in surface_spans(surfaces, text)] == shown
+
+
+def test_an_empty_segment_lies_where_the_next_one_begins():
+    assert surface_spans(["", "ab", "", "c", ""], "ab c") == [(0, 0), (0, 2), (3, 3), (3, 4), (4, 4)]
+
+
+@given(st.lists(st.text("ab é", max_size=4), max_size=8), st.text('ab "é', max_size=20))
+def test_spans_ascend_and_stay_inside_any_text(surfaces, text):
+    for candidate in (text, "".join(surfaces), " ".join(surfaces)):
+        spans = surface_spans(surfaces, candidate)
+        assert len(spans) == len(surfaces)
+        flat = [bound for span in spans for bound in span]
+        assert all(0 <= bound <= len(candidate) for bound in flat)
+        assert all(start <= end for start, end in spans)
+        assert [start for start, _ in spans] == sorted(start for start, _ in spans)
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=3), min_size=1, max_size=6))
+def test_with_the_text_unchanged_segments_and_words_agree(words):
+    text = " ".join(words)
+    spans = surface_spans(words, text)
+    assert spans == raw_words(text)
+    assert words_of(spans, raw_words(text)).tolist() == list(range(len(words)))

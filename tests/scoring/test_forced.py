@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+
+from dragoman.config import SearchConfig
+from dragoman.errors import RunError
+from dragoman.scoring.forced import Scorer
+from dragoman.search import streaming
+from dragoman.search.streaming import padded, source_batch
+from dragoman.search.translator import Translator
+from dragoman.text.segmentation.characters import Characters
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import EOS, Vocabulary
+
+SIDE = TextSide(Characters(), Vocabulary([*"abcdefgh", "▁"]))
+SIZE = len(SIDE.vocabulary)
+
+PAIRS = [("abc", "ab cd"), ("", "ab"), ("ab", ""), ("", ""), (" h g ", "a\tx"), ("a" * 30, "b"), ("b", "a" * 30)]
+
+
+@pytest.fixture(params=[True, False], ids=["source-eos", "no-source-eos"])
+def engine(request, toy_engine):
+    return toy_engine(SIZE, 3, source_eos=request.param)
+
+
+def by_hand(engine, source, target):
+    """The pair alone, through the engine."""
+    ids = SIDE.encode(target).ids
+    forced = engine.force(*source_batch(engine, [SIDE.encode(source).ids]), *padded([[*ids, EOS]]))
+    return forced.log_probabilities[0].astype(float).sum()
+
+
+def test_every_pair_is_scored_in_order_blank_sides_too(engine, monkeypatch):
+    monkeypatch.setattr(streaming, "WINDOW_ITEMS", 5)
+    pairs = PAIRS * 3
+    scored = list(Scorer(engine, SIDE, SIDE).score(pairs))
+    assert [one.log_probability for one in scored] == pytest.approx([by_hand(engine, *pair) for pair in pairs])
+    for (_, target), one in zip(pairs, scored, strict=True):
+        assert len(one.token_log_probabilities) == len(SIDE.encode(target).ids) + 1
+        assert one.token_log_probabilities.sum() == pytest.approx(one.log_probability, rel=1e-5)
+
+
+def test_attention_has_no_padding_and_the_end_of_the_source_only_where_it_is_read(engine):
+    for (source, target), one in zip(PAIRS, Scorer(engine, SIDE, SIDE).score(PAIRS), strict=True):
+        segments = len(SIDE.encode(source).ids)
+        assert one.attention.shape == (len(SIDE.encode(target).ids) + 1, segments + engine.source_eos)
+        assert (len(one.source_tokens), len(one.target_tokens)) == (segments, len(SIDE.encode(target).ids))
+
+
+def test_the_score_of_a_translation_equals_what_search_reported(engine):
+    lines = ["abc", "de fg", "h", "ggggggg"]
+    translator = Translator(engine, SIDE, SIDE, SearchConfig(beam=4, block_unknown=True, max_factor=1.5))
+    compared = 0
+    for translations in translator.translate(lines, n_best=4):
+        for translation in translations:
+            if SIDE.encode(translation.text).pieces == translation.tokens:  # no blanks dropped at either end
+                [scored] = Scorer(engine, SIDE, SIDE).score([(translation.source, translation.text)])
+                assert scored.log_probability == pytest.approx(translation.log_probability, abs=1e-9)
+                np.testing.assert_array_equal(scored.attention, translation.attention)
+                assert scored.alignment == translation.alignment
+                compared += 1
+    assert compared >= 8
+
+
+def test_links_are_between_words_of_both_raw_lines(toy_engine):
+    class Looker(toy_engine):
+        """Looks at the first segment, and from the third step on at the last one."""
+
+        def distribution(self, source, prefix):
+            attention = np.zeros(len(source), dtype=np.float32)
+            attention[0 if len(prefix) <= 2 + self.attention_shift else len(source) - 1 - self.source_eos] = 1.0
+            return super().distribution(source, prefix)[0], attention
+
+    for shift in (0, 1):
+        [scored, blank] = Scorer(Looker(SIZE, attention_shift=shift), SIDE, SIDE).score(
+            [(" ab  cd", "ef g"), ("", "a")]
+        )
+        assert scored.alignment == [(0, 0), (1, 1)]
+        assert blank.alignment == []
+
+
+def test_a_model_without_attention_scores_and_aligns_nothing(toy_engine):
+    [scored] = Scorer(toy_engine(SIZE, attends=False), SIDE, SIDE).score([("ab", "a")])
+    assert scored.log_probability < 0
+    assert (scored.attention, scored.alignment) == (None, [])
+
+
+def test_pairs_are_read_a_window_at_a_time(engine, monkeypatch):
+    monkeypatch.setattr(streaming, "WINDOW_ITEMS", 5)
+    read = 0
+
+    def endless():
+        nonlocal read
+        while True:
+            read += 1
+            yield ("ab", "a")
+
+    scores = Scorer(engine, SIDE, SIDE).score(endless())
+    for given in range(1, 12):
+        next(scores)
+        assert read == -(-given // 5) * 5
+
+
+def test_of_a_side_too_long_for_a_model_the_first_segments_are_scored_with_one_warning(engine, caplog, monkeypatch):
+    monkeypatch.setattr(streaming, "LONGEST", 20)
+    with caplog.at_level(logging.WARNING):
+        scored = list(Scorer(engine, SIDE, SIDE).score([("ab", "a"), ("a" * 100_000, "b" * 25), ("ab", "b" * 25)]))
+    assert scored[1].log_probability == pytest.approx(by_hand(engine, "a" * 20, "b" * 20))
+    assert [record.getMessage() for record in caplog.records] == [
+        "source line 2 has 100000 segments; of such a line only the first 20 are used (said once)"
+    ]
+
+
+def test_answers_that_are_not_numbers_are_refused(toy_engine):
+    engine = toy_engine(SIZE, answer=lambda source, prefix: {5: float("nan")})
+    with pytest.raises(RunError, match="log-probabilities that are not numbers"):
+        list(Scorer(engine, SIDE, SIDE).score([("a", "a")]))

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+
+from dragoman.config import SearchConfig
+from dragoman.errors import ConfigError
+from dragoman.search import streaming
+from dragoman.search.sampling import Sampling
+from dragoman.search.translator import Translator
+from dragoman.text.segmentation import Segments
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import UNK, Vocabulary
+
+
+class Letters:
+    """A segmentation for tests: every visible character is a segment, and begins with "▁" if a blank is before it."""
+
+    def segment(self, line):
+        pieces, offsets = [], []
+        for index, character in enumerate(line):
+            if not character.isspace():
+                first = index == 0 or line[index - 1].isspace()
+                pieces.append("▁" * first + character)
+                offsets.append((index, index + 1))
+        return Segments(pieces, offsets)
+
+    def join(self, pieces):
+        return "".join(pieces).replace("▁", " ").strip()
+
+    def save(self, path):
+        raise NotImplementedError
+
+
+SIDE = TextSide(Letters(), Vocabulary([*"abcdefgh", *(f"▁{letter}" for letter in "abcdefgh")]))
+SIZE = len(SIDE.vocabulary)
+
+
+def copy(source, prefix):
+    """The next symbol of the source, the last one being EOS."""
+    return {source[min(len(prefix), len(source)) - 1]: 0.9, UNK: 0.1}
+
+
+@pytest.fixture
+def copier(toy_engine):
+    return Translator(toy_engine(SIZE, answer=copy), SIDE, SIDE, SearchConfig(beam=3, normalisation="none"))
+
+
+@pytest.fixture
+def babbler(toy_engine):
+    """Random translations."""
+    return Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=3, max_factor=1.5, max_extra=2))
+
+
+STRANGE = ["", " ", "\t", "a\x00b", "a b\r", "\ufeffab", "😀", "x" * 300, "\u2028", "a\u2028b", "a\nb", "\ud800", "▁"]
+
+
+def test_the_copy_of_a_line_is_the_line(copier):
+    lines = ["abc", "ab cd ef", "h", "aaaa b"]
+    assert [best.text for [best] in copier.translate(lines)] == lines
+
+
+def test_translations_come_in_the_order_of_the_lines_whatever_these_hold(babbler, monkeypatch):
+    monkeypatch.setattr(streaming, "WINDOW_ITEMS", 7)
+    lines = [*STRANGE, "abc", "ab cd", *STRANGE[::-1]]
+    found = list(babbler.translate(lines))
+    assert [best.source for [best] in found] == lines
+    for [best] in found:
+        assert len(best.text.splitlines()) <= 1
+        [[alone]] = babbler.translate([best.source])
+        assert (alone.text, alone.score, alone.alignment) == (best.text, best.score, best.alignment)
+
+
+def test_a_blank_line_is_a_blank_translation_without_asking_the_model():
+    class Silent:
+        vocabulary_size, source_eos, attention_shift = SIZE, True, 0
+
+    [[blank], [other]] = Translator(Silent(), SIDE, SIDE, SearchConfig()).translate(["", " \t "])
+    assert (blank.source, other.source) == ("", " \t ")
+    for translation in (blank, other):
+        assert translation.text == ""
+        assert translation.tokens == translation.source_tokens == translation.alignment == []
+        assert translation.attention is None
+        assert (translation.score, translation.log_probability, translation.finished) == (0.0, 0.0, True)
+
+
+def test_lines_are_read_a_window_at_a_time(copier, monkeypatch):
+    monkeypatch.setattr(streaming, "WINDOW_ITEMS", 5)
+    read = 0
+
+    def endless():
+        nonlocal read
+        while True:
+            read += 1
+            yield "ab"
+
+    translations = copier.translate(endless())
+    for given in range(1, 12):
+        assert next(translations)[0].text == "ab"
+        assert read == -(-given // 5) * 5
+
+
+def test_a_translation_holds_what_the_model_did(copier):
+    [[best]] = copier.translate(["ab c"])
+    assert best.tokens == best.source_tokens == ["▁a", "b", "▁c"]
+    assert best.attention.shape == (3 + 1, 3 + 1)
+    assert best.log_probability == best.score == pytest.approx(4 * np.log(0.9), abs=1e-5)  # the source ends with EOS
+    assert best.finished
+
+
+def test_links_are_between_the_words_of_the_raw_lines(toy_engine):
+    class Diagonal(toy_engine):
+        """Looks at the word it copies, or one step later."""
+
+        def distribution(self, source, prefix):
+            attention = np.zeros(len(source), dtype=np.float32)
+            attention[max(0, len(prefix) - 1 - self.attention_shift) % len(source)] = 1.0
+            return super().distribution(source, prefix)[0], attention
+
+    for shift in (0, 1):
+        engine = Diagonal(SIZE, answer=copy, attention_shift=shift)
+        [[best]] = Translator(engine, SIDE, SIDE, SearchConfig()).translate(["  abc   d  ef "])
+        assert best.text == "abc d ef"
+        assert best.alignment == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_model_without_attention_aligns_nothing(toy_engine):
+    [[best]] = Translator(toy_engine(SIZE, answer=copy, attends=False), SIDE, SIDE, SearchConfig()).translate(["ab"])
+    assert (best.text, best.attention, best.alignment) == ("ab", None, [])
+
+
+def test_the_n_best_are_ranked_and_the_first_is_the_best(babbler):
+    lines = ["abc", "", "ab cd"]
+    for [best], several in zip(babbler.translate(lines), babbler.translate(lines, n_best=3), strict=True):
+        assert several[0].text == best.text
+        assert [other.score for other in several] == sorted((other.score for other in several), reverse=True)
+        assert len({tuple(other.tokens) for other in several}) == len(several)
+        assert 1 <= len(several) <= 3
+
+
+@pytest.mark.parametrize(
+    ("n_best", "message"),
+    [
+        (0, "n-best is 0, but must be at least 1"),
+        (4, "n-best is 4, but a beam of 3 keeps no more than 3 translations; set the beam to 4 or more"),
+    ],
+)
+def test_an_n_best_that_the_beam_cannot_give_is_refused_at_once(babbler, n_best, message):
+    with pytest.raises(ConfigError, match=message):
+        babbler.translate(["a"], n_best)
+
+
+def test_samples_follow_from_seed_and_line_number_alone(toy_engine, monkeypatch):
+    def texts(lines, seed):
+        translator = Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=1), Sampling(seed=seed))
+        return [[sample.text for sample in samples] for samples in translator.translate(lines, n_best=4)]
+
+    lines = ["abc", "", "abc", "abcdefgh"]
+    drawn = texts(lines, 1)
+    assert [len(samples) for samples in drawn] == [4, 1, 4, 4]
+    assert drawn[0] != drawn[2]
+    assert texts(lines, 2) != drawn
+    monkeypatch.setattr(streaming, "WINDOW_ITEMS", 1)
+    assert texts(lines, 1) == drawn
+
+
+def test_a_line_too_long_for_a_model_is_one_line_and_is_warned_of_once(copier, caplog, monkeypatch):
+    monkeypatch.setattr(streaming, "LONGEST", 50)
+    line = "ab " * 33_334
+    with caplog.at_level(logging.WARNING):
+        found = list(copier.translate(["ab", line, line, "cd"]))
+    assert [len(best.text) for [best] in found] == [2, 74, 74, 2]
+    assert found[1][0].source == line
+    assert [target for _, target in sorted(found[1][0].alignment, key=lambda link: link[1])] == list(range(25))
+    assert [record.getMessage() for record in caplog.records] == [
+        "line 2 has 66668 segments; of such a line only the first 50 are used (said once)"
+    ]
+
+
+def test_a_notebook_shows_text_and_heat_map_with_everything_escaped(toy_engine):
+    side = TextSide(Letters(), Vocabulary(["▁<", "&", "▁a"]))
+    translator = Translator(
+        toy_engine(len(side.vocabulary), answer=copy), side, side, SearchConfig(normalisation="none")
+    )
+    [[best]] = translator.translate(["<& a"])
+    page = best._repr_html_()
+    assert best.text == "<& a"
+    assert "&lt;&amp; a</p>" in page
+    assert "▁&lt;</th>" in page
+    assert "<&" not in page
+    assert page.count("<td") == 4 * 4
+    assert page.count("&lt;/s&gt;") == 2
+    [[blank]] = translator.translate([""])
+    assert "<table" not in blank._repr_html_()
+    [[long]] = translator.translate(["& " * 61])
+    assert "<table" not in long._repr_html_()
