@@ -54,7 +54,8 @@ def heat_map(weights: NDArray[np.floating], source_words: Sequence[str], target_
             f'<rect x="{x:g}" y="{y:g}" width="{CELL}" height="{CELL}" fill-opacity="{min(weight, 1.0):.3f}">'
             f"<title>{escape(pair)}</title></rect>"
         )
-    parts.append(f'<path fill="none" stroke="currentColor" stroke-opacity=".25" d="{_grid(left, top, rows, columns)}"/>')
+    grid = _grid(left, top, rows, columns)
+    parts.append(f'<path fill="none" stroke="currentColor" stroke-opacity=".25" d="{grid}"/>')
     parts.append("</svg>")
     return "".join(parts)
 
