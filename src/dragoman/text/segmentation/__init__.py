@@ -1,0 +1,73 @@
+"""Raw line <-> segments with character offsets: words, characters, SentencePiece.
+
+Each kind is a file here and a branch in the two functions below, which make a segmentation from training text and
+read one back; its files say what kind they are, so a reader needs no configuration.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from dragoman.config import SideConfig
+from dragoman.errors import ConfigError, RunError
+from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
+from dragoman.text.segmentation.characters import Characters
+from dragoman.text.segmentation.subwords import Subwords, model_path, read_model, train_model
+
+__all__ = ["Segmentation", "Segments", "load_segmentation", "train_segmentation"]
+
+
+def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation:
+    """Make the segmentation that the configuration asks for; only bpe and unigram without a model read the lines.
+
+    Raises:
+        ConfigError: the vocabulary is too small for the characters of the text, or a model is given to a kind
+            that has none.
+        InputError: there is no text to train on, or the model file given cannot be used.
+    """
+    if config.segmentation in ("bpe", "unigram"):
+        if config.model is not None:
+            return Subwords(read_model(Path(config.model)))
+        return Subwords(train_model(lines, config.segmentation, config.vocabulary))
+    if config.model is not None:
+        raise ConfigError(
+            f"model: {config.model} is for segmentation: bpe or unigram, but segmentation is {config.segmentation}; "
+            "leave one of the two out"
+        )
+    return _words(config.language) if config.segmentation == "words" else Characters()
+
+
+def load_segmentation(path: Path) -> Segmentation:
+    """Read what `Segmentation.save(path)` wrote.
+
+    Raises:
+        RunError: a file is missing, damaged, or of a newer format.
+    """
+    damaged = f"{path}: damaged; take the file from a copy of the run folder"
+    try:
+        entry = json.loads(path.read_bytes())
+        version, kind = int(entry["format"]), str(entry["kind"])
+        if version > FORMAT:
+            raise RunError(
+                f"{path}: format {version} is newer than this program, which reads up to {FORMAT}; update it"
+            )
+        if kind == "words":
+            return _words(str(entry["language"]))
+        if kind == "characters":
+            return Characters()
+        if kind == "sentencepiece":
+            return Subwords.load(model_path(path), digest=str(entry["sha256"]))
+    except FileNotFoundError:
+        raise RunError(f"{path}: missing; the run folder is not complete") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise RunError(damaged) from None
+    raise RunError(damaged)
+
+
+def _words(language: str) -> Segmentation:
+    # Imported when needed: sacremoses takes most of half a second, which every command would pay.
+    from dragoman.text.segmentation.words import Words
+
+    return Words(language)

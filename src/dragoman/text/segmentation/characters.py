@@ -1,0 +1,25 @@
+"""Characters (Unicode code points) as segments; a space is the piece "▁"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.text.segmentation.base import BLANK, Segments, printable, save_description
+
+
+class Characters:
+    """Every character is a piece; blanks at either end of a line are dropped, all others are kept."""
+
+    def segment(self, line: str) -> Segments:
+        line = printable(line)
+        start = len(line) - len(line.lstrip())
+        end = len(line.rstrip())
+        pieces = list(line[start:end].replace(" ", BLANK))
+        return Segments(pieces, list(zip(range(start, end), range(start + 1, end + 1), strict=True)) if pieces else [])
+
+    def join(self, pieces: Sequence[str]) -> str:
+        return "".join(pieces).replace(BLANK, " ").strip()
+
+    def save(self, path: Path) -> None:
+        save_description(path, "characters")

@@ -1,0 +1,161 @@
+"""Subwords: SentencePiece models (Kudo and Richardson 2018), BPE or unigram, trained here or given.
+
+Models trained here
+- keep the text as it is (normalisation "identity"): `join(segment(line)) == line` for every line that has single
+  spaces between words and none at its ends. SentencePiece's usual NFKC would turn "…" into "...", "²" into "2" and a
+  no-break space into a space, and a translator would never write them again;
+- write numbers digit by digit, so that a number never seen can be copied;
+- know every character of the training text unless they would fill more than half of the vocabulary (Chinese,
+  Japanese); then those that cover 99.95 % of it, as SentencePiece's documentation advises;
+- depend on nothing but the text: the same lines give the same bytes, on any number of cores.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import random
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Literal
+
+import sentencepiece
+
+from dragoman.errors import ConfigError, InputError, RunError
+from dragoman.text.lines import not_found, replace_file
+from dragoman.text.segmentation.base import Segments, printable, save_description
+from dragoman.text.vocabulary import SPECIALS, UNK
+
+_SAMPLE = 1_000_000  # lines; a model trained on more is hardly another one
+_LONGEST = 10_000  # characters of a line that are trained on
+_QUIET = 4  # above the level of fatal errors, which arrive as exceptions
+
+
+class Subwords:
+    """Pieces of a SentencePiece model, a space being written "▁" in front of the piece that follows it.
+
+    A run of characters that the model does not know stays as it is and becomes one piece.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        """`model` is a serialised SentencePiece model. Raises RuntimeError if it is damaged."""
+        sentencepiece.set_min_log_level(_QUIET)
+        self._model = model
+        self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+
+    def __reduce__(self) -> tuple[type[Subwords], tuple[bytes]]:
+        return Subwords, (self._model,)
+
+    @classmethod
+    def load(cls, path: Path, digest: str) -> Subwords:
+        """Read a model file of a run folder and compare its SHA-256.
+
+        Raises:
+            RunError: the file is missing or damaged.
+        """
+        try:
+            model = path.read_bytes()
+        except FileNotFoundError:
+            raise RunError(f"{path}: missing; the run folder is not complete") from None
+        if hashlib.sha256(model).hexdigest() != digest:
+            raise RunError(f"{path}: damaged, or another run's model; take the file from a copy of the run folder")
+        return cls(model)
+
+    def segment(self, line: str) -> Segments:
+        line = printable(line)
+        encoded = self._processor.encode(line, return_type="offset_mapping")
+        # The library lets a piece begin with the blank before it; a span is to cover the word only.
+        offsets = [
+            (end - len(line[start:end].lstrip(" ")), end) if line.startswith(" ", start, end) else (start, end)
+            for start, end in encoded["offsets"]
+        ]
+        return Segments(encoded["pieces"], offsets)
+
+    def join(self, pieces: Sequence[str]) -> str:
+        return str(self._processor.decode(list(pieces)))
+
+    def save(self, path: Path) -> None:
+        with replace_file(model_path(path), binary=True) as file:
+            file.write(self._model)
+        save_description(path, "sentencepiece", {"sha256": hashlib.sha256(self._model).hexdigest()})
+
+
+def model_path(path: Path) -> Path:
+    """Where the model lies that belongs to the description at `path`: source.model by source.segmentation.json."""
+    return path.with_name(path.name.split(".")[0] + ".model")
+
+
+def read_model(path: Path) -> bytes:
+    """Read a SentencePiece model that the user gives.
+
+    Raises:
+        InputError: the file is missing, unreadable or no such model.
+    """
+    try:
+        model = path.read_bytes()
+        Subwords(model)
+    except FileNotFoundError:
+        raise not_found(path) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (RuntimeError, ValueError):
+        raise InputError(f"{path}: not a SentencePiece model; give the .model file that spm_train wrote") from None
+    return model
+
+
+def train_model(lines: Iterable[str], kind: Literal["bpe", "unigram"], vocabulary: int) -> bytes:
+    """Train a SentencePiece model on at most a million of the lines.
+
+    Args:
+        vocabulary: entries of the vocabulary that the pieces are for, its special symbols included; a small text
+            gives fewer.
+
+    Raises:
+        InputError: every line is blank.
+        ConfigError: the vocabulary is too small for the characters of the text.
+    """
+    sample = _sample(printable(line)[:_LONGEST] for line in lines)
+    characters = set(chain.from_iterable(sample)) - {" "}
+    if not characters:
+        raise InputError("nothing to learn a segmentation from: every line of the training text is blank")
+    size = vocabulary - len(SPECIALS)
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sample),
+            model_writer=model,
+            model_type=kind,
+            vocab_size=size + 1,  # its own unknown piece, which never shows
+            hard_vocab_limit=False,
+            character_coverage=1.0 if len(characters) <= size // 2 else 0.9995,
+            normalization_rule_name="identity",
+            split_digits=True,
+            bos_id=-1,
+            eos_id=-1,
+            pad_id=-1,
+            unk_surface=SPECIALS[UNK],
+            max_sentence_length=4 * _LONGEST,  # bytes; longer lines would be left out
+            num_threads=4,  # a constant, because it is written into the model
+            minloglevel=_QUIET,
+        )
+    except RuntimeError as error:
+        if "required_chars" not in str(error):
+            raise
+        raise ConfigError(
+            f"vocabulary: {vocabulary} is too small for text of {len(characters):,} different characters; "
+            f"give at least {len(characters) + len(SPECIALS) + 1:,}"
+        ) from None
+    return model.getvalue()
+
+
+def _sample(lines: Iterable[str]) -> list[str]:
+    """At most _SAMPLE of the lines, each as likely as any other, the same ones every time."""
+    chance = random.Random(1)
+    sample: list[str] = []
+    for number, line in enumerate(lines):
+        if number < _SAMPLE:
+            sample.append(line)
+        elif (place := chance.randrange(number + 1)) < _SAMPLE:
+            sample[place] = line
+    return sample

@@ -1,0 +1,169 @@
+"""Words: Moses punctuation normalisation and tokenisation, by sacremoses, with the way back.
+
+sacremoses tells no offsets. They are found by walking along the raw line: a piece that lies where the walk stands
+spells its span; pieces that normalisation has changed (… to ...) or moved lie between the nearest ones that do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from sacremoses import (  # type: ignore[import-untyped]
+    MosesDetokenizer,
+    MosesPunctNormalizer,
+    MosesTokenizer,
+)
+
+from dragoman.text.segmentation.base import Segments, printable, save_description
+
+# A line with none of these is left alone by the normaliser, whose fifty substitutions cost as much as all the rest.
+_NORMALISED = re.compile("[()`\"„“”–—´‘‚’…«»\xa0%:;]|''|  ")
+
+# What the normaliser does to single characters; the walk compares pieces with the raw line so changed.
+_FOLDED = str.maketrans("„“”«»–—´‘‚’`\xa0", '"' * 5 + "-" * 2 + "'" * 5 + " ")
+
+# Some of sacremoses' expressions take time quadratic in the length of what they match ("." * 100000 would take
+# minutes), so a long line goes through it in stretches of this many characters, cut at a space if there is one.
+_STRETCH = 1000
+
+_ANCHORS = 8  # how many pieces ahead the walk looks for one that it can find
+
+
+class _Tokenizer(MosesTokenizer):  # type: ignore[misc]
+    """The same tokeniser without its two slow places.
+
+    Its questions about letters build a set of 100,000 characters each time they are asked; and its expression for
+    Chinese, Japanese and Korean lists as many characters one by one, which takes a millisecond for every sign.
+    """
+
+    def __init__(self, language: str) -> None:
+        super().__init__(language)
+        self._alphabetic = frozenset(self.IsAlpha)
+        self._lower = frozenset(self.IsLower)
+        if language in ("zh", "ja", "ko"):
+            letters = _character_class(self.IsAlnum)
+            self.PAD_NOT_ISALNUM = re.compile(rf"([^{letters}\s\.'`,\-])"), r" \1 "
+
+    def islower(self, text: str) -> bool:
+        return self._lower.issuperset(text)
+
+    def isanyalpha(self, text: str) -> bool:
+        return not self._alphabetic.isdisjoint(text)
+
+
+class Words:
+    """Words and punctuation marks as the Moses scripts separate them; nothing is escaped, hyphens stay."""
+
+    def __init__(self, language: str) -> None:
+        """`language` is an ISO 639-1 code; one that Moses has no rules for is treated like English abbreviations."""
+        self._language = language
+        self._normalizer = MosesPunctNormalizer(language)
+        self._tokenizer = _Tokenizer(language)
+        self._detokenizer = MosesDetokenizer(language)
+
+    def __reduce__(self) -> tuple[type[Words], tuple[str]]:
+        return Words, (self._language,)
+
+    def segment(self, line: str) -> Segments:
+        line = printable(line)
+        if len(line) <= _STRETCH:
+            pieces = self._tokenise(line)
+            return Segments(pieces, _locate(pieces, line))
+        segments = Segments([], [])
+        for start, end in _stretches(line):
+            pieces = self._tokenise(line[start:end])
+            segments.pieces.extend(pieces)
+            segments.offsets.extend((start + a, start + b) for a, b in _locate(pieces, line[start:end]))
+        return segments
+
+    def join(self, pieces: Sequence[str]) -> str:
+        try:
+            return str(self._detokenizer.detokenize(pieces, unescape=False))
+        except TypeError:  # sacremoses 0.2.0 calls next() on a list at Czech "x' - mail"
+            return " ".join(pieces)
+
+    def save(self, path: Path) -> None:
+        save_description(path, "words", {"language": self._language})
+
+    def _tokenise(self, line: str) -> list[str]:
+        if _NORMALISED.search(line):
+            line = self._normalizer.normalize(line)
+        pieces: list[str] = self._tokenizer.tokenize(line, escape=False)
+        return pieces
+
+
+def _character_class(characters: str) -> str:
+    """The inside of a regular expression's [...] for the characters, neighbours joined to ranges."""
+    codes = sorted({ord(character) for character in characters})
+    runs = [list(run) for _, run in groupby(enumerate(codes), key=lambda numbered: numbered[1] - numbered[0])]
+    return "".join(rf"\U{run[0][1]:08x}-\U{run[-1][1]:08x}" for run in runs)
+
+
+def _stretches(line: str) -> Iterator[tuple[int, int]]:
+    """Cut a long line into [start, end) of at most _STRETCH characters each."""
+    start = 0
+    while start < len(line):
+        end = start + _STRETCH
+        if end < len(line):
+            blank = line.rfind(" ", start, end)
+            end = blank + 1 if blank >= 0 else end
+        yield start, min(end, len(line))
+        start = end
+
+
+def _locate(pieces: Sequence[str], line: str) -> list[tuple[int, int]]:
+    """The span of each piece in the raw line."""
+    line = line.translate(_FOLDED) if _NORMALISED.search(line) else line
+    offsets: list[tuple[int, int]] = []
+    position = 0
+    while len(offsets) < len(pieces):
+        position = _skip_blanks(line, position)
+        piece = pieces[len(offsets)]
+        if line.startswith(piece, position):
+            offsets.append((position, position + len(piece)))
+            position += len(piece)
+        else:
+            lost, end = _next_anchor(pieces, len(offsets), line, position)
+            offsets.extend(_share(line, position, end, lost))
+            position = end
+    return offsets
+
+
+def _next_anchor(pieces: Sequence[str], first: int, line: str, position: int) -> tuple[int, int]:
+    """How many pieces from `first` on are not to be found, and where in the line the one after them starts.
+
+    Normalisation lengthens or shortens a piece by a few characters at most, so the search is for near pieces, and
+    the anchor that leaves out the fewest characters and pieces wins.
+    """
+    anchors = []
+    reach = position
+    for index in range(first, min(first + _ANCHORS, len(pieces))):
+        reach += 2 * len(pieces[index]) + 4
+        found = line.find(pieces[index], position, reach)
+        if found >= 0:
+            anchors.append((found - position + index - first, first - index, found))
+    if anchors:
+        _, lost, end = min(anchors)
+        return -lost, end
+    if first + _ANCHORS >= len(pieces):
+        return len(pieces) - first, len(line)
+    return 1, min(position + len(pieces[first]), len(line))
+
+
+def _share(line: str, start: int, end: int, parts: int) -> list[tuple[int, int]]:
+    """Divide line[start:end] among so many pieces: by its words if it has as many, else evenly."""
+    words = [(start + word.start(), start + word.end()) for word in re.finditer(r"\S+", line[start:end])]
+    if len(words) == parts:
+        return words
+    length = len(line[start:end].rstrip())
+    cuts = [start + length * index // max(parts, 1) for index in range(parts + 1)]
+    return list(zip(cuts, cuts[1:], strict=False))
+
+
+def _skip_blanks(line: str, position: int) -> int:
+    while position < len(line) and line[position].isspace():
+        position += 1
+    return position

@@ -1,0 +1,87 @@
+"""One language side of a run: raw line -> ids -> raw text, with all that this needs in the run folder.
+
+In the folder `text` lie, for either side, SIDE.segmentation.json, SIDE.vocabulary and, for subwords, SIDE.model: a
+plain SentencePiece model that other tools read too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from dragoman.text.segmentation import Segmentation, load_segmentation
+from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabulary
+
+SideName = Literal["source", "target"]
+
+
+class Encoded(NamedTuple):
+    """A line as the model reads it, one entry in each list for a segment; no end of sentence."""
+
+    ids: list[int]
+    pieces: list[str]
+    offsets: list[tuple[int, int]]
+    """[start, end) in characters of the raw line; see `Segments`."""
+
+
+class TextSide:
+    """The segmentation and the vocabulary of one side. Small to send to another process."""
+
+    def __init__(self, segmentation: Segmentation, vocabulary: Vocabulary) -> None:
+        self.segmentation = segmentation
+        self.vocabulary = vocabulary
+
+    def encode(self, line: str) -> Encoded:
+        """Cut a raw line and number its segments."""
+        pieces, offsets = self.segmentation.segment(line)
+        return Encoded(self.vocabulary.ids(pieces), pieces, offsets)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Raw text of segments up to the first EOS; an unknown one reads "<unk>"."""
+        return self.segmentation.join(self.vocabulary.pieces(_words_only(ids)))
+
+    def save(self, folder: Path, side: SideName) -> None:
+        """Write the files of one side into an existing folder.
+
+        Raises:
+            InputError: a file cannot be written.
+        """
+        self.segmentation.save(_segmentation_path(folder, side))
+        self.vocabulary.save(_vocabulary_path(folder, side))
+
+    @classmethod
+    def load(cls, folder: Path, side: SideName) -> TextSide:
+        """Read what `save` wrote.
+
+        Raises:
+            RunError: a file is missing, damaged, or of a newer format.
+        """
+        return cls(
+            load_segmentation(_segmentation_path(folder, side)),
+            Vocabulary.load(_vocabulary_path(folder, side)),
+        )
+
+
+def raw_words(line: str) -> list[tuple[int, int]]:
+    """The words of a raw line, between blanks, as [start, end) in characters: those that Pharaoh links count."""
+    return [match.span() for match in re.finditer(r"\S+", line)]
+
+
+def _words_only(ids: Iterable[int]) -> list[int]:
+    words = []
+    for index in ids:
+        if index == EOS:
+            break
+        if index not in (PAD, BOS):
+            words.append(index)
+    return words
+
+
+def _segmentation_path(folder: Path, side: SideName) -> Path:
+    return folder / f"{side}.segmentation.json"
+
+
+def _vocabulary_path(folder: Path, side: SideName) -> Path:
+    return folder / f"{side}.vocabulary"

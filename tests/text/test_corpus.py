@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.config import CleaningConfig
+from dragoman.errors import InputError
+from dragoman.text.corpus import REASONS, Cleaner, Pair, read_pairs
+from dragoman.text.lines import write_lines
+
+
+def write(path: Path, *lines: str) -> Path:
+    write_lines(path, lines)
+    return path
+
+
+def json_lines(*pairs: tuple[str, str]) -> list[str]:
+    return [json.dumps({"source": source, "target": target, "id": 7}) for source, target in pairs]
+
+
+def error_of(*files: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        list(read_pairs([files]))
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zst"])
+def test_all_kinds_of_corpora_are_read_one_after_the_other(tmp_path: Path, suffix: str) -> None:
+    source = write(tmp_path / f"train.en{suffix}", "a", "", "b\u2028")
+    target = write(tmp_path / f"train.de{suffix}", "A", "", "B")
+    tsv = write(tmp_path / f"more.tsv{suffix}", "c\tC", "\t")
+    jsonl = write(tmp_path / f"more.jsonl{suffix}", *json_lines(("d\t\n", "D")))
+    assert list(read_pairs([[source, target], [tsv], [jsonl]])) == [
+        Pair("a", "A", f"{source}:1"),
+        Pair("", "", f"{source}:2"),
+        Pair("b\u2028", "B", f"{source}:3"),
+        Pair("c", "C", f"{tsv}:1"),
+        Pair("", "", f"{tsv}:2"),
+        Pair("d\t\n", "D", f"{jsonl}:1"),
+    ]
+
+
+@pytest.mark.parametrize(("source_count", "target_count"), [(2, 1200), (1200, 2), (3, 2), (0, 1)])
+def test_unequal_counts_name_both_files_and_both_counts(tmp_path: Path, source_count: int, target_count: int) -> None:
+    source = write(tmp_path / "train.en", *"a" * source_count)
+    target = write(tmp_path / "train.de", *"A" * target_count)
+    assert error_of(source, target) == (
+        f"{source} has {source_count:,} lines but {target} has {target_count:,}; "
+        "line k of one must be the translation of line k of the other"
+    )
+
+
+def test_an_empty_corpus_is_refused_wherever_it_stands(tmp_path: Path) -> None:
+    source, target = write(tmp_path / "train.en"), write(tmp_path / "train.de")
+    tsv = write(tmp_path / "more.tsv", "c\tC")
+    pairs = read_pairs([[tsv], [source, target]])
+    assert next(pairs).source == "c"
+    with pytest.raises(InputError) as caught:
+        next(pairs)
+    assert str(caught.value) == f"{source} and {target}: no lines in it; a corpus needs at least one pair"
+
+
+@pytest.mark.parametrize(
+    ("line", "columns"), [("only", "1 tab-separated column;"), ("a\tb\tc", "3 tab-separated columns;")]
+)
+def test_a_wrong_number_of_columns_names_file_and_line(tmp_path: Path, line: str, columns: str) -> None:
+    path = write(tmp_path / "train.tsv", "a\tA", line)
+    assert error_of(path) == f"{path}:2: {columns} a line must have 2, source and target"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "not a JSON object: Expecting value: line 1 column 1 (char 0)"),
+        ('{"source"', "not a JSON object: Expecting ':' delimiter: line 1 column 10 (char 9)"),
+        ('["a", "b"]', 'a JSON list; a line must be an object with "source" and "target"'),
+        ('{"source": "a", "traget": "b"}', 'no key "target"; the keys are "source", "traget"'),
+        ("{}", 'no key "source"; the keys are none'),
+        ('{"source": "a", "target": 7}', '"target" must be a string, not 7'),
+        (
+            r'{"source": "a\ud83d", "target": ""}',
+            '"source" has half of a surrogate pair, which is no character; mend the \\u escape',
+        ),
+    ],
+)
+def test_a_bad_json_line_names_file_and_line(tmp_path: Path, line: str, message: str) -> None:
+    path = write(tmp_path / "train.jsonl", *json_lines(("a", "A")), line)
+    assert error_of(path) == f"{path}:2: {message}"
+
+
+def test_json_nested_beyond_reason_is_a_bad_line_too(tmp_path: Path) -> None:
+    path = write(tmp_path / "train.jsonl", "[" * 100_000)
+    assert error_of(path).startswith(f"{path}:1: not a JSON object: ")
+
+
+def test_one_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "train.csv.gz", "a,b")
+    assert error_of(path) == (
+        f"{path}: a corpus in one file is .tsv or .jsonl (also .gz, .xz, .zst); or give two files, source and target"
+    )
+
+
+def test_three_files_are_no_corpus() -> None:
+    assert error_of(Path("a"), Path("b"), Path("c")) == "a corpus is one file or two (source and target), not 3: a b c"
+
+
+def clean(pairs: list[tuple[str, str]], **settings: object) -> tuple[list[str | None], Cleaner, str]:
+    """Reasons, cleaner and list of dropped pairs, with words between spaces as segments."""
+    dropped = io.StringIO()
+    cleaner = Cleaner(CleaningConfig.model_validate(settings), dropped)
+    reasons = [
+        cleaner.check(Pair(source, target, f"x:{number}"), len(source.split()), len(target.split()))
+        for number, (source, target) in enumerate(pairs, 1)
+    ]
+    return reasons, cleaner, dropped.getvalue()
+
+
+def test_each_reason_is_found_counted_and_listed() -> None:
+    reasons, cleaner, dropped = clean(
+        [("a b", "A B"), ("a", "\t "), ("", ""), ("a " * 5, "A"), ("a", "A A A"), ("a b", "A B"), ("a", "A A")],
+        max_length=4,
+        max_ratio=2.0,
+    )
+    assert reasons == [None, "empty side", "empty side", "too long", "length ratio", "duplicate", None]
+    assert cleaner.counts == {"empty side": 2, "too long": 1, "length ratio": 1, "duplicate": 1}
+    assert tuple(cleaner.counts) == REASONS
+    assert dropped == (
+        "x:2\tempty side\ta\t  \n"
+        "x:3\tempty side\t\t\n"
+        "x:4\ttoo long\ta a a a a \tA\n"
+        "x:5\tlength ratio\ta\tA A A\n"
+        "x:6\tduplicate\ta b\tA B\n"
+    )
+
+
+def test_limits_are_themselves_allowed() -> None:
+    assert clean([("a a", "a a a"), ("a a a", "a a")], max_length=3, max_ratio=1.5)[0] == [None, None]
+
+
+def test_without_limits_only_empty_sides_are_dropped() -> None:
+    pairs = [("a", "A " * 100), ("a", "A " * 100), ("a", "")]
+    assert clean(pairs, max_length=100, duplicates="keep")[0] == [None, None, "empty side"]
+
+
+def test_a_duplicate_repeats_both_sides_exactly() -> None:
+    pairs = [("ab", "c"), ("a", "bc"), ("ab", "C"), ("ab ", "c"), ("c", "ab"), ("ab", "c")]
+    assert clean(pairs)[0] == [None, None, None, None, None, "duplicate"]
+
+
+def test_a_pair_that_was_dropped_makes_no_later_one_a_duplicate() -> None:
+    assert clean([("a a", "a"), ("a a", "a")], max_length=1)[0] == ["too long", "too long"]

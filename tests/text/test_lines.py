@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import lzma
+import os
+import resource
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from dragoman.errors import InputError
+from dragoman.text.lines import is_compressed, not_found, open_output, read_lines, replace_file, write_lines
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.ZstdCompressor().compress,
+}
+
+
+def lines_of(data: bytes, folder: Path) -> list[str]:
+    path = folder / "text"
+    path.write_bytes(data)
+    return list(read_lines(path))
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", []),
+        (b"\n", [""]),
+        (b"a\nb\n", ["a", "b"]),
+        (b"a\nb", ["a", "b"]),
+        (b"a\n\n\nb\n", ["a", "", "", "b"]),
+        (b"a\r\nb\r\n", ["a", "b"]),
+        (b"a\r\nb\r", ["a", "b"]),
+        (b"a\rb\r\r\n", ["a\rb\r"]),
+        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", ["a", "\ufeffb"]),
+        ("a\u2028b\u0085c\fd\ve\x1cf\n".encode(), ["a\u2028b\u0085c\fd\ve\x1cf"]),
+        (b"\0\t \xf0\x9f\x98\x80\n", ["\0\t \U0001f600"]),
+    ],
+)
+def test_a_line_ends_at_a_line_feed_and_nowhere_else(tmp_path: Path, data: bytes, expected: list[str]) -> None:
+    assert lines_of(data, tmp_path) == expected
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_lines_written_are_read_back_from_every_kind_of_file(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"text{suffix}"
+    lines = ["one", "", "zwei\u2028", "x" * 100_000, "\0"]
+    write_lines(path, lines)
+    assert list(read_lines(path)) == lines
+    assert is_compressed(path) == bool(suffix)
+    assert path.read_bytes().startswith(b"one") == (not suffix)
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+def test_an_archive_of_several_parts_is_read_to_its_end(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"text{suffix}"
+    path.write_bytes(COMPRESS[suffix](b"a\nb") + COMPRESS[suffix](b"c\n"))
+    assert list(read_lines(path)) == ["a", "bc"]
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_reading_a_longer_file_takes_no_more_memory(tmp_path: Path, suffix: str) -> None:
+    def peak(count: int) -> int:
+        """Largest number of bytes that were allocated at a time while `count` lines were read."""
+        path = tmp_path / f"text{suffix}"
+        write_lines(path, (f"line {number}" for number in range(count)))
+        tracemalloc.start()
+        assert sum(1 for _ in read_lines(path)) == count
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    assert peak(80_000) < peak(20_000) + 200_000
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\r\nb\xc3\xa4"), encoding="ascii"))
+    assert list(read_lines("-")) == ["a", "bä"]
+
+
+def test_bytes_that_are_not_utf8_are_named_with_file_and_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        lines_of(b"a\nb\xe4c\n", tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}/text:2: byte 0xe4 at position 2 is not UTF-8; convert the file, for example with iconv"
+    )
+
+
+def test_a_file_in_utf16_is_recognised(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="text:1: this is UTF-16, not UTF-8; convert the file"):
+        lines_of("a\n".encode("utf-16"), tmp_path)
+
+
+def test_bad_bytes_on_standard_input_name_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
+    with pytest.raises(InputError, match="standard input:1: byte 0xff at position 1"):
+        list(read_lines("-"))
+
+
+def test_a_missing_file_names_the_nearest_one(tmp_path: Path) -> None:
+    (tmp_path / "train.en").touch()
+    (tmp_path / "dev.de").touch()
+    with pytest.raises(InputError) as caught:
+        list(read_lines(tmp_path / "trian.en"))
+    assert str(caught.value) == f"{tmp_path}/trian.en: does not exist; did you mean {tmp_path}/train.en?"
+
+
+def test_a_missing_file_in_an_empty_folder_has_no_suggestion(tmp_path: Path) -> None:
+    assert str(not_found(tmp_path / "train.en")) == f"{tmp_path}/train.en: does not exist"
+
+
+def test_a_missing_folder_names_the_nearest_folder(tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    assert str(not_found(tmp_path / "corpsu" / "train.en")) == (
+        f"{tmp_path}/corpsu/train.en: does not exist, nor does {tmp_path}/corpsu; did you mean {tmp_path}/corpus?"
+    )
+
+
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a folder; give a file"):
+        list(read_lines(tmp_path))
+
+
+def test_a_file_that_may_not_be_read_gives_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), "text")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(InputError, match="text: cannot be read: Permission denied"):
+        list(read_lines(tmp_path / "text"))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("damage", [lambda data: b"plain text\n", lambda data: data[:-9], lambda data: data[:20]])
+def test_a_damaged_archive_is_refused(tmp_path: Path, suffix: str, damage: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / f"text{suffix}"
+    path.write_bytes(damage(COMPRESS[suffix](os.urandom(1000).hex().encode() + b"\n")))
+    with pytest.raises(
+        InputError, match=rf"text{suffix}: damaged, or not a {suffix} file at all \(.+\); make or fetch"
+    ):
+        list(read_lines(path))
+
+
+def test_a_reader_that_stops_early_leaves_no_open_file(tmp_path: Path) -> None:
+    path = tmp_path / "text.gz"
+    write_lines(path, ["a", "b"])
+    lines = read_lines(path)
+    assert next(iter(lines)) == "a"
+    del lines  # an open file would be a ResourceWarning, which is an error here
+
+
+def test_replace_file_replaces_at_the_end_only(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    path.write_text("old")
+    with replace_file(path) as file:
+        file.write("new\r\n\u2028")
+        file.flush()
+        assert path.read_text() == "old"
+    assert path.read_bytes() == "new\r\n\u2028".encode()
+    with replace_file(path, binary=True) as binary:
+        binary.write(b"\xff")
+    assert path.read_bytes() == b"\xff"
+    assert os.listdir(tmp_path) == ["state"]
+
+
+def test_replace_file_keeps_the_old_file_when_the_block_fails(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    path.write_text("old")
+    with pytest.raises(ZeroDivisionError), replace_file(path) as file:
+        file.write("new")
+        raise ZeroDivisionError
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["state"]
+
+
+def test_replace_file_writes_through_a_symbolic_link(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "state")
+    with replace_file(tmp_path / "link") as file:
+        file.write("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "state").read_text() == "new"
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """No file of this process may grow beyond `size` bytes: the system's own way of refusing a write."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size", [5_000, 5_000_000])  # fails when flushed; fails while being written
+def test_the_old_file_survives_a_write_that_fails(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "state"
+    path.write_text("old")
+    with largest_file(1000), pytest.raises(InputError) as caught, replace_file(path) as file:
+        for _ in range(size // 1000):
+            file.write("x" * 1000)
+    assert str(caught.value) == f"{path}: cannot be written: File too large; the old file is unchanged"
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["state"]
+
+
+@pytest.mark.parametrize("call", ["os.fsync", "os.replace"])
+def test_the_old_file_survives_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "state"
+    path.write_text("old")
+    monkeypatch.setattr(call, full)
+    with (
+        pytest.raises(InputError, match="state: cannot be written: No space left on device; the old file is unchanged"),
+        replace_file(path, binary=True) as file,
+    ):
+        file.write(b"new")
+    monkeypatch.undo()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["state"]
+
+
+def test_replace_file_in_a_missing_folder_gives_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nowhere/state: cannot be written: No such file or directory$"):
+        replace_file(tmp_path / "nowhere" / "state").__enter__()
+
+
+def test_an_error_about_another_file_is_not_blamed_on_the_one_being_written(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="other"), replace_file(tmp_path / "state"):
+        (tmp_path / "other").read_text()
+    with pytest.raises(FileNotFoundError, match="other"), open_output(tmp_path / "state"):
+        (tmp_path / "other").read_text()
+
+
+def test_open_output_writes_to_standard_output_and_leaves_it_open(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with open_output("-") as file:
+        file.write("ä\r\n")
+        file.flush()
+        assert capfdbinary.readouterr().out == "ä\r\n".encode()
+        file.write("b\n")
+    print("c")
+    sys.stdout.flush()
+    assert capfdbinary.readouterr().out == b"b\nc\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize("count", [1, 100_000])
+def test_a_full_disk_under_a_stream_gives_the_reason(count: int) -> None:
+    with pytest.raises(InputError) as caught:
+        write_lines("/dev/full", ["some text"] * count)
+    assert str(caught.value) == "/dev/full: cannot be written: No space left on device"
+
+
+def test_open_output_in_a_missing_folder_gives_the_reason(tmp_path: Path) -> None:
+    for suffix in COMPRESS:
+        with pytest.raises(InputError, match="cannot be written: No such file or directory"):
+            write_lines(tmp_path / "nowhere" / f"out{suffix}", [])
+
+
+def test_a_closed_pipe_stays_one() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with pytest.raises(BrokenPipeError):
+        write_lines(f"/dev/fd/{writer}", ["a"])
+    os.close(writer)
