@@ -102,7 +102,7 @@ class Decoder(nn.Module):
         )
 
     def begin(self, layers: tuple[State, ...]) -> DecoderState:
-        """The state before the first word; the fed vector starts at zero (papers.md, pitfall 6)."""
+        """The state before the first word; the fed vector starts at zero."""
         hidden = layers[0][0]
         return DecoderState(layers, hidden.new_zeros(hidden.shape[0], self.readout.size) if self.feed else None)
 

@@ -31,6 +31,13 @@ class Annotations(NamedTuple):
     last: tuple[State, ...]
     backward_first: Tensor
 
+    def select(self, sentences: Tensor) -> Annotations:
+        """The annotations of some sentences, cut to the longest of them; what only the bridge needs is not carried."""
+        mask = self.mask.index_select(0, sentences)
+        length = int(mask.sum(dim=1).max())
+        vectors = self.vectors.index_select(0, sentences)[:, :length]
+        return Annotations(vectors, mask[:, :length], (), self.backward_first[:0])
+
 
 class Layer(nn.Module):
     """One recurrent layer: the projection of its inputs, and the cell (both directions side by side)."""

@@ -37,8 +37,9 @@ class Loss(NamedTuple):
 
 
 class Start(NamedTuple):
-    """A source batch ready to be decoded: what every step needs, and the state before the first word."""
+    """A source batch ready to be decoded: annotations, what every step needs, the state before the first word."""
 
+    annotations: Annotations
     bound: Bound
     state: DecoderState
 
@@ -71,6 +72,8 @@ class TranslationModel(nn.Module):
         output: nn.Linear,
         *,
         zero_first: bool,
+        source_eos: bool,
+        attention_shift: int,
         embedding_dropout: float,
         word_dropout: float,
         annotation_dropout: float,
@@ -79,6 +82,7 @@ class TranslationModel(nn.Module):
         self.source, self.target = source, target
         self.encoder, self.bridge, self.decoder, self.output = encoder, bridge, decoder, output
         self.first = PAD if zero_first else BOS  # the vector of PAD is zero and stays so
+        self.source_eos, self.attention_shift = source_eos, attention_shift
         self.embedding_dropout, self.word_dropout = embedding_dropout, word_dropout
         self.annotation_dropout = annotation_dropout
         self.precision: torch.dtype | None = None
@@ -119,7 +123,7 @@ class TranslationModel(nn.Module):
     def start(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Start:
         """Encode a source batch [B, S]."""
         annotations = self._annotate(source, lengths)
-        return Start(self.decoder.bind(annotations), self.decoder.begin(self.bridge(annotations)))
+        return Start(annotations, self.decoder.bind(annotations), self.decoder.begin(self.bridge(annotations)))
 
     def step(self, words: Tensor, state: DecoderState, bound: Bound) -> Step:
         """One step from previous words [N], rows grouped by source sentence; BOS where there is none."""
@@ -179,6 +183,9 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
         decoder,
         nn.Linear(decoder.readout.size, target_vocabulary, bias=config.biases),
         zero_first=config.decoder.first_word == "zero",
+        source_eos=config.source_eos,
+        # attending after the update, the weights of a step belong to the word it has just read (Luong et al. 2015, section 4.4, footnote)
+        attention_shift=int(config.decoder.order == "update-then-look"),
         embedding_dropout=config.dropout.embedding,
         word_dropout=config.dropout.words,
         annotation_dropout=config.dropout.annotations,

@@ -1,0 +1,68 @@
+"""Weights on disk: safetensors, which holds numbers and names and cannot run code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from dragoman.errors import RunError
+from dragoman.text.lines import replace_file
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """Every parameter by name, detached; a matrix that serves in two places stands once."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}
+
+
+def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
+    """Write weights so that a reader finds the old file or the new one, never half of one.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    with replace_file(path, binary=True) as file:
+        file.write(save({name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}))
+
+
+def load_weights(path: Path) -> dict[str, Tensor]:
+    """Read weights onto the CPU.
+
+    Raises:
+        RunError: the file is missing, cannot be read, or is damaged.
+    """
+    try:
+        return load(path.read_bytes())
+    except OSError as error:
+        raise RunError(f"{path}: cannot read the weights: {error.strerror}") from None
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise RunError(
+            f"{path}: the weights are damaged ({error}); restore the file, or go on with `dragoman train --resume` from "
+            "the last saved state"
+        ) from None
+
+
+def restore_weights(model: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
+    """Put weights into a model.
+
+    Raises:
+        RunError: they are not this model's: a name is missing or unknown, or a shape differs.
+    """
+    parameters = dict(model.named_parameters())
+    for name in sorted(parameters.keys() | weights.keys()):
+        if name not in weights:
+            raise RunError(f"{path}: the weights lack {name!r}; they do not belong to this run's config.yaml")
+        if name not in parameters:
+            raise RunError(f"{path}: the model has no {name!r}; the weights do not belong to this run's config.yaml")
+        if parameters[name].shape != weights[name].shape:
+            raise RunError(
+                f"{path}: {name!r} is {list(weights[name].shape)} where config.yaml and vocabularies make it "
+                f"{list(parameters[name].shape)}; the weights do not belong to this run"
+            )
+    with torch.no_grad():
+        for name, parameter in parameters.items():
+            parameter.copy_(weights[name])
