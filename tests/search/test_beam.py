@@ -64,7 +64,7 @@ def enumerate_all(engine, line, longest, shortest, symbols, settings):
 
 def plain_beam(engine, line, beam, longest, finish, settings):
     """Beam search as one would write it on paper: lists, no bound, no batch. Returns all that finished."""
-    live, finished = [((), 0.0)], []
+    live, finished, most_probable = [((), 0.0)], [], -math.inf
     for _ in range(longest + 1):
         slots = beam - len(finished) if finish == "shrink" else beam
         candidates = [
@@ -78,9 +78,10 @@ def plain_beam(engine, line, beam, longest, finish, settings):
         for rank, (total, words) in enumerate(candidates):
             if words[-1] == EOS and rank < slots:
                 finished.append((normalised(total, len(words), settings), list(words)))
+                most_probable = max(most_probable, total)
             elif words[-1] != EOS and (rank < slots if finish == "shrink" else len(live) < slots):
                 live.append((words, total))
-        if len(finished) >= beam:
+        if len(finished) >= beam and all(total <= most_probable for _, total in live):
             break
     return sorted(finished, key=lambda item: -item[0])
 
@@ -253,6 +254,17 @@ def test_finished_sentences_leave_the_batch(toy_engine):
     found = search(engine, [[4], [5, 6, 7], [5, 6, 7, 4, 5]], beam=2, normalisation="none")
     assert [hypotheses[0].tokens for hypotheses in found] == [[4, EOS], [5, 6, 7, EOS], [5, 6, 7, 4, 5, EOS]]
     assert [rows for rows, _ in engine.steps] == [3, 6, 4, 4, 2, 2]
+
+
+@pytest.mark.parametrize("normalisation", ["none", "mean", "gnmt"])
+def test_improbable_hypotheses_that_end_early_do_not_end_the_search(toy_engine, normalisation):
+    # At every step the sure model's second choice is to end, so K have finished long before the translation has.
+    engine = toy_engine(
+        8, answer=lambda source, prefix: {source[min(len(prefix), len(source)) - 1]: 1.0, EOS: 1e-12, A: 1e-20}
+    )
+    line = [5, 6, 7] * 6
+    [[hypothesis]] = search(engine, [line], beam=3, normalisation=normalisation, finish="refill")
+    assert hypothesis.tokens == [*line, EOS]
 
 
 def test_search_without_normalisation_stops_when_no_live_hypothesis_can_win(toy_engine):

@@ -14,8 +14,11 @@ Stopping. A sentence stops at the first of these:
    (normalisation.py) is not above the worst of them. This stop is provably optimal: searching on could not change
    the answer. Without length normalisation it usually comes one step after the best hypothesis has ended. With
    `mean` and `gnmt` the bound allows for growth up to the longest length, and seldom closes before 2.
-2. K hypotheses have finished. With `shrink` no slot is left. With `refill` this is a choice: live hypotheses might
-   still end above the finished ones, but they have been behind K times. It makes a beam of 1 greedy search.
+2. K hypotheses have finished, and the most probable of them is at least as probable as every live one already is.
+   With `shrink` no slot is left by then. With `refill` this is a choice, not a proof: under `mean` and `gnmt` a live
+   hypothesis might still end with the better score. It makes a beam of 1 greedy search. The count alone would not
+   do: a model sure of its words fills the other slots with improbable ones, and K of these may end before the one
+   that matters.
 3. The longest length is reached. If nothing has finished by then, the live hypotheses are closed with EOS, scored
    with it, and marked `finished=False`.
 
@@ -86,6 +89,8 @@ class Finished:
         """[B] how many have finished."""
         self.bar = np.full(sentences, -np.inf)
         """[B] the score above which a new one would be among the n best; -inf until there are n."""
+        self.most_probable = np.full(sentences, -np.inf)
+        """[B] the largest log-probability among them."""
 
     def add(
         self,
@@ -104,6 +109,7 @@ class Finished:
             self.counts[sentence] += 1
             if len(ends) >= self._n_best:
                 self.bar[sentence] = ends[self._n_best - 1].score
+        np.maximum.at(self.most_probable, sentences, log_probabilities)
 
     def best(self) -> list[list[End]]:
         """The n best of each sentence, or as many as there are."""
@@ -249,7 +255,7 @@ def _stops(
     best = np.where(lives, candidates.log_probabilities, -np.inf).max(axis=1)  # -inf where nothing lives
     bound = normalisation.bound(best, rules.longest[beam.sentences] + 1)
     hopeless = bound <= finished.bar[beam.sentences]
-    full = finished.counts[beam.sentences] >= config.beam
+    full = (finished.counts >= config.beam)[beam.sentences] & (best <= finished.most_probable[beam.sentences])
     return np.asarray(hopeless | full)
 
 
