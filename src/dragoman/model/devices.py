@@ -50,6 +50,6 @@ def place_name(device: torch.device, precision: torch.dtype | None) -> str:
 
 def _has_fast_bfloat16(device: torch.device) -> bool:
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     # Without AVX512-BF16 or AMX (both have that flag) bfloat16 is emulated, and several times slower.
     return bool(torch.cpu.get_capabilities().get("avx512_bf16", False))

@@ -21,8 +21,8 @@ from dragoman.model.decoder import Bound, Decoder, DecoderState
 from dragoman.model.dropout import dropout
 from dragoman.model.encoder import Annotations, Encoder, Layer
 from dragoman.model.initial import initialise
-from dragoman.model.loss import cross_entropy, log_softmax
 from dragoman.model.maps import Map
+from dragoman.model.output import Output
 from dragoman.model.readout import Attentional, Linear, Maxout, Readout
 from dragoman.text.vocabulary import BOS, PAD
 
@@ -69,7 +69,7 @@ class TranslationModel(nn.Module):
         encoder: Encoder,
         bridge: Bridge,
         decoder: Decoder,
-        output: nn.Linear,
+        output: Output,
         *,
         zero_first: bool,
         source_eos: bool,
@@ -95,16 +95,14 @@ class TranslationModel(nn.Module):
         """The type of all matrix products; None is the parameters' own. States and softmax keep the parameters' type."""
         self.precision = precision
         for module in self.modules():
-            if isinstance(module, Map):
+            if isinstance(module, Map | Output):
                 module.precision = precision
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Teacher-forced loss of a batch, summed over its real target tokens."""
         readout, _ = self._unroll(batch)
         words, real = self._target(batch)
-        losses = cross_entropy(
-            self._cast(readout[real]), self.output.weight, self.output.bias, words[real], label_smoothing
-        )
+        losses = self.output.loss(readout[real], words[real], label_smoothing)
         return Loss(losses.smoothed, losses.nll, int(batch.target_lengths.sum()), len(batch.target_lengths))
 
     @torch.inference_mode()
@@ -115,7 +113,7 @@ class TranslationModel(nn.Module):
         result = readout.new_zeros(words.shape)
         rows = torch.nonzero(real).squeeze(1)
         for part in rows.split(1024):  # a vocabulary's worth of numbers per row: a few rows at a time
-            logs = log_softmax(self._cast(readout[part]), self.output.weight, self.output.bias)
+            logs = self.output.log_probabilities(readout[part])
             result[part] = logs.gather(1, words[part, None]).squeeze(1).to(result.dtype)
         shape = batch.target.shape
         return Forced(result.view(shape), None if weights is None else weights.view(*shape, -1))
@@ -129,8 +127,7 @@ class TranslationModel(nn.Module):
         """One step from previous words [N], rows grouped by source sentence; BOS where there is none."""
         embedded = self.target(torch.where(words == BOS, self.first, words))
         output, state = self.decoder.step(self.decoder.words(embedded), state, bound)
-        logs = log_softmax(self._cast(output.readout), self.output.weight, self.output.bias)
-        return Step(logs, output.weights, state)
+        return Step(self.output.log_probabilities(output.readout), output.weights, state)
 
     def _unroll(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
         """Readouts [B*T, O] and alignment weights [B*T, S] over the known target."""
@@ -161,9 +158,6 @@ class TranslationModel(nn.Module):
         real = torch.arange(batch.target.shape[1]) < lengths[:, None]
         return torch.from_numpy(batch.target).flatten().to(self.device), real.flatten().to(self.device)
 
-    def _cast(self, readout: Tensor) -> Tensor:
-        return readout if self.precision is None else readout.to(self.precision)
-
 
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
     """The model of a configuration for vocabularies of the given sizes, its parameters drawn as it says."""
@@ -181,7 +175,7 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
         encoder,
         Bridge(config.bridge.kind, cells, summary, config.biases),
         decoder,
-        nn.Linear(decoder.readout.size, target_vocabulary, bias=config.biases),
+        Output(decoder.readout.size, target_vocabulary, bias=config.biases),
         zero_first=config.decoder.first_word == "zero",
         source_eos=config.source_eos,
         # attending after the update, the weights of a step belong to the word it has just read (Luong et al. 2015, section 4.4, footnote)

@@ -1,0 +1,124 @@
+"""The softmax over the target vocabulary, and its loss without a long-lived tensor of logits.
+
+Logits of a whole batch are its largest tensors by far. They are made for a block of rows at a time, in memory that is
+kept from batch to batch (fresh pages from the system cost more than the arithmetic on them), and their gradient is
+taken while they are there; the backward pass then only scales.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+BLOCK = 2**24
+"""Logits at a time, 64 MB in float32: enough rows for the products to run at full speed."""
+
+
+class TokenLosses(NamedTuple):
+    """Summed over the rows: the smoothed loss (differentiable) and the plain negative log-likelihood, in nats."""
+
+    smoothed: Tensor
+    nll: Tensor
+
+
+class Output(nn.Module):
+    """p(v) = softmax(W o + b), W of [V, O]; products in `precision` (None: the parameters' own), softmax in theirs."""
+
+    def __init__(self, n_in: int, vocabulary: int, *, bias: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(vocabulary, n_in))
+        self.bias = nn.Parameter(torch.zeros(vocabulary)) if bias else None
+        self.precision: torch.dtype | None = None
+        self._workspace = _Workspace()
+
+    def log_probabilities(self, readout: Tensor) -> Tensor:
+        """log p for every word: [N, O] -> [N, V]."""
+        logits = torch.mm(self._cast(readout), self._cast(self.weight).t()).to(readout.dtype)
+        return torch.log_softmax(logits if self.bias is None else logits.add_(self.bias), dim=-1)
+
+    def loss(self, readout: Tensor, words: Tensor, smoothing: float) -> TokenLosses:
+        """-sum_i sum_v q_i(v) log p_i(v) with q_i = (1 - s) [v = y_i] + s / V; readout [N, O], words y [N]."""
+        cast = self._cast(self.weight.detach())
+        smoothed, nll = _CrossEntropy.apply(
+            self._cast(readout), self.weight, self.bias, cast, words, smoothing, self._workspace
+        )
+        return TokenLosses(smoothed, nll)
+
+    def _cast(self, x: Tensor) -> Tensor:
+        return x if self.precision is None else x.to(self.precision)
+
+
+class _Workspace:
+    """Memory that outlives a batch; asked for again under the same name, it is the same memory."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, Tensor] = {}
+
+    def take(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
+        """An uninitialised tensor of that shape, of the type and device of `like`."""
+        held = self._held.get(name)
+        size = math.prod(shape)
+        if held is None or held.numel() < size or (held.dtype, held.device) != (like.dtype, like.device):
+            held = self._held[name] = torch.empty(size, dtype=like.dtype, device=like.device)
+        return held[:size].view(shape)
+
+
+class _CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        readout: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        cast: Tensor,
+        words: Tensor,
+        smoothing: float,
+        workspace: _Workspace,
+    ) -> tuple[Tensor, Tensor]:
+        differentiate = any(ctx.needs_input_grad)
+        vocabulary = len(weight)
+        smoothed, nll = (torch.zeros((), dtype=torch.float64, device=weight.device) for _ in range(2))
+        readout_gradient = torch.empty_like(readout)
+        weight_gradient: Tensor | None = None
+        bias_gradient = torch.zeros_like(bias) if bias is not None else None
+        rows = max(1, BLOCK // vocabulary)
+        for start in range(0, len(words), rows):
+            block, targets = readout[start : start + rows], words[start : start + rows, None]
+            low = workspace.take("products", (len(block), vocabulary), readout)
+            logits = workspace.take("logits", (len(block), vocabulary), weight)
+            logits.copy_(torch.mm(block, cast.t(), out=low))
+            if bias is not None:
+                logits += bias
+            logs = torch.log_softmax(logits, dim=1, out=logits)
+            own = -logs.gather(1, targets).sum(dtype=torch.float64)
+            nll += own
+            smoothed += (1 - smoothing) * own
+            if smoothing:
+                smoothed -= smoothing / vocabulary * logs.sum(dim=1).sum(dtype=torch.float64)
+            if not differentiate:
+                continue
+            gradient = logs.exp_()  # p, then p - q
+            if smoothing:
+                gradient -= smoothing / vocabulary
+            gradient.scatter_add_(1, targets, gradient.new_full(targets.shape, smoothing - 1))
+            if bias_gradient is not None:
+                bias_gradient += gradient.sum(dim=0)
+            low.copy_(gradient)
+            torch.mm(low, cast, out=readout_gradient[start : start + rows])
+            part = torch.mm(low.t(), block).to(weight.dtype)
+            weight_gradient = part if weight_gradient is None else weight_gradient.add_(part)
+        ctx.gradients = readout_gradient, weight_gradient, bias_gradient
+        ctx.mark_non_differentiable(nll)
+        return smoothed, nll
+
+    @staticmethod
+    def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+        readout, weight, bias = ctx.gradients
+        ctx.gradients = None
+        for gradient in (readout, weight, bias):
+            if gradient is not None:
+                gradient.mul_(scale)
+        return readout, weight, bias, None, None, None, None
