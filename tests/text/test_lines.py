@@ -120,6 +120,13 @@ def test_a_missing_file_in_an_empty_folder_has_no_suggestion(tmp_path: Path) -> 
     assert str(not_found(tmp_path / "train.en")) == f"{tmp_path}/train.en: does not exist"
 
 
+def test_a_file_in_the_place_of_a_folder_is_no_place_to_look(tmp_path: Path) -> None:
+    (tmp_path / "corpus").touch()
+    assert str(not_found(tmp_path / "corpus" / "train.en")) == f"{tmp_path}/corpus/train.en: does not exist"
+    with pytest.raises(InputError, match="cannot be read: Not a directory"):
+        list(read_lines(tmp_path / "corpus" / "train.en"))
+
+
 def test_a_missing_folder_names_the_nearest_folder(tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
     assert str(not_found(tmp_path / "corpsu" / "train.en")) == (
@@ -175,11 +182,14 @@ def test_replace_file_replaces_at_the_end_only(tmp_path: Path) -> None:
 
 
 def test_replace_file_keeps_the_old_file_when_the_block_fails(tmp_path: Path) -> None:
+    def broken() -> Iterator[str]:
+        yield "new"
+        raise ZeroDivisionError
+
     path = tmp_path / "state"
     path.write_text("old")
     with pytest.raises(ZeroDivisionError), replace_file(path) as file:
-        file.write("new")
-        raise ZeroDivisionError
+        file.writelines(broken())
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["state"]
 
@@ -208,8 +218,7 @@ def test_the_old_file_survives_a_write_that_fails(tmp_path: Path, size: int) -> 
     path = tmp_path / "state"
     path.write_text("old")
     with largest_file(1000), pytest.raises(InputError) as caught, replace_file(path) as file:
-        for _ in range(size // 1000):
-            file.write("x" * 1000)
+        file.writelines("x" * 1000 for _ in range(size // 1000))
     assert str(caught.value) == f"{path}: cannot be written: File too large; the old file is unchanged"
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["state"]

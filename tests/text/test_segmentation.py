@@ -12,7 +12,7 @@ import pytest
 import sentencepiece
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sacremoses import MosesPunctNormalizer, MosesTokenizer  # type: ignore[import-untyped]
+from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 import dragoman.text.segmentation.subwords as subwords
 from dragoman.config import SideConfig
@@ -71,13 +71,33 @@ AWKWARD = [
     "日本 語",
 ]
 
+TOKENS = [
+    "The",
+    "fox",
+    "don't",
+    "U.S.",
+    "e.g.",
+    ",",
+    ".",
+    "…",
+    "„",
+    "“",
+    "”",
+    "''",
+    "``",
+    "(",
+    ")",
+    "%",
+    "1",
+    "—",
+    "x@y",
+]
+
 lines = st.one_of(
     st.text(),
     st.text(st.sampled_from("ab,.'\"„“”…-–—()%:; \xa0\t1█é日")),
     st.sampled_from(AWKWARD),
-    st.lists(st.sampled_from([*"The quick fox don't U.S. e.g. , . … „ “ ” '' `` ( ) % 1 — x@y".split(" ")])).map(
-        " ".join
-    ),
+    st.lists(st.sampled_from(TOKENS)).map(" ".join),
 )
 
 
@@ -94,7 +114,7 @@ def keeps_the_promises(segmentation: Segmentation, line: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(line=lines)
 def test_every_line_has_pieces_with_spans_in_order_and_can_be_joined(kind: str, line: str) -> None:
     assert keeps_the_promises(segmentation_of(kind), line)
@@ -118,7 +138,7 @@ def spelled(piece: str, line: str, span: tuple[int, int]) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["characters", "bpe", "unigram"])
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(line=st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"], exclude_characters="▁")))
 @example(line="日本 語 unknown   blanks ")
 def test_a_span_spells_its_piece(kind: str, line: str) -> None:
@@ -127,7 +147,7 @@ def test_a_span_spells_its_piece(kind: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["characters", "bpe", "unigram"])
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(words=st.lists(st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="▁"), min_size=1)))
 @example(words=["2²", "ﬁn…", "ｆｕｌｌ", "½", "e\u0301"])
 def test_text_with_single_spaces_comes_back_as_it_was(kind: str, words: list[str]) -> None:
@@ -143,7 +163,7 @@ def test_a_no_break_space_comes_back_as_it_was(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "given", "words en"])
 @settings(max_examples=100, deadline=None)
-@given(words=st.lists(st.sampled_from("The quick brown fox jumps over lazy dog dogs box".split())))
+@given(words=st.lists(st.sampled_from(["The", "quick", "brown", "fox", "dog", "dogs", "box"])))
 def test_no_span_of_plain_text_leaves_its_word(kind: str, words: list[str]) -> None:
     line = "  ".join(words)
     covered = [line[start:end] for start, end in segmentation_of(kind).segment(line).offsets]
@@ -151,7 +171,7 @@ def test_no_span_of_plain_text_leaves_its_word(kind: str, words: list[str]) -> N
     assert not any(" " in text for text in covered)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["words en", "words de", "words ja", "characters", "bpe", "unigram"])
 @pytest.mark.parametrize("unit", ["x", "word ", ".", ". ", "'", '" ', '",', "😀", "\0", "日", "(", "\xa01", "U.S. "])
 def test_a_line_of_100_000_characters_is_segmented(kind: str, unit: str) -> None:
     line = (unit * 100_000)[:100_000]
@@ -197,7 +217,7 @@ def sacremoses_of(language: str) -> tuple[MosesPunctNormalizer, MosesTokenizer]:
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "cs", "ja", "ko"])
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(line=lines.map(lambda line: re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", line)))
 def test_words_are_those_of_sacremoses_whether_or_not_a_short_cut_was_taken(language: str, line: str) -> None:
     normaliser, tokeniser = sacremoses_of(language)

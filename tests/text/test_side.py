@@ -79,7 +79,7 @@ def test_both_sides_lie_in_one_folder(tmp_path: Path) -> None:
 
 def test_a_folder_without_the_side_is_refused(tmp_path: Path) -> None:
     side_of("words").save(tmp_path, "target")
-    with pytest.raises(RunError, match="source.segmentation.json: missing; the run folder is not complete"):
+    with pytest.raises(RunError, match=r"source\.segmentation\.json: missing; the run folder is not complete"):
         TextSide.load(tmp_path, "source")
 
 

@@ -14,7 +14,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, TextIO, cast, overload
@@ -24,7 +24,6 @@ import zstandard
 from dragoman.errors import InputError
 
 STANDARD_STREAM = "-"
-_COMPRESSED = (".gz", ".xz", ".zst")
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _BUFFER = 1 << 16  # bytes; what is read ahead of the line asked for
 _CHUNK = 1 << 13  # bytes of a .zst file that are decompressed together
@@ -60,7 +59,8 @@ def not_found(path: str | Path) -> InputError:
     missing = Path(path)
     while not missing.parent.exists():
         missing = missing.parent
-    names = sorted(os.listdir(missing.parent)) if os.access(missing.parent, os.R_OK) else []
+    readable = missing.parent.is_dir() and os.access(missing.parent, os.R_OK)
+    names = sorted(os.listdir(missing.parent)) if readable else []
     nearest = difflib.get_close_matches(missing.name, names, n=1)
     where = "" if missing == Path(path) else f", nor does {missing}"
     hint = f"; did you mean {missing.parent / nearest[0]}?" if nearest else ""
@@ -71,26 +71,11 @@ def _name(path: str | Path, stream: str = "standard input") -> str:
     return stream if str(path) == STANDARD_STREAM else str(path)
 
 
-def _open_binary(path: str | Path) -> AbstractContextManager[BinaryIO]:
-    if str(path) == STANDARD_STREAM:
-        return nullcontext(sys.stdin.buffer)
-    suffix = Path(path).suffix
-    if suffix == ".gz":
-        raw: Any = gzip.open(path, "rb")
-    elif suffix == ".xz":
-        raw = lzma.open(path, "rb")
-    elif suffix == ".zst":
-        raw = _ZstandardFile(path)
-    else:
-        return open(path, "rb", buffering=_BUFFER)
-    return io.BufferedReader(raw, _BUFFER)
-
-
 class _ZstandardFile(io.RawIOBase):
     """Decompressed bytes of a .zst file of one or more frames; unlike the library's reader, notices a cut end."""
 
     def __init__(self, path: str | Path) -> None:
-        self._file = open(path, "rb")
+        self._file = open(path, "rb")  # noqa: SIM115  close() closes it
         self._frame: zstandard.ZstdDecompressionObj | None = None
         self._compressed = b""
         self._ready = memoryview(b"")
@@ -119,6 +104,16 @@ class _ZstandardFile(io.RawIOBase):
         buffer[:count] = self._ready[:count]
         self._ready = self._ready[count:]
         return count
+
+
+_READERS: dict[str, Callable[[str | Path], Any]] = {".gz": gzip.open, ".xz": lzma.open, ".zst": _ZstandardFile}
+
+
+def _open_binary(path: str | Path) -> AbstractContextManager[BinaryIO]:
+    if str(path) == STANDARD_STREAM:
+        return nullcontext(sys.stdin.buffer)
+    decompress = _READERS.get(Path(path).suffix)
+    return open(path, "rb", _BUFFER) if decompress is None else io.BufferedReader(decompress(path), _BUFFER)
 
 
 def _decode(raw: bytes, name: str, number: int) -> str:
@@ -159,7 +154,7 @@ def _replacing(path: Path, name: str, *, binary: bool) -> Iterator[IO[Any]]:
     beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     file: IO[Any] | None = None
     try:
-        file = open(beside, "wb") if binary else open(beside, "w", encoding="utf-8", newline="\n")
+        file = beside.open("wb") if binary else beside.open("w", encoding="utf-8", newline="\n")
         yield file
         file.flush()
         os.fsync(file.fileno())
@@ -219,13 +214,11 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
 def _create_binary(path: str | Path) -> AbstractContextManager[BinaryIO]:
     if str(path) == STANDARD_STREAM:
         return nullcontext(sys.stdout.buffer)
-    suffix = Path(path).suffix
-    if suffix == ".gz":
-        return cast(BinaryIO, gzip.open(path, "wb"))
-    if suffix == ".xz":
-        return cast(BinaryIO, lzma.open(path, "wb"))
-    file = open(path, "wb")
-    return cast(BinaryIO, zstandard.ZstdCompressor().stream_writer(file)) if suffix == ".zst" else file
+    compress = _WRITERS.get(Path(path).suffix)
+    return open(path, "wb") if compress is None else cast(BinaryIO, compress(path, "wb"))
+
+
+_WRITERS: dict[str, Callable[[str | Path, str], Any]] = {".gz": gzip.open, ".xz": lzma.open, ".zst": zstandard.open}
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> None:
@@ -238,4 +231,4 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> None:
 
 def is_compressed(path: str | Path) -> bool:
     """Whether the name of a file says that it is compressed."""
-    return Path(path).suffix in _COMPRESSED
+    return Path(path).suffix in _READERS

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
-from sacremoses import (  # type: ignore[import-untyped]
-    MosesDetokenizer,
-    MosesPunctNormalizer,
-    MosesTokenizer,
-)
+from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
 from dragoman.text.segmentation.base import Segments, printable, save_description
 
@@ -160,7 +156,7 @@ def _share(line: str, start: int, end: int, parts: int) -> list[tuple[int, int]]
         return words
     length = len(line[start:end].rstrip())
     cuts = [start + length * index // max(parts, 1) for index in range(parts + 1)]
-    return list(zip(cuts, cuts[1:], strict=False))
+    return list(pairwise(cuts))
 
 
 def _skip_blanks(line: str, position: int) -> int:
