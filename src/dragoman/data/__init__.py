@@ -1,0 +1,1 @@
+"""A corpus as ids on disk, and the batches drawn from it."""

@@ -1,0 +1,218 @@
+"""Batches of ids: padded rows of like length, in an order that follows from the seed and the epoch alone.
+
+An epoch is a permutation of the pairs, cut into pools; a pool is sorted by length, cut into batches by a budget, and
+its batches are shuffled. So a place in training is two integers, and going on from it costs no more than counting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.data.store import Side, Store
+from dragoman.text.vocabulary import EOS, PAD
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """B pairs as ids, padded with PAD on the right."""
+
+    source: NDArray[np.int64]
+    """[B, S]: the segments, then EOS if the model's encoder reads it."""
+    source_lengths: NDArray[np.int64]
+    """[B], EOS counted if it is there."""
+    target: NDArray[np.int64]
+    """[B, T]: the segments, then EOS; [B, 0] where no targets were given."""
+    target_lengths: NDArray[np.int64]
+    """[B], EOS counted."""
+    indices: NDArray[np.int64]
+    """[B]: which pairs of the store, or of the list, these are."""
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class Position(NamedTuple):
+    """A place in training, from 0: `batch` is the next one of `epoch`."""
+
+    epoch: int
+    batch: int
+
+
+class Padded(NamedTuple):
+    """Rows of ids, int64 [B, L], PAD on the right, and their lengths, int64 [B]."""
+
+    ids: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What fits into a batch: `size` sentences, or `size` tokens on the longer side, padding and EOS counted.
+
+    A single pair longer than the budget is a batch of its own.
+    """
+
+    unit: Literal["tokens", "sentences"]
+    size: int
+
+    def cut(self, source_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64]) -> Iterator[slice]:
+        """Cut pairs, in their order, into as few consecutive batches as the budget allows."""
+        if self.unit == "sentences":
+            yield from (slice(start, start + self.size) for start in range(0, len(source_lengths), self.size))
+            return
+        start = longest = 0
+        for row, length in enumerate(np.maximum(source_lengths, target_lengths).tolist()):
+            # B x S and B x T are both within the budget when B x the longest line of either side is.
+            grown = max(longest, length)
+            if row > start and (row - start + 1) * grown > self.size:
+                yield slice(start, row)
+                start, grown = row, length
+            longest = grown
+        if start < len(source_lengths):
+            yield slice(start, len(source_lengths))
+
+
+class Batches:
+    """The training batches of a store, epoch after epoch."""
+
+    def __init__(self, store: Store, budget: Budget, *, pool: int, seed: int, source_eos: bool) -> None:
+        """
+        Args:
+            pool: batches that are sorted by length together, then shuffled. A larger pool pads less; a smaller one
+                mixes better.
+            source_eos: whether the encoder reads the end of sentence.
+        """
+        self._store = store
+        self._budget = budget
+        self._pool_rows = _pool_rows(store, budget, pool)
+        self._seed = seed
+        self._source_eos = source_eos
+
+    def from_position(self, position: Position) -> Iterator[tuple[Batch, Position]]:
+        """Yield batches without end, each with the position after it, from which another run goes on exactly.
+
+        After the last batch of epoch e that position is (e + 1, 0).
+        """
+        epoch, first = position
+        while True:
+            for number, (rows, is_last) in enumerate(_marking_last(self._order(epoch))):
+                if number >= first:
+                    after = Position(epoch + 1, 0) if is_last else Position(epoch, number + 1)
+                    yield _gather(self._store.source, self._store.target, rows, source_eos=self._source_eos), after
+            epoch, first = epoch + 1, 0
+
+    def count(self, epoch: int) -> int:
+        """The number of batches in an epoch; with a budget in tokens, epochs differ a little."""
+        return sum(1 for _ in self._order(epoch))
+
+    def _order(self, epoch: int) -> Iterator[NDArray[np.int64]]:
+        """The pairs of each batch of an epoch, int64 [B]."""
+        rng = np.random.Generator(np.random.PCG64([self._seed, epoch]))
+        shuffled = rng.permutation(len(self._store))
+        for start in range(0, len(shuffled), self._pool_rows):
+            batches = list(
+                _cut_sorted(
+                    self._store.source,
+                    self._store.target,
+                    shuffled[start : start + self._pool_rows],
+                    self._budget,
+                    source_eos=self._source_eos,
+                )
+            )
+            for number in rng.permutation(len(batches)):
+                yield batches[number]
+
+
+def _pool_rows(store: Store, budget: Budget, pool: int) -> int:
+    """About as many pairs as `pool` batches have."""
+    if budget.unit == "sentences":
+        return pool * budget.size
+    mean_length = 1 + max(len(store.source.ids), len(store.target.ids)) // len(store)
+    return max(1, pool * budget.size // mean_length)
+
+
+def sorted_batches(store: Store, budget: Budget, *, source_eos: bool) -> Iterator[Batch]:
+    """Every pair of a store once, sorted by length: for validation and scoring."""
+    return _sorted(store.source, store.target, len(store), budget, source_eos=source_eos)
+
+
+def batch_ids(
+    sources: Sequence[Sequence[int]],
+    targets: Sequence[Sequence[int]] | None,
+    budget: Budget,
+    *,
+    source_eos: bool,
+) -> Iterator[Batch]:
+    """Every pair of two lists once, sorted by length; `Batch.indices` leads back to the order of the lists.
+
+    Args:
+        sources, targets: ids without EOS, as many of one as of the other; no targets for search.
+    """
+    assert targets is None or len(targets) == len(sources)
+    target = None if targets is None else _side(targets)
+    return _sorted(_side(sources), target, len(sources), budget, source_eos=source_eos)
+
+
+def pad_ids(rows: Sequence[Sequence[int]], *, eos: bool) -> Padded:
+    """Rows of ids as one array, with EOS after each where `eos` is true."""
+    return _pad(_side(rows), np.arange(len(rows)), eos=eos)
+
+
+def _sorted(source: Side, target: Side | None, count: int, budget: Budget, *, source_eos: bool) -> Iterator[Batch]:
+    for rows in _cut_sorted(source, target, np.arange(count), budget, source_eos=source_eos):
+        yield _gather(source, target, rows, source_eos=source_eos)
+
+
+def _cut_sorted(
+    source: Side, target: Side | None, rows: NDArray[np.int64], budget: Budget, *, source_eos: bool
+) -> Iterator[NDArray[np.int64]]:
+    """Sort rows by target length, then source length (equals stay in their order), and cut them into batches."""
+    source_lengths = source.lengths_of(rows) + source_eos
+    target_lengths = np.zeros_like(source_lengths) if target is None else target.lengths_of(rows) + 1
+    order = np.lexsort((source_lengths, target_lengths))
+    for part in budget.cut(source_lengths[order], target_lengths[order]):
+        yield rows[order[part]]
+
+
+def _gather(source: Side, target: Side | None, rows: NDArray[np.int64], *, source_eos: bool) -> Batch:
+    padded_source = _pad(source, rows, eos=source_eos)
+    padded_target = _no_targets(len(rows)) if target is None else _pad(target, rows, eos=True)
+    return Batch(*padded_source, *padded_target, rows)
+
+
+def _pad(side: Side, rows: NDArray[np.int64], *, eos: bool) -> Padded:
+    """The ids of some rows; all in a few array operations, for a loop over rows takes six times as long."""
+    words = side.lengths_of(rows)
+    lengths = words + eos
+    ids = np.full((len(rows), int(lengths.max(initial=0))), PAD, np.int64)
+    columns = np.arange(ids.shape[1])
+    is_word = columns < words[:, None]  # [B, L]
+    ids[is_word] = side.ids[(side.offsets[rows][:, None] + columns)[is_word]]
+    if eos:
+        ids[np.arange(len(rows)), words] = EOS
+    return Padded(ids, lengths)
+
+
+def _no_targets(count: int) -> Padded:
+    return Padded(np.zeros((count, 0), np.int64), np.zeros(count, np.int64))
+
+
+def _side(rows: Sequence[Sequence[int]]) -> Side:
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    return Side(np.fromiter(chain.from_iterable(rows), np.int64, int(offsets[-1])), offsets)
+
+
+def _marking_last(items: Iterator[NDArray[np.int64]]) -> Iterator[tuple[NDArray[np.int64], bool]]:
+    """Each item, and whether it is the last one."""
+    item = next(items, None)
+    while item is not None:
+        following = next(items, None)
+        yield item, following is None
+        item = following

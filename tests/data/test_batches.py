@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.config import CleaningConfig, SideConfig, TextConfig
+from dragoman.data.batches import Batch, Batches, Budget, Position, batch_ids, pad_ids, sorted_batches
+from dragoman.data.store import Store, build_store
+from dragoman.text.corpus import Cleaner, Pair
+from dragoman.text.segmentation import train_segmentation
+from dragoman.text.vocabulary import EOS, PAD
+
+PAIRS = 500
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    random = np.random.default_rng(7)
+    letters = np.array(list("abcdefghij"))
+
+    def line(mean: int) -> str:
+        return "".join(random.choice(letters, 1 + random.poisson(mean)))
+
+    pairs = [Pair(line(6), line(8), f"test:{number}") for number in range(PAIRS)]
+    side = SideConfig(segmentation="characters", vocabulary=50)
+    characters = train_segmentation(side, [])
+    folder = tmp_path_factory.mktemp("store")
+    cleaner = Cleaner(CleaningConfig(duplicates="keep"))
+    return build_store(folder, pairs, (characters, characters), TextConfig(source=side, target=side), cleaner).store
+
+
+def batches(store: Store, budget: Budget = Budget("tokens", 120), seed: int = 1, pool: int = 4) -> Batches:  # noqa: B008
+    return Batches(store, budget, pool=pool, seed=seed, source_eos=True)
+
+
+def epoch(batches: Batches, number: int = 0) -> list[Batch]:
+    return [batch for batch, _ in islice(batches.from_position(Position(number, 0)), batches.count(number))]
+
+
+def same(one: Batch, other: Batch) -> bool:
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for name in ("source", "source_lengths", "target", "target_lengths", "indices")
+    )
+
+
+@pytest.mark.parametrize("unit", ["tokens", "sentences"])
+def test_every_pair_once_an_epoch(store: Store, unit: str) -> None:
+    found = batches(store, Budget(unit, 32))  # type: ignore[arg-type]
+    for number in (0, 1):
+        rows = np.concatenate([batch.indices for batch in epoch(found, number)])
+        assert sorted(rows.tolist()) == list(range(PAIRS))
+
+
+@pytest.mark.parametrize("source_eos", [True, False])
+def test_rows_are_the_stored_lines(store: Store, source_eos: bool) -> None:
+    made = Batches(store, Budget("tokens", 200), pool=3, seed=2, source_eos=source_eos)
+    for batch in epoch(made):
+        assert batch.source.dtype == batch.target.dtype == batch.indices.dtype == np.int64
+        assert batch.source.shape == (len(batch), batch.source_lengths.max())
+        assert batch.target.shape == (len(batch), batch.target_lengths.max())
+        for row, index in enumerate(batch.indices.tolist()):
+            source = store.source_ids(index) + [EOS] * source_eos
+            target = [*store.target_ids(index), EOS]
+            assert batch.source_lengths[row] == len(source)
+            assert batch.target_lengths[row] == len(target)
+            assert batch.source[row].tolist() == source + [PAD] * (batch.source.shape[1] - len(source))
+            assert batch.target[row].tolist() == target + [PAD] * (batch.target.shape[1] - len(target))
+
+
+def test_token_budget_holds_on_both_sides(store: Store) -> None:
+    made = epoch(batches(store, Budget("tokens", 120), pool=20))
+    assert all(batch.target.size <= 120 and batch.source.size <= 120 for batch in made)
+    assert len(made) < 1.3 * sum(max(b.source_lengths.sum(), b.target_lengths.sum()) for b in made) / 120
+
+
+def test_sentence_budget_is_a_count(store: Store) -> None:
+    sizes = [len(batch) for batch in epoch(batches(store, Budget("sentences", 32)))]
+    assert max(sizes) == 32
+    assert sum(size < 32 for size in sizes) <= 1
+
+
+def test_pair_over_the_budget_is_a_batch_of_its_own(store: Store) -> None:
+    made = epoch(batches(store, Budget("tokens", 1)))
+    assert [len(batch) for batch in made] == [1] * PAIRS
+
+
+def test_like_lengths_go_together(store: Store) -> None:
+    made = epoch(batches(store, Budget("tokens", 120), pool=10))
+    padding = 1 - sum(batch.target_lengths.sum() for batch in made) / sum(batch.target.size for batch in made)
+    assert padding < 0.08
+
+
+def test_lengths_are_mixed_over_the_epoch(store: Store) -> None:
+    widths = [batch.target.shape[1] for batch in epoch(batches(store, pool=1000))]
+    assert widths != sorted(widths)
+
+
+def test_order_follows_from_seed_and_epoch(store: Store) -> None:
+    first = epoch(batches(store))
+    again = epoch(batches(store))
+    assert len(first) == len(again)
+    assert all(map(same, first, again))
+    for other in (epoch(batches(store, seed=2)), epoch(batches(store), number=1)):
+        assert [batch.indices.tolist() for batch in other] != [batch.indices.tolist() for batch in first]
+
+
+def test_resuming_anywhere_gives_the_same_batches(store: Store) -> None:
+    made = batches(store)
+    run = list(islice(made.from_position(Position(0, 0)), 2 * made.count(0) + 3))
+    for stop in (0, 1, 5, made.count(0) - 2, made.count(0) - 1, made.count(0) + 4):
+        resumed = list(islice(batches(store).from_position(run[stop][1]), len(run) - stop - 1))
+        assert len(resumed) == len(run) - stop - 1
+        for (batch, position), (expected, expected_position) in zip(resumed, run[stop + 1 :], strict=True):
+            assert same(batch, expected)
+            assert position == expected_position
+
+
+def test_position_after_the_last_batch_is_the_next_epoch(store: Store) -> None:
+    made = batches(store)
+    count = made.count(0)
+    positions = [position for _, position in islice(made.from_position(Position(0, 0)), count + 1)]
+    assert positions[:-2] == [Position(0, number) for number in range(1, count)]
+    assert positions[-2:] == [Position(1, 0), Position(1, 1)]
+
+
+def test_position_past_the_end_of_an_epoch_is_the_next_epoch(store: Store) -> None:
+    made = batches(store)
+    batch, position = next(made.from_position(Position(0, made.count(0))))
+    assert position == Position(1, 1)
+    assert same(batch, next(made.from_position(Position(1, 0)))[0])
+
+
+def test_sorted_batches_hold_every_pair_once(store: Store) -> None:
+    made = list(sorted_batches(store, Budget("tokens", 300), source_eos=False))
+    assert sorted(np.concatenate([batch.indices for batch in made]).tolist()) == list(range(PAIRS))
+    lengths = np.concatenate([batch.target_lengths for batch in made])
+    assert (np.diff(lengths) >= 0).all()
+    for batch in made:
+        assert batch.source[0, : batch.source_lengths[0]].tolist() == store.source_ids(int(batch.indices[0]))
+
+
+@given(
+    pairs=st.lists(
+        st.tuples(st.lists(st.integers(4, 99), max_size=9), st.lists(st.integers(4, 99), max_size=9)), max_size=20
+    ),
+    budget=st.builds(Budget, st.sampled_from(["tokens", "sentences"]), st.integers(1, 40)),
+    source_eos=st.booleans(),
+)
+def test_lists_are_batched_whole(pairs: list[tuple[list[int], list[int]]], budget: Budget, source_eos: bool) -> None:
+    sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
+    seen = []
+    for batch in batch_ids(sources, targets, budget, source_eos=source_eos):
+        longest = max(batch.source.shape[1], batch.target.shape[1])
+        assert len(batch) == 1 or len(batch) * (longest if budget.unit == "tokens" else 1) <= budget.size
+        for row, index in enumerate(batch.indices.tolist()):
+            assert batch.source[row, : batch.source_lengths[row]].tolist() == sources[index] + [EOS] * source_eos
+            assert batch.target[row, : batch.target_lengths[row]].tolist() == [*targets[index], EOS]
+            assert (batch.source[row, batch.source_lengths[row] :] == PAD).all()
+            assert (batch.target[row, batch.target_lengths[row] :] == PAD).all()
+            seen.append(index)
+    assert sorted(seen) == list(range(len(pairs)))
+
+
+def test_without_targets_there_are_none() -> None:
+    (batch,) = batch_ids([[5, 6], [7], [8, 9, 10]], None, Budget("sentences", 8), source_eos=True)
+    assert batch.indices.tolist() == [1, 0, 2]
+    assert batch.source.tolist() == [[7, EOS, PAD, PAD], [5, 6, EOS, PAD], [8, 9, 10, EOS]]
+    assert batch.target.shape == (3, 0)
+    assert batch.target_lengths.tolist() == [0, 0, 0]
+
+
+def test_pad_ids_pads_on_the_right() -> None:
+    plain, closed = pad_ids([[5], [], [6, 7]], eos=False), pad_ids([[5], [], [6, 7]], eos=True)
+    assert plain.ids.tolist() == [[5, PAD], [PAD, PAD], [6, 7]]
+    assert plain.lengths.tolist() == [1, 0, 2]
+    assert closed.ids.tolist() == [[5, EOS, PAD], [EOS, PAD, PAD], [6, 7, EOS]]
+    assert closed.lengths.tolist() == [2, 1, 3]
+    assert pad_ids([], eos=True).ids.shape == (0, 0)

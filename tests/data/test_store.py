@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dragoman.config import CleaningConfig, SideConfig, TextConfig
+from dragoman.data import segmenting
+from dragoman.data.store import Prepared, Store, build_store, store_pairs
+from dragoman.errors import InputError, RunError
+from dragoman.text.corpus import Cleaner, Pair
+from dragoman.text.segmentation import Segmentation, train_segmentation
+from dragoman.text.vocabulary import UNK, Vocabulary
+
+CHARACTERS = SideConfig(segmentation="characters", vocabulary=300)
+TEXT = TextConfig(source=CHARACTERS, target=CHARACTERS)
+LINES = [("ab", "x"), ("", "x"), ("abc", "yz"), ("ab", "x"), ("b" * 11, "y"), ("ca", "zzz"), ("z", " ")]
+
+
+def segmentations(config: TextConfig = TEXT) -> tuple[Segmentation, Segmentation]:
+    return train_segmentation(config.source, []), train_segmentation(config.target, [])
+
+
+def pairs(lines: list[tuple[str, str]] = LINES) -> Iterator[Pair]:
+    return (Pair(source, target, f"test:{number}") for number, (source, target) in enumerate(lines, 1))
+
+
+def many_lines(count: int) -> list[tuple[str, str]]:
+    """Different lines of 0 to 9 characters; some too long, some empty, some the same."""
+    random = np.random.default_rng(5)
+    alphabet = np.array(list("abcdefghijklmnopqrstuvwxyzäöüß"))
+    return [tuple("".join(random.choice(alphabet, random.integers(0, 10))) for _ in range(2)) for _ in range(count)]
+
+
+def build(folder: Path, lines: list[tuple[str, str]] = LINES, text: TextConfig = TEXT, **options: object) -> Prepared:
+    cleaner = Cleaner(CleaningConfig(max_length=10))
+    return build_store(folder, pairs(lines), segmentations(text), text, cleaner, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers get everything but the first chunk."""
+    ready: Future[None] = Future()
+    ready.set_result(None)
+    monkeypatch.setattr(segmenting, "PATIENCE", 0.0)
+    monkeypatch.setattr(segmenting, "_first_worker", lambda executor: ready)
+
+
+def read_back(prepared: Prepared) -> list[tuple[str, str]]:
+    store = prepared.store
+    return [
+        (prepared.source.decode(store.source_ids(row)), prepared.target.decode(store.target_ids(row)))
+        for row in range(len(store))
+    ]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_what_is_kept_is_read_back_in_order(tmp_path: Path) -> None:
+    prepared = build(tmp_path / "store")
+    assert read_back(prepared) == [("ab", "x"), ("abc", "yz"), ("ca", "zzz")]
+    assert len(prepared.store) == 3
+    assert prepared.store.source.lengths.tolist() == [2, 3, 2]
+    assert prepared.store.left_out == {"empty side": 2, "duplicate": 1, "too long": 1}
+
+
+def test_opened_again_it_is_the_same(tmp_path: Path) -> None:
+    built = build(tmp_path / "store").store
+    opened = Store.open(tmp_path / "store")
+    assert [opened.source_ids(row) for row in range(3)] == [built.source_ids(row) for row in range(3)]
+    assert [opened.target_ids(row) for row in range(3)] == [built.target_ids(row) for row in range(3)]
+    assert opened.left_out == built.left_out
+    assert opened.vocabularies == built.vocabularies
+
+
+def test_only_the_files_of_a_store_are_left(tmp_path: Path) -> None:
+    build(tmp_path)
+    names = ["meta.json", "source.ids", "source.offsets", "target.ids", "target.offsets"]
+    assert list(contents(tmp_path)) == names
+
+
+def test_vocabularies_count_kept_pairs_only(tmp_path: Path) -> None:
+    prepared = build(tmp_path)
+    kept = "ab" + "abc" + "ca"
+    expected = Vocabulary.from_counts({c: kept.count(c) for c in "abc"}, 300)
+    assert prepared.source.vocabulary.digest == expected.digest == prepared.store.vocabularies[0]
+    assert "z" not in prepared.source.vocabulary
+
+
+def test_rare_pieces_are_unknown(tmp_path: Path) -> None:
+    side = CHARACTERS.model_copy(update={"minimum_count": 2})
+    prepared = build(tmp_path, [("aab", "x"), ("ac", "x")], TextConfig(source=side, target=side))
+    a = prepared.source.vocabulary.ids("a")[0]
+    assert prepared.store.source_ids(0) == [a, a, UNK]
+
+
+def test_joint_vocabulary_serves_both_sides(tmp_path: Path) -> None:
+    prepared = build(tmp_path, [("ab", "bc"), ("b", "d")], TEXT.model_copy(update={"joint": True}))
+    assert prepared.source.vocabulary is prepared.target.vocabulary
+    assert len(prepared.source.vocabulary) == 4 + len("abcd")
+    assert read_back(prepared) == [("ab", "bc"), ("b", "d")]
+    assert prepared.store.vocabularies[0] == prepared.store.vocabularies[1]
+
+
+def test_dropped_pairs_are_listed(tmp_path: Path) -> None:
+    dropped = io.StringIO()
+    build_store(tmp_path, pairs(), segmentations(), TEXT, Cleaner(CleaningConfig(max_length=10), dropped))
+    reasons = [line.split("\t")[:2] for line in dropped.getvalue().splitlines()]
+    expected = [("test:2", "empty side"), ("test:4", "duplicate"), ("test:5", "too long"), ("test:7", "empty side")]
+    assert [tuple(reason) for reason in reasons] == expected
+
+
+def test_ids_are_small_where_the_vocabulary_is(tmp_path: Path) -> None:
+    assert build(tmp_path / "small").store.source.ids.dtype == np.uint16
+    side = CHARACTERS.model_copy(update={"vocabulary": 100_000})
+    lines = [("".join(map(chr, range(start, start + 10))), "a") for start in range(0x10000, 0x10000 + 70_000, 10)]
+    prepared = build(tmp_path / "large", lines, TextConfig(source=side, target=side))
+    assert len(prepared.source.vocabulary) == 70_004
+    assert prepared.store.source.ids.dtype == np.uint32
+    assert prepared.store.target.ids.dtype == np.uint16
+    assert read_back(prepared) == lines
+
+
+def test_progress_counts_every_pair_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segmenting, "CHUNK", 3)
+    done: list[int] = []
+    build(tmp_path, progress=done.append)
+    assert done == [3, 6, 7]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_result_does_not_depend_on_workers_or_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = many_lines(700)
+    build(tmp_path / "here", lines, workers=1)
+    monkeypatch.setattr(segmenting, "CHUNK", 50)
+    build(tmp_path / "workers", lines, workers=2)
+    assert contents(tmp_path / "here") == contents(tmp_path / "workers")
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("kind", ["words", "bpe"])
+def test_segmentations_reach_other_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    side = SideConfig(segmentation=kind, vocabulary=60)  # type: ignore[arg-type]
+    lines = [f"{first} {second}" for first, second in many_lines(60) if first and second]
+    segmentation = train_segmentation(side, lines)
+    text = TextConfig(source=side, target=side)
+    corpus = [(line, line) for line in lines]
+    monkeypatch.setattr(segmenting, "CHUNK", 20)
+    for name, workers in (("here", 1), ("there", 2)):
+        cleaner = Cleaner(CleaningConfig(max_length=100))
+        build_store(tmp_path / name, pairs(corpus), (segmentation, segmentation), text, cleaner, workers=workers)
+    assert contents(tmp_path / "here") == contents(tmp_path / "there")
+
+
+class EndsItsProcess:
+    """A segmentation whose workers die at their first line; here it works."""
+
+    def __init__(self, home: int) -> None:
+        self.home = home
+
+    def segment(self, line: str) -> object:
+        if os.getpid() != self.home:
+            os._exit(3)
+        return train_segmentation(CHARACTERS, []).segment(line)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_workers_that_die_leave_the_work_to_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segmenting, "CHUNK", 2)
+    dying = EndsItsProcess(os.getpid())
+    cleaner = Cleaner(CleaningConfig(max_length=10))
+    with pytest.warns(UserWarning, match="the processes that should segment have ended; it goes on in this one"):
+        prepared = build_store(tmp_path / "store", pairs(), (dying, dying), TEXT, cleaner, workers=2)  # type: ignore[arg-type]
+    assert len(prepared.store) == 3
+
+
+def test_this_process_works_while_others_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = many_lines(300)
+    build(tmp_path / "here", lines, workers=1)
+    monkeypatch.setattr(segmenting, "CHUNK", 50)
+    monkeypatch.setattr(segmenting, "PATIENCE", 0.0)
+    monkeypatch.setattr(segmenting, "_first_worker", lambda executor: Future())
+    monkeypatch.setattr(segmenting, "_segmented_by_workers", lambda *_: iter(()))
+    build(tmp_path / "there", lines, workers=2)
+    assert contents(tmp_path / "here") == contents(tmp_path / "there")
+
+
+def test_small_corpus_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segmenting, "ProcessPoolExecutor", None)
+    assert len(build(tmp_path, workers=8).store) == 3
+
+
+def test_dev_pairs_are_kept_unless_a_side_is_empty(tmp_path: Path) -> None:
+    prepared = build(tmp_path / "train")
+    dev = store_pairs(tmp_path / "dev", pairs(), prepared.source, prepared.target)
+    assert dev.source.lengths.tolist() == [2, 3, 2, 11, 2]
+    assert dev.left_out == {"empty side": 2}
+    assert dev.vocabularies == prepared.store.vocabularies
+
+
+def test_unknown_pieces_of_the_dev_set_are_unk(tmp_path: Path) -> None:
+    prepared = build(tmp_path / "train")
+    dev = store_pairs(tmp_path / "dev", pairs([("aQ", "x")]), prepared.source, prepared.target)
+    assert dev.source_ids(0) == [*prepared.source.vocabulary.ids("a"), UNK]
+
+
+def test_nothing_left_says_what_was_dropped(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        build(tmp_path, [("", "x"), ("a" * 20, "b"), ("", "")])
+    assert str(caught.value) == (
+        "no training pair is left after cleaning (2 empty side, 1 too long); "
+        "look at the text, or relax cleaning.max_length and cleaning.max_ratio"
+    )
+    assert contents(tmp_path).keys() == {"source.offsets", "target.offsets"}
+
+
+def test_dev_set_of_blanks_is_refused(tmp_path: Path) -> None:
+    prepared = build(tmp_path / "train")
+    with pytest.raises(InputError, match=r"the dev set has no pair with text on both sides \(2 empty side\)"):
+        store_pairs(tmp_path / "dev", pairs([("", "a"), ("b", " ")]), prepared.source, prepared.target)
+
+
+def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file/store: the corpus cannot be written: Not a directory"):
+        build(tmp_path / "file" / "store")
+
+
+def test_disk_that_is_full(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    (tmp_path / "target.numbers").symlink_to("/dev/full")
+    with pytest.raises(InputError, match="the corpus cannot be written: No space left on device"):
+        build(tmp_path, many_lines(20_000))
+    with pytest.raises(RunError, match="no stored corpus, or an unfinished one"):
+        Store.open(tmp_path)
+
+
+def test_interrupted_building_leaves_no_store(tmp_path: Path) -> None:
+    build(tmp_path)
+
+    def interrupted() -> Iterator[Pair]:
+        yield Pair("a", "b", "test:1")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        build_store(tmp_path, interrupted(), segmentations(), TEXT, Cleaner(CleaningConfig()))
+    with pytest.raises(RunError) as caught:
+        Store.open(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: no stored corpus, or an unfinished one: it has no meta.json"
+
+
+def test_cut_ids_are_noticed(tmp_path: Path) -> None:
+    build(tmp_path)
+    path = tmp_path / "source.ids"
+    path.write_bytes(path.read_bytes()[:-2])
+    with pytest.raises(RunError) as caught:
+        Store.open(tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}: source.ids and source.offsets do not fit together: 3 lines that end at 7, "
+        "but 3 pairs and 6 ids; store the corpus again"
+    )
+
+
+@pytest.mark.parametrize("name", ["target.ids", "target.offsets"])
+@pytest.mark.parametrize("damage", ["missing", "empty", "odd"])
+def test_missing_or_mangled_files_are_noticed(tmp_path: Path, name: str, damage: str) -> None:
+    build(tmp_path)
+    path = tmp_path / name
+    data = path.read_bytes()
+    path.unlink()
+    if damage != "missing":
+        path.write_bytes(b"" if damage == "empty" else data[:-1])
+    with pytest.raises(
+        RunError, match=r"target.ids or target.offsets is missing or damaged .*; store the corpus again"
+    ):
+        Store.open(tmp_path)
+
+
+def test_damaged_meta_is_noticed(tmp_path: Path) -> None:
+    build(tmp_path)
+    for text in ("{", "[]", "{}", '{"format": 1, "pairs": 3}', '{"format": "x"}'):
+        (tmp_path / "meta.json").write_text(text)
+        with pytest.raises(RunError, match=r"meta.json: damaged; store the corpus again"):
+            Store.open(tmp_path)
+
+
+def test_newer_format_is_refused(tmp_path: Path) -> None:
+    build(tmp_path)
+    meta = json.loads((tmp_path / "meta.json").read_text())
+    (tmp_path / "meta.json").write_text(json.dumps(meta | {"format": 2}))
+    with pytest.raises(RunError, match="stored corpus of format 2, but this program reads up to 1; update it"):
+        Store.open(tmp_path)
