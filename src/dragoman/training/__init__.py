@@ -1,0 +1,1 @@
+"""From a model and batches to weights: the objective, the update rules, what is saved, logged and watched."""

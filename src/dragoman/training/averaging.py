@@ -1,0 +1,94 @@
+"""Averages of weights: a running one during training, and one over saved files.
+
+An average over the last stretch of training generalises better than the point where it happened to stop (Polyak and
+Juditsky 1992); it costs one pass over the weights now and then, and nothing when translating.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from dragoman.errors import InputError, RunError
+from dragoman.model.weights import load_weights
+
+
+class RunningAverage:
+    """An exponentially decaying average of weights after every update, in the weights' own precision (float32).
+
+    After update t (from 0) average <- d_t average + (1 - d_t) weights with d_t = min(decay, (1 + t) / (10 + t)): the
+    early, bad weights are forgotten quickly, and no correction is needed when the average is read.
+    """
+
+    STRIDE = 8
+    """Updates taken together as one: d is multiplied up and the weights are looked at once. Over a horizon of a
+    thousand updates the difference is nothing, and one pass over 15 million weights costs 16 ms on two cores."""
+
+    def __init__(self, parameters: Mapping[str, Tensor], decay: float) -> None:
+        self._weights = {name: parameter.detach() for name, parameter in parameters.items()}
+        self._decay = decay
+        self.values = {name: weight.clone() for name, weight in self._weights.items()}
+        """The average, by parameter name."""
+        self.updates = 0
+        """Updates seen."""
+
+    def update(self) -> None:
+        """Take notice of an update of the weights."""
+        self.updates += 1
+        if self.updates % self.STRIDE == 0:
+            keep = 1.0
+            for t in range(self.updates - self.STRIDE, self.updates):
+                keep *= min(self._decay, (1 + t) / (10 + t))
+            torch._foreach_lerp_(list(self.values.values()), list(self._weights.values()), 1 - keep)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """While inside, the model's parameters hold the average; afterwards exactly what they held before."""
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    @torch.no_grad()
+    def _swap(self) -> None:
+        # By copying, one tensor at a time: whoever holds the parameters, or something computed from them and checked
+        # by their version, sees the change.
+        for name, weight in self._weights.items():
+            before = weight.clone()
+            weight.copy_(self.values[name])
+            self.values[name].copy_(before)
+
+
+def average_weights(paths: Sequence[Path]) -> dict[str, Tensor]:
+    """The mean of several saved weight files of one model, summed in float64.
+
+    Raises:
+        InputError: no file is given.
+        RunError: a file is missing or damaged, or two files are not of one model.
+    """
+    if not paths:
+        raise InputError("averaging weights: name at least one weights file")
+    first = load_weights(paths[0])
+    totals = {name: weight.to(torch.float64) for name, weight in first.items()}
+    for path in paths[1:]:
+        weights = load_weights(path)
+        _require_same_model(first, weights, paths[0], path)
+        for name, weight in weights.items():
+            totals[name] += weight
+    return {name: (total / len(paths)).to(first[name].dtype) for name, total in totals.items()}
+
+
+def _require_same_model(first: Mapping[str, Tensor], other: Mapping[str, Tensor], path: Path, other_path: Path) -> None:
+    if odd := sorted(first.keys() ^ other.keys()):
+        raise RunError(f"{path} and {other_path} are not of one model: only one of them has the tensor {odd[0]!r}")
+    for name, weight in first.items():
+        if weight.shape != other[name].shape:
+            raise RunError(
+                f"{path} and {other_path} are not of one model: the tensor {name!r} is {list(weight.shape)} in the "
+                f"first and {list(other[name].shape)} in the second"
+            )

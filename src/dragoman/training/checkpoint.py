@@ -1,0 +1,150 @@
+"""The training state on disk: everything that a run needs to go on as if it had never stopped.
+
+One safetensors file holds it all: tensors (weights, their running average, the optimiser's, the random generators')
+as tensors, and the rest (position, counters, best result) as JSON in the header. Nothing in it can run code. The
+file is replaced whole, so whenever the process dies there is one consistent state: the last one or the one before.
+
+A digest of the tensors is kept beside them, because a file may have the right length and wrong bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+from torch.optim import Optimizer
+
+from dragoman.errors import RunError
+from dragoman.text.lines import replace_file
+
+FORMAT = 1
+"""Version of the file; a reader refuses a newer one."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A training state, as it lies on disk."""
+
+    values: dict[str, Any]
+    """What is not a tensor: numbers, strings, and lists and mappings of them."""
+    tensors: dict[str, Tensor]
+    """Names begin with the part they belong to: `weights.`, `average.`, `optimiser.`, `random.`."""
+
+    def part(self, name: str) -> dict[str, Tensor]:
+        """The tensors of one part, without its name."""
+        prefix = f"{name}."
+        return {key.removeprefix(prefix): value for key, value in self.tensors.items() if key.startswith(prefix)}
+
+
+def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Put a training state in the place of the last one.
+
+    Raises:
+        InputError: it cannot be written, for example because the disk is full; the last one is unchanged.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for leftover in path.parent.glob(f".{path.name}.*"):  # of a process killed while it saved; a state is large
+        leftover.unlink()
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
+    header = {"format": FORMAT, "digest": _digest(tensors), "values": checkpoint.values}
+    with replace_file(path, binary=True) as file:
+        file.write(save(tensors, metadata={"dragoman": json.dumps(header)}))
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read a training state.
+
+    Raises:
+        RunError: there is none, it is damaged, or it was written by a newer version.
+    """
+    if not path.exists():
+        raise RunError(f"{path}: there is no training state to resume from; start the run again without --resume")
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = json.loads((file.metadata() or {})["dragoman"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        version, digest, values = header["format"], header["digest"], header["values"]
+    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
+        raise _damaged(path, str(error)) from None
+    if version > FORMAT:
+        raise RunError(
+            f"{path}: training state format {version} is newer than this version of dragoman reads "
+            f"({FORMAT}); upgrade dragoman"
+        )
+    if _digest(tensors) != digest:
+        raise _damaged(path, "its digest does not match its contents")
+    return Checkpoint(values, tensors)
+
+
+def optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
+    """What the optimiser remembers, as `<number of the parameter>.<quantity>`."""
+    return {
+        f"{number}.{quantity}": tensor
+        for number, quantities in optimiser.state_dict()["state"].items()
+        for quantity, tensor in quantities.items()
+    }
+
+
+def restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Give an optimiser over the same parameters the memory of another."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        number, quantity = key.split(".")
+        state.setdefault(int(number), {})[quantity] = tensor
+    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+
+
+@torch.no_grad()
+def restore_tensors(tensors: Mapping[str, Tensor], saved: Mapping[str, Tensor], path: Path) -> None:
+    """Copy saved tensors into those of the same name.
+
+    Raises:
+        RunError: the names or shapes are not those of this model.
+    """
+    for name in sorted(tensors.keys() | saved.keys()):
+        here, there = tensors.get(name), saved.get(name)
+        if here is None or there is None or here.shape != there.shape:
+            shapes = ["no tensor" if tensor is None else str(list(tensor.shape)) for tensor in (there, here)]
+            raise RunError(
+                f"{path}: the training state is of another model: {name!r} is {shapes[0]} there and {shapes[1]} in the "
+                "configured model; resume with the configuration the run began with"
+            )
+        here.copy_(there)
+
+
+def random_state(device: torch.device) -> dict[str, Tensor]:
+    """The states of the generators that dropout draws from."""
+    state = {"cpu": torch.get_rng_state()}
+    if device.type == "cuda":
+        state["cuda"] = torch.cuda.get_rng_state(device)
+    return state
+
+
+def restore_random_state(state: Mapping[str, Tensor], device: torch.device) -> None:
+    """Put the generators back; one that the saved run did not have is left alone."""
+    torch.set_rng_state(state["cpu"])
+    if device.type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(state["cuda"], device)
+
+
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    digest = 0
+    for name in sorted(tensors):
+        digest = zlib.crc32(name.encode(), digest)
+        digest = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, digest)
+    return f"{digest:08x}"
+
+
+def _damaged(path: Path, reason: str) -> RunError:
+    return RunError(
+        f"{path}: the training state is damaged ({reason}); put a good copy in its place, or train again with "
+        "--overwrite (the best weights so far, model.safetensors, are a file of their own)"
+    )

@@ -1,0 +1,505 @@
+"""The training loop, in the words of its steps: update, log, validate, save, until something says stop.
+
+`train` is given its model, its batches and its validators, and knows neither files of text nor search. Whatever
+changes during training is in `Training`, goes to disk as one checkpoint, and comes back from it: a resumed run has
+bit for bit the weights of one that never stopped, dropout included. (A wall-clock budget is the exception, because
+there the clock decides the learning rate and the end; a resumed run goes on with the time it had left.)
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from dragoman.config import TrainingConfig
+from dragoman.data.batches import Batch, Batches, Position
+from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
+from dragoman.folder import RunFolder
+from dragoman.model.translation import TranslationModel
+from dragoman.model.weights import save_weights, weights_of
+from dragoman.training.averaging import RunningAverage
+from dragoman.training.checkpoint import (
+    Checkpoint,
+    load_checkpoint,
+    optimiser_tensors,
+    random_state,
+    restore_optimiser,
+    restore_random_state,
+    restore_tensors,
+    save_checkpoint,
+)
+from dragoman.training.collapse import signs_of_collapse
+from dragoman.training.interruption import Interruption
+from dragoman.training.log import Console, Moment, TrainingLog
+from dragoman.training.objective import Totals, accumulate_gradients
+from dragoman.training.optimisers import build_optimiser, clip_gradients, global_norm, set_rate
+from dragoman.training.schedules import Plateau, Progress, learning_rate
+from dragoman.training.validation import DevTranslations, Validators, perplexity_of
+
+_BEGINNING = Position(epoch=0, batch=0)
+
+STATE = "latest.safetensors"
+"""Name of the training state in RUN/checkpoints."""
+
+Reason = Literal["epochs", "minutes", "patience"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a training ended."""
+
+    reason: Reason
+    """All epochs done; the minutes used up; or too many validations without improvement."""
+    update: int
+    epochs: float
+    seconds: float
+    metric: str
+    best: float
+    """The best value of `metric`, and ..."""
+    best_update: int
+    """... the update whose weights are in RUN/model.safetensors."""
+
+
+def train(
+    model: TranslationModel,
+    batches: Batches,
+    config: TrainingConfig,
+    folder: RunFolder,
+    validators: Validators,
+    *,
+    resume: bool = False,
+    console: Console | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Summary:
+    """Train `model` in place; the best weights so far are in RUN/model.safetensors, and the log in RUN/log.jsonl.
+
+    Args:
+        resume: go on from the state in RUN/checkpoints.
+        clock: seconds from any origin.
+
+    Raises:
+        TrainingError: loss, gradient or weights are no longer numbers. Nothing on disk has been touched by them.
+        Interrupted: SIGINT or SIGTERM came; the update has been finished and the state saved.
+        RunError: the state to resume from is missing, damaged or of another model.
+        InputError: the disk is full; the last saved state is unchanged.
+        ConfigError: the metric that decides is not one that the validators measure.
+    """
+    if config.validation.metric != "perplexity" and validators.translate is None:
+        raise ConfigError(
+            f"training.validation.metric: {config.validation.metric} needs translations of the dev set, and none are "
+            "made here; use perplexity"
+        )
+    with Interruption() as interruption, TrainingLog(folder.log, folder.tensorboard, console or Console()) as log:
+        training = Training(model, batches, config, folder, validators, log, clock)
+        training.resume() if resume else training.begin()
+        reason = training.reason_to_stop()
+        while reason is None:
+            training.update()
+            training.log_if_due()
+            if interruption.requested is None:
+                training.validate_if_due()
+                training.save_if_due()
+                reason = training.reason_to_stop()
+            else:
+                training.save()
+                raise Interrupted(
+                    f"{interruption.requested}: state saved after update {training.counters.update}; "
+                    "--resume continues from there"
+                )
+        return training.finish(reason)
+
+
+@dataclass
+class Counters:
+    """What changes during training and is not a tensor."""
+
+    plateau: Plateau
+    update: int = 0
+    """Updates done."""
+    position: Position = _BEGINNING
+    """The batch that comes next."""
+    seconds: float = 0.0
+    """Of training, when the state was saved; time between a stop and a resumption is not counted."""
+    best: float | None = None
+    """The deciding metric at its best, after `best_update` updates."""
+    best_update: int = 0
+    stale: int = 0
+    """Validations since then."""
+    validated_update: int = 0
+    validated_epoch: int = 0
+    """Update and epoch at the last validation."""
+    validation_seconds: float | None = None
+    """What the last validation took."""
+    signs: list[str] = field(default_factory=list)
+    """Signs of collapse that the last validation showed."""
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Counters:
+        """The inverse of `dataclasses.asdict` and JSON."""
+        parts = {"position": Position(*values["position"]), "plateau": Plateau(**values["plateau"])}
+        return cls(**{**values, **parts})
+
+
+@dataclass
+class Window:
+    """Sums over the updates since the last training line of the log.
+
+    They stay tensors until somebody reads them: on a GPU reading waits for all work so far. What is not a number
+    makes the sum not a number, so one look at the end tells about every update in between.
+    """
+
+    since: float
+    """Seconds of training when it began; moved on by whatever is not an update."""
+    objective: Tensor | float = 0.0
+    nll: Tensor | float = 0.0
+    norm: Tensor | float = 0.0
+    tokens: int = 0
+    updates: int = 0
+
+    def add(self, totals: Totals, norm: Tensor) -> None:
+        """Take notice of an update."""
+        self.objective = self.objective + totals.objective
+        self.nll = self.nll + totals.nll
+        self.norm = self.norm + norm
+        self.tokens += totals.tokens
+        self.updates += 1
+
+    def is_finite(self) -> bool:
+        """Whether every loss and every gradient was a number."""
+        return math.isfinite(self.objective) and math.isfinite(self.nll) and math.isfinite(self.norm)
+
+    def numbers(self) -> dict[str, float]:
+        """The same, out of tensors."""
+        return {name: value if isinstance(value, int) else float(value) for name, value in vars(self).items()}
+
+    def measures(self, rate: float, now: float) -> dict[str, float]:
+        """The values of a training line."""
+        return {
+            "loss": float(self.objective) / self.tokens,
+            "perplexity": perplexity_of(float(self.nll) / self.tokens),
+            "tokens_per_second": self.tokens / max(now - self.since, 1e-9),
+            "rate": rate,
+            "gradient_norm": float(self.norm) / self.updates,
+        }
+
+
+class Training:
+    """Everything that changes, and the steps that change it."""
+
+    def __init__(
+        self,
+        model: TranslationModel,
+        batches: Batches,
+        config: TrainingConfig,
+        folder: RunFolder,
+        validators: Validators,
+        log: TrainingLog,
+        clock: Callable[[], float],
+    ) -> None:
+        self.counters = Counters(Plateau(config.schedule.patience))
+        self._model = model.train()
+        self._parameters = dict(model.named_parameters())
+        self._device = next(iter(self._parameters.values())).device
+        self._batches = batches
+        self._stream: Iterator[tuple[Batch, Position]] = iter(())
+        self._counted = (-1, 1)  # an epoch and its number of batches
+        self._config = config
+        self._optimiser = build_optimiser(self._parameters.values(), config.optimiser)
+        self._average = RunningAverage(self._parameters, config.average) if config.average else None
+        self._rate = 0.0
+        self._state = folder.checkpoints / STATE
+        self._best = folder.weights
+        self._validators = validators
+        self._log = log
+        self._clock = clock
+        self._origin = clock()
+        self._began_at = (0.0, 0.0)  # seconds and share of the training that were done when this process began
+        self._window = Window(since=0.0)
+        self._saved_at = 0.0
+        self._saving_seconds = 0.0
+        self._warned_after = 0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training so far, those before a resumption included."""
+        return self.counters.seconds + self._clock() - self._origin
+
+    def begin(self) -> None:
+        """Start from nothing; dropout follows from the seed. Saving at once tells early whether the disk has room."""
+        torch.manual_seed(self._config.seed)
+        self._start()
+        self.save()
+
+    def resume(self) -> None:
+        """Go on from the saved state.
+
+        Raises:
+            RunError: it is missing, damaged, or of another model or recipe.
+        """
+        path = self._state
+        saved = load_checkpoint(path)
+        _require_same(self._recipe(), saved.values["recipe"], path)
+        restore_tensors(weights_of(self._model), saved.part("weights"), path)
+        restore_optimiser(self._optimiser, saved.part("optimiser"))
+        if self._average is not None:
+            restore_tensors(self._average.values, saved.part("average"), path)
+            self._average.updates = saved.values["average_updates"]
+        restore_random_state(saved.part("random"), self._device)
+        self.counters = Counters.from_json(saved.values["counters"])
+        self._window = Window(**saved.values["window"])
+        self._log.cut(saved.values["log_size"])
+        self._start()
+        self._log.event(self._moment(), "resumed", f"resumed after update {self.counters.update}")
+        self.validate_if_due()  # a signal may have come between an update and its validation
+
+    def update(self) -> None:
+        """One change of the weights."""
+        batches = self._next_batches()
+        self._rate = learning_rate(self._config.schedule, self._config.optimiser.rate, self._progress())
+        set_rate(self._optimiser, self._rate)
+        totals = accumulate_gradients(self._model, batches, self._config.loss, self._config.label_smoothing)
+        norm = clip_gradients(self._parameters.values(), self._config.optimiser.clip)
+        self._optimiser.step()
+        self._optimiser.zero_grad()
+        if self._average is not None:
+            self._average.update()
+        self._window.add(totals, norm)
+        self.counters.update += 1
+        self._log.advance(self._fraction())
+
+    def log_if_due(self) -> None:
+        """Every so many updates, a line of measurements.
+
+        Raises:
+            TrainingError: a loss or gradient was not a number.
+        """
+        if self.counters.update % self._config.log_every == 0:
+            self._require_numbers()
+            self._log.train(self._moment(), self._window.measures(self._rate, self.seconds))
+            self._window = Window(since=self.seconds)
+
+    def validate_if_due(self) -> None:
+        """Every so many updates, or once an epoch, ask the dev set."""
+        every = self._config.validation.every
+        if every and self.counters.update > self.counters.validated_update:
+            due = self.counters.update % every == 0
+        else:
+            due = not every and self.counters.position.epoch > self.counters.validated_epoch
+        if due:
+            self._validate()
+
+    def save_if_due(self) -> None:
+        """Every so many minutes, save the state."""
+        if self.seconds - self._saved_at >= 60 * self._config.checkpoint_minutes:
+            self.save()
+
+    def save(self) -> None:
+        """Put the state where `resume` finds it.
+
+        Raises:
+            TrainingError: the weights are no numbers; nothing is written.
+            InputError: the disk is full; the last saved state is unchanged.
+        """
+        self._require_numbers()
+        started = self.seconds
+        with self._apart_from_updates():
+            tensors = {
+                "weights": weights_of(self._model),
+                "average": {} if self._average is None else self._average.values,
+                "optimiser": optimiser_tensors(self._optimiser),
+                "random": random_state(self._device),
+            }
+            values = {
+                "recipe": self._recipe(),
+                "counters": asdict(replace(self.counters, seconds=self.seconds)),
+                "average_updates": 0 if self._average is None else self._average.updates,
+                "window": self._window.numbers(),
+                "log_size": self._log.size,
+            }
+            flat = {f"{part}.{name}": tensor for part, named in tensors.items() for name, tensor in named.items()}
+            save_checkpoint(self._state, Checkpoint(values, flat))
+        self._saved_at = self.seconds
+        self._saving_seconds = self._saved_at - started
+
+    def reason_to_stop(self) -> Reason | None:
+        """Why no further update should follow, if one should not."""
+        patience, minutes = self._config.validation.patience, self._config.minutes
+        if patience and self.counters.stale >= patience:
+            return "patience"
+        if self._epochs() >= self._config.epochs:
+            return "epochs"
+        if minutes is not None and self.counters.update and self.seconds >= self._seconds_for_updates(minutes):
+            return "minutes"
+        return None
+
+    def finish(self, reason: Reason) -> Summary:
+        """A last look at the dev set, so that however short the training was there are best weights; a last save."""
+        if self.counters.update > self.counters.validated_update:
+            self._validate()
+        self._warn_of_collapse(self.counters.signs)
+        self.save()
+        best, update = self.counters.best, self.counters.update
+        assert best is not None, "validated at least once"
+        metric = self._config.validation.metric
+        self._log.event(
+            self._moment(),
+            "finished",
+            f"finished after update {update} ({_REASONS[reason]}); best {metric} {best:.2f} after update "
+            f"{self.counters.best_update}",
+        )
+        return Summary(reason, update, self._epochs(), self.seconds, metric, best, self.counters.best_update)
+
+    def _start(self) -> None:
+        self._stream = self._batches.from_position(self.counters.position)
+        self._origin = self._clock()
+        self._saved_at = self.seconds
+        self._began_at = self.seconds, self._fraction()
+        self._log.begin(self.counters.update)
+
+    def _recipe(self) -> dict[str, object]:
+        """The settings that decide which tensors a training state has."""
+        return {"training.optimiser.name": self._config.optimiser.name, "training.average": self._config.average}
+
+    def _next_batches(self) -> list[Batch]:
+        batches = []
+        for _ in range(self._config.batch.accumulate):
+            batch, self.counters.position = next(self._stream)
+            batches.append(batch)
+        return batches
+
+    def _validate(self) -> None:
+        self._require_numbers()
+        started = self.seconds
+        with self._apart_from_updates():
+            with self._evaluated():
+                results, translations = self._ask()
+                best = self._take(results)
+                if best:
+                    save_weights(self._best, weights_of(self._model))
+            self.counters.validation_seconds = self.seconds - started
+            self._log.validation(self._moment(), results, best=best)
+            if translations is not None:
+                self._watch_for_collapse(translations)
+
+    def _ask(self) -> tuple[dict[str, float], DevTranslations | None]:
+        results = {"perplexity": self._validators.perplexity(self._model)}
+        if math.isnan(results["perplexity"]):
+            raise self._not_a_number("the perplexity of the dev set")
+        if self._validators.translate is None:
+            return results, None
+        translations = self._validators.translate(self._model)
+        return {**results, **translations.scores}, translations
+
+    def _take(self, results: dict[str, float]) -> bool:
+        """Take notice of a validation; true if there was none better."""
+        counters, metric = self.counters, self._config.validation.metric
+        value = results[metric]
+        better = counters.best is None or (value < counters.best if metric == "perplexity" else value > counters.best)
+        if better:
+            counters.best, counters.best_update = value, counters.update
+        counters.stale = 0 if better else counters.stale + 1
+        counters.plateau.validated(improved=better)
+        counters.validated_update, counters.validated_epoch = counters.update, counters.position.epoch
+        return better
+
+    def _watch_for_collapse(self, translations: DevTranslations) -> None:
+        # The first validation of a run often looks like a collapse; two in a row are no accident.
+        before, self.counters.signs = self.counters.signs, signs_of_collapse(translations)
+        if before:
+            self._warn_of_collapse(self.counters.signs)
+
+    def _warn_of_collapse(self, signs: list[str]) -> None:
+        """Say it, once after each validation at most."""
+        if self._warned_after != self.counters.validated_update:
+            for sign in signs:
+                self._log.event(self._moment(), "collapse", sign, warning=True)
+            self._warned_after = self.counters.validated_update
+
+    def _require_numbers(self) -> None:
+        if not self._window.is_finite():
+            raise self._not_a_number("the loss or its gradient")
+        if not math.isfinite(global_norm(parameter.detach() for parameter in self._parameters.values())):
+            raise self._not_a_number("a weight")
+
+    def _not_a_number(self, what: str) -> TrainingError:
+        optimiser = self._config.optimiser
+        clip = "" if optimiser.clip else ", set training.optimiser.clip (1.0 is usual)"
+        first = self.counters.update - self._window.updates + 1
+        return TrainingError(
+            f"{what} is no longer a finite number (between updates {first} and {self.counters.update}). Lower "
+            f"training.optimiser.rate (it was {self._rate:.3g} here){clip}, or try training.precision: fp32. What is "
+            "saved, the last state and the best weights, is from before"
+        )
+
+    def _progress(self) -> Progress:
+        counters = self.counters
+        return Progress(counters.update + 1, self._epochs(), self._fraction(), counters.plateau.count)
+
+    def _epochs(self) -> float:
+        epoch, batch = self.counters.position
+        if epoch != self._counted[0]:
+            self._counted = epoch, self._batches.count(epoch)
+        return epoch + batch / self._counted[1]
+
+    def _fraction(self) -> float:
+        done = self._epochs() / self._config.epochs
+        if self._config.minutes is not None:
+            done = max(done, self.seconds / self._seconds_for_updates(self._config.minutes))
+        return min(1.0, done)
+
+    def _seconds_for_updates(self, minutes: float) -> float:
+        """The wall-clock budget, less what the last validation and the last save will take."""
+        validation = self.counters.validation_seconds
+        if validation is None:
+            validation = _UNKNOWN_VALIDATION * 60 * minutes
+        return max(60 * minutes - 1.1 * (validation + self._saving_seconds), 1e-9)
+
+    def _moment(self) -> Moment:
+        seconds, fraction = self.seconds, self._fraction()
+        began, done = self._began_at
+        left = (seconds - began) * (1 - fraction) / (fraction - done) if fraction > done else None
+        return Moment(seconds, self.counters.update, self._epochs(), left)
+
+    @contextmanager
+    def _apart_from_updates(self) -> Iterator[None]:
+        """What happens inside does not count for the speed of training."""
+        started = self.seconds
+        yield
+        self._window.since += self.seconds - started
+
+    @contextmanager
+    def _evaluated(self) -> Iterator[None]:
+        """The model as it would be used: averaged weights, no dropout, no gradients."""
+        self._model.eval()
+        try:
+            with torch.no_grad(), self._average.in_place() if self._average else nullcontext():
+                yield
+        finally:
+            self._model.train()
+
+
+_REASONS: dict[Reason, str] = {
+    "epochs": "all epochs are done",
+    "minutes": "the minutes are used up",
+    "patience": "no improvement for as many validations as training.validation.patience",
+}
+
+_UNKNOWN_VALIDATION = 0.05
+"""Share of a wall-clock budget kept free for the last validation as long as none has been timed."""
+
+
+def _require_same(recipe: dict[str, object], saved: dict[str, object], path: Path) -> None:
+    for key, value in recipe.items():
+        if value != saved[key]:
+            raise RunError(
+                f"{path}: the training state was saved with {key}: {saved[key]}, and the configuration has {value}; "
+                "resume with the configuration the run began with"
+            )

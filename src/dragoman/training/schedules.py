@@ -1,0 +1,95 @@
+"""Learning rates: a number for every update, from how far training has come.
+
+    constant       peak
+    halving        peak * 1/2 for every `every` epochs begun from epoch `start` on (Sutskever 2014, Luong 2015)
+    inverse-sqrt   peak * sqrt(warmup / update), from the end of the warmup on (Vaswani et al. 2017 section 5.3)
+    cosine         from peak down to `minimum` at the end of training (Loshchilov and Hutter 2017, one period)
+    plateau        peak * factor for every `patience` validations in a row that brought nothing better
+
+In front of each of them stands a linear warmup from zero, which multiplies the rate by update / warmup; updates count
+from 1, so the first one already moves.
+
+With a wall-clock budget the end of training, and so the cosine, depends on the clock: two such runs are alike only as
+far as their machines keep the same pace. All other rates are functions of updates, epochs and dev results.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dragoman.config import ScheduleConfig
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far training has come when an update begins."""
+
+    update: int
+    """The update that begins, from 1."""
+    epochs: float
+    """Passes over the training data that are done, with fraction."""
+    fraction: float
+    """Share of the whole training that is done, 0 to 1: of its epochs or of its minutes, whichever is more."""
+    plateaus: int = 0
+    """How often the plateau rule has fired (see `Plateau`)."""
+
+
+def learning_rate(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+    """The rate of the update that begins."""
+    warmup = min(1.0, progress.update / config.warmup) if config.warmup else 1.0
+    return warmup * _RATES[config.name](config, peak, progress)
+
+
+@dataclass
+class Plateau:
+    """Counts plateaus: runs of `patience` validations none of which beat the best before."""
+
+    patience: int
+    validations: int = 0
+    """Validations without improvement since the last improvement or plateau."""
+    count: int = 0
+    """Plateaus so far."""
+
+    def validated(self, *, improved: bool) -> None:
+        """Take notice of a validation."""
+        self.validations = 0 if improved else self.validations + 1
+        if self.validations == self.patience:
+            self.count += 1
+            self.validations = 0
+
+
+def _constant(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+    return peak
+
+
+def _halving(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+    # The literal reading of both papers: the first halving comes right after epoch `start`. One branch of the
+    # released code of Luong 2015 begins one period later; that is start + every.
+    if progress.epochs < config.start:
+        return peak
+    return float(peak * 0.5 ** (math.floor((progress.epochs - config.start) / config.every) + 1))
+
+
+def _inverse_sqrt(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+    warmup = max(1, config.warmup)
+    return peak * math.sqrt(warmup / max(warmup, progress.update))
+
+
+def _cosine(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+    floor = min(config.minimum, peak)
+    return floor + (peak - floor) * (1 + math.cos(math.pi * min(1.0, progress.fraction))) / 2
+
+
+def _plateau(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+    return float(max(min(config.minimum, peak), peak * config.factor**progress.plateaus))
+
+
+_RATES: dict[str, Callable[[ScheduleConfig, float, Progress], float]] = {
+    "constant": _constant,
+    "halving": _halving,
+    "inverse-sqrt": _inverse_sqrt,
+    "cosine": _cosine,
+    "plateau": _plateau,
+}

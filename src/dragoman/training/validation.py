@@ -1,0 +1,49 @@
+"""What the loop asks about a model on the dev set. Whoever starts the training answers; the loop knows no search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from dragoman.data.batches import Batch
+from dragoman.model.translation import TranslationModel
+
+
+@dataclass(frozen=True)
+class DevTranslations:
+    """The dev set, translated."""
+
+    hypotheses: Sequence[str]
+    """Raw text, one for each dev sentence looked at."""
+    references: Sequence[str]
+    """Raw text, as many."""
+    scores: dict[str, float] = field(default_factory=dict)
+    """Metric ("bleu", "chrf", 0 to 100 each) to its value."""
+    unfinished: int = 0
+    """How many hypotheses reached the maximum length without an end of sentence."""
+
+
+@dataclass(frozen=True)
+class Validators:
+    """The questions. Each is asked with the model in evaluation mode, no gradients, averaged weights in place."""
+
+    perplexity: Callable[[TranslationModel], float]
+    """Perplexity of the dev set's references."""
+    translate: Callable[[TranslationModel], DevTranslations] | None = None
+    """Translation of the dev set with the search that the validation asks for."""
+
+
+def perplexity(model: TranslationModel, batches: Iterable[Batch]) -> float:
+    """exp(total negative log-likelihood / number of target tokens), end of sentence counted, no label smoothing."""
+    total, tokens = 0.0, 0
+    for batch in batches:
+        loss = model.loss(batch, label_smoothing=0.0)
+        total += float(loss.nll)
+        tokens += loss.tokens
+    return perplexity_of(total / tokens)
+
+
+def perplexity_of(nll: float) -> float:
+    """exp of nats per token; infinite where that is more than a float holds."""
+    return math.inf if nll > 700 else math.exp(nll)

@@ -1,0 +1,182 @@
+"""A model and a corpus small enough to train in a second, and the real loop around them."""
+
+from __future__ import annotations
+
+import io
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.config import (
+    AttentionConfig,
+    Config,
+    DecoderConfig,
+    DropoutConfig,
+    EmbeddingConfig,
+    EncoderConfig,
+    ModelConfig,
+    ReadoutConfig,
+    TrainingConfig,
+)
+from dragoman.data.batches import Batch, Batches, Budget, Position, sorted_batches
+from dragoman.data.store import Side, Store
+from dragoman.folder import RunFolder
+from dragoman.model.translation import TranslationModel, build
+from dragoman.training.log import Console
+from dragoman.training.loop import Summary, train
+from dragoman.training.validation import DevTranslations, Validators, perplexity
+
+VOCABULARY = 16
+BEGINNING = Position(epoch=0, batch=0)
+
+
+def tiny_model(dropout: float = 0.2) -> TranslationModel:
+    torch.manual_seed(3)
+    config = ModelConfig(
+        embedding=EmbeddingConfig(source=8, target=8),
+        encoder=EncoderConfig(size=8),
+        decoder=DecoderConfig(size=8),
+        attention=AttentionConfig(size=8),
+        readout=ReadoutConfig(size=8),
+        dropout=DropoutConfig(embedding=dropout, readout=dropout),
+    )
+    return build(config, VOCABULARY, VOCABULARY)
+
+
+def copying_store(pairs: int = 40) -> Store:
+    """Lines of two to six words; the target is the source."""
+    rng = np.random.default_rng(5)
+    lengths = rng.integers(2, 7, pairs)
+    side = Side(rng.integers(4, VOCABULARY, lengths.sum()), np.concatenate(([0], np.cumsum(lengths))))
+    return Store(side, side, ("", ""), {})
+
+
+class Clock:
+    """A clock that moves only when told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Rehearsal:
+    """A training of the tiny model, with everything about it open to the test."""
+
+    path: Path
+    model: TranslationModel = field(default_factory=tiny_model)
+    store: Store = field(default_factory=copying_store)
+    clock: Clock = field(default_factory=Clock)
+    update_seconds: float = 1.0
+    validation_seconds: float = 0.0
+    perplexity: Callable[[int], float] | None = None
+    """The dev perplexity of the n-th validation from 0, instead of the measured one."""
+    translate: Callable[[TranslationModel], DevTranslations] | None = None
+    on_batch: Callable[[int], None] = lambda number: None
+    """Called with the number of the batch, from 1, before it is used."""
+    screen: io.StringIO = field(default_factory=io.StringIO)
+    validations: int = 0
+    weights_validated: list[torch.Tensor] = field(default_factory=list)
+    modes_validated: list[bool] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.path.mkdir(exist_ok=True)
+        self.folder = RunFolder(self.path)
+
+    def run(self, config: TrainingConfig, **options: Any) -> Summary:
+        return train(
+            self.model,
+            _Counted(self),
+            config,
+            self.folder,
+            Validators(self._validated, self.translate),
+            console=Console(stream=self.screen, quiet=options.pop("quiet", False)),
+            clock=self.clock,
+            **options,
+        )
+
+    def _validated(self, model: TranslationModel) -> float:
+        self.clock.now += self.validation_seconds
+        self.validations += 1
+        self.weights_validated.append(model.output.weight.clone())
+        self.modes_validated.append(model.training or torch.is_grad_enabled())
+        if self.perplexity is not None:
+            return self.perplexity(self.validations - 1)
+        return perplexity(model, sorted_batches(self.store, Budget("sentences", 20), source_eos=True))
+
+
+class _Counted(Batches):
+    """Batches that take time."""
+
+    def __init__(self, rehearsal: Rehearsal) -> None:
+        super().__init__(rehearsal.store, Budget("sentences", 4), pool=3, seed=1, source_eos=True)
+        self._rehearsal = rehearsal
+
+    def from_position(self, position: Position = BEGINNING) -> Iterator[tuple[Batch, Position]]:
+        for number, item in enumerate(super().from_position(position), 1):
+            self._rehearsal.clock.now += self._rehearsal.update_seconds
+            self._rehearsal.on_batch(number)
+            yield item
+
+
+@pytest.fixture
+def rehearsal(tmp_path: Path) -> Callable[..., Rehearsal]:
+    """Make a rehearsal in its own run folder."""
+    made = 0
+
+    def make(**options: Any) -> Rehearsal:
+        nonlocal made
+        made += 1
+        return Rehearsal(tmp_path / f"run{made}", **options)
+
+    return make
+
+
+@pytest.fixture
+def recipe() -> Callable[..., TrainingConfig]:
+    """A training configuration by dotted keys over a small default."""
+
+    def make(**values: Any) -> TrainingConfig:
+        defaults = {"epochs": 2.0, "log_every": 5, "validation.metric": "perplexity", "checkpoint_minutes": 1.0}
+        tree = TrainingConfig().model_dump()
+        for key, value in {**defaults, **{key.replace("__", "."): value for key, value in values.items()}}.items():
+            *path, last = key.split(".")
+            section = tree
+            for name in path:
+                section = section[name]
+            assert last in section, key
+            section[last] = value
+        return Config.model_validate({"training": tree}).training
+
+    return make
+
+
+@pytest.fixture
+def tiny() -> Callable[..., TranslationModel]:
+    """Make a tiny model; always the same one."""
+    return tiny_model
+
+
+@pytest.fixture
+def full_disk() -> Callable[[int], AbstractContextManager[None]]:
+    """Inside, no file can grow beyond so many bytes: the kernel refuses as a full disk does."""
+
+    @contextmanager
+    def limited(free: int) -> Iterator[None]:
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (free, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    return limited

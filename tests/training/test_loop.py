@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import math
+import os
+import re
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from dragoman.config import TrainingConfig
+from dragoman.errors import ConfigError, InputError, Interrupted, TrainingError
+from dragoman.training.log import read_log
+from dragoman.training.validation import DevTranslations
+
+Make = Callable[..., Any]
+Recipe = Callable[..., TrainingConfig]
+
+
+def records(rehearsal: Any, kind: str) -> list[dict[str, Any]]:
+    return [record for record in read_log(rehearsal.folder.log) if record["kind"] == kind]
+
+
+def test_a_tiny_model_learns_to_copy(rehearsal: Make, recipe: Recipe, tiny: Make) -> None:
+    run = rehearsal(model=tiny(dropout=0.0))
+    summary = run.run(recipe(epochs=30.0, optimiser__rate=0.02, schedule__name="cosine"))
+    losses = [record["loss"] for record in records(run, "train")]
+    assert losses[0] == pytest.approx(math.log(16), abs=0.3)
+    assert losses[-1] < 0.7 * losses[0]
+    assert summary.best < 6
+
+
+def test_the_summary_says_how_it_ended(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal(perplexity=[9.0, 7.0, 8.0].__getitem__)
+    summary = run.run(recipe(epochs=3.0))
+    assert (summary.reason, summary.update, summary.epochs, summary.seconds) == ("epochs", 30, 3.0, 30.0)
+    assert (summary.metric, summary.best, summary.best_update) == ("perplexity", 7.0, 20)
+
+
+def test_the_log_has_a_line_every_so_many_updates(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal(validation_seconds=100.0)
+    run.run(recipe(epochs=2.0, log_every=6, optimiser__rate=0.5, schedule__name="halving", schedule__start=1.0))
+    lines = records(run, "train")
+    assert [line["update"] for line in lines] == [6, 12, 18]
+    assert [line["epoch"] for line in lines] == [0.6, 1.2, 1.8]
+    assert [line["rate"] for line in lines] == [0.5, 0.25, 0.25]
+    assert [line["seconds"] for line in lines] == [6.0, 112.0, 118.0]
+    tokens = len(run.store.target.ids) + len(run.store)  # of an epoch, end of sentence counted
+    assert sum(6 * line["tokens_per_second"] for line in lines) == pytest.approx(1.8 * tokens, rel=0.1)
+    for line in lines:
+        assert line["perplexity"] == pytest.approx(math.exp(line["loss"]))
+        assert line["gradient_norm"] > 0
+
+
+def test_with_label_smoothing_loss_and_perplexity_differ(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal()
+    run.run(recipe(epochs=1.0, label_smoothing=0.2, optimiser__rate=0.02))
+    line = records(run, "train")[-1]
+    assert abs(line["perplexity"] - math.exp(line["loss"])) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"epochs": 2.0}, [10, 20]),
+        ({"epochs": 1.5}, [10, 15]),
+        ({"epochs": 0.3}, [3]),
+        ({"epochs": 1.0, "validation__every": 4}, [4, 8, 10]),
+        ({"epochs": 1.0, "validation__every": 5}, [5, 10]),
+        ({"epochs": 2.0, "batch__accumulate": 4}, [3, 5]),
+    ],
+)
+def test_the_dev_set_is_asked_when_due_and_at_the_end(
+    rehearsal: Make, recipe: Recipe, settings: dict[str, Any], expected: list[int]
+) -> None:
+    run = rehearsal()
+    run.run(recipe(**settings))
+    assert [record["update"] for record in records(run, "validation")] == expected
+
+
+def test_validation_sees_the_model_as_it_would_be_used(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal()
+    run.run(recipe(epochs=1.0))
+    assert run.modes_validated == [False]  # neither training mode nor gradients
+    assert run.model.training
+
+
+def test_the_best_weights_are_kept(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal(perplexity=[9.0, 7.0, 7.0, 8.0].__getitem__)
+    run.run(recipe(epochs=4.0))
+    assert torch.equal(load_file(run.folder.weights)["output.weight"], run.weights_validated[1])
+    assert not torch.equal(run.weights_validated[1], run.weights_validated[3])
+    assert [record["best"] for record in records(run, "validation")] == [True, True, False, False]
+
+
+def test_a_metric_of_translations_is_best_when_highest(rehearsal: Make, recipe: Recipe) -> None:
+    scores = iter([10.0, 12.0, 11.0])
+    run = rehearsal(translate=lambda model: DevTranslations(["a"], ["a"], {"bleu": next(scores), "chrf": 1.0}))
+    summary = run.run(recipe(epochs=3.0, validation__metric="bleu"))
+    assert (summary.metric, summary.best, summary.best_update) == ("bleu", 12.0, 20)
+    assert all(record.keys() >= {"perplexity", "bleu", "chrf"} for record in records(run, "validation"))
+
+
+def test_a_metric_that_nobody_measures_is_refused_before_anything_is_written(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal()
+    with pytest.raises(ConfigError, match=re.escape("training.validation.metric: chrf needs translations of the dev")):
+        run.run(recipe(validation__metric="chrf"))
+    assert list(run.path.iterdir()) == []
+
+
+def test_patience_ends_the_training(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal(perplexity=[9.0, 8.0, 8.5, 7.0, 7.5, 7.4, 7.3, 1.0].__getitem__)
+    summary = run.run(recipe(epochs=50.0, validation__patience=3))
+    assert (summary.reason, summary.update, summary.best, summary.best_update) == ("patience", 70, 7.0, 40)
+
+
+def test_the_plateau_schedule_listens_to_validations(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal(perplexity=[9.0, 9.5, 9.4, 9.3, 9.2, 8.0].__getitem__)
+    run.run(recipe(epochs=6.0, log_every=10, optimiser__rate=0.01, schedule__name="plateau", schedule__patience=2))
+    assert [line["rate"] for line in records(run, "train")] == [0.01, 0.01, 0.01, 0.005, 0.005, 0.0025]
+
+
+def test_the_running_average_is_what_is_validated_and_kept(rehearsal: Make, recipe: Recipe) -> None:
+    plain, averaged = rehearsal(), rehearsal()
+    plain.run(recipe(epochs=2.0))
+    averaged.run(recipe(epochs=2.0, average=0.9))
+    assert torch.equal(plain.model.output.weight, averaged.model.output.weight)  # training itself is the same
+    kept = load_file(averaged.folder.weights)["output.weight"]
+    assert torch.equal(kept, averaged.weights_validated[1])
+    assert not torch.equal(kept, averaged.model.output.weight)
+
+
+class TestMinutes:
+    """One update takes a second and a validation ten, by the clock of the test."""
+
+    def test_the_last_validation_still_fits(self, rehearsal: Make, recipe: Recipe) -> None:
+        run = rehearsal(validation_seconds=10.0)
+        summary = run.run(recipe(epochs=1000.0, minutes=2.0, validation__every=25))
+        assert summary.reason == "minutes"
+        assert 110 <= summary.seconds <= 120
+        validations = [record["update"] for record in records(run, "validation")]
+        assert validations[:3] == [25, 50, 75]
+        assert validations[-1] == summary.update
+
+    def test_without_any_validation_before_the_end_there_is_one(self, rehearsal: Make, recipe: Recipe) -> None:
+        run = rehearsal(validation_seconds=4.0)
+        summary = run.run(recipe(epochs=1000.0, minutes=2.0, validation__every=1000))
+        assert summary.seconds <= 120
+        assert [record["update"] for record in records(run, "validation")] == [summary.update]
+        assert run.folder.weights.exists()
+
+    def test_a_budget_shorter_than_an_update_makes_one(self, rehearsal: Make, recipe: Recipe) -> None:
+        summary = rehearsal().run(recipe(minutes=0.001))
+        assert (summary.reason, summary.update) == ("minutes", 1)
+
+    def test_the_epochs_may_end_first(self, rehearsal: Make, recipe: Recipe) -> None:
+        summary = rehearsal().run(recipe(epochs=2.0, minutes=60.0))
+        assert (summary.reason, summary.update) == ("epochs", 20)
+
+    def test_cosine_ends_at_its_minimum(self, rehearsal: Make, recipe: Recipe) -> None:
+        run = rehearsal(validation_seconds=10.0)
+        run.run(
+            recipe(
+                epochs=1000.0,
+                minutes=2.0,
+                log_every=1,
+                validation__every=25,
+                optimiser__rate=0.01,
+                schedule__name="cosine",
+                schedule__minimum=0.001,
+            )
+        )
+        rates = [line["rate"] for line in records(run, "train")]
+        assert rates[0] == pytest.approx(0.01, rel=1e-3)
+        assert rates[-1] == pytest.approx(0.001, rel=0.02)
+
+    def test_a_resumed_run_has_the_minutes_that_were_left(self, rehearsal: Make, recipe: Recipe) -> None:
+        def stop_at_40(number: int) -> None:
+            if number == 40:
+                signal.raise_signal(signal.SIGTERM)
+
+        run = rehearsal(on_batch=stop_at_40)
+        config = recipe(epochs=1000.0, minutes=1.0)
+        with pytest.raises(Interrupted):
+            run.run(config)
+        run.clock.now += 10_000
+        summary = run.run(config, resume=True)
+        assert summary.reason == "minutes"
+        assert 56 <= summary.seconds <= 60
+        assert summary.update == summary.seconds  # one a second
+
+
+class TestNotANumber:
+    def test_training_stops_with_advice_and_nothing_is_overwritten(self, rehearsal: Make, recipe: Recipe) -> None:
+        run = rehearsal()
+
+        def spoil(number: int) -> None:
+            if number == 13:
+                run.state_before = (run.folder.checkpoints / "latest.safetensors").read_bytes()
+                run.weights_before = run.folder.weights.read_bytes()
+                with torch.no_grad():
+                    run.model.output.weight[0, 0] = math.nan
+
+        run.on_batch = spoil
+        with pytest.raises(TrainingError) as caught:
+            run.run(recipe(optimiser__rate=0.004, optimiser__clip=None))
+        assert str(caught.value) == (
+            "the loss or its gradient is no longer a finite number (between updates 11 and 15). Lower "
+            "training.optimiser.rate (it was 0.004 here), set training.optimiser.clip (1.0 is usual), or try "
+            "training.precision: fp32. What is saved, the last state and the best weights, is from before"
+        )
+        assert (run.folder.checkpoints / "latest.safetensors").read_bytes() == run.state_before
+        assert run.folder.weights.read_bytes() == run.weights_before
+        assert [line["update"] for line in records(run, "train")] == [5, 10]
+
+    def test_weights_spoiled_by_the_last_update_are_noticed_before_they_are_saved(
+        self, rehearsal: Make, recipe: Recipe
+    ) -> None:
+        run = rehearsal()
+        with pytest.raises(TrainingError, match="a weight is no longer a finite number"):
+            run.run(recipe(epochs=0.1, optimiser__name="sgd", optimiser__rate=1e39, log_every=1000))
+        assert not run.folder.weights.exists()
+
+    def test_a_dev_perplexity_that_is_no_number_is_no_best(self, rehearsal: Make, recipe: Recipe) -> None:
+        run = rehearsal(perplexity=lambda number: math.nan)
+        with pytest.raises(TrainingError, match="the perplexity of the dev set is no longer a finite number"):
+            run.run(recipe())
+        assert not run.folder.weights.exists()
+
+
+class TestCollapse:
+    def translations(self, alike: list[bool]) -> Callable[[Any], DevTranslations]:
+        references = [f"line {number}" for number in range(30)]
+        answers = iter(alike)
+        return lambda model: DevTranslations(["line x"] * 30 if next(answers) else references, references)
+
+    @pytest.mark.parametrize(
+        ("alike", "warned"),
+        [
+            ([True, False, True, False], []),  # usual at the beginning, and by chance
+            ([True, True, True, False], [20, 30]),
+            ([False, False, False, True], [40]),  # the end has no next one
+        ],
+    )
+    def test_it_warns_when_it_stays(
+        self, rehearsal: Make, recipe: Recipe, alike: list[bool], warned: list[int]
+    ) -> None:
+        run = rehearsal(translate=self.translations(alike))
+        run.run(recipe(epochs=4.0), quiet=True)
+        events = [record for record in records(run, "event") if record["name"] == "collapse"]
+        assert [event["update"] for event in events] == warned
+        assert run.screen.getvalue().count("warning: the model says nearly the same") == len(warned)
+
+
+class TestSignals:
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_the_update_is_finished_and_the_state_saved(
+        self, rehearsal: Make, recipe: Recipe, number: signal.Signals
+    ) -> None:
+        run = rehearsal(on_batch=lambda batch: signal.raise_signal(number) if batch == 7 else None)
+        before = signal.getsignal(number)
+        with pytest.raises(Interrupted) as caught:
+            run.run(recipe())
+        assert str(caught.value) == f"{number.name}: state saved after update 7; --resume continues from there"
+        assert caught.value.exit_code == 130
+        assert signal.getsignal(number) is before
+        run.on_batch = lambda batch: None
+        assert run.run(recipe(), resume=True).update == 20
+
+    def test_a_signal_during_validation_waits_for_one_update(self, rehearsal: Make, recipe: Recipe) -> None:
+        def answer(number: int) -> float:
+            os.kill(os.getpid(), signal.SIGTERM)
+            return 5.0
+
+        with pytest.raises(Interrupted, match="state saved after update 11"):
+            rehearsal(perplexity=answer).run(recipe())
+
+
+def test_a_full_disk_stops_the_training_and_the_last_state_survives(
+    rehearsal: Make, recipe: Recipe, full_disk: Make
+) -> None:
+    run = rehearsal()
+    run.run(recipe(epochs=1.0))
+    state = run.folder.checkpoints / "latest.safetensors"
+    before = state.read_bytes()
+    with full_disk(free=len(before) // 2), pytest.raises(InputError, match=r"latest.safetensors: cannot be written"):
+        run.run(recipe(epochs=2.0), resume=True)
+    assert state.read_bytes() == before
+    assert run.run(recipe(epochs=2.0), resume=True).update == 20

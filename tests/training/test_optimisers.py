@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal, get_args
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from dragoman.config import OptimiserConfig
+from dragoman.training.optimisers import build_optimiser, clip_gradients, global_norm, set_rate
+
+Rule = Callable[[NDArray[np.float64], list[NDArray[np.float64]]], NDArray[np.float64]]
+
+
+def adadelta(start: NDArray[np.float64], gradients: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """papers.md's order of GroundHog's SGD_adadelta.py, in float64 (rho 0.95, epsilon 1e-6, rate 1)."""
+    theta, mean_gradient, mean_delta = start.copy(), np.zeros_like(start), np.zeros_like(start)
+    for gradient in gradients:
+        mean_gradient = 0.95 * mean_gradient + 0.05 * gradient**2
+        delta = -np.sqrt(mean_delta + 1e-6) / np.sqrt(mean_gradient + 1e-6) * gradient
+        theta += delta
+        mean_delta = 0.95 * mean_delta + 0.05 * delta**2
+    return theta
+
+
+def adam(start: NDArray[np.float64], gradients: list[NDArray[np.float64]], decay: float = 0.0) -> NDArray[np.float64]:
+    """Kingma and Ba 2015, algorithm 1, rate 0.01; decoupled weight decay as in Loshchilov and Hutter 2019."""
+    theta, first, second = start.copy(), np.zeros_like(start), np.zeros_like(start)
+    for step, gradient in enumerate(gradients, 1):
+        theta -= 0.01 * decay * theta
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.98 * second + 0.02 * gradient**2
+        theta -= 0.01 * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.98**step)) + 1e-9)
+    return theta
+
+
+def adamw(start: NDArray[np.float64], gradients: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    return adam(start, gradients, decay=0.1)
+
+
+def sgd(start: NDArray[np.float64], gradients: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    return start - 0.7 * np.sum(gradients, axis=0)
+
+
+CASES: list[tuple[OptimiserConfig, Rule]] = [
+    (OptimiserConfig(name="adadelta", rate=1.0, rho=0.95, epsilon=1e-6), adadelta),
+    (OptimiserConfig(name="adam", rate=0.01, betas=(0.9, 0.98), epsilon=1e-9), adam),
+    (OptimiserConfig(name="adamw", rate=0.01, betas=(0.9, 0.98), epsilon=1e-9, weight_decay=0.1), adamw),
+    (OptimiserConfig(name="sgd", rate=0.7), sgd),
+]
+
+
+def test_every_optimiser_of_the_configuration_has_a_reference_here() -> None:
+    names = get_args(OptimiserConfig.model_fields["name"].annotation)
+    assert sorted(names) == sorted(config.name for config, _ in CASES)
+
+
+@pytest.mark.parametrize(("config", "reference"), CASES, ids=lambda case: getattr(case, "name", ""))
+def test_twenty_updates_equal_the_numpy_reference(config: OptimiserConfig, reference: Rule) -> None:
+    rng = np.random.default_rng(0)
+    start = rng.normal(size=(7, 5))
+    gradients = [rng.normal(size=(7, 5)) * 10.0 ** rng.integers(-3, 3) for _ in range(20)]
+    weight = torch.nn.Parameter(torch.tensor(start, dtype=torch.float64))
+    optimiser = build_optimiser([weight], config)
+    for gradient in gradients:
+        weight.grad = torch.tensor(gradient)
+        optimiser.step()
+    np.testing.assert_allclose(weight.detach().numpy(), reference(start, gradients), rtol=1e-10, atol=1e-12)
+
+
+def test_the_first_adadelta_step_of_a_unit_gradient() -> None:
+    weight = torch.nn.Parameter(torch.zeros(1))
+    optimiser = build_optimiser([weight], OptimiserConfig(name="adadelta", rate=1.0, epsilon=1e-6))
+    weight.grad = torch.ones(1)
+    optimiser.step()
+    assert weight.item() == pytest.approx(-0.0044721, abs=1e-7)
+
+
+def test_adadelta_remembers_its_step_before_the_rate_is_applied() -> None:
+    def after_two(rate: float) -> float:
+        weight = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
+        optimiser = build_optimiser([weight], OptimiserConfig(name="adadelta", rate=rate, epsilon=1e-6))
+        for _ in range(2):
+            weight.grad = torch.ones(1, dtype=torch.float64)
+            optimiser.step()
+        return weight.item()
+
+    assert after_two(0.25) == pytest.approx(after_two(1.0) / 4)
+
+
+def test_adamw_decays_matrices_but_not_vectors() -> None:
+    matrix, vector = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.ones(2))
+    optimiser = build_optimiser([matrix, vector], OptimiserConfig(name="adamw", rate=0.1, weight_decay=0.5))
+    matrix.grad, vector.grad = torch.zeros(2, 2), torch.zeros(2)
+    optimiser.step()
+    torch.testing.assert_close(matrix.detach(), torch.full((2, 2), 0.95))
+    assert torch.equal(vector.detach(), torch.ones(2))
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "adadelta", "sgd"])
+def test_the_rate_of_an_update_is_the_one_set_before_it(name: Literal["adam", "adamw", "adadelta", "sgd"]) -> None:
+    matrix, vector = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.ones(2))
+    optimiser = build_optimiser([matrix, vector], OptimiserConfig(name=name))
+    set_rate(optimiser, 0.0)
+    matrix.grad, vector.grad = torch.ones(2, 2), torch.ones(2)
+    optimiser.step()
+    assert torch.equal(matrix.detach(), torch.ones(2, 2))
+    assert torch.equal(vector.detach(), torch.ones(2))
+
+
+def parameters_with_norm(norm: float) -> list[torch.nn.Parameter]:
+    """Two parameters whose gradients have norms in the proportion 3 to 4."""
+    parameters = [torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(2, 2))]
+    parameters[0].grad = torch.tensor([0.6, 0.0, 0.0]) * norm
+    parameters[1].grad = torch.tensor([[0.0, 0.8], [0.0, 0.0]]) * norm
+    return parameters
+
+
+def test_a_gradient_of_norm_ten_is_clipped_to_five() -> None:
+    parameters = parameters_with_norm(10.0)
+    assert clip_gradients(parameters, 5.0).item() == 10.0
+    assert parameters[0].grad is not None
+    assert parameters[1].grad is not None
+    assert parameters[0].grad.tolist() == [3.0, 0.0, 0.0]
+    assert parameters[1].grad.tolist() == [[0.0, 4.0], [0.0, 0.0]]
+
+
+def test_a_gradient_below_the_limit_is_untouched() -> None:
+    parameters, before = parameters_with_norm(4.9), parameters_with_norm(4.9)
+    assert clip_gradients(parameters, 5.0).item() == pytest.approx(4.9)
+    for parameter, untouched in zip(parameters, before, strict=True):
+        assert parameter.grad is not None
+        assert untouched.grad is not None
+        assert torch.equal(parameter.grad, untouched.grad)
+
+
+def test_without_a_limit_the_norm_is_only_measured() -> None:
+    parameters = parameters_with_norm(1000.0)
+    assert clip_gradients(parameters, None).item() == pytest.approx(1000.0)
+    assert global_norm([parameter.grad for parameter in parameters if parameter.grad is not None]) == 1000.0
+
+
+def test_a_parameter_without_gradient_does_not_count() -> None:
+    parameters = [*parameters_with_norm(10.0), torch.nn.Parameter(torch.ones(4))]
+    assert clip_gradients(parameters, 5.0).item() == 10.0
+
+
+@pytest.mark.parametrize("bad", [math.inf, math.nan])
+def test_a_gradient_that_is_not_finite_shows_in_the_norm(bad: float) -> None:
+    parameters = parameters_with_norm(1.0)
+    assert parameters[0].grad is not None
+    parameters[0].grad[1] = bad
+    assert not math.isfinite(clip_gradients(parameters, 1.0).item())

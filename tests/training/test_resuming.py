@@ -1,0 +1,201 @@
+"""A run that was stopped and resumed is the run that never stopped, bit for bit."""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dragoman.config import TrainingConfig
+from dragoman.errors import Interrupted, RunError
+from dragoman.training.log import read_log
+
+Make = Callable[..., Any]
+Recipe = Callable[..., TrainingConfig]
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "adam, dropout, average, plateau": {
+        "average": 0.9,
+        "label_smoothing": 0.1,
+        "schedule__name": "plateau",
+        "schedule__patience": 1,
+        "validation__every": 4,
+        "validation__patience": 6,
+    },
+    "adamw, cosine, accumulated": {
+        "optimiser__name": "adamw",
+        "optimiser__weight_decay": 0.1,
+        "schedule__name": "cosine",
+        "schedule__warmup": 5,
+        "batch__accumulate": 3,
+    },
+    "adadelta per sentence": {"optimiser__name": "adadelta", "optimiser__rate": 1.0, "loss": "sentence"},
+    "sgd, halving": {"optimiser__name": "sgd", "schedule__name": "halving", "schedule__start": 1.0},
+}
+
+
+def everything(run: Any) -> dict[str, Any]:
+    """What a run leaves behind, wall-clock times left out."""
+    log = [
+        {key: value for key, value in record.items() if key != "time"}
+        for record in read_log(run.folder.log)
+        if record.get("name") != "resumed"
+    ]
+    return {
+        "best": run.folder.weights.read_bytes(),
+        "last": [parameter.detach().clone() for parameter in run.model.parameters()],
+        "log": log,
+    }
+
+
+def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert one["log"] == other["log"]
+    assert one["best"] == other["best"]
+    assert all(torch.equal(a, b) for a, b in zip(one["last"], other["last"], strict=True))
+
+
+@pytest.mark.parametrize("recipe_name", RECIPES)
+@pytest.mark.parametrize("batch", [1, 13, 20])
+def test_interrupted_and_resumed_equals_never_stopped(
+    rehearsal: Make, recipe: Recipe, tiny: Make, recipe_name: str, batch: int
+) -> None:
+    config = recipe(**{"epochs": 3.0, "log_every": 4, "optimiser__rate": 0.03, **RECIPES[recipe_name]})
+    straight = rehearsal()
+    straight.run(config)
+
+    stopped = rehearsal(on_batch=lambda number: signal.raise_signal(signal.SIGINT) if number == batch else None)
+    with pytest.raises(Interrupted):
+        stopped.run(config)
+    torch.manual_seed(99)  # a new process has other random numbers, and fresh weights
+    stopped.model, stopped.on_batch, stopped.clock.now = tiny(), lambda number: None, 77.0
+    stopped.run(config, resume=True)
+    assert_same(everything(straight), everything(stopped))
+
+
+def test_what_was_done_after_the_last_saved_state_is_done_again(rehearsal: Make, recipe: Recipe, tiny: Make) -> None:
+    config = recipe(epochs=2.0, log_every=2, checkpoint_minutes=0.1)  # six seconds of the test's clock, six updates
+    straight = rehearsal()
+    straight.run(config)
+
+    class Killed(BaseException):
+        pass
+
+    def kill(number: int) -> None:
+        if number == 12:
+            raise Killed
+
+    stopped = rehearsal(on_batch=kill)
+    with pytest.raises(Killed):
+        stopped.run(config)
+    assert read_log(stopped.folder.log)[-1]["update"] == 10
+    stopped.model, stopped.on_batch, stopped.clock.now = tiny(), lambda number: None, 0.0
+    stopped.run(config, resume=True)
+    resumed = [record for record in read_log(stopped.folder.log) if record.get("name") == "resumed"]
+    assert [record["update"] for record in resumed] == [6]
+    assert_same(everything(straight), everything(stopped))
+
+
+def test_a_finished_run_resumed_stays_as_it_is(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal()
+    first = run.run(recipe())
+    best = run.folder.weights.read_bytes()
+    second = run.run(recipe(), resume=True)
+    assert second == first
+    assert run.folder.weights.read_bytes() == best
+    assert run.validations == 2
+
+
+def test_a_finished_run_goes_on_when_there_are_more_epochs_to_do(rehearsal: Make, recipe: Recipe) -> None:
+    longer, straight = rehearsal(), rehearsal()
+    longer.run(recipe(epochs=1.0))
+    longer.run(recipe(epochs=2.0), resume=True)
+    straight.run(recipe(epochs=2.0))
+    assert torch.equal(longer.model.output.weight, straight.model.output.weight)
+
+
+def test_there_is_something_to_resume_before_the_first_update(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal(on_batch=lambda number: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run.run(recipe())
+    run.on_batch = lambda number: None
+    assert run.run(recipe(), resume=True).update == 20
+
+
+def test_without_a_state_there_is_nothing_to_resume(rehearsal: Make, recipe: Recipe) -> None:
+    with pytest.raises(RunError, match="there is no training state to resume from"):
+        rehearsal().run(recipe(), resume=True)
+
+
+def test_another_model_is_refused(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal()
+    run.run(recipe(epochs=0.1))
+    run.model.output = torch.nn.Linear(8, 17)
+    with pytest.raises(RunError, match=r"'output.bias' is \[16\] there and \[17\] in the configured model"):
+        run.run(recipe(), resume=True)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"optimiser__name": "sgd"}, "was saved with training.optimiser.name: adam, and the configuration has sgd"),
+        ({"average": 0.5}, "was saved with training.average: 0.0, and the configuration has 0.5"),
+    ],
+)
+def test_another_recipe_is_refused(rehearsal: Make, recipe: Recipe, setting: dict[str, Any], message: str) -> None:
+    run = rehearsal()
+    run.run(recipe(epochs=0.1))
+    with pytest.raises(RunError, match=message):
+        run.run(recipe(**setting), resume=True)
+
+
+PROGRAM = """
+import os, signal, sys
+from pathlib import Path
+from conftest import Rehearsal
+from dragoman.config import TrainingConfig, ValidationConfig
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+run = Rehearsal(Path(sys.argv[1]))
+if sys.argv[2] == "in mid-update":
+    run.on_batch = lambda number: die() if number == 13 else None
+else:
+    replace, states = os.replace, []
+    def dying(source, target):
+        states.append(target)
+        die() if len(states) == 9 else replace(source, target)
+    os.replace = dying
+run.run(TrainingConfig.model_validate_json(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize("moment", ["in mid-update", "in mid-save"])
+def test_a_process_killed_in_mid_epoch_leaves_nothing_broken(rehearsal: Make, recipe: Recipe, moment: str) -> None:
+    config = recipe(epochs=2.0, average=0.9, log_every=3, checkpoint_minutes=0.05)  # a state every three updates
+    straight, killed = rehearsal(), rehearsal()
+    straight.run(config)
+
+    here = Path(__file__).parent
+    process = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(killed.path), moment, config.model_dump_json()],
+        env={"PYTHONPATH": f"{here}:{here.parents[1] / 'src'}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert process.returncode == -signal.SIGKILL, process.stderr
+    reached = read_log(killed.folder.log)[-1]["update"]
+    assert 0 < reached < 20
+    assert not math.isclose(reached % 10, 0)
+
+    killed.run(config, resume=True)
+    assert_same(everything(straight), everything(killed))
+    assert sorted(path.name for path in killed.folder.checkpoints.iterdir()) == ["latest.safetensors"]
