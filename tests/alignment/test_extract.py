@@ -35,7 +35,7 @@ def test_a_blank_source_or_target_has_no_segment_links():
     assert segment_links(np.zeros((0, 2), dtype=np.float32)) == []
 
 
-def test_weights_are_summed_over_a_source_word_and_averaged_over_a_target_word():
+def test_weights_are_summed_over_the_segments_of_both_words():
     # source: "ab c" as a, b, c; target: "xyz w" as x, y, z, w.
     weights = np.array(
         [
@@ -48,9 +48,9 @@ def test_weights_are_summed_over_a_source_word_and_averaged_over_a_target_word()
     )
     source_words, target_words = [(0, 2), (3, 4)], [(0, 3), (4, 5)]
     source_spans, target_spans = [(0, 1), (1, 2), (3, 4)], [(0, 1), (1, 2), (2, 3), (4, 5)]
-    # Word 0 of the target: word 0 of the source has (0.6 + 0.2 + 0.6) / 3, word 1 has (0.4 + 0.8 + 0.4) / 3.
+    # Word 0 of the target: word 0 of the source has 0.6 + 0.2 + 0.6, word 1 has 0.4 + 0.8 + 0.4.
     assert word_links(weights, source_spans, source_words, target_spans, target_words) == [(1, 0), (1, 1)]
-    weights[1] = [0.3, 0.2, 0.5]  # now (0.6 + 0.5 + 0.6) / 3 against (0.4 + 0.5 + 0.4) / 3
+    weights[1] = [0.3, 0.2, 0.5]  # now 0.6 + 0.5 + 0.6 against 0.4 + 0.5 + 0.4
     assert word_links(weights, source_spans, source_words, target_spans, target_words) == [(0, 0), (1, 1)]
 
 

@@ -71,6 +71,18 @@ def test_later_symbols_follow_their_own_prefix(toy_engine):
     assert {tuple(hypothesis.tokens) for hypothesis in found} == {(A, C, EOS), (B, D, EOS)}
 
 
+def test_every_step_draws_anew(toy_engine):
+    engine = toy_engine(8, answer=lambda source, prefix: {A: 0.5, B: 0.5})
+    [found] = draw(engine, [[4]], 1000, max_factor=10, max_extra=0)
+    pairs = np.bincount([2 * (h.tokens[0] == A) + (h.tokens[1] == A) for h in found], minlength=4)
+    assert chi_square(pairs, np.ones(4)) < 16.3
+
+
+def test_the_fewest_symbols_that_reach_top_p_are_drawn_among(toy_engine):
+    engine = toy_engine(8, answer=lambda source, prefix: {A: 0.5, B: 0.5} if prefix == (BOS,) else {EOS: 1.0})
+    assert chi_square(first_symbols(engine, 100, Sampling(top_p=0.5)), np.eye(8)[A]) == 0
+
+
 def test_a_seed_gives_the_same_samples_again_and_another_seed_others(toy_engine):
     engine, lines = toy_engine(20, 3), [[4, 5, 6, 7, 8], [9, 10]]
 

@@ -52,9 +52,9 @@ def word_links(
     """One link for each target word: its heaviest source word, the leftmost of equals.
 
     `weights` [T, S] are those of the segments at `target_spans` [T] and `source_spans` [S]. The weight between two
-    words is the sum over the segments of the source word (weights of one step are shares of one whole) and the mean
-    over the segments of the target word (each has a step of its own). So every target word has exactly one link,
-    unless the source is blank, or the word lies beyond the segments that the model was given.
+    words is the sum over the segments of the source word (weights of one step are shares of one whole) and over those
+    of the target word (each has a step of its own; their mean would choose the same links). So every target word has
+    exactly one link, unless the source is blank, or the word lies beyond the segments that the model was given.
     """
     source_word = words_of(source_spans, source_words)
     target_word = words_of(target_spans, target_words)
@@ -63,8 +63,7 @@ def word_links(
         return []
     into_source = source_word[:, None] == sources  # [S, I]
     into_target = target_word == targets[:, None]  # [J, T]
-    shares = into_target / into_target.sum(axis=1, keepdims=True)
-    by_word = shares @ (weights.astype(np.float64) @ into_source)  # [J, T] @ [T, S] @ [S, I] -> [J, I]
+    by_word = into_target @ (weights.astype(np.float64) @ into_source)  # [J, T] @ [T, S] @ [S, I] -> [J, I]
     heaviest = sources[by_word.argmax(axis=1)]
     return sorted(zip(heaviest.tolist(), targets.tolist(), strict=True))
 
