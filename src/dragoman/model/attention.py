@@ -49,13 +49,14 @@ class Attention(nn.Module):
         """The function from queries [B*Q, H] to what they see; keys are computed here, once."""
         vectors, mask = annotations.vectors, annotations.mask
         energies = self.score.bind(self.score.keys(vectors))
+        contexts = _SharedAnnotations(vectors)
         # -inf, not a large number: the weight of padding is exactly zero whatever the energies are
         closed = torch.zeros_like(mask, dtype=vectors.dtype).masked_fill_(~mask, -torch.inf)[:, None]  # [B, 1, S]
 
         def look(queries: Tensor) -> Look:
             grouped = queries.view(mask.shape[0], -1, queries.shape[-1])  # [B*Q, H] -> [B, Q, H]
             weights = torch.softmax(energies(grouped) + closed, dim=-1)
-            return Look(torch.bmm(weights, vectors).flatten(0, 1), weights.flatten(0, 1))
+            return Look(contexts(weights).flatten(0, 1), weights.flatten(0, 1))
 
         return look
 
@@ -70,12 +71,12 @@ class Additive(nn.Module):
         self.v = nn.Parameter(torch.empty(size))
 
     def keys(self, annotations: Tensor) -> Tensor:
-        return self.annotation(annotations)
+        return self.annotation(annotations).to(annotations.dtype)
 
     def bind(self, keys: Tensor) -> Energies:
         query = self.query.bind()
         shared = _SharedKeys(keys, self.v)
-        return lambda queries: shared(query(queries))
+        return lambda queries: shared(query(queries).to(keys.dtype))
 
 
 class Dot(nn.Module):
@@ -97,11 +98,60 @@ class General(nn.Module):
         self.annotation = Map(annotation, query)
 
     def keys(self, annotations: Tensor) -> Tensor:
-        return self.annotation(annotations)
+        return self.annotation(annotations).to(annotations.dtype)
 
     def bind(self, keys: Tensor) -> Energies:
         turned = keys.mT
         return lambda queries: torch.bmm(queries, turned)
+
+
+class _SharedAnnotations:
+    """c = sum_j a_j h_j at many steps; the gradient of h, a sum over the steps, is one product at the end."""
+
+    def __init__(self, vectors: Tensor) -> None:
+        self.vectors = vectors.detach()
+        self.weights: list[Tensor] = []
+        self.gradients: list[Tensor] = []
+        self.anchor = _AnnotationsGradient.apply(vectors, self)
+
+    def __call__(self, weights: Tensor) -> Tensor:
+        contexts: Tensor = _Contexts.apply(weights, self.anchor, self)
+        return contexts
+
+    def gradient(self) -> Tensor:
+        """sum_t a_tj g_t, [B, S, W]."""
+        weights, gradients = torch.cat(self.weights, dim=1), torch.cat(self.gradients, dim=1)
+        self.weights.clear()
+        self.gradients.clear()
+        return torch.bmm(weights.mT, gradients)
+
+
+class _AnnotationsGradient(torch.autograd.Function):
+    """An empty tensor that every step takes, so that its backward runs after all of theirs."""
+
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, shared: _SharedAnnotations) -> Tensor:
+        ctx.shared = shared
+        return vectors.new_empty(0)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        return ctx.shared.gradient(), None
+
+
+class _Contexts(torch.autograd.Function):
+    """[B, Q, S] weights -> [B, Q, W]."""
+
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, anchor: Tensor, shared: _SharedAnnotations) -> Tensor:
+        ctx.shared, ctx.weights = shared, weights
+        return torch.bmm(weights, shared.vectors)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+        ctx.shared.weights.append(ctx.weights)
+        ctx.shared.gradients.append(gradient)
+        return torch.bmm(gradient, ctx.shared.vectors.mT), None, None
 
 
 class _SharedKeys:

@@ -33,7 +33,7 @@ class Cell(Protocol):
         ...
 
     def zero(self, like: Tensor) -> State:
-        """The state of zeros for gate inputs like [B, G] or [D, B, G]."""
+        """The state of zeros for rows like [B, n] or [D, B, n]."""
         ...
 
     def state(self, hidden: Tensor) -> State:
@@ -67,14 +67,15 @@ class GRU(nn.Module):
 
         def step(inputs: Tensor, state: State) -> State:
             (h,) = state
-            r, z = torch.sigmoid(inputs[..., : 2 * size] + gates(h)).chunk(2, dim=-1)
-            new = torch.tanh(inputs[..., 2 * size :] + (candidate(r * h) if before else r * candidate(h)))
+            below_gates, below = inputs.split((2 * size, size), dim=-1)
+            r, z = torch.sigmoid(gates(h, below_gates).to(h.dtype)).chunk(2, dim=-1)
+            new = torch.tanh(candidate(r * h, below).to(h.dtype) if before else below + r * candidate(h))
             return (torch.lerp(h, new, z) if write else torch.lerp(new, h, z),)
 
         return step
 
     def zero(self, like: Tensor) -> State:
-        return (like.new_zeros(*like.shape[:-1], self.size),)
+        return (_zeros(like, self.size),)
 
     def state(self, hidden: Tensor) -> State:
         return (hidden,)
@@ -98,7 +99,7 @@ class LSTM(nn.Module):
 
         def step(inputs: Tensor, state: State) -> State:
             h, c = state
-            a = inputs + gates(h)
+            a = gates(h, inputs).to(c.dtype)
             i, f, o = torch.sigmoid(a[..., : 3 * size]).chunk(3, dim=-1)
             c = torch.addcmul(f * c, i, torch.tanh(a[..., 3 * size :]))
             return o * torch.tanh(c), c
@@ -106,8 +107,13 @@ class LSTM(nn.Module):
         return step
 
     def zero(self, like: Tensor) -> State:
-        h = like.new_zeros(*like.shape[:-1], self.size)
+        h = _zeros(like, self.size)
         return h, h
 
     def state(self, hidden: Tensor) -> State:
         return hidden, torch.zeros_like(hidden)
+
+
+def _zeros(like: Tensor, size: int) -> Tensor:
+    """States are kept in float32 at least, whatever products are computed in."""
+    return like.new_zeros(*like.shape[:-1], size, dtype=torch.promote_types(like.dtype, torch.float32))

@@ -177,9 +177,9 @@ class Decoder(nn.Module):
     def _update(self, gates: Tensor, state: DecoderState, seen: Look | None, bound: Bound) -> tuple[State, ...]:
         """The next state of every layer."""
         if bound.context and seen:
-            gates = gates + bound.context(seen.context)
+            gates = bound.context(seen.context, gates)
         if bound.feed and state.feed is not None:
-            gates = gates + bound.feed(state.feed)
+            gates = bound.feed(state.feed, gates)
         layers = [bound.cells[0](gates, state.layers[0])]
         for cell, inputs, old in zip(bound.cells[1:], bound.inputs, state.layers[1:], strict=True):
             below = dropout(layers[-1][0], self.dropout, self.training)

@@ -8,22 +8,24 @@ collects (x_t, g_t) on the way back and multiplies once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-BoundMap = Callable[[Tensor], Tensor]
-"""A map tied to one unrolling: [..., n_in] -> [..., n_out]."""
+
+class BoundMap(Protocol):
+    """A map tied to one unrolling: [..., n_in] -> [..., n_out], plus something of that shape, as computed."""
+
+    def __call__(self, x: Tensor, plus: Tensor | None = None) -> Tensor: ...
 
 
 class Map(nn.Module):
-    """x -> W x + b with W of [n_out, n_in], or of [D, n_out, n_in] for D maps side by side on [D, B, n_in].
+    """x -> W x + b with W of [n_out, n_in], or of [D, n_out, n_in] for D maps side by side on [D, ..., n_in].
 
-    Parameters stay in their own type; `precision` is the type the product is computed in, and the result comes back
-    in the type of x. None means the parameters' own.
+    Parameters stay in their own type. The product is computed, and the result handed on, in `precision` (None: the
+    parameters' type): converting a whole sequence back at once is slower than each user's converting its step.
     """
 
     def __init__(self, n_in: int, n_out: int, *, directions: int = 1, bias: bool = False) -> None:
@@ -35,39 +37,36 @@ class Map(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """All steps in one product; x is [..., n_in], or [D, ..., n_in] where there are D maps."""
-        weight = self._cast(self.weight)
+        weight, bias, x = self._cast(self.weight), self._bias(), self._cast(x)
         if weight.dim() == 2:
-            y = functional.linear(x.to(weight.dtype), weight)
-        else:
-            flat = x.to(weight.dtype).flatten(1, -2)  # [D, ..., n_in] -> [D, N, n_in]
-            y = torch.bmm(flat, weight.mT).view(*x.shape[:-1], weight.shape[1])
-        y = y.to(x.dtype)
-        if self.bias is None:
-            return y
-        bias = self.bias if self.bias.dim() == 1 else self.bias.view(-1, *[1] * (y.dim() - 2), self.bias.shape[-1])
-        return y + bias
+            return functional.linear(x, weight, bias)
+        flat = x.flatten(1, -2)  # [D, ..., n_in] -> [D, N, n_in]
+        y = torch.bmm(flat, weight.mT) if bias is None else torch.baddbmm(bias.unsqueeze(1), flat, weight.mT)
+        return y.view(*x.shape[:-1], weight.shape[1])
 
     def bind(self) -> BoundMap:
         """The map for use at every step of one unrolling."""
-        product, bias = _StepwiseProduct(self.weight, self._cast(self.weight.detach())), self.bias
-        return product if bias is None else lambda x: product(x) + bias
+        return _StepwiseProduct(self.weight, self._cast(self.weight.detach()), self._bias())
 
-    def _cast(self, weight: Tensor) -> Tensor:
-        return weight if self.precision is None else weight.to(self.precision)
+    def _bias(self) -> Tensor | None:
+        return None if self.bias is None else self._cast(self.bias)
+
+    def _cast(self, x: Tensor) -> Tensor:
+        return x if self.precision is None else x.to(self.precision)
 
 
 class _StepwiseProduct:
     """One weight, many steps, one weight gradient."""
 
-    def __init__(self, weight: Tensor, cast: Tensor) -> None:
-        self.cast = cast
+    def __init__(self, weight: Tensor, cast: Tensor, bias: Tensor | None) -> None:
+        self.cast, self.bias = cast, bias
         self.inputs: list[Tensor] = []
         self.gradients: list[Tensor] = []
         self.anchor = _WeightGradient.apply(weight, self)
 
-    def __call__(self, x: Tensor) -> Tensor:
-        y: Tensor = _Product.apply(x, self.anchor, self)
-        return y
+    def __call__(self, x: Tensor, plus: Tensor | None = None) -> Tensor:
+        y: Tensor = _Product.apply(x, plus, self.anchor, self)
+        return y if self.bias is None else y + self.bias
 
     def weight_gradient(self) -> Tensor:
         """sum_t g_t^T x_t over all steps seen on the way back."""
@@ -94,17 +93,20 @@ class _WeightGradient(torch.autograd.Function):
 
 
 class _Product(torch.autograd.Function):
-    """x W^T in the precision of the cast weight; backward gives x its gradient and leaves W's for the end."""
+    """x W^T + plus, in the type of the cast weight; backward gives x its gradient and leaves W's for the end."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, anchor: Tensor, steps: _StepwiseProduct) -> Tensor:
-        ctx.steps = steps
+    def forward(ctx: Any, x: Tensor, plus: Tensor | None, anchor: Tensor, steps: _StepwiseProduct) -> Tensor:
+        ctx.steps, ctx.type, ctx.has_plus = steps, x.dtype, plus is not None
         ctx.x = x.to(steps.cast.dtype)
-        return torch.matmul(ctx.x, steps.cast.mT).to(x.dtype)
+        turned = steps.cast.mT
+        if plus is None:
+            return torch.matmul(ctx.x, turned)
+        return torch.addmm(plus, ctx.x, turned) if turned.dim() == 2 else torch.baddbmm(plus, ctx.x, turned)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
-        g = gradient.to(ctx.steps.cast.dtype)
-        ctx.steps.inputs.append(ctx.x)
-        ctx.steps.gradients.append(g)
-        return torch.matmul(g, ctx.steps.cast).to(gradient.dtype), None, None
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None]:  # type: ignore[override]
+        steps = ctx.steps
+        steps.inputs.append(ctx.x)
+        steps.gradients.append(gradient)
+        return torch.matmul(gradient, steps.cast).to(ctx.type), gradient if ctx.has_plus else None, None, None

@@ -36,7 +36,7 @@ class Output(nn.Module):
 
     def log_probabilities(self, readout: Tensor) -> Tensor:
         """log p for every word: [N, O] -> [N, V]."""
-        logits = torch.mm(self._cast(readout), self._cast(self.weight).t()).to(readout.dtype)
+        logits = torch.mm(self._cast(readout), self._cast(self.weight).t()).to(self.weight.dtype)
         return torch.log_softmax(logits if self.bias is None else logits.add_(self.bias), dim=-1)
 
     def loss(self, readout: Tensor, words: Tensor, smoothing: float) -> TokenLosses:
@@ -120,5 +120,5 @@ class _CrossEntropy(torch.autograd.Function):
         ctx.gradients = None
         for gradient in (readout, weight, bias):
             if gradient is not None:
-                gradient.mul_(scale)
+                gradient.mul_(scale.to(gradient.dtype))
         return readout, weight, bias, None, None, None, None

@@ -59,9 +59,9 @@ class Maxout(nn.Module):
         of_state, of_context = self.state.bind(), self.context.bind() if self.context else None
 
         def read(state: Tensor, words: Tensor, context: Tensor | None) -> Tensor:
-            pairs = of_state(state) + words
+            pairs = of_state(state, words)
             if of_context is not None and context is not None:
-                pairs = pairs + of_context(context)
+                pairs = of_context(context, pairs)
             return torch.maximum(*pairs.unflatten(-1, (-1, 2)).unbind(-1))
 
         return read

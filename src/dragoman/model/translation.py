@@ -110,7 +110,7 @@ class TranslationModel(nn.Module):
         """Log-probability of each given target word, and the alignment weights of the step that predicted it."""
         readout, weights = self._unroll(batch)
         words, real = self._target(batch)
-        result = readout.new_zeros(words.shape)
+        result = torch.zeros(words.shape, dtype=self.output.weight.dtype, device=self.device)
         rows = torch.nonzero(real).squeeze(1)
         for part in rows.split(1024):  # a vocabulary's worth of numbers per row: a few rows at a time
             logs = self.output.log_probabilities(readout[part])
