@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
+from dragoman.model.deferred import anchor
 from dragoman.model.encoder import Annotations
 from dragoman.model.maps import Map
 
@@ -49,14 +50,16 @@ class Attention(nn.Module):
         """The function from queries [B*Q, H] to what they see; keys are computed here, once."""
         vectors, mask = annotations.vectors, annotations.mask
         energies = self.score.bind(self.score.keys(vectors))
-        contexts = _SharedAnnotations(vectors)
+        factors = _ContextFactors(vectors.detach())
+        shared = anchor(factors, vectors)
         # -inf, not a large number: the weight of padding is exactly zero whatever the energies are
         closed = torch.zeros_like(mask, dtype=vectors.dtype).masked_fill_(~mask, -torch.inf)[:, None]  # [B, 1, S]
 
         def look(queries: Tensor) -> Look:
             grouped = queries.view(mask.shape[0], -1, queries.shape[-1])  # [B*Q, H] -> [B, Q, H]
             weights = torch.softmax(energies(grouped) + closed, dim=-1)
-            return Look(contexts(weights).flatten(0, 1), weights.flatten(0, 1))
+            contexts: Tensor = _Contexts.apply(weights, shared, factors)
+            return Look(contexts.flatten(0, 1), weights.flatten(0, 1))
 
         return look
 
@@ -75,8 +78,14 @@ class Additive(nn.Module):
 
     def bind(self, keys: Tensor) -> Energies:
         query = self.query.bind()
-        shared = _SharedKeys(keys, self.v)
-        return lambda queries: shared(query(queries).to(keys.dtype))
+        sums = _KeySums(keys.detach(), self.v.detach())
+        shared = anchor(sums, keys, self.v)
+
+        def energies(queries: Tensor) -> Tensor:
+            e: Tensor = _AdditiveEnergies.apply(query(queries).to(keys.dtype), shared, sums)
+            return e
+
+        return energies
 
 
 class Dot(nn.Module):
@@ -105,108 +114,72 @@ class General(nn.Module):
         return lambda queries: torch.bmm(queries, turned)
 
 
-class _SharedAnnotations:
-    """c = sum_j a_j h_j at many steps; the gradient of h, a sum over the steps, is one product at the end."""
+class _ContextFactors:
+    """c_t = sum_j a_tj h_j at many steps; the gradient of h is sum_t a_tj g_t, one product at the end."""
 
     def __init__(self, vectors: Tensor) -> None:
-        self.vectors = vectors.detach()
+        self.vectors = vectors
         self.weights: list[Tensor] = []
-        self.gradients: list[Tensor] = []
-        self.anchor = _AnnotationsGradient.apply(vectors, self)
+        self.contexts: list[Tensor] = []
 
-    def __call__(self, weights: Tensor) -> Tensor:
-        contexts: Tensor = _Contexts.apply(weights, self.anchor, self)
-        return contexts
-
-    def gradient(self) -> Tensor:
-        """sum_t a_tj g_t, [B, S, W]."""
-        weights, gradients = torch.cat(self.weights, dim=1), torch.cat(self.gradients, dim=1)
+    def gradients(self) -> tuple[Tensor]:
+        weights, contexts = torch.cat(self.weights, dim=1), torch.cat(self.contexts, dim=1)
         self.weights.clear()
-        self.gradients.clear()
-        return torch.bmm(weights.mT, gradients)
-
-
-class _AnnotationsGradient(torch.autograd.Function):
-    """An empty tensor that every step takes, so that its backward runs after all of theirs."""
-
-    @staticmethod
-    def forward(ctx: Any, vectors: Tensor, shared: _SharedAnnotations) -> Tensor:
-        ctx.shared = shared
-        return vectors.new_empty(0)
-
-    @staticmethod
-    def backward(ctx: Any, *_: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
-        return ctx.shared.gradient(), None
+        self.contexts.clear()
+        return (torch.bmm(weights.mT, contexts),)
 
 
 class _Contexts(torch.autograd.Function):
     """[B, Q, S] weights -> [B, Q, W]."""
 
     @staticmethod
-    def forward(ctx: Any, weights: Tensor, anchor: Tensor, shared: _SharedAnnotations) -> Tensor:
-        ctx.shared, ctx.weights = shared, weights
-        return torch.bmm(weights, shared.vectors)
+    def forward(ctx: Any, weights: Tensor, shared: Tensor, factors: _ContextFactors) -> Tensor:
+        ctx.factors, ctx.weights = factors, weights
+        return torch.bmm(weights, factors.vectors)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
-        ctx.shared.weights.append(ctx.weights)
-        ctx.shared.gradients.append(gradient)
-        return torch.bmm(gradient, ctx.shared.vectors.mT), None, None
+        ctx.factors.weights.append(ctx.weights)
+        ctx.factors.contexts.append(gradient)
+        return torch.bmm(gradient, ctx.factors.vectors.mT), None, None
 
 
-class _SharedKeys:
+class _KeySums:
     """v^T tanh(keys + q) at many steps; the gradients of keys and v are summed in place on the way back."""
 
     def __init__(self, keys: Tensor, v: Tensor) -> None:
-        self.keys, self.v = keys.detach(), v.detach()
-        self.keys_gradient: Tensor | None = None
-        self.v_gradient: Tensor | None = None
-        self.anchor = _KeysGradient.apply(keys, v, self)
+        self.keys, self.v = keys, v
+        self.of_keys: Tensor | None = None
+        self.of_v: Tensor | None = None
 
-    def __call__(self, queries: Tensor) -> Tensor:
-        energies: Tensor = _AdditiveEnergies.apply(queries, self.anchor, self)
-        return energies
-
-    def add(self, keys_gradient: Tensor, v_gradient: Tensor) -> None:
-        if self.keys_gradient is None or self.v_gradient is None:
-            self.keys_gradient, self.v_gradient = keys_gradient, v_gradient
+    def add(self, of_keys: Tensor, of_v: Tensor) -> None:
+        """`of_keys` must be the caller's own to give away."""
+        if self.of_keys is None or self.of_v is None:
+            self.of_keys, self.of_v = of_keys, of_v
         else:
-            self.keys_gradient += keys_gradient
-            self.v_gradient += v_gradient
+            self.of_keys += of_keys
+            self.of_v += of_v
 
-
-class _KeysGradient(torch.autograd.Function):
-    """An empty tensor that every step takes, so that its backward runs after all of theirs."""
-
-    @staticmethod
-    def forward(ctx: Any, keys: Tensor, v: Tensor, shared: _SharedKeys) -> Tensor:
-        ctx.shared = shared
-        return keys.new_empty(0)
-
-    @staticmethod
-    def backward(ctx: Any, *_: Tensor) -> tuple[Tensor | None, Tensor | None, None]:  # type: ignore[override]
-        shared = ctx.shared
-        gradients = shared.keys_gradient, shared.v_gradient
-        shared.keys_gradient = shared.v_gradient = None
-        return *gradients, None
+    def gradients(self) -> tuple[Tensor | None, Tensor | None]:
+        sums = self.of_keys, self.of_v
+        self.of_keys = self.of_v = None
+        return sums
 
 
 class _AdditiveEnergies(torch.autograd.Function):
     """[B, Q, A] queries -> [B, Q, S]; the tanh is kept for the way back."""
 
     @staticmethod
-    def forward(ctx: Any, queries: Tensor, anchor: Tensor, shared: _SharedKeys) -> Tensor:
-        ctx.shared = shared
-        ctx.activation = torch.tanh(shared.keys[:, None] + queries[:, :, None])  # [B, Q, S, A]
-        return torch.mv(ctx.activation.flatten(0, 2), shared.v).view(ctx.activation.shape[:3])
+    def forward(ctx: Any, queries: Tensor, shared: Tensor, sums: _KeySums) -> Tensor:
+        ctx.sums = sums
+        ctx.activation = (sums.keys[:, None] + queries[:, :, None]).tanh_()  # [B, Q, S, A]
+        return torch.mv(ctx.activation.flatten(0, 2), sums.v).view(ctx.activation.shape[:3])
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
-        shared, activation = ctx.shared, ctx.activation
-        flat = activation.flatten(0, 2)
-        v_gradient = torch.mv(flat.t(), gradient.flatten())
-        inner = torch.ger(gradient.flatten(), shared.v).view_as(activation)
+        sums, activation = ctx.sums, ctx.activation
+        of_v = torch.mv(activation.flatten(0, 2).t(), gradient.flatten())
+        inner = torch.ger(gradient.flatten(), sums.v).view_as(activation)
         inner = torch.ops.aten.tanh_backward(inner, activation)  # [B, Q, S, A]
-        keys_gradient = inner.squeeze(1) if inner.shape[1] == 1 else inner.sum(dim=1)
-        shared.add(keys_gradient, v_gradient)
+        sums.add(inner.squeeze(1) if inner.shape[1] == 1 else inner.sum(dim=1), of_v)
         return inner.sum(dim=2), None, None

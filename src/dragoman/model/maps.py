@@ -1,9 +1,8 @@
 """Linear maps: computed in a chosen precision, and used either on everything at once or step by step.
 
 A map inside a recurrence is used once a step with the same weight. Its weight gradient is a sum over the steps,
-dW = sum_t g_t^T x_t, which is one large product over the concatenated steps; automatic differentiation alone would
-make it one small product and one addition of a whole matrix per step. `Map.bind` gives the step-by-step form that
-collects (x_t, g_t) on the way back and multiplies once.
+dW = sum_t g_t^T x_t, which is one large product over the concatenated steps. `Map.bind` gives the step-by-step form
+that collects (x_t, g_t) on the way back and multiplies once.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from dragoman.model.deferred import anchor
 
 
 class BoundMap(Protocol):
@@ -46,7 +47,14 @@ class Map(nn.Module):
 
     def bind(self) -> BoundMap:
         """The map for use at every step of one unrolling."""
-        return _StepwiseProduct(self.weight, self._cast(self.weight.detach()), self._bias())
+        factors, bias = _Factors(self._cast(self.weight.detach()), self.weight.dtype), self._bias()
+        weight = anchor(factors, self.weight)
+
+        def product(x: Tensor, plus: Tensor | None = None) -> Tensor:
+            y: Tensor = _Product.apply(x, plus, weight, factors)
+            return y if bias is None else y + bias
+
+        return product
 
     def _bias(self) -> Tensor | None:
         return None if self.bias is None else self._cast(self.bias)
@@ -55,58 +63,39 @@ class Map(nn.Module):
         return x if self.precision is None else x.to(self.precision)
 
 
-class _StepwiseProduct:
-    """One weight, many steps, one weight gradient."""
+class _Factors:
+    """One weight, many steps, one weight gradient: sum_t g_t^T x_t."""
 
-    def __init__(self, weight: Tensor, cast: Tensor, bias: Tensor | None) -> None:
-        self.cast, self.bias = cast, bias
+    def __init__(self, weight: Tensor, of_gradient: torch.dtype) -> None:
+        self.weight = weight
+        self.of_gradient = of_gradient
         self.inputs: list[Tensor] = []
-        self.gradients: list[Tensor] = []
-        self.anchor = _WeightGradient.apply(weight, self)
+        self.outputs: list[Tensor] = []
 
-    def __call__(self, x: Tensor, plus: Tensor | None = None) -> Tensor:
-        y: Tensor = _Product.apply(x, plus, self.anchor, self)
-        return y if self.bias is None else y + self.bias
-
-    def weight_gradient(self) -> Tensor:
-        """sum_t g_t^T x_t over all steps seen on the way back."""
-        kept = self.cast.dim() - 2  # [.., n] -> [N, n], or [D, N, n] where there are D maps
+    def gradients(self) -> tuple[Tensor]:
+        kept = self.weight.dim() - 2  # [.., n] -> [N, n], or [D, N, n] where there are D maps
         x = torch.cat([part.flatten(kept, -2) for part in self.inputs], dim=-2)
-        g = torch.cat([part.flatten(kept, -2) for part in self.gradients], dim=-2)
+        g = torch.cat([part.flatten(kept, -2) for part in self.outputs], dim=-2)
         self.inputs.clear()
-        self.gradients.clear()
-        return g.mT @ x
-
-
-class _WeightGradient(torch.autograd.Function):
-    """An empty tensor that every step takes as an argument, so that its backward runs after all of theirs."""
-
-    @staticmethod
-    def forward(ctx: Any, weight: Tensor, steps: _StepwiseProduct) -> Tensor:
-        ctx.steps = steps
-        ctx.type = weight.dtype
-        return weight.new_empty(0)
-
-    @staticmethod
-    def backward(ctx: Any, *_: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
-        return ctx.steps.weight_gradient().to(ctx.type), None
+        self.outputs.clear()
+        return ((g.mT @ x).to(self.of_gradient),)
 
 
 class _Product(torch.autograd.Function):
     """x W^T + plus, in the type of the cast weight; backward gives x its gradient and leaves W's for the end."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, plus: Tensor | None, anchor: Tensor, steps: _StepwiseProduct) -> Tensor:
-        ctx.steps, ctx.type, ctx.has_plus = steps, x.dtype, plus is not None
-        ctx.x = x.to(steps.cast.dtype)
-        turned = steps.cast.mT
+    def forward(ctx: Any, x: Tensor, plus: Tensor | None, weight: Tensor, factors: _Factors) -> Tensor:
+        ctx.factors, ctx.type, ctx.has_plus = factors, x.dtype, plus is not None
+        ctx.x = x.to(factors.weight.dtype)
+        turned = factors.weight.mT
         if plus is None:
             return torch.matmul(ctx.x, turned)
         return torch.addmm(plus, ctx.x, turned) if turned.dim() == 2 else torch.baddbmm(plus, ctx.x, turned)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None]:  # type: ignore[override]
-        steps = ctx.steps
-        steps.inputs.append(ctx.x)
-        steps.gradients.append(gradient)
-        return torch.matmul(gradient, steps.cast).to(ctx.type), gradient if ctx.has_plus else None, None, None
+        factors = ctx.factors
+        factors.inputs.append(ctx.x)
+        factors.outputs.append(gradient)
+        return torch.matmul(gradient, factors.weight).to(ctx.type), gradient if ctx.has_plus else None, None, None
