@@ -37,6 +37,11 @@ class Batch:
         return len(self.indices)
 
 
+ROUND = 16
+"""With a budget in tokens, batches of more sentences than this come in multiples of it: matrix kernels are compiled
+for each shape, and few sizes that come again are faster than ever new ones."""
+
+
 class Position(NamedTuple):
     """A place in training, from 0: `batch` is the next one of `epoch`."""
 
@@ -67,12 +72,16 @@ class Budget:
             yield from (slice(start, start + self.size) for start in range(0, len(source_lengths), self.size))
             return
         start = longest = 0
-        for row, length in enumerate(np.maximum(source_lengths, target_lengths).tolist()):
+        longer = np.maximum(source_lengths, target_lengths)
+        for row, length in enumerate(longer.tolist()):
             # B x S and B x T are both within the budget when B x the longest line of either side is.
             grown = max(longest, length)
             if row > start and (row - start + 1) * grown > self.size:
-                yield slice(start, row)
-                start, grown = row, length
+                count = row - start
+                row_after = start + (count if count < ROUND else count - count % ROUND)
+                yield slice(start, row_after)
+                start = row_after
+                grown = int(longer[start : row + 1].max())
             longest = grown
         if start < len(source_lengths):
             yield slice(start, len(source_lengths))

@@ -16,6 +16,10 @@ from torch.nn import functional
 from dragoman.model.deferred import anchor
 
 
+ROUND = 256
+"""Rows of a product over many steps come in multiples of this."""
+
+
 class BoundMap(Protocol):
     """A map tied to one unrolling: [..., n_in] -> [..., n_out], plus something of that shape, as computed."""
 
@@ -39,11 +43,15 @@ class Map(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """All steps in one product; x is [..., n_in], or [D, ..., n_in] where there are D maps."""
         weight, bias, x = self._cast(self.weight), self._bias(), self._cast(x)
-        if weight.dim() == 2:
-            return functional.linear(x, weight, bias)
-        flat = x.flatten(1, -2)  # [D, ..., n_in] -> [D, N, n_in]
-        y = torch.bmm(flat, weight.mT) if bias is None else torch.baddbmm(bias.unsqueeze(1), flat, weight.mT)
-        return y.view(*x.shape[:-1], weight.shape[1])
+        kept = weight.dim() - 2  # dimensions in front of the rows: the maps side by side
+        rows = x.flatten(kept, -2)
+        count = rows.shape[-2]
+        rows = functional.pad(rows, (0, 0, 0, padding(count)))
+        if kept == 0:
+            y = functional.linear(rows, weight, bias)
+        else:
+            y = torch.bmm(rows, weight.mT) if bias is None else torch.baddbmm(bias.unsqueeze(1), rows, weight.mT)
+        return y[..., :count, :].unflatten(-2, x.shape[kept:-1])
 
     def bind(self) -> BoundMap:
         """The map for use at every step of one unrolling."""
@@ -63,6 +71,15 @@ class Map(nn.Module):
         return x if self.precision is None else x.to(self.precision)
 
 
+def padding(rows: int) -> int:
+    """How many rows of zeros make the number of rows a round one.
+
+    Fast kernels for bfloat16 are compiled for each new shape, which takes as long as ten products; batches of text
+    would bring ever new shapes.
+    """
+    return -rows % ROUND
+
+
 class _Factors:
     """One weight, many steps, one weight gradient: sum_t g_t^T x_t."""
 
@@ -74,11 +91,17 @@ class _Factors:
 
     def gradients(self) -> tuple[Tensor]:
         kept = self.weight.dim() - 2  # [.., n] -> [N, n], or [D, N, n] where there are D maps
-        x = torch.cat([part.flatten(kept, -2) for part in self.inputs], dim=-2)
-        g = torch.cat([part.flatten(kept, -2) for part in self.outputs], dim=-2)
+        x, g = _all_rows(self.inputs, kept), _all_rows(self.outputs, kept)
         self.inputs.clear()
         self.outputs.clear()
         return ((g.mT @ x).to(self.of_gradient),)
+
+
+def _all_rows(steps: list[Tensor], kept: int) -> Tensor:
+    """The rows of all steps, filled up with rows of zeros, which add nothing to a product over the rows."""
+    rows = [step.flatten(kept, -2) for step in steps]
+    missing = padding(sum(part.shape[-2] for part in rows))
+    return torch.cat([*rows, rows[0].new_zeros(*rows[0].shape[:-2], missing, rows[0].shape[-1])], dim=-2)
 
 
 class _Product(torch.autograd.Function):

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-BLOCK = 2**24
-"""Logits at a time, 64 MB in float32: enough rows for the products to run at full speed."""
+ROWS = 512
+"""Rows of logits at a time. Always as many, filled up with zeros: see `maps.padding`."""
 
 
 class TokenLosses(NamedTuple):
@@ -80,36 +81,41 @@ class _CrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         differentiate = any(ctx.needs_input_grad)
         vocabulary = len(weight)
+        count, blocks = len(words), -(-len(words) // ROWS)
+        readout = functional.pad(readout, (0, 0, 0, blocks * ROWS - count))
+        targets = functional.pad(words, (0, blocks * ROWS - count)).unsqueeze(1)
         smoothed, nll = (torch.zeros((), dtype=torch.float64, device=weight.device) for _ in range(2))
         readout_gradient = torch.empty_like(readout)
-        weight_gradient: Tensor | None = None
+        weight_gradient = torch.zeros_like(weight)
         bias_gradient = torch.zeros_like(bias) if bias is not None else None
-        rows = max(1, BLOCK // vocabulary)
-        for start in range(0, len(words), rows):
-            block, targets = readout[start : start + rows], words[start : start + rows, None]
-            low = workspace.take("products", (len(block), vocabulary), readout)
-            logits = workspace.take("logits", (len(block), vocabulary), weight)
-            logits.copy_(torch.mm(block, cast.t(), out=low))
+        low = workspace.take("products", (ROWS, vocabulary), readout)
+        logits = workspace.take("logits", (ROWS, vocabulary), weight)
+        part = workspace.take("part", weight.shape, readout)
+        for block in range(blocks):
+            rows, wanted = (x[block * ROWS : (block + 1) * ROWS] for x in (readout, targets))
+            real = min(ROWS, count - block * ROWS)
+            logits.copy_(torch.mm(rows, cast.t(), out=low))
             if bias is not None:
                 logits += bias
             logs = torch.log_softmax(logits, dim=1, out=logits)
-            own = -logs.gather(1, targets).sum(dtype=torch.float64)
+            own = -logs[:real].gather(1, wanted[:real]).sum(dtype=torch.float64)
             nll += own
             smoothed += (1 - smoothing) * own
             if smoothing:
-                smoothed -= smoothing / vocabulary * logs.sum(dim=1).sum(dtype=torch.float64)
+                smoothed -= smoothing / vocabulary * logs[:real].sum(dim=1).sum(dtype=torch.float64)
             if not differentiate:
                 continue
             gradient = logs.exp_()  # p, then p - q
             if smoothing:
                 gradient -= smoothing / vocabulary
-            gradient.scatter_add_(1, targets, gradient.new_full(targets.shape, smoothing - 1))
+            gradient.scatter_add_(1, wanted, gradient.new_full(wanted.shape, smoothing - 1))
+            gradient[real:] = 0
             if bias_gradient is not None:
                 bias_gradient += gradient.sum(dim=0)
             low.copy_(gradient)
-            torch.mm(low, cast, out=readout_gradient[start : start + rows])
-            part = torch.mm(low.t(), block).to(weight.dtype)
-            weight_gradient = part if weight_gradient is None else weight_gradient.add_(part)
+            torch.mm(low, cast, out=readout_gradient[block * ROWS : (block + 1) * ROWS])
+            weight_gradient += torch.mm(low.t(), rows, out=part)
+        readout_gradient = readout_gradient[:count]
         ctx.gradients = readout_gradient, weight_gradient, bias_gradient
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
