@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -164,16 +164,27 @@ class ModelConfig(Section):
         return self
 
 
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
 class OptimiserConfig(Section):
     """The update rule."""
 
     name: Literal["adam", "adamw", "adadelta", "sgd"] = "adam"
     rate: float = Field(1e-3, gt=0, description="learning rate (1.0 for adadelta as the papers have it)")
-    betas: tuple[float, float] = Field((0.9, 0.999), description="adam, adamw")
+    betas: tuple[Share, Share] = Field((0.9, 0.999), description="adam, adamw")
     rho: float = Field(0.95, gt=0, lt=1, description="adadelta")
     epsilon: float = Field(1e-8, gt=0, description="adam, adamw; adadelta in the papers has 1e-6")
     weight_decay: float = Field(0.0, ge=0, description="adamw")
     clip: float | None = Field(1.0, gt=0, description="global norm to which a larger gradient is scaled down")
+
+    @model_validator(mode="after")
+    def _decay_has_a_use(self) -> OptimiserConfig:
+        if self.weight_decay and self.name != "adamw":
+            raise ValueError(
+                f"training.optimiser.weight_decay: {self.name} has none; use training.optimiser.name: adamw, or 0"
+            )
+        return self
 
 
 class ScheduleConfig(Section):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Literal, get_args
 
@@ -9,7 +10,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from dragoman.config import OptimiserConfig
+from dragoman.config import Config, OptimiserConfig, override
+from dragoman.errors import ConfigError
 from dragoman.training.optimisers import build_optimiser, clip_gradients, global_norm, set_rate
 
 Rule = Callable[[NDArray[np.float64], list[NDArray[np.float64]]], NDArray[np.float64]]
@@ -109,6 +111,21 @@ def test_the_rate_of_an_update_is_the_one_set_before_it(name: Literal["adam", "a
     optimiser.step()
     assert torch.equal(matrix.detach(), torch.ones(2, 2))
     assert torch.equal(vector.detach(), torch.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        (
+            "training.optimiser.weight_decay=0.1",
+            "training.optimiser.weight_decay: adam has none; use training.optimiser.",
+        ),
+        ("training.optimiser.betas=[0.9, 1.0]", "training.optimiser.betas.1: input should be less than 1, not 1.0"),
+    ],
+)
+def test_settings_without_effect_or_sense_are_refused(assignment: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        override(Config(), [assignment])
 
 
 def parameters_with_norm(norm: float) -> list[torch.nn.Parameter]:
