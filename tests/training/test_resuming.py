@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -62,7 +63,7 @@ def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("recipe_name", RECIPES)
-@pytest.mark.parametrize("batch", [1, 13, 20])
+@pytest.mark.parametrize("batch", [13, 20])  # in mid-epoch, and between an epoch and its validation
 def test_interrupted_and_resumed_equals_never_stopped(
     rehearsal: Make, recipe: Recipe, tiny: Make, recipe_name: str, batch: int
 ) -> None:
@@ -186,7 +187,7 @@ def test_a_process_killed_in_mid_epoch_leaves_nothing_broken(rehearsal: Make, re
     here = Path(__file__).parent
     process = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(killed.path), moment, config.model_dump_json()],
-        env={"PYTHONPATH": f"{here}:{here.parents[1] / 'src'}"},
+        env={**os.environ, "PYTHONPATH": f"{here}:{here.parents[1] / 'src'}"},
         capture_output=True,
         text=True,
         check=False,

@@ -36,7 +36,7 @@ def accumulate_gradients(
     losses = []
     for batch in batches:
         loss = model.loss(batch, label_smoothing)
-        (loss.objective / divisor).backward()  # type: ignore[no-untyped-call]
+        (loss.objective / divisor).backward()
         losses.append(loss)
     objective, nll = losses[0].objective.detach(), losses[0].nll
     for loss in losses[1:]:
