@@ -245,13 +245,15 @@ def _validators(config: Config, dev: Sequence[Pair], store: Store, prepared: Pre
     """What the loop asks about the dev set: its perplexity, and how good real beam output is."""
 
     def measure_perplexity(model: TranslationModel) -> float:
-        return perplexity(model, sorted_batches(store, DEV_BUDGET, source_eos=config.model.source_eos))
+        with model.full_precision():
+            return perplexity(model, sorted_batches(store, DEV_BUDGET, source_eos=config.model.source_eos))
 
     def translate(model: TranslationModel) -> DevTranslations:
         search = config.search.model_copy(update={"beam": config.training.validation.beam})
         translator = Translator(TorchEngine(model), prepared.source, prepared.target, search)
         wanted = dev[: config.training.validation.sentences or None]
-        best = [n_best[0] for n_best in translator.translate(pair.source for pair in wanted)]
+        with model.full_precision():
+            best = [n_best[0] for n_best in translator.translate(pair.source for pair in wanted)]
         hypotheses, references = [translation.text for translation in best], [pair.target for pair in wanted]
         scores = {"bleu": bleu(hypotheses, references), "chrf": chrf(hypotheses, references)}
         return DevTranslations(hypotheses, references, scores, sum(not translation.finished for translation in best))

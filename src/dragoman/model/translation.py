@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +99,16 @@ class TranslationModel(nn.Module):
         for module in self.modules():
             if isinstance(module, Map | Output):
                 module.precision = precision
+
+    @contextmanager
+    def full_precision(self) -> Iterator[None]:
+        """Products in the parameters' own type for a while: what a finished model is used with."""
+        before = self.precision
+        self.set_precision(None)
+        try:
+            yield
+        finally:
+            self.set_precision(before)
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Teacher-forced loss of a batch, summed over its real target tokens."""
