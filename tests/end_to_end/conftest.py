@@ -1,0 +1,80 @@
+"""A tiny translator, trained once through the command, and the text it was trained on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+
+SMALL = (
+    "text.joint=false",
+    "text.source.segmentation=characters",
+    "text.target.segmentation=characters",
+    "model.embedding.source=16",
+    "model.embedding.target=16",
+    "model.embedding.tied=none",
+    "model.encoder.layers=1",
+    "model.encoder.size=24",
+    "model.decoder.layers=1",
+    "model.decoder.size=32",
+    "model.attention.size=24",
+    "model.readout.size=16",
+    "model.initial=uniform",
+    "model.spread=0.2",
+    "training.precision=fp32",
+    "training.optimiser.rate=0.005",
+    "training.batch.unit=sentences",
+    "training.batch.size=16",
+)
+"""A configuration small enough to train in seconds; it asks only for what every preset with attention can be."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Lines of letters in two files, and the same letters in upper case in two others."""
+
+    train: tuple[Path, Path]
+    dev: tuple[Path, Path]
+    test: tuple[Path, Path]
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """300 training pairs, 20 of dev and of test: source "ab c", target "AB C"."""
+    folder, draw = tmp_path_factory.mktemp("corpus"), random.Random(1)
+
+    def line() -> str:
+        return " ".join("".join(draw.choices("abcdef", k=draw.randint(1, 3))) for _ in range(draw.randint(1, 3)))
+
+    files = {}
+    for name, count in (("train", 300), ("dev", 20), ("test", 20)):
+        lines = [line() for _ in range(count)]
+        files[name] = folder / f"{name}.low", folder / f"{name}.up"
+        files[name][0].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        files[name][1].write_text("".join(f"{line.upper()}\n" for line in lines), encoding="utf-8")
+    return Corpus(**files)
+
+
+@pytest.fixture(scope="session")
+def train(corpus: Corpus) -> Callable[..., int]:
+    """`train(out, *more, settings=...)`: `dragoman train` of the small model on the corpus; gives the exit code."""
+
+    def run(out: Path, *more: str, settings: Sequence[str] = ()) -> int:
+        text = ["--train", *map(str, corpus.train), "--dev", *map(str, corpus.dev)]
+        return main(["train", *text, "--out", str(out), "--threads", "1", *more, "--set", *SMALL, *settings])
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def run_folder(train: Callable[..., int], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that has learnt its task. Tests must not change it."""
+    folder = tmp_path_factory.mktemp("runs") / "tiny"
+    settings = ["training.epochs=20", "training.validation.every=200"]
+    assert train(folder, "--quiet", settings=settings) == 0
+    return folder
