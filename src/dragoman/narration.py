@@ -28,4 +28,8 @@ class Narrator:
         from tqdm import tqdm
 
         with tqdm(desc=what, total=total, unit="", unit_scale=True, leave=False, dynamic_ncols=True) as bar:
-            yield lambda done: bar.update(done - bar.n) and None
+
+            def advance(done: int) -> None:
+                bar.update(done - bar.n)
+
+            yield advance

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.alignment.extract import segment_weights, surface_spans, word_weights
 from dragoman.config import SearchConfig
 from dragoman.data.store import Store
 from dragoman.errors import InputError
@@ -15,11 +14,11 @@ from dragoman.evaluation.metrics import Tokenizer
 from dragoman.evaluation.slices import by_source_length
 from dragoman.narration import Narrator
 from dragoman.report.facts import machine_name, training_facts
-from dragoman.report.page import Sample, write_report
+from dragoman.report.page import write_report
+from dragoman.report.samples import Sample, make_sample
 from dragoman.run import Run
 from dragoman.search.translator import Translation
 from dragoman.text.corpus import Pair
-from dragoman.text.side import raw_words
 from dragoman.training.log import read_log
 
 SAMPLES = 10
@@ -110,9 +109,7 @@ def write_run_report(run: Run, pairs: Sequence[Pair], evaluation: Evaluation | N
         ),
         records=records,
         evaluation=evaluation,
-        samples=[
-            sample_of(run, translation, pair.target) for translation, pair in zip(translations, shown, strict=True)
-        ],
+        samples=_samples(run, translations, [pair.target for pair in shown]),
         source_language=run.config.text.source.language,
         target_language=run.config.text.target.language,
     )
@@ -129,7 +126,7 @@ def write_quality_report(folder: Path, run: Run, quality: Quality) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder}: the folder for the report cannot be made: {error.strerror}") from None
-    path, search = folder / "report.html", quality.search
+    path, search, rows = folder / "report.html", quality.search, _spread(len(quality.translations))
     write_report(
         path,
         title=f"Quality of {run.folder.path.resolve().name}",
@@ -141,10 +138,7 @@ def write_quality_report(folder: Path, run: Run, quality: Quality) -> Path:
             "Machine": machine_name(),
         },
         evaluation=quality.evaluation,
-        samples=[
-            sample_of(run, quality.translations[row], quality.references[row])
-            for row in _spread(len(quality.translations))
-        ],
+        samples=_samples(run, [quality.translations[row] for row in rows], [quality.references[row] for row in rows]),
         source_language=run.config.text.source.language,
         target_language=run.config.text.target.language,
     )
@@ -157,18 +151,9 @@ def _spread(count: int) -> list[int]:
     return [index * count // shown for index in range(shown)]
 
 
-def sample_of(run: Run, translation: Translation, reference: str | None) -> Sample:
-    """A translation as the report shows it, with the weights between the words of the raw lines."""
-    source_words, target_words = raw_words(translation.source), raw_words(translation.text)
-    if translation.attention is None or not translation.tokens:
-        return Sample(translation.source, translation.text, reference)
-    segments = len(translation.source_tokens)
-    surfaces = [run.target.decode([token]) for token in run.target.vocabulary.ids(translation.tokens)]
-    weights = word_weights(
-        segment_weights(translation.attention, run.engine.attention_shift, segments),
-        run.source.encode(translation.source).offsets[:segments],
-        source_words,
-        surface_spans(surfaces, translation.text),
-        target_words,
-    )
-    return Sample(translation.source, translation.text, reference, source_words, target_words, weights)
+def _samples(run: Run, translations: Sequence[Translation], references: Sequence[str]) -> list[Sample]:
+    shift = run.engine.attention_shift
+    return [
+        make_sample(translation, reference, run.source, run.target, shift)
+        for translation, reference in zip(translations, references, strict=True)
+    ]

@@ -75,6 +75,8 @@ class Verb(Protocol):
 
     SUMMARY: str
     """One line for the list of verbs."""
+    DESCRIPTION: str
+    """What it does, at the head of its help."""
     EXAMPLES: Sequence[str]
 
     def add_options(self, parser: Parser) -> None:
