@@ -5,12 +5,14 @@ import json
 import math
 import re
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from dragoman.errors import RunError
+from dragoman.errors import InputError, RunError
 from dragoman.training.log import Console, Moment, TrainingLog, read_log
 
 MOMENT = Moment(seconds=12.3456, update=50, epoch=1.25, left=3725.0)
@@ -45,6 +47,16 @@ def test_a_line_is_on_disk_as_soon_as_it_is_written(tmp_path: Path) -> None:
     with make_log(tmp_path) as log:
         log.event(MOMENT, "a", "b")
         assert len(read_log(tmp_path / "log.jsonl")) == 1
+
+
+def test_a_full_disk_is_a_clear_error(tmp_path: Path, full_disk: Callable[..., AbstractContextManager[None]]) -> None:
+    log = make_log(tmp_path)
+    log.event(MOMENT, "a", "b")
+    with full_disk(free=log.size), pytest.raises(InputError, match=re.escape(f"{tmp_path / 'log.jsonl'}: cannot be")):
+        log.event(MOMENT, "c", "d")
+    with full_disk(free=log.size), log:
+        pass  # closing raises nothing on top
+    assert [record["name"] for record in read_log(tmp_path / "log.jsonl")] == ["a"]
 
 
 def test_numbers_that_are_not_finite_are_null(tmp_path: Path) -> None:

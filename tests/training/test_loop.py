@@ -55,6 +55,12 @@ def test_the_log_has_a_line_every_so_many_updates(rehearsal: Make, recipe: Recip
         assert line["gradient_norm"] > 0
 
 
+def test_the_rate_falls_with_the_first_update_of_an_epoch(rehearsal: Make, recipe: Recipe) -> None:
+    run = rehearsal()
+    run.run(recipe(log_every=1, optimiser__rate=0.5, schedule__name="halving", schedule__start=1.0))
+    assert [line["rate"] for line in records(run, "train")] == [0.5] * 10 + [0.25] * 10
+
+
 def test_with_label_smoothing_loss_and_perplexity_differ(rehearsal: Make, recipe: Recipe) -> None:
     run = rehearsal()
     run.run(recipe(epochs=1.0, label_smoothing=0.2, optimiser__rate=0.02))
@@ -277,6 +283,16 @@ class TestSignals:
 
         with pytest.raises(Interrupted, match="state saved after update 11"):
             rehearsal(perplexity=answer).run(recipe())
+
+    def test_a_signal_during_the_last_validation_is_obeyed_after_it(self, rehearsal: Make, recipe: Recipe) -> None:
+        def answer(number: int) -> float:
+            os.kill(os.getpid(), signal.SIGTERM)
+            return 5.0
+
+        run = rehearsal(perplexity=answer)
+        with pytest.raises(Interrupted, match="state saved after update 5"):
+            run.run(recipe(epochs=0.5))
+        assert run.run(recipe(epochs=0.5), resume=True).best == 5.0
 
 
 def test_a_full_disk_stops_the_training_and_the_last_state_survives(

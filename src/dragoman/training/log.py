@@ -19,7 +19,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from tqdm import tqdm
 
-from dragoman.errors import RunError
+from dragoman.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -89,7 +90,7 @@ class Console:
 
 
 class TrainingLog:
-    """The three places together; a context manager."""
+    """The three places together; a context manager. Where one cannot be written to, InputError says which and why."""
 
     def __init__(self, path: Path, tensorboard: Path, console: Console) -> None:
         self._path = path
@@ -105,9 +106,11 @@ class TrainingLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._console.close()
-        self._file.close()
-        if self._writer is not None:
-            self._writer.close()
+        with suppress(OSError):  # closing flushes; what fails now has failed, and was reported, when it was written
+            self._file.close()
+        with suppress(OSError):
+            if self._writer is not None:
+                self._writer.close()
 
     @property
     def size(self) -> int:
@@ -163,13 +166,15 @@ class TrainingLog:
             "epoch": round(moment.epoch, 4),
             **{name: _finite(value) for name, value in values.items()},
         }
-        self._file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
-        self._file.flush()
+        with _naming(self._path):
+            self._file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+            self._file.flush()
 
     def _plot(self, group: str, update: int, values: Mapping[str, float]) -> None:
         if self._writer is not None:
-            for name, value in values.items():
-                self._writer.add_scalar(f"{group}/{name}", value, update)
+            with _naming(self._tensorboard_folder):
+                for name, value in values.items():
+                    self._writer.add_scalar(f"{group}/{name}", value, update)
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
@@ -186,6 +191,14 @@ def read_log(path: Path) -> list[dict[str, Any]]:
         except ValueError:
             raise RunError(f"{path}:{number}: not a JSON object; take the line out to go on") from None
     return records
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _finite(value: Any) -> Any:

@@ -100,21 +100,22 @@ def train(
     with Interruption() as interruption, TrainingLog(folder.log, folder.tensorboard, console or Console()) as log:
         training = Training(model, batches, config, folder, validators, log, clock)
         training.resume() if resume else training.begin()
-        reason = training.reason_to_stop()
-        while reason is None:
+        while (reason := training.reason_to_stop()) is None:
             training.update()
             training.log_if_due()
-            if interruption.requested is None:
-                training.validate_if_due()
-                training.save_if_due()
-                reason = training.reason_to_stop()
-            else:
+            if interruption.requested is not None:
                 training.save()
-                raise Interrupted(
-                    f"{interruption.requested}: state saved after update {training.counters.update}; "
-                    "--resume continues from there"
-                )
-        return training.finish(reason)
+                raise _interrupted(interruption.requested, training.counters.update)
+            training.validate_if_due()
+            training.save_if_due()
+        summary = training.finish(reason)
+        if interruption.requested is not None:
+            raise _interrupted(interruption.requested, summary.update)
+        return summary
+
+
+def _interrupted(signal: str, update: int) -> Interrupted:
+    return Interrupted(f"{signal}: state saved after update {update}; --resume continues from there")
 
 
 @dataclass
@@ -262,9 +263,9 @@ class Training:
 
     def update(self) -> None:
         """One change of the weights."""
-        batches = self._next_batches()
         self._rate = learning_rate(self._config.schedule, self._config.optimiser.rate, self._progress())
         set_rate(self._optimiser, self._rate)
+        batches = self._next_batches()
         totals = accumulate_gradients(self._model, batches, self._config.loss, self._config.label_smoothing)
         norm = clip_gradients(self._parameters.values(), self._config.optimiser.clip)
         self._optimiser.step()
