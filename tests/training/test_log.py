@@ -52,10 +52,11 @@ def test_a_line_is_on_disk_as_soon_as_it_is_written(tmp_path: Path) -> None:
 def test_a_full_disk_is_a_clear_error(tmp_path: Path, full_disk: Callable[..., AbstractContextManager[None]]) -> None:
     log = make_log(tmp_path)
     log.event(MOMENT, "a", "b")
-    with full_disk(free=log.size), pytest.raises(InputError, match=re.escape(f"{tmp_path / 'log.jsonl'}: cannot be")):
+    whole = log.size
+    with full_disk(free=whole + 10), pytest.raises(InputError, match=re.escape(f"{tmp_path / 'log.jsonl'}: cannot be")):
         log.event(MOMENT, "c", "d")
-    with full_disk(free=log.size), log:
-        pass  # closing raises nothing on top
+    with log:  # closing writes no more
+        assert log.size == whole + 10
     assert [record["name"] for record in read_log(tmp_path / "log.jsonl")] == ["a"]
 
 

@@ -96,7 +96,7 @@ class TrainingLog:
         self._path = path
         self._tensorboard_folder = tensorboard
         self._console = console
-        self._file = open(path, "ab")  # noqa: SIM115
+        self._file = open(path, "ab", buffering=0)  # noqa: SIM115
         self._writer: SummaryWriter | None = None
 
     def __enter__(self) -> TrainingLog:
@@ -106,10 +106,9 @@ class TrainingLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._console.close()
-        with suppress(OSError):  # closing flushes; what fails now has failed, and was reported, when it was written
-            self._file.close()
-        with suppress(OSError):
-            if self._writer is not None:
+        self._file.close()
+        if self._writer is not None:
+            with suppress(OSError):  # closing flushes; on a full disk there is another error to report
                 self._writer.close()
 
     @property
@@ -166,9 +165,10 @@ class TrainingLog:
             "epoch": round(moment.epoch, 4),
             **{name: _finite(value) for name, value in values.items()},
         }
+        line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
         with _naming(self._path):
-            self._file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
-            self._file.flush()
+            while line:  # on a disk that is nearly full a part is written, and the next attempt says so
+                line = line[self._file.write(line) :]
 
     def _plot(self, group: str, update: int, values: Mapping[str, float]) -> None:
         if self._writer is not None:
