@@ -5,8 +5,8 @@ The public door. Importing it costs nothing, because each name is fetched when i
     import dragoman
 
     translator = dragoman.load("RUN")
-    for (translation,) in translator.translate(["Ein Hund läuft."]):
-        print(translation.text, translation.alignment)
+    translation = translator.translate("Ein Hund läuft.")
+    print(translation.text, translation.alignment)
 """
 
 from __future__ import annotations

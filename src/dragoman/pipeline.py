@@ -253,7 +253,7 @@ def _validators(config: Config, dev: Sequence[Pair], store: Store, prepared: Pre
         translator = Translator(TorchEngine(model), prepared.source, prepared.target, search)
         wanted = dev[: config.training.validation.sentences or None]
         with model.full_precision():
-            best = [n_best[0] for n_best in translator.translate(pair.source for pair in wanted)]
+            best = [n_best[0] for n_best in translator.translate_lines(pair.source for pair in wanted)]
         hypotheses, references = [translation.text for translation in best], [pair.target for pair in wanted]
         scores = {"bleu": bleu(hypotheses, references), "chrf": chrf(hypotheses, references)}
         return DevTranslations(hypotheses, references, scores, sum(not translation.finished for translation in best))

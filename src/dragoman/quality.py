@@ -59,7 +59,7 @@ def measure(
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     translations = []
     with narrator.counting("translated", total=len(pairs)) as progress:
-        for n_best in run.translator(search).translate(sources):
+        for n_best in run.translator(search).translate_lines(sources):
             translations.append(n_best[0])
             progress(len(translations))
     evaluation = evaluate(
@@ -92,7 +92,7 @@ def write_run_report(run: Run, pairs: Sequence[Pair], evaluation: Evaluation | N
         RunError: the log or the stored corpus is damaged.
     """
     shown = [pairs[row] for row in _spread(len(pairs))]
-    translations = [n_best[0] for n_best in run.translator().translate(pair.source for pair in shown)]
+    translations = [n_best[0] for n_best in run.translator().translate_lines(pair.source for pair in shown)]
     records = read_log(run.folder.log)
     store = Store.open(run.folder.train_data)
     write_report(

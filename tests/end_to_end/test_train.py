@@ -100,14 +100,21 @@ def test_every_preset_trains_when_made_small(
 def test_subwords_words_and_joint_vocabularies_train(train: Train, tmp_path: Path) -> None:
     for number, settings in enumerate(
         [
-            ["text.joint=true", "text.source.segmentation=bpe", "text.source.vocabulary=40", "model.embedding.tied=all"],
+            [
+                "text.joint=true",
+                "text.source.segmentation=bpe",
+                "text.source.vocabulary=40",
+                "model.embedding.tied=all",
+            ],
             ["text.source.segmentation=unigram", "text.source.vocabulary=30", "text.target.segmentation=words"],
             ["text.joint=true", "text.source.segmentation=words", "text.target.language=de"],
         ]
     ):
         run = tmp_path / str(number)
         assert train(run, "--quiet", settings=["training.epochs=1", *settings]) == 0
-        assert main(["translate", str(run), "-i", str(run / "config.yaml"), "-o", str(tmp_path / "out"), "--quiet"]) == 0
+        assert (
+            main(["translate", str(run), "-i", str(run / "config.yaml"), "-o", str(tmp_path / "out"), "--quiet"]) == 0
+        )
 
 
 def test_an_existing_run_is_kept_unless_asked_to_overwrite(
@@ -133,9 +140,7 @@ def test_a_finished_run_resumed_for_longer_equals_a_long_one(train: Train, tmp_p
     assert load_config(resumed / "config.yaml").training.epochs == 4
 
 
-def test_the_same_command_with_resume_goes_on(
-    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_same_command_with_resume_goes_on(train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = tmp_path / "run"
     assert train(run, "--quiet", settings=BRIEF) == 0
     assert train(run, "--resume", settings=BRIEF) == 0

@@ -54,7 +54,7 @@ def test_the_score_of_a_translation_equals_what_search_reported(engine):
     lines = ["abc", "de fg", "h", "ggggggg"]
     translator = Translator(engine, SIDE, SIDE, SearchConfig(beam=4, block_unknown=True, max_factor=1.5))
     compared = 0
-    for translations in translator.translate(lines, n_best=4):
+    for translations in translator.translate_lines(lines, n_best=4):
         for translation in translations:
             if SIDE.encode(translation.text).pieces == translation.tokens:  # no blanks dropped at either end
                 [scored] = Scorer(engine, SIDE, SIDE).score([(translation.source, translation.text)])

@@ -59,17 +59,17 @@ STRANGE = ["", " ", "\t", "a\x00b", "a b\r", "\ufeffab", "😀", "x" * 300, "\u2
 
 def test_the_copy_of_a_line_is_the_line(copier):
     lines = ["abc", "ab cd ef", "h", "aaaa b"]
-    assert [best.text for [best] in copier.translate(lines)] == lines
+    assert [best.text for [best] in copier.translate_lines(lines)] == lines
 
 
 def test_translations_come_in_the_order_of_the_lines_whatever_these_hold(babbler, monkeypatch):
     monkeypatch.setattr(streaming, "WINDOW_ITEMS", 7)
     lines = [*STRANGE, "abc", "ab cd", *STRANGE[::-1]]
-    found = list(babbler.translate(lines))
+    found = list(babbler.translate_lines(lines))
     assert [best.source for [best] in found] == lines
     for [best] in found:
         assert len(best.text.splitlines()) <= 1
-        [[alone]] = babbler.translate([best.source])
+        [[alone]] = babbler.translate_lines([best.source])
         assert (alone.text, alone.score, alone.alignment) == (best.text, best.score, best.alignment)
 
 
@@ -77,7 +77,7 @@ def test_a_blank_line_is_a_blank_translation_without_asking_the_model():
     class Silent:
         vocabulary_size, source_eos, attention_shift = SIZE, True, 0
 
-    [[blank], [other]] = Translator(Silent(), SIDE, SIDE, SearchConfig()).translate(["", " \t "])
+    [[blank], [other]] = Translator(Silent(), SIDE, SIDE, SearchConfig()).translate_lines(["", " \t "])
     assert (blank.source, other.source) == ("", " \t ")
     for translation in (blank, other):
         assert translation.text == ""
@@ -96,14 +96,14 @@ def test_lines_are_read_a_window_at_a_time(copier, monkeypatch):
             read += 1
             yield "ab"
 
-    translations = copier.translate(endless())
+    translations = copier.translate_lines(endless())
     for given in range(1, 12):
         assert next(translations)[0].text == "ab"
         assert read == -(-given // 5) * 5
 
 
 def test_a_translation_holds_what_the_model_did(copier):
-    [[best]] = copier.translate(["ab c"])
+    [[best]] = copier.translate_lines(["ab c"])
     assert best.tokens == best.source_tokens == ["▁a", "b", "▁c"]
     assert best.attention.shape == (3 + 1, 3 + 1)
     assert best.log_probability == best.score == pytest.approx(4 * np.log(0.9), abs=1e-5)  # the source ends with EOS
@@ -121,19 +121,19 @@ def test_links_are_between_the_words_of_the_raw_lines(toy_engine):
 
     for shift in (0, 1):
         engine = Diagonal(SIZE, answer=copy, attention_shift=shift)
-        [[best]] = Translator(engine, SIDE, SIDE, SearchConfig()).translate(["  abc   d  ef "])
+        [[best]] = Translator(engine, SIDE, SIDE, SearchConfig()).translate_lines(["  abc   d  ef "])
         assert best.text == "abc d ef"
         assert best.alignment == [(0, 0), (1, 1), (2, 2)]
 
 
 def test_a_model_without_attention_aligns_nothing(toy_engine):
-    [[best]] = Translator(toy_engine(SIZE, answer=copy, attends=False), SIDE, SIDE, SearchConfig()).translate(["ab"])
+    [[best]] = Translator(toy_engine(SIZE, answer=copy, attends=False), SIDE, SIDE, SearchConfig()).translate_lines(["ab"])
     assert (best.text, best.attention, best.alignment) == ("ab", None, [])
 
 
 def test_the_n_best_are_ranked_and_the_first_is_the_best(babbler):
     lines = ["abc", "", "ab cd"]
-    for [best], several in zip(babbler.translate(lines), babbler.translate(lines, n_best=3), strict=True):
+    for [best], several in zip(babbler.translate_lines(lines), babbler.translate_lines(lines, n_best=3), strict=True):
         assert several[0].text == best.text
         assert [other.score for other in several] == sorted((other.score for other in several), reverse=True)
         assert len({tuple(other.tokens) for other in several}) == len(several)
@@ -149,13 +149,13 @@ def test_the_n_best_are_ranked_and_the_first_is_the_best(babbler):
 )
 def test_an_n_best_that_the_beam_cannot_give_is_refused_at_once(babbler, n_best, message):
     with pytest.raises(ConfigError, match=message):
-        babbler.translate(["a"], n_best)
+        babbler.translate_lines(["a"], n_best)
 
 
 def test_samples_follow_from_seed_and_line_number_alone(toy_engine, monkeypatch):
     def texts(lines, seed):
         translator = Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=1), Sampling(seed=seed))
-        return [[sample.text for sample in samples] for samples in translator.translate(lines, n_best=4)]
+        return [[sample.text for sample in samples] for samples in translator.translate_lines(lines, n_best=4)]
 
     lines = ["abc", "", "abc", "abcdefgh"]
     drawn = texts(lines, 1)
@@ -170,7 +170,7 @@ def test_a_line_too_long_for_a_model_is_one_line_and_is_warned_of_once(copier, c
     monkeypatch.setattr(streaming, "LONGEST", 50)
     line = "ab " * 33_334
     with caplog.at_level(logging.WARNING):
-        found = list(copier.translate(["ab", line, line, "cd"]))
+        found = list(copier.translate_lines(["ab", line, line, "cd"]))
     assert [len(best.text) for [best] in found] == [2, 74, 74, 2]
     assert found[1][0].source == line
     assert [target for _, target in sorted(found[1][0].alignment, key=lambda link: link[1])] == list(range(25))
@@ -184,7 +184,7 @@ def test_a_notebook_shows_text_and_heat_map_with_everything_escaped(toy_engine):
     translator = Translator(
         toy_engine(len(side.vocabulary), answer=copy), side, side, SearchConfig(normalisation="none")
     )
-    [[best]] = translator.translate(["<& a"])
+    [[best]] = translator.translate_lines(["<& a"])
     page = best._repr_html_()
     assert best.text == "<& a"
     assert "&lt;&amp; a</p>" in page
@@ -192,7 +192,24 @@ def test_a_notebook_shows_text_and_heat_map_with_everything_escaped(toy_engine):
     assert "<&" not in page
     assert page.count("<td") == 4 * 4
     assert page.count("&lt;/s&gt;") == 2
-    [[blank]] = translator.translate([""])
+    [[blank]] = translator.translate_lines([""])
     assert "<table" not in blank._repr_html_()
-    [[long]] = translator.translate(["& " * 61])
+    [[long]] = translator.translate_lines(["& " * 61])
     assert "<table" not in long._repr_html_()
+
+
+def test_one_line_has_one_translation(copier):
+    assert copier.translate("ab c").text == "ab c"
+
+
+def test_reading_ahead_by_one_line_answers_each_at_once(copier):
+    read = []
+
+    def lines():
+        for line in ("ab", "cd", "ef"):
+            read.append(line)
+            yield line
+
+    answers = copier.translate_lines(lines(), read_ahead=1)
+    assert next(answers)[0].text == "ab"
+    assert read == ["ab"]

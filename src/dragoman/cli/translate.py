@@ -48,6 +48,12 @@ def add_options(parser: Parser) -> None:
         default="text",
         help="text: the translation; jsonl: everything, an object a line; nbest: Moses n-best lists",
     )
+    files.add_argument(
+        "--batch",
+        type=positive_int,
+        metavar="N",
+        help="lines read ahead, sorted by length and answered together; 1 answers each at once (default: 2000)",
+    )
     files.add_argument("--alignments", metavar="FILE", help="write word alignments of the raw lines, Pharaoh format")
     files.add_argument(
         "--attention", metavar="FILE.npz", help="write alignment weights: an array for each line, named by its number"
@@ -93,7 +99,8 @@ def run(options: argparse.Namespace) -> None:
     translator = opened.translator(_search(options, opened.config.search), _sampling(options))
     lines = _begun(read_lines(options.input))
     with Outputs(options) as outputs:
-        for number, n_best in enumerate(translator.translate(outputs.flushed_before(lines), options.nbest)):
+        found = translator.translate_lines(outputs.flushed_before(lines), options.nbest, read_ahead=options.batch)
+        for number, n_best in enumerate(found):
             outputs.write(number, n_best)
 
 

@@ -40,13 +40,15 @@ def in_length_order(
     length: Callable[[Item], int],
     characters: Callable[[Item], int],
     sentences: int,
+    read_ahead: int | None = None,
 ) -> Iterator[Answer]:
     """Yield `work`'s answer for each item, in order; `work` sees batches of at most `sentences` items.
 
     `length` is an item's segments, `characters` what it weighs in memory. A batch holds items that follow each other
-    in order of length, and at most `BATCH_SEGMENTS` segments unless it is a single item.
+    in order of length, and at most `BATCH_SEGMENTS` segments unless it is a single item. A window has `read_ahead`
+    items, `WINDOW_ITEMS` if None; whoever answers as it is asked wants few.
     """
-    for window in _windows(items, characters):
+    for window in _windows(items, characters, read_ahead or WINDOW_ITEMS):
         answers: dict[int, Answer] = {}
         for batch in _batches([length(item) for item in window], sentences):
             answers.update(zip(batch, work([window[index] for index in batch]), strict=True))
@@ -92,14 +94,14 @@ class Shortener:
         return Encoded(encoded.ids[:LONGEST], encoded.pieces[:LONGEST], encoded.offsets[:LONGEST])
 
 
-def _windows(items: Iterable[Item], characters: Callable[[Item], int]) -> Iterator[list[Item]]:
+def _windows(items: Iterable[Item], characters: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
     """Cut the stream; never reads further than the window it is about to yield."""
     window: list[Item] = []
     weight = 0
     for item in items:
         window.append(item)
         weight += characters(item)
-        if len(window) == WINDOW_ITEMS or weight > WINDOW_CHARACTERS:
+        if len(window) == most or weight > WINDOW_CHARACTERS:
             yield window
             window, weight = [], 0
     if window:

@@ -76,7 +76,7 @@ class _Line(NamedTuple):
 class Translator:
     """A model and the text sides that belong to it.
 
-    for best, *others in Translator(engine, source, target, SearchConfig()).translate(lines, n_best=3):
+    for best, *others in Translator(engine, source, target, SearchConfig()).translate_lines(lines, n_best=3):
         print(best.text)
     """
 
@@ -98,11 +98,21 @@ class Translator:
         self._surfaces: dict[int, str] = {}
         self._shorten = Shortener()
 
-    def translate(self, lines: Iterable[str], n_best: int = 1) -> Iterator[list[Translation]]:
+    def translate(self, text: str) -> Translation:
+        """The best translation of one line; what is translated often is better given to `translate_lines`.
+
+        Raises:
+            RunError: the model's answers are not numbers.
+        """
+        return next(self.translate_lines([text]))[0]
+
+    def translate_lines(
+        self, lines: Iterable[str], n_best: int = 1, *, read_ahead: int | None = None
+    ) -> Iterator[list[Translation]]:
         """For each line its translations, best first (samples: in the order drawn).
 
         There are `n_best` of them, fewer if fewer hypotheses finished, never none; a blank line has one, blank.
-        Lines are read ahead by a window (streaming.py).
+        Lines are read ahead by a window of `read_ahead` lines (None: see streaming.py).
 
         Raises:
             ConfigError: `n_best` is not from 1 to the beam.
@@ -121,6 +131,7 @@ class Translator:
             length=lambda line: len(line.encoded.ids),
             characters=lambda line: len(line.text),
             sentences=max(1, ROWS // (self._search.beam if self._sampling is None else n_best)),
+            read_ahead=read_ahead,
         )
 
     def _prepare(self, number: int, text: str) -> _Line:

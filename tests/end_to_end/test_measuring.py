@@ -1,0 +1,86 @@
+"""`dragoman score`, `align` and `evaluate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+
+from .conftest import Corpus
+
+ONE_THREAD = ["--threads", "1", "--device", "cpu"]
+
+
+def test_the_score_of_an_output_is_the_log_probability_that_search_reported(
+    run_folder: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target = str(corpus.test[0]), tmp_path / "target"
+    assert main(["translate", str(run_folder), "-i", source, "--format", "jsonl", *ONE_THREAD]) == 0
+    found = [json.loads(line)["translations"][0] for line in capsys.readouterr().out.splitlines()]
+    target.write_text("".join(f"{translation['text']}\n" for translation in found), encoding="utf-8")
+    assert main(["score", str(run_folder), source, str(target), *ONE_THREAD]) == 0
+    scores = [float(line) for line in capsys.readouterr().out.splitlines()]
+    assert scores == pytest.approx([translation["log_probability"] for translation in found], abs=1e-4)
+
+
+def test_scores_of_blank_sides_are_scores_too(run_folder: Path, tmp_path: Path) -> None:
+    pairs, out = tmp_path / "pairs.tsv", tmp_path / "scores"
+    pairs.write_text("ab\tAB\n\tAB\nab\t\n\t\n", encoding="utf-8")
+    assert main(["score", str(run_folder), str(pairs), "-o", str(out), "--quiet", *ONE_THREAD]) == 0
+    scores = [float(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert len(scores) == 4
+    assert all(score < 0 for score in scores)
+    assert scores[0] == max(scores)
+
+
+def test_align_prints_pharaoh_lines(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    source.write_text("ab c\n\nfe d cb\n", encoding="utf-8")
+    target.write_text("AB C\n\nFE D CB\n", encoding="utf-8")
+    assert main(["align", str(run_folder), str(source), str(target), *ONE_THREAD]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "0-0 1-1\n\n0-0 1-1 2-2\n"
+    assert printed.err == ""
+    out = tmp_path / "links"
+    assert main(["align", str(run_folder), str(source), str(target), "-o", str(out), "--quiet"]) == 0
+    assert out.read_text(encoding="utf-8") == printed.out
+
+
+def test_evaluate_prints_a_table_with_signatures(
+    run_folder: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report, out = tmp_path / "new" / "figures", tmp_path / "out"
+    options = ["--report", str(report), "-o", str(out), "--beam", "2", "--tokenizer", "char", *ONE_THREAD]
+    assert main(["evaluate", str(run_folder), *map(str, corpus.test), *options]) == 0
+    printed = capsys.readouterr()
+    for part in ("BLEU", "chrF", "TER", "exact match", "perplexity per token", "source length", "tok:char", "version:"):
+        assert part in printed.out
+    assert f"report: {report / 'report.html'}" in printed.err
+    page = (report / "report.html").read_text(encoding="utf-8")
+    assert "Quality of tiny" in page
+    assert "beam 2" in page
+    assert out.read_text(encoding="utf-8").count("\n") == 20
+
+
+def test_evaluate_prints_json_that_agrees_with_the_translations(
+    run_folder: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    files = map(str, corpus.test)
+    assert main(["evaluate", str(run_folder), *files, "--json", "-o", str(out), "--quiet", *ONE_THREAD]) == 0
+    printed = capsys.readouterr()
+    figures = json.loads(printed.out)
+    same = zip(read(out), read(corpus.test[1]), strict=True)
+    assert figures["scores"]["exact match"]["score"] == pytest.approx(5 * sum(mine == gold for mine, gold in same))
+    assert figures["scores"]["exact match"]["score"] > 50
+    assert 1 < figures["perplexity"]["per_token"] < 1.3
+    assert figures["perplexity"]["tokens"] == sum(len(line) + 1 for line in read(corpus.test[1]))
+    assert printed.err == ""
+
+
+def read(path: Path) -> list[str]:
+    """The lines of a small file."""
+    return path.read_text(encoding="utf-8").splitlines()
