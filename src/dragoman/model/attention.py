@@ -179,7 +179,7 @@ class _AdditiveEnergies(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
         sums, activation = ctx.sums, ctx.activation
         of_v = torch.mv(activation.flatten(0, 2).t(), gradient.flatten())
-        inner = torch.ger(gradient.flatten(), sums.v).view_as(activation)
-        inner = torch.ops.aten.tanh_backward(inner, activation)  # [B, Q, S, A]
+        # in place, in the memory of the activation: new memory of this size costs more than the arithmetic
+        inner = activation.square_().neg_().add_(1).mul_(sums.v).mul_(gradient.unsqueeze(-1))  # [B, Q, S, A]
         sums.add(inner.squeeze(1) if inner.shape[1] == 1 else inner.sum(dim=1), of_v)
         return inner.sum(dim=2), None, None

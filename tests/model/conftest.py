@@ -1,0 +1,100 @@
+"""Small models with large random weights, so that every part matters to the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.config import Config, ModelConfig, override
+from dragoman.data.batches import Batch, pad_ids
+from dragoman.model.translation import TranslationModel, build
+
+VOCABULARY = 17
+
+COMPOSITIONS = {
+    "rnnsearch": [],
+    "rnnsearch, gates in the other conventions": ["encoder.reset=after", "decoder.update=keep", "bridge.kind=tanh-last"],
+    "rnnsearch, fed": ["decoder.input_feeding=true", "decoder.layers=2", "bridge.kind=mean"],
+    "luong": [
+        "source_eos=false",
+        "encoder.cell=lstm",
+        "encoder.layers=2",
+        "encoder.direction=reversed",
+        "encoder.size=6",
+        "bridge.kind=copy",
+        "decoder.cell=lstm",
+        "decoder.layers=2",
+        "decoder.order=update-then-look",
+        "decoder.input_feeding=true",
+        "attention.score=general",
+        "readout.kind=attentional",
+    ],
+    "luong, not fed, dot": [
+        "encoder.direction=forward",
+        "encoder.size=6",
+        "bridge.kind=zero",
+        "decoder.layers=2",
+        "decoder.order=update-then-look",
+        "attention.score=dot",
+        "readout.kind=attentional",
+    ],
+    "update, then look, maxout": ["decoder.order=update-then-look", "decoder.first_word=zero", "embedding.tied=output"],
+    "no attention": [
+        "encoder.cell=lstm",
+        "encoder.direction=reversed",
+        "encoder.layers=2",
+        "encoder.size=6",
+        "bridge.kind=copy",
+        "decoder.cell=lstm",
+        "decoder.layers=2",
+        "decoder.context=none",
+        "readout.kind=linear",
+    ],
+    "no biases, everything tied": ["biases=false", "embedding.tied=all"],
+}
+"""Every part at least once, as settings over small sizes."""
+
+SIZES = [
+    "embedding.source=5",
+    "embedding.target=5",
+    "encoder.size=4",
+    "decoder.size=6",
+    "attention.size=7",
+    "readout.size=5",
+    "initial=uniform",
+    "spread=0.7",
+]
+
+
+def model_config(settings: list[str]) -> ModelConfig:
+    return override(Config(), ["text.joint=true", *(f"model.{setting}" for setting in [*SIZES, *settings])]).model
+
+
+@pytest.fixture
+def small_model() -> Callable[[str], TranslationModel]:
+    """A composition by its name, in float64, in evaluation mode."""
+
+    def make(name: str) -> TranslationModel:
+        torch.manual_seed(3)
+        return build(model_config(COMPOSITIONS[name]), VOCABULARY, VOCABULARY).double().eval()
+
+    return make
+
+
+def make_batch(model: TranslationModel, pairs: list[tuple[list[int], list[int]]]) -> Batch:
+    """Pairs of ids without end marks, as the model reads them."""
+    source = pad_ids([pair[0] for pair in pairs], eos=model.source_eos)
+    target = pad_ids([pair[1] for pair in pairs], eos=True)
+    return Batch(*source, *target, np.arange(len(pairs)))
+
+
+PAIRS = [
+    ([4, 9, 12, 5], [7, 5]),
+    ([6], [8, 16, 4, 4, 10]),
+    ([11, 10, 9, 8, 7, 6, 5], [15]),
+    ([13, 13], []),
+]
+"""Of all lengths, an empty target among them."""

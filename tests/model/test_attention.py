@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+import torch
+
+from dragoman.model.attention import Additive, Attention, Dot, General, Score
+from dragoman.model.encoder import Annotations
+
+B, Q, S, W, H = 3, 2, 5, 6, 6
+LENGTHS = [5, 1, 3]
+
+
+@pytest.fixture(params=["additive", "dot", "general"])
+def score(request: pytest.FixtureRequest) -> Score:
+    torch.manual_seed(1)
+    made = {"additive": Additive(H, W, 4), "dot": Dot(), "general": General(H, W)}[request.param]
+    for parameter in made.parameters():
+        torch.nn.init.normal_(parameter)
+    return made.double()
+
+
+def test_weights_and_context_follow_the_equations_query_by_query(score: Score) -> None:
+    annotations, queries = _annotations(), torch.randn(B * Q, H, dtype=torch.float64)
+    context, weights = Attention(score).bind(annotations)(queries)
+    for row in range(B * Q):
+        length = LENGTHS[row // Q]
+        h, s = annotations.vectors[row // Q, :length].numpy(), queries[row].numpy()
+        expected = reference.softmax(_energies(score, s, h))
+        np.testing.assert_allclose(weights[row, :length].detach().numpy(), expected, atol=1e-10)
+        np.testing.assert_allclose(context[row].detach().numpy(), expected @ h, atol=1e-10)
+
+
+def test_padding_has_exactly_no_weight(score: Score) -> None:
+    weights = Attention(score).bind(_annotations())(100 * torch.randn(B * Q, H, dtype=torch.float64)).weights
+    for row in range(B * Q):
+        assert (weights[row, LENGTHS[row // Q] :] == 0).all()
+    torch.testing.assert_close(weights.sum(1), torch.ones(B * Q, dtype=torch.float64))
+
+
+def test_gradients_over_several_looks_agree_with_finite_differences(score: Score) -> None:
+    mask = _annotations().mask
+    parameters = list(score.parameters())
+
+    def looked(vectors: torch.Tensor, queries: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
+        look = Attention(score).bind(Annotations(vectors, mask, (), vectors[:, 0]))
+        first = look(queries)
+        second = look(torch.tanh(first.context))
+        return second.context + first.weights.sum(1, keepdim=True) * first.weights.max()
+
+    vectors = _annotations().vectors.requires_grad_()
+    queries = torch.randn(B, H, dtype=torch.float64, requires_grad=True)
+    torch.autograd.gradcheck(looked, (vectors, queries, *parameters), atol=1e-6)
+
+
+def test_dot_is_general_with_the_identity() -> None:
+    general = General(H, W).double()
+    with torch.no_grad():
+        general.annotation.weight.copy_(torch.eye(H))
+    annotations, queries = _annotations(), torch.randn(B, H, dtype=torch.float64)
+    by_dot, by_general = (Attention(s).bind(annotations)(queries).weights for s in (Dot(), general))
+    torch.testing.assert_close(by_dot, by_general)
+
+
+def test_attention_is_uniform_while_v_is_zero() -> None:
+    score = Additive(H, W, 4).double()
+    torch.nn.init.zeros_(score.v)
+    weights = Attention(score).bind(_annotations())(torch.randn(B, H, dtype=torch.float64)).weights
+    torch.testing.assert_close(weights[0], torch.full((S,), 1 / S, dtype=torch.float64))
+
+
+def _annotations() -> Annotations:
+    torch.manual_seed(2)
+    vectors = torch.randn(B, S, W, dtype=torch.float64)
+    mask = torch.arange(S) < torch.tensor(LENGTHS)[:, None]
+    return Annotations(vectors, mask, (), vectors[:, 0])
+
+
+def _energies(score: Score, s: np.ndarray, h: np.ndarray) -> np.ndarray:
+    if isinstance(score, Additive):
+        w, u, v = (x.detach().numpy() for x in (score.query.weight, score.annotation.weight, score.v))
+        return reference.additive(s, h, w, u, v)
+    matrix = score.annotation.weight.detach().numpy() if isinstance(score, General) else np.eye(H)
+    return np.array([s @ matrix @ annotation for annotation in h])

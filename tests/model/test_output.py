@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.nn import functional
+
+from dragoman.model.output import ROWS, Output
+
+
+@pytest.mark.parametrize("rows", [1, 7, ROWS, ROWS + 3])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("bias", [True, False])
+def test_loss_and_gradients_are_those_of_the_plain_softmax(rows: int, smoothing: float, bias: bool) -> None:
+    output, readout, words = _make(rows, bias)
+    losses = output.loss(readout, words, smoothing)
+    logits = functional.linear(readout, output.weight, output.bias)
+    expected = functional.cross_entropy(logits, words, reduction="sum", label_smoothing=smoothing)
+    torch.testing.assert_close(losses.smoothed, expected)
+    torch.testing.assert_close(losses.nll, functional.cross_entropy(logits, words, reduction="sum"))
+    wanted = [readout, *output.parameters()]
+    ours, theirs = torch.autograd.grad(losses.smoothed * 0.5, wanted), torch.autograd.grad(expected * 0.5, wanted)
+    for mine, plain in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, plain)
+
+
+def test_log_probabilities_sum_to_one_and_match_the_loss() -> None:
+    output, readout, words = _make(5, bias=True)
+    logs = output.log_probabilities(readout)
+    torch.testing.assert_close(logs.exp().sum(1), torch.ones(5, dtype=torch.float64))
+    torch.testing.assert_close(-logs.gather(1, words[:, None]).sum(), output.loss(readout, words, 0.1).nll)
+
+
+def test_two_batches_do_not_disturb_each_other() -> None:
+    """Both use the same memory for their logits; the first must have what it needs by then."""
+    output, readout, words = _make(6, bias=True)
+    first = output.loss(readout, words, 0.0)
+    output.loss(2 * readout.detach(), words.flip(0), 0.0)
+    (ours,) = torch.autograd.grad(first.smoothed, readout)
+    logits = functional.linear(readout, output.weight, output.bias)
+    (plain,) = torch.autograd.grad(functional.cross_entropy(logits, words, reduction="sum"), readout)
+    torch.testing.assert_close(ours, plain)
+
+
+def test_nothing_is_differentiated_without_need() -> None:
+    output, readout, words = _make(3, bias=True)
+    with torch.no_grad():
+        assert not output.loss(readout, words, 0.0).smoothed.requires_grad
+
+
+def test_certain_words_have_no_loss_and_hopeless_ones_a_finite_one() -> None:
+    output = Output(1, 2, bias=False)
+    torch.nn.init.constant_(output.weight, 0)
+    with torch.no_grad():
+        output.weight[1] = 1
+    readout = torch.tensor([[500.0], [500.0]])
+    assert output.loss(readout[:1], torch.tensor([1]), 0.0).nll.item() == 0
+    assert output.loss(readout[:1], torch.tensor([0]), 0.0).nll.item() == 500
+
+
+def _make(rows: int, bias: bool) -> tuple[Output, torch.Tensor, torch.Tensor]:
+    torch.manual_seed(1)
+    output = Output(4, 9, bias=bias).double()
+    for parameter in output.parameters():
+        torch.nn.init.normal_(parameter)
+    return output, torch.randn(rows, 4, dtype=torch.float64, requires_grad=True), torch.randint(0, 9, (rows,))
