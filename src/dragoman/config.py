@@ -44,7 +44,9 @@ class TextConfig(Section):
 
     source: SideConfig = Field(default_factory=SideConfig)
     target: SideConfig = Field(default_factory=SideConfig)
-    joint: bool = Field(False, description="one segmentation model and one vocabulary for both sides (source's settings)")
+    joint: bool = Field(
+        False, description="one segmentation model and one vocabulary for both sides (source's settings)"
+    )
 
 
 class CleaningConfig(Section):
@@ -250,11 +252,13 @@ class SearchConfig(Section):
     alpha: float = Field(0.6, ge=0, description="gnmt: exponent of the length")
     finish: Literal["refill", "shrink"] = Field(
         "refill",
-        description="refill keeps K live hypotheses; shrink gives up the slot of a finished one (Sutskever 2014, GroundHog)",
+        description="refill keeps K live hypotheses; shrink gives up the slot of a finished one (GroundHog)",
     )
     max_factor: float = Field(3.0, gt=0, description="longest output, as a multiple of the source length")
     max_extra: int = Field(10, ge=0, description="segments added to that limit")
-    min_factor: float = Field(0.0, ge=0, description="shortest output, as a multiple of the source length (GroundHog: 0.5)")
+    min_factor: float = Field(
+        0.0, ge=0, description="shortest output, as a multiple of the source length (GroundHog: 0.5)"
+    )
     block_unknown: bool = Field(False, description="the unknown word is never produced")
 
 
@@ -294,7 +298,7 @@ def check_parts(model: ModelConfig) -> None:
             )
     if bridge.kind == "tanh-backward" and encoder.direction == "forward":
         raise ValueError(
-            "model.bridge.kind: tanh-backward starts from the backward states, and model.encoder.direction: forward has "
+            "model.bridge.kind: tanh-backward needs backward states, and model.encoder.direction: forward has "
             "none; use both or reversed, or bridge tanh-last"
         )
     if attended and model.attention.score == "dot":
@@ -313,7 +317,7 @@ def check_parts(model: ModelConfig) -> None:
     width = decoder.size if model.readout.kind == "linear" else model.readout.size
     if model.embedding.tied != "none" and width != model.embedding.target:
         raise ValueError(
-            f"model.embedding.tied: {model.embedding.tied} makes the target embedding the output matrix, so the readout "
+            f"model.embedding.tied: {model.embedding.tied} makes the target embedding the output matrix, so readout "
             f"({width}) must be as wide as model.embedding.target ({model.embedding.target})"
         )
     if model.embedding.tied == "all" and model.embedding.source != model.embedding.target:
@@ -366,7 +370,12 @@ def load_config(path: Path, base: Config | None = None) -> Config:
             "upgrade dragoman"
         )
     preset = values.get("preset")
-    if base is None and isinstance(preset, str) and preset in preset_names() and set(values) != set(Config.model_fields):
+    if (
+        base is None
+        and isinstance(preset, str)
+        and preset in preset_names()
+        and set(values) != set(Config.model_fields)
+    ):
         base = load_preset(preset)
     if base is not None:
         values = _merged(base.model_dump(), values, str(path), Config)
@@ -395,8 +404,9 @@ def override(config: Config, assignments: Sequence[str]) -> Config:
                 section = section[name]
             model = _section_of(model, name)
         if model is not None:
-            raise ConfigError(f"--set {assignment}: {key.strip()} is a section; set one of its keys: "
-                              f"{', '.join(model.model_fields)}")
+            raise ConfigError(
+                f"--set {assignment}: {key.strip()} is a section; set one of its keys: {', '.join(model.model_fields)}"
+            )
         try:
             section[last] = yaml.safe_load(text)
         except yaml.YAMLError:

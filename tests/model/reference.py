@@ -68,11 +68,13 @@ def rnnsearch_log_probabilities(weights: Mapping[str, Array], source: Sequence[i
     for word in target:
         y = w["target.weight"][previous]
         score = "decoder.attention.score."
-        energies = additive(
-            s, annotations, w[score + "query.weight"], w[score + "annotation.weight"], w[score + "v"]
-        )
+        energies = additive(s, annotations, w[score + "query.weight"], w[score + "annotation.weight"], w[score + "v"])
         c = softmax(energies) @ annotations
-        a = w["decoder.layers.0.inputs.weight"] @ y + w["decoder.layers.0.inputs.bias"] + w["decoder.context.weight"] @ c
+        a = (
+            w["decoder.layers.0.inputs.weight"] @ y
+            + w["decoder.layers.0.inputs.bias"]
+            + w["decoder.context.weight"] @ c
+        )
         cell = "decoder.layers.0.cell."
         s = gru(a, s, w[cell + "recurrent_gates.weight"], w[cell + "recurrent.weight"], reset="before", update="write")
         read = "decoder.readout."

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
 import torch
 
 from dragoman.model.attention import Additive, Attention, Dot, General, Score
 from dragoman.model.encoder import Annotations
+from tests.model import reference
 
 B, Q, S, W, H = 3, 2, 5, 6, 6
 LENGTHS = [5, 1, 3]

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
 import torch
 
 from dragoman.model.cells import GRU, LSTM
+from tests.model import reference
 
 
 @pytest.mark.parametrize("reset", ["before", "after"])

@@ -46,7 +46,8 @@ def test_bound_map_adds_its_bias_with_a_gradient() -> None:
     x = torch.randn(2, 4, dtype=torch.float64)
     torch.testing.assert_close(map.bind()(x), map(x))
     map.bind()(x).sum().backward()
-    assert map.bias is not None and map.bias.grad is not None
+    assert map.bias is not None
+    assert map.bias.grad is not None
     torch.testing.assert_close(map.bias.grad, torch.full_like(map.bias, 2.0))
 
 
@@ -58,7 +59,8 @@ def test_bfloat16_products_have_float32_gradients() -> None:
     y = map.bind()(x)
     assert y.dtype == torch.bfloat16
     y.float().sum().backward()
-    assert map.weight.grad is not None and map.weight.grad.dtype == torch.float32
+    assert map.weight.grad is not None
+    assert map.weight.grad.dtype == torch.float32
     torch.testing.assert_close(map.weight.grad, x.sum(0).expand(8, 8), atol=0.1, rtol=0.02)
 
 

@@ -44,7 +44,9 @@ class Bridge(nn.Module):
         if self.kind == "zero":
             return tuple(cell.zero(annotations.vectors[:, 0]) for cell in self._cells)
         summary = self._summary(annotations)
-        return tuple(cell.state(torch.tanh(m(summary).to(summary.dtype))) for cell, m in zip(self._cells, self.maps, strict=True))
+        return tuple(
+            cell.state(torch.tanh(m(summary).to(summary.dtype))) for cell, m in zip(self._cells, self.maps, strict=True)
+        )
 
     def _summary(self, annotations: Annotations) -> Tensor:
         if self.kind == "tanh-last":

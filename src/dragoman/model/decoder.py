@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.model.attention import Attention, Look
-from dragoman.model.cells import Cell, CellStep, State
+from dragoman.model.cells import CellStep, State
 from dragoman.model.dropout import dropout
 from dragoman.model.encoder import Annotations, Layer
 from dragoman.model.maps import BoundMap, Map

@@ -15,7 +15,6 @@ from torch.nn import functional
 
 from dragoman.model.deferred import anchor
 
-
 ROUND = 256
 """Rows of a product over many steps come in multiples of this."""
 

@@ -43,7 +43,7 @@ class Linear(nn.Module):
 
 
 class Maxout(nn.Module):
-    """Deep output: t~ = U_o s + V_o e(y) + C_o c, then the larger of each adjacent pair (Bahdanau et al. 2015, A.2.2)."""
+    """Deep output: t~ = U_o s + V_o e(y) + C_o c, of each adjacent pair the larger (Bahdanau et al. 2015, A.2.2)."""
 
     def __init__(self, state: int, word: int, context: int, size: int, biases: bool) -> None:
         super().__init__()

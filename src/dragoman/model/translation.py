@@ -94,7 +94,7 @@ class TranslationModel(nn.Module):
         return self.output.weight.device
 
     def set_precision(self, precision: torch.dtype | None) -> None:
-        """The type of all matrix products; None is the parameters' own. States and softmax keep the parameters' type."""
+        """The type of matrix products; None is the parameters' own, which states and softmax keep in any case."""
         self.precision = precision
         for module in self.modules():
             if isinstance(module, Map | Output):
@@ -152,9 +152,7 @@ class TranslationModel(nn.Module):
     def _annotate(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
         words = self._embed(self.source, torch.from_numpy(source).to(self.device))
         annotations = self.encoder(words, torch.from_numpy(lengths))
-        return annotations._replace(
-            vectors=dropout(annotations.vectors, self.annotation_dropout, self.training)
-        )
+        return annotations._replace(vectors=dropout(annotations.vectors, self.annotation_dropout, self.training))
 
     def _embed(self, table: nn.Embedding, words: Tensor) -> Tensor:
         """Word vectors [B, n, E]; in training some units, and some whole words, are zero."""
@@ -190,7 +188,7 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
         Output(decoder.readout.size, target_vocabulary, bias=config.biases),
         zero_first=config.decoder.first_word == "zero",
         source_eos=config.source_eos,
-        # attending after the update, the weights of a step belong to the word it has just read (Luong et al. 2015, section 4.4, footnote)
+        # attending after the update, a step's weights belong to the word it has just read (Luong et al. 2015, 4.4)
         attention_shift=int(config.decoder.order == "update-then-look"),
         embedding_dropout=config.dropout.embedding,
         word_dropout=config.dropout.words,

@@ -41,8 +41,8 @@ def load_weights(path: Path) -> dict[str, Tensor]:
         raise RunError(f"{path}: cannot read the weights: {error.strerror}") from None
     except (SafetensorError, ValueError, KeyError) as error:
         raise RunError(
-            f"{path}: the weights are damaged ({error}); restore the file, or go on with `dragoman train --resume` from "
-            "the last saved state"
+            f"{path}: the weights are damaged ({error}); restore the file, or go on from the last saved "
+            "state with `dragoman train --resume`"
         ) from None
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-import pytest
 import torch
 
 from dragoman.config import Config, ModelConfig, override
@@ -16,7 +13,11 @@ VOCABULARY = 17
 
 COMPOSITIONS = {
     "rnnsearch": [],
-    "rnnsearch, gates in the other conventions": ["encoder.reset=after", "decoder.update=keep", "bridge.kind=tanh-last"],
+    "rnnsearch, gates in the other conventions": [
+        "encoder.reset=after",
+        "decoder.update=keep",
+        "bridge.kind=tanh-last",
+    ],
     "rnnsearch, fed": ["decoder.input_feeding=true", "decoder.layers=2", "bridge.kind=mean"],
     "luong": [
         "source_eos=false",
@@ -73,15 +74,10 @@ def model_config(settings: list[str]) -> ModelConfig:
     return override(Config(), ["text.joint=true", *(f"model.{setting}" for setting in [*SIZES, *settings])]).model
 
 
-@pytest.fixture
-def small_model() -> Callable[[str], TranslationModel]:
+def small_model(name: str) -> TranslationModel:
     """A composition by its name, in float64, in evaluation mode."""
-
-    def make(name: str) -> TranslationModel:
-        torch.manual_seed(3)
-        return build(model_config(COMPOSITIONS[name]), VOCABULARY, VOCABULARY).double().eval()
-
-    return make
+    torch.manual_seed(3)
+    return build(model_config(COMPOSITIONS[name]), VOCABULARY, VOCABULARY).double().eval()
 
 
 def make_batch(model: TranslationModel, pairs: list[tuple[list[int], list[int]]]) -> Batch:
