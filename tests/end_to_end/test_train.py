@@ -16,6 +16,7 @@ import pytest
 
 from dragoman.cli.main import main
 from dragoman.config import load_config, preset_names
+from dragoman.text.lines import read_lines
 
 from .conftest import SMALL, Corpus
 
@@ -70,7 +71,7 @@ def test_a_configuration_file_several_corpora_of_all_kinds_and_a_list_of_what_wa
     run = tmp_path / "run"
     assert main(["train", str(config), *arguments, "--out", str(run), *options, "--set", *settings]) == 0
     said = capsys.readouterr().err
-    dropped = [line.split("\t") for line in gzip.open(listing, "rt", encoding="utf-8").read().splitlines()]
+    dropped = [line.split("\t") for line in read_lines(listing)]
     reasons = [reason for _, reason, _, _ in dropped]
     assert {"empty side", "too long", "length ratio", "duplicate"} == set(reasons)
     assert f"dropped {len(dropped)} (" in said

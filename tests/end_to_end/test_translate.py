@@ -99,7 +99,7 @@ def test_json_lines_hold_everything(run_folder: Path, source: Path, capsys: pyte
             "tokens": [],
             "alignment": [],
             "attention": None,
-        }  # fmt: skip
+        }
     ]
 
 

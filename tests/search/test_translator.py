@@ -127,7 +127,7 @@ def test_links_are_between_the_words_of_the_raw_lines(toy_engine):
 
 
 def test_a_model_without_attention_aligns_nothing(toy_engine):
-    [[best]] = Translator(toy_engine(SIZE, answer=copy, attends=False), SIDE, SIDE, SearchConfig()).translate_lines(["ab"])
+    best = Translator(toy_engine(SIZE, answer=copy, attends=False), SIDE, SIDE, SearchConfig()).translate("ab")
     assert (best.text, best.attention, best.alignment) == ("ab", None, [])
 
 
