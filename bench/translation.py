@@ -37,6 +37,7 @@ BEAMS = (1, 5)
 
 
 def main() -> None:
+    """Train, measure, write the results."""
     options = parse()
     out = Path(options.out)
     prepare = {"multi30k": multi30k, "tatoeba": tatoeba}[options.corpus]
@@ -67,11 +68,14 @@ def main() -> None:
     path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     for name, test in result["tests"].items():
         for beam, row in test.items():
-            print(f"{name:<20} {beam}  BLEU {row['BLEU']:.2f}  chrF {row['chrF']:.2f}  {row['sentences_per_second']:.0f} sent/s")
+            print(
+                f"{name:<20} {beam}  BLEU {row['BLEU']:.2f}  chrF {row['chrF']:.2f}  {row['sentences_per_second']:.0f} sent/s"
+            )
     print(path)
 
 
 def parse() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("corpus", choices=("multi30k", "tatoeba"))
     parser.add_argument("data", help="the folder of that corpus")
@@ -84,9 +88,9 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def multi30k(
-    data: Path, source: str, target: str, _: Path
-) -> tuple[list[Path], list[Path], dict[str, list[Path]]]:
+def multi30k(data: Path, source: str, target: str, _: Path) -> tuple[list[Path], list[Path], dict[str, list[Path]]]:
+    """Its own splits."""
+
     def files(name: str) -> list[Path]:
         return [data / f"{name}.{language}.gz" for language in (source, target)]
 
@@ -113,6 +117,7 @@ def tatoeba(
 
 
 def machine() -> dict[str, str]:
+    """What the figures depend on besides the program."""
     return {
         "processor": machine_name(),
         "python": platform.python_version(),
@@ -155,6 +160,7 @@ def quality(run: Run, files: list[Path]) -> dict[str, dict[str, Any]]:
 
 
 def speed(run: Run, pairs: list[Pair], beam: int) -> dict[str, float]:
+    """Of translating alone, the run being loaded."""
     search = run.config.search.model_copy(update={"beam": beam})
     started = time.monotonic()
     found = [best for best, *_ in run.translator(search).translate_lines(pair.source for pair in pairs)]

@@ -117,6 +117,11 @@ class AttentionConfig(Section):
 
     score: Literal["additive", "dot", "general"] = "additive"
     size: int = Field(512, ge=1, description="rows of W_a and U_a in the additive score (n' in Bahdanau 2015 A.2.2)")
+    aligned_word: Literal["predicted", "read"] = Field(
+        "predicted",
+        description="which target word a step's weights align: the one it predicts (Bahdanau 2015), or the one it has "
+        "just read (Luong 2015 section 4.4, footnote, for content-based scores)",
+    )
 
 
 class ReadoutConfig(Section):

@@ -33,7 +33,6 @@ def test_scores_of_blank_sides_are_scores_too(run_folder: Path, tmp_path: Path) 
     scores = [float(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert len(scores) == 4
     assert all(score < 0 for score in scores)
-    assert scores[0] == max(scores)
 
 
 def test_align_prints_pharaoh_lines(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,7 +77,11 @@ def test_json_holds_every_figure_and_signature():
     assert set(values["scores"]) == {"BLEU", "chrF", "TER", "exact match"}
     assert values["length_ratio"] == evaluation.length_ratio
     assert values["perplexity"] == {
-        "per_token": math.exp(2), "nll_per_sentence": 2.5, "nll": 10.0, "tokens": 5, "sentences": 4
+        "per_token": math.exp(2),
+        "nll_per_sentence": 2.5,
+        "nll": 10.0,
+        "tokens": 5,
+        "sentences": 4,
     }
     first = values["slices"]["source length in words"][0]
     assert (first["label"], first["sentences"], set(first["scores"])) == ("0-4", 2, set(values["scores"]))

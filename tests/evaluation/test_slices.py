@@ -7,8 +7,17 @@ from dragoman.evaluation.slices import LENGTH_BINS, by_source_length
 
 @pytest.mark.parametrize(
     ("words", "label"),
-    [(0, "0-4"), (1, "0-4"), (4, "0-4"), (5, "5-9"), (19, "15-19"), (20, "20-29"), (59, "50-59"), (60, "60+"),
-     (5000, "60+")],
+    [
+        (0, "0-4"),
+        (1, "0-4"),
+        (4, "0-4"),
+        (5, "5-9"),
+        (19, "15-19"),
+        (20, "20-29"),
+        (59, "50-59"),
+        (60, "60+"),
+        (5000, "60+"),
+    ],
 )
 def test_a_sentence_falls_into_the_bin_of_its_length(words, label):
     slicing = by_source_length([" ".join(["word"] * words)])

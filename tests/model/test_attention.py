@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
 
-from dragoman.model.attention import Additive, Attention, Dot, General, Score
+from dragoman.model.attention import Additive, Attention, Dot, General, Look, Score
 from dragoman.model.encoder import Annotations
 from tests.model import reference
 
@@ -23,7 +25,7 @@ def score(request: pytest.FixtureRequest) -> Score:
 
 def test_weights_and_context_follow_the_equations_query_by_query(score: Score) -> None:
     annotations, queries = _annotations(), torch.randn(B * Q, H, dtype=torch.float64)
-    context, weights = Attention(score).bind(annotations)(queries)
+    context, weights = _bind(score, annotations)(queries)
     for row in range(B * Q):
         length = LENGTHS[row // Q]
         h, s = annotations.vectors[row // Q, :length].numpy(), queries[row].numpy()
@@ -33,7 +35,7 @@ def test_weights_and_context_follow_the_equations_query_by_query(score: Score) -
 
 
 def test_padding_has_exactly_no_weight(score: Score) -> None:
-    weights = Attention(score).bind(_annotations())(100 * torch.randn(B * Q, H, dtype=torch.float64)).weights
+    weights = _bind(score, _annotations())(100 * torch.randn(B * Q, H, dtype=torch.float64)).weights
     for row in range(B * Q):
         assert (weights[row, LENGTHS[row // Q] :] == 0).all()
     torch.testing.assert_close(weights.sum(1), torch.ones(B * Q, dtype=torch.float64))
@@ -43,15 +45,24 @@ def test_gradients_over_several_looks_agree_with_finite_differences(score: Score
     mask = _annotations().mask
     parameters = list(score.parameters())
 
-    def looked(vectors: torch.Tensor, queries: torch.Tensor, *_: torch.Tensor) -> torch.Tensor:
-        look = Attention(score).bind(Annotations(vectors, mask, (), vectors[:, 0]))
+    def looked(vectors: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
+        look = _bind(score, Annotations(vectors, mask, (), vectors[:, 0]))
         first = look(queries)
         second = look(torch.tanh(first.context))
         return second.context + first.weights.sum(1, keepdim=True) * first.weights.max()
 
-    vectors = _annotations().vectors.requires_grad_()
-    queries = torch.randn(B, H, dtype=torch.float64, requires_grad=True)
-    torch.autograd.gradcheck(looked, (vectors, queries, *parameters), atol=1e-6)
+    vectors, queries = _annotations().vectors, torch.randn(B, H, dtype=torch.float64)
+    inputs = (vectors.requires_grad_(), queries.requires_grad_(), *parameters)
+    looked(vectors, queries).sum().backward()
+    for x in inputs:
+        direction, losses = torch.randn_like(x), []
+        for sign in (1, -1):
+            with torch.no_grad():
+                x += sign * 1e-6 * direction
+                losses.append(looked(vectors, queries).sum().item())
+                x -= sign * 1e-6 * direction
+        assert x.grad is not None
+        assert (x.grad * direction).sum().item() == pytest.approx((losses[0] - losses[1]) / 2e-6, rel=1e-6, abs=1e-7)
 
 
 def test_dot_is_general_with_the_identity() -> None:
@@ -59,15 +70,31 @@ def test_dot_is_general_with_the_identity() -> None:
     with torch.no_grad():
         general.annotation.weight.copy_(torch.eye(H))
     annotations, queries = _annotations(), torch.randn(B, H, dtype=torch.float64)
-    by_dot, by_general = (Attention(s).bind(annotations)(queries).weights for s in (Dot(), general))
+    by_dot, by_general = (_bind(s, annotations)(queries).weights for s in (Dot(), general))
     torch.testing.assert_close(by_dot, by_general)
 
 
 def test_attention_is_uniform_while_v_is_zero() -> None:
     score = Additive(H, W, 4).double()
     torch.nn.init.zeros_(score.v)
-    weights = Attention(score).bind(_annotations())(torch.randn(B, H, dtype=torch.float64)).weights
+    weights = _bind(score, _annotations())(torch.randn(B, H, dtype=torch.float64)).weights
     torch.testing.assert_close(weights[0], torch.full((S,), 1 / S, dtype=torch.float64))
+
+
+def test_selected_sentences_keep_what_they_see_and_are_cut_to_the_longest(score: Score) -> None:
+    attention, annotations = Attention(score), _annotations()
+    memory = attention.remember(annotations)
+    some = memory.select(torch.tensor([1, 2]))
+    assert some.vectors.shape[1] == max(LENGTHS[1:])
+    queries = torch.randn(B, H, dtype=torch.float64)
+    every, selected = attention.bind(memory)(queries), attention.bind(some)(queries[1:])
+    torch.testing.assert_close(selected.context, every.context[1:])
+    torch.testing.assert_close(selected.weights, every.weights[1:, : max(LENGTHS[1:])])
+
+
+def _bind(score: Score, annotations: Annotations) -> Callable[[torch.Tensor], Look]:
+    attention = Attention(score)
+    return attention.bind(attention.remember(annotations))
 
 
 def _annotations() -> Annotations:

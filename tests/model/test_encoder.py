@@ -63,14 +63,6 @@ def test_the_last_states_of_every_layer_are_handed_on() -> None:
     assert [[part.shape for part in state] for state in last] == [[(3, 6), (3, 6)]] * 2
 
 
-def test_selecting_sentences_keeps_their_rows_and_cuts_to_the_longest() -> None:
-    annotations = _encoder("both", source_eos=True)(torch.randn(3, 6, 4, dtype=torch.float64), LENGTHS)
-    some = annotations.select(torch.tensor([0, 2]))
-    assert some.vectors.shape[1] == 3
-    torch.testing.assert_close(some.vectors, annotations.vectors[[0, 2], :3])
-    assert torch.equal(some.mask, annotations.mask[[0, 2], :3])
-
-
 def _assert_same(one: Annotations, together: Annotations, row: int, length: int, other_row: int = 0) -> None:
     def close(a: torch.Tensor, b: torch.Tensor) -> None:
         torch.testing.assert_close(a, b, atol=1e-12, rtol=0)

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from dragoman.config import load_preset
-from dragoman.model.decoder import DecoderState
 from dragoman.model.translation import build
 from dragoman.text.vocabulary import BOS, PAD
 from tests.model import reference
@@ -76,10 +75,10 @@ def test_steps_one_by_one_give_the_probabilities_and_weights_of_the_unrolling(na
     batch = make_batch(model, PAIRS)
     forced = model.force(batch)
     start = model.start(batch.source, batch.source_lengths)
-    state: DecoderState = start.state
+    bound, state = model.decoder.bind(start.memory), start.state
     previous = torch.full((len(PAIRS),), BOS)
     for t in range(batch.target.shape[1]):
-        step = model.step(previous, state, start.bound)
+        step = model.step(previous, state, bound)
         state, previous = step.state, torch.from_numpy(batch.target[:, t])
         for row in np.flatnonzero(t < batch.target_lengths):
             ours = step.log_probabilities[row, batch.target[row, t]]

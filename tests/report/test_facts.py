@@ -7,8 +7,13 @@ from dragoman.report.facts import duration, language_name, machine_name, trainin
 
 def facts(**changes):
     values = {
-        "preset": "standard", "pairs": 28961, "dropped": {"empty side": 0, "too long": 1234, "duplicate": 2},
-        "parameters": 12345678, "updates": 5000, "seconds": 1204.3, "machine": "a machine",
+        "preset": "standard",
+        "pairs": 28961,
+        "dropped": {"empty side": 0, "too long": 1234, "duplicate": 2},
+        "parameters": 12345678,
+        "updates": 5000,
+        "seconds": 1204.3,
+        "machine": "a machine",
     }
     return training_facts(**{**values, **changes})
 

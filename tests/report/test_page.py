@@ -14,7 +14,7 @@ from dragoman.report.samples import Sample
 from dragoman.text.side import raw_words
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
-HOSTILE = '<script>alert("1")</script> & \'x\' <img src=x onerror=alert(1)>'
+HOSTILE = "<script>alert(\"1\")</script> & 'x' <img src=x onerror=alert(1)>"
 
 
 class Page(HTMLParser):
@@ -85,12 +85,19 @@ def full(written) -> Page:
     samples = make_samples(("the red house", "das rote Haus", "das rote Haus"), (HOSTILE, HOSTILE, HOSTILE))
     hypotheses = [sample.translation for sample in samples]
     evaluation = evaluate(
-        hypotheses, hypotheses, slicings=[by_source_length([sample.source for sample in samples])],
+        hypotheses,
+        hypotheses,
+        slicings=[by_source_length([sample.source for sample in samples])],
         perplexity=Perplexity(10.0, 5, 2),
     )
     return written(
-        title=f"Run {HOSTILE}", facts={"Machine": HOSTILE}, records=records(), evaluation=evaluation, samples=samples,
-        source_language="en", target_language="pt_BR",
+        title=f"Run {HOSTILE}",
+        facts={"Machine": HOSTILE},
+        records=records(),
+        evaluation=evaluation,
+        samples=samples,
+        source_language="en",
+        target_language="pt_BR",
     )
 
 
@@ -131,7 +138,9 @@ def test_target_words_carry_their_links_for_pointing(written):
     page = full(written)
     words = [element for element in page.all("span", "word") if "data-links" in element][:3]
     assert [(word["text"], word["data-links"]) for word in words] == [
-        ("das", "0:0.75 2:0.25"), ("rote", "0:0.75 2:0.25"), ("Haus", "0:0.75 2:0.25")
+        ("das", "0:0.75 2:0.25"),
+        ("rote", "0:0.75 2:0.25"),
+        ("Haus", "0:0.75 2:0.25"),
     ]
 
 

@@ -20,8 +20,15 @@ def side() -> TextSide:
 
 def translation(side: TextSide, source: str, text: str, attention) -> Translation:
     return Translation(
-        source=source, text=text, score=0.0, log_probability=0.0, tokens=side.encode(text).pieces,
-        source_tokens=side.encode(source).pieces, attention=attention, alignment=[], finished=True,
+        source=source,
+        text=text,
+        score=0.0,
+        log_probability=0.0,
+        tokens=side.encode(text).pieces,
+        source_tokens=side.encode(source).pieces,
+        attention=attention,
+        alignment=[],
+        finished=True,
     )
 
 

@@ -175,9 +175,7 @@ def evaluate(
     )
 
 
-def _slice_table(
-    slicing: Slicing, metrics: Sequence[Metric], statistics: Sequence[NDArray[np.float64]]
-) -> SliceTable:
+def _slice_table(slicing: Slicing, metrics: Sequence[Metric], statistics: Sequence[NDArray[np.float64]]) -> SliceTable:
     slice_of = np.array(slicing.slice_of)
     slices = []
     for index, label in enumerate(slicing.labels):

@@ -32,6 +32,26 @@ class Score(Protocol):
         ...
 
 
+class Memory(NamedTuple):
+    """The annotations of a batch of sentences as a decoder looks at them.
+
+    vectors: h_j, [B, S, W]
+    mask:    True on real positions, [B, S]
+    keys:    what each annotation contributes to the energies, [B, S, A]
+    """
+
+    vectors: Tensor
+    mask: Tensor
+    keys: Tensor
+
+    def select(self, sentences: Tensor) -> Memory:
+        """Some of the sentences, cut to the longest of them."""
+        mask = self.mask.index_select(0, sentences)
+        length = int(mask.sum(dim=1).max())
+        vectors, keys = (part.index_select(0, sentences)[:, :length] for part in (self.vectors, self.keys))
+        return Memory(vectors, mask[:, :length], keys)
+
+
 class Look(NamedTuple):
     """One look at the source for each query: context vectors [B*Q, W], alignment weights [B*Q, S]."""
 
@@ -46,10 +66,14 @@ class Attention(nn.Module):
         super().__init__()
         self.score = score
 
-    def bind(self, annotations: Annotations) -> Callable[[Tensor], Look]:
-        """The function from queries [B*Q, H] to what they see; keys are computed here, once."""
-        vectors, mask = annotations.vectors, annotations.mask
-        energies = self.score.bind(self.score.keys(vectors))
+    def remember(self, annotations: Annotations) -> Memory:
+        """Compute the keys, once for a batch of sentences."""
+        return Memory(annotations.vectors, annotations.mask, self.score.keys(annotations.vectors))
+
+    def bind(self, memory: Memory) -> Callable[[Tensor], Look]:
+        """The function from queries [B*Q, H] to what they see."""
+        vectors, mask = memory.vectors, memory.mask
+        energies = self.score.bind(memory.keys)
         factors = _ContextFactors(vectors.detach())
         shared = anchor(factors, vectors)
         # -inf, not a large number: the weight of padding is exactly zero whatever the energies are
@@ -74,7 +98,8 @@ class Additive(nn.Module):
         self.v = nn.Parameter(torch.empty(size))
 
     def keys(self, annotations: Tensor) -> Tensor:
-        return self.annotation(annotations).to(annotations.dtype)
+        keys: Tensor = self.annotation(annotations)
+        return keys.to(annotations.dtype)
 
     def bind(self, keys: Tensor) -> Energies:
         query = self.query.bind()
@@ -107,7 +132,8 @@ class General(nn.Module):
         self.annotation = Map(annotation, query)
 
     def keys(self, annotations: Tensor) -> Tensor:
-        return self.annotation(annotations).to(annotations.dtype)
+        keys: Tensor = self.annotation(annotations)
+        return keys.to(annotations.dtype)
 
     def bind(self, keys: Tensor) -> Energies:
         turned = keys.mT
@@ -138,7 +164,7 @@ class _Contexts(torch.autograd.Function):
         return torch.bmm(weights, factors.vectors)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         ctx.factors.weights.append(ctx.weights)
         ctx.factors.contexts.append(gradient)
         return torch.bmm(gradient, ctx.factors.vectors.mT), None, None
@@ -176,8 +202,9 @@ class _AdditiveEnergies(torch.autograd.Function):
         return torch.mv(ctx.activation.flatten(0, 2), sums.v).view(ctx.activation.shape[:3])
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         sums, activation = ctx.sums, ctx.activation
+        ctx.activation = None  # overwritten below, so there is no going back twice
         of_v = torch.mv(activation.flatten(0, 2).t(), gradient.flatten())
         # in place, in the memory of the activation: new memory of this size costs more than the arithmetic
         inner = activation.square_().neg_().add_(1).mul_(sums.v).mul_(gradient.unsqueeze(-1))  # [B, Q, S, A]

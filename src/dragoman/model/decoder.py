@@ -7,12 +7,12 @@ compose them. Where what is seen does not feed back into the state, the unrollin
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.attention import Attention, Look
+from dragoman.model.attention import Attention, Look, Memory
 from dragoman.model.cells import CellStep, State
 from dragoman.model.dropout import dropout
 from dragoman.model.encoder import Annotations, Layer
@@ -47,7 +47,7 @@ class Output(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """Everything one source batch needs at every step: maps in their precision, keys, the look at the source."""
+    """Everything one source batch needs at every step: maps in their precision, the look at the source."""
 
     cells: tuple[CellStep, ...]
     inputs: tuple[BoundMap, ...]
@@ -82,7 +82,7 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         gates = layers[0].cell.gates
-        self.layers = nn.ModuleList(layers)
+        self.layers = cast("list[Layer]", nn.ModuleList(layers))
         self.attention = attention
         self.looks_first = attention is not None and order == "look-then-update"
         self.context = Map(annotation, gates) if self.looks_first else None
@@ -90,14 +90,18 @@ class Decoder(nn.Module):
         self.readout = readout
         self.dropout, self.readout_dropout = dropout, readout_dropout
 
-    def bind(self, annotations: Annotations) -> Bound:
-        """What does not depend on the step, computed once for a batch of sources."""
+    def remember(self, annotations: Annotations) -> Memory | None:
+        """What steps will look at; None for a decoder that does not look."""
+        return self.attention.remember(annotations) if self.attention else None
+
+    def bind(self, memory: Memory | None) -> Bound:
+        """The functions of one unrolling."""
         return Bound(
             cells=tuple(layer.cell.bind() for layer in self.layers),
             inputs=tuple(layer.inputs.bind() for layer in self.layers[1:]),
             context=self.context.bind() if self.context else None,
             feed=self.feed.bind() if self.feed else None,
-            look=self.attention.bind(annotations) if self.attention else None,
+            look=self.attention.bind(memory) if self.attention and memory else None,
             read=self.readout.bind(),
         )
 
@@ -118,7 +122,7 @@ class Decoder(nn.Module):
 
     def unroll(self, words: Tensor, layers: tuple[State, ...], annotations: Annotations) -> Output:
         """All steps over known previous words [B, T, E]: readouts [B*T, O] and weights [B*T, S]."""
-        bound = self.bind(annotations)
+        bound = self.bind(self.remember(annotations))
         projected = self.words(words)
         if self.feed:
             return self._unroll_fed(projected, self.begin(layers), bound)
@@ -132,8 +136,9 @@ class Decoder(nn.Module):
         for gates, word in zip(words.gates.unbind(1), words.readout.unbind(1), strict=True):
             output, state = self.step(Words(gates, word), state, bound)
             readouts.append(output.readout)
-            weights.append(output.weights)
-        return Output(_rows(readouts), None if weights[0] is None else _rows(weights))
+            if output.weights is not None:
+                weights.append(output.weights)
+        return Output(_rows(readouts), _rows(weights) if weights else None)
 
     def _unroll_looking(self, words: Words, state: DecoderState, bound: Bound) -> Output:
         """Each state depends on what the one before it saw; readouts wait and are computed together."""

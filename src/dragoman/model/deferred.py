@@ -38,5 +38,5 @@ class _Anchor(torch.autograd.Function):
         return shared[0].new_empty(0)
 
     @staticmethod
-    def backward(ctx: Any, *_: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, *_: Tensor) -> tuple[Tensor | None, ...]:
         return None, *ctx.collector.gradients()

@@ -39,8 +39,9 @@ class _Dropout(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, threshold: int) -> Tensor:
         ctx.kept = random_bytes(x.shape, x.device) >= threshold
         ctx.scale = 256 / (256 - threshold)
-        return (x * ctx.kept).mul_(ctx.scale)
+        y: Tensor = (x * ctx.kept).mul_(ctx.scale)
+        return y
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return (gradient * ctx.kept).mul_(ctx.scale), None

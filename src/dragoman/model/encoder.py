@@ -6,7 +6,7 @@ that reads backwards reverses the real words only.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -30,13 +30,6 @@ class Annotations(NamedTuple):
     mask: Tensor
     last: tuple[State, ...]
     backward_first: Tensor
-
-    def select(self, sentences: Tensor) -> Annotations:
-        """The annotations of some sentences, cut to the longest of them; what only the bridge needs is not carried."""
-        mask = self.mask.index_select(0, sentences)
-        length = int(mask.sum(dim=1).max())
-        vectors = self.vectors.index_select(0, sentences)[:, :length]
-        return Annotations(vectors, mask[:, :length], (), self.backward_first[:0])
 
 
 class Layer(nn.Module):
@@ -62,7 +55,7 @@ class Encoder(nn.Module):
         self, layers: list[Layer], direction: Literal["forward", "reversed", "both"], source_eos: bool, dropout: float
     ) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(layers)
+        self.layers = cast("list[Layer]", nn.ModuleList(layers))
         self.direction = direction
         self.end_stays_last = source_eos and direction == "reversed"
         self.dropout = dropout
@@ -144,5 +137,5 @@ class _Permuted(torch.autograd.Function):
         return x.flatten(0, 1).index_select(0, rows).view(x.shape)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return gradient.flatten(0, 1).index_select(0, ctx.rows).view(gradient.shape), None

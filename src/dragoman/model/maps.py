@@ -50,7 +50,7 @@ class Map(nn.Module):
             y = functional.linear(rows, weight, bias)
         else:
             y = torch.bmm(rows, weight.mT) if bias is None else torch.baddbmm(bias.unsqueeze(1), rows, weight.mT)
-        return y[..., :count, :].unflatten(-2, x.shape[kept:-1])
+        return y[..., :count, :].reshape(*x.shape[:-1], y.shape[-1])
 
     def bind(self) -> BoundMap:
         """The map for use at every step of one unrolling."""
@@ -116,7 +116,7 @@ class _Product(torch.autograd.Function):
         return torch.addmm(plus, ctx.x, turned) if turned.dim() == 2 else torch.baddbmm(plus, ctx.x, turned)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
         factors = ctx.factors
         factors.inputs.append(ctx.x)
         factors.outputs.append(gradient)

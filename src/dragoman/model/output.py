@@ -121,10 +121,10 @@ class _CrossEntropy(torch.autograd.Function):
         return smoothed, nll
 
     @staticmethod
-    def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         readout, weight, bias = ctx.gradients
         ctx.gradients = None
         for gradient in (readout, weight, bias):
             if gradient is not None:
-                gradient.mul_(scale.to(gradient.dtype))
+                gradient.mul_(scale)
         return readout, weight, bias, None, None, None, None

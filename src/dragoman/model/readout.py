@@ -53,7 +53,8 @@ class Maxout(nn.Module):
         self.context = Map(context, 2 * size) if context else None
 
     def words(self, words: Tensor) -> Tensor:
-        return self.word(words)
+        projected: Tensor = self.word(words)
+        return projected
 
     def bind(self) -> Read:
         of_state, of_context = self.state.bind(), self.context.bind() if self.context else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from dragoman.config import ModelConfig
 from dragoman.data.batches import Batch
-from dragoman.model.attention import Additive, Attention, Dot, General, Score
+from dragoman.model.attention import Additive, Attention, Dot, General, Memory, Score
 from dragoman.model.bridge import Bridge
 from dragoman.model.cells import GRU, LSTM, Cell
 from dragoman.model.decoder import Bound, Decoder, DecoderState
@@ -39,10 +39,9 @@ class Loss(NamedTuple):
 
 
 class Start(NamedTuple):
-    """A source batch ready to be decoded: annotations, what every step needs, the state before the first word."""
+    """A source batch ready to be decoded: what steps look at, and the state before the first word."""
 
-    annotations: Annotations
-    bound: Bound
+    memory: Memory | None
     state: DecoderState
 
 
@@ -83,7 +82,7 @@ class TranslationModel(nn.Module):
         super().__init__()
         self.source, self.target = source, target
         self.encoder, self.bridge, self.decoder, self.output = encoder, bridge, decoder, output
-        self.first = PAD if zero_first else BOS  # the vector of PAD is zero and stays so
+        self.zero_first = zero_first
         self.source_eos, self.attention_shift = source_eos, attention_shift
         self.embedding_dropout, self.word_dropout = embedding_dropout, word_dropout
         self.annotation_dropout = annotation_dropout
@@ -133,30 +132,36 @@ class TranslationModel(nn.Module):
     def start(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Start:
         """Encode a source batch [B, S]."""
         annotations = self._annotate(source, lengths)
-        return Start(annotations, self.decoder.bind(annotations), self.decoder.begin(self.bridge(annotations)))
+        return Start(self.decoder.remember(annotations), self.decoder.begin(self.bridge(annotations)))
 
     def step(self, words: Tensor, state: DecoderState, bound: Bound) -> Step:
         """One step from previous words [N], rows grouped by source sentence; BOS where there is none."""
-        embedded = self.target(torch.where(words == BOS, self.first, words))
-        output, state = self.decoder.step(self.decoder.words(embedded), state, bound)
+        output, state = self.decoder.step(self.decoder.words(self._previous(words)), state, bound)
         return Step(self.output.log_probabilities(output.readout), output.weights, state)
 
     def _unroll(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
         """Readouts [B*T, O] and alignment weights [B*T, S] over the known target."""
         annotations = self._annotate(batch.source, batch.source_lengths)
         target = torch.from_numpy(batch.target).to(self.device)
-        previous = torch.cat((torch.full_like(target[:, :1], self.first), target[:, :-1]), dim=1)
-        output = self.decoder.unroll(self._embed(self.target, previous), self.bridge(annotations), annotations)
+        previous = torch.cat((torch.full_like(target[:, :1], BOS), target[:, :-1]), dim=1)
+        output = self.decoder.unroll(
+            self._thin_out(self._previous(previous), previous), self.bridge(annotations), annotations
+        )
         return output.readout, output.weights
 
     def _annotate(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
-        words = self._embed(self.source, torch.from_numpy(source).to(self.device))
-        annotations = self.encoder(words, torch.from_numpy(lengths))
+        words = torch.from_numpy(source).to(self.device)
+        annotations: Annotations = self.encoder(self._thin_out(self.source(words), words), torch.from_numpy(lengths))
         return annotations._replace(vectors=dropout(annotations.vectors, self.annotation_dropout, self.training))
 
-    def _embed(self, table: nn.Embedding, words: Tensor) -> Tensor:
-        """Word vectors [B, n, E]; in training some units, and some whole words, are zero."""
-        vectors: Tensor = dropout(table(words), self.embedding_dropout, self.training)
+    def _previous(self, words: Tensor) -> Tensor:
+        """Vectors of previous target words; of BOS the symbol's own, or zero."""
+        vectors: Tensor = self.target(words)
+        return vectors * (words != BOS).unsqueeze(-1) if self.zero_first else vectors
+
+    def _thin_out(self, vectors: Tensor, words: Tensor) -> Tensor:
+        """In training, some units of word vectors [B, n, E], and some whole words, are zero."""
+        vectors = dropout(vectors, self.embedding_dropout, self.training)
         if self.training and self.word_dropout:
             kept = torch.rand(words.shape, device=words.device) >= self.word_dropout
             vectors = vectors * kept.unsqueeze(-1)
@@ -188,15 +193,14 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
         Output(decoder.readout.size, target_vocabulary, bias=config.biases),
         zero_first=config.decoder.first_word == "zero",
         source_eos=config.source_eos,
-        # attending after the update, a step's weights belong to the word it has just read (Luong et al. 2015, 4.4)
-        attention_shift=int(config.decoder.order == "update-then-look"),
+        attention_shift=int(config.attention.aligned_word == "read"),
         embedding_dropout=config.dropout.embedding,
         word_dropout=config.dropout.words,
         annotation_dropout=config.dropout.annotations,
     )
     initialise(model, config.initial, config.spread)
     if config.embedding.tied != "none":
-        model.output.weight = target.weight
+        model.output.weight = cast(nn.Parameter, target.weight)
     if config.embedding.tied == "all":
         model.source = target
     return model

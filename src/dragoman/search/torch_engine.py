@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from dragoman.data.batches import Batch
+from dragoman.model.attention import Memory
 from dragoman.model.decoder import Bound, DecoderState
-from dragoman.model.encoder import Annotations
 from dragoman.model.translation import TranslationModel
 from dragoman.search.engine import Forced, Step
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """The live rows, laid out as [sentences, width] so that the annotations of a sentence are kept once.
+    """The live rows, laid out as [sentences, width] so that what a sentence is remembered by is kept once.
 
     Sentences with fewer rows than the widest are filled up with copies of their first one; `cells` says where in
     that layout each real row is.
     """
 
-    annotations: Annotations
+    memory: Memory | None
     bound: Bound
     state: DecoderState
+    sentences: int
     cells: NDArray[np.int64]
     """[R] row -> cell of the layout, sentence * width + place."""
     width: int
@@ -53,8 +54,9 @@ class TorchEngine:
 
     @torch.inference_mode()
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _Rows:
-        annotations, bound, state = self.model.start(source, source_lengths)
-        return _Rows(annotations, bound, state, np.arange(len(source)), 1, source.shape[1])
+        memory, state = self.model.start(source, source_lengths)
+        bound = self.model.decoder.bind(memory)
+        return _Rows(memory, bound, state, len(source), np.arange(len(source)), 1, source.shape[1])
 
     @torch.inference_mode()
     def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> Step:
@@ -69,7 +71,7 @@ class TorchEngine:
             attention = np.zeros((len(parents), rows.columns), np.float32)
             seen = step.weights.index_select(0, cells).float().cpu().numpy()
             attention[:, : seen.shape[1]] = seen
-        after = _Rows(rows.annotations, rows.bound, step.state, rows.cells, rows.width, rows.columns)
+        after = replace(rows, state=step.state)
         return Step(best.values.float().cpu().numpy(), best.indices.cpu().numpy(), attention, after)
 
     def force(
@@ -87,7 +89,7 @@ class TorchEngine:
     def _arrange(self, old: _Rows, parents: NDArray[np.int64]) -> tuple[_Rows, NDArray[np.int64]]:
         """Lay the wanted rows out anew, and say which row of `parents` stands in each cell.
 
-        Sentences that have no row left leave the annotations too; maps are bound anew then.
+        Sentences that have no row left leave the memory too.
         """
         parent_cells = old.cells[parents]
         sentences, first, counts = np.unique(parent_cells // old.width, return_index=True, return_counts=True)
@@ -96,10 +98,9 @@ class TorchEngine:
         cells = np.repeat(np.arange(len(sentences)), counts) * width + place
         taken = np.repeat(first, width)  # empty cells repeat the sentence's first row
         taken[cells] = np.arange(len(parents))
-        annotations, bound = old.annotations, old.bound
-        device = self.model.device
-        if len(sentences) < len(annotations.mask):
-            annotations = annotations.select(torch.from_numpy(sentences).to(device))
-            bound = self.model.decoder.bind(annotations)
+        memory, bound, device = old.memory, old.bound, self.model.device
+        if memory is not None and len(sentences) < old.sentences:
+            memory = memory.select(torch.from_numpy(sentences).to(device))
+            bound = self.model.decoder.bind(memory)
         state = old.state.select(torch.from_numpy(parent_cells[taken]).to(device))
-        return _Rows(annotations, bound, state, cells, width, old.columns), taken
+        return _Rows(memory, bound, state, len(sentences), cells, width, old.columns), taken
