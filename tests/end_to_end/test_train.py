@@ -165,7 +165,17 @@ def test_a_signal_saves_the_state_and_the_resumed_run_is_as_if_never_stopped(
     straight, stopped = tmp_path / "straight", tmp_path / "stopped"
     settings = ["training.epochs=12", "training.validation.metric=perplexity", "training.log_every=1"]
     assert train(straight, "--quiet", settings=settings) == 0
-    command = [sys.executable, "-m", "dragoman", "train", "--train", *map(str, corpus.train), "--dev"]
+    command = [
+        sys.executable,
+        "-m",
+        "dragoman",
+        "train",
+        "--preset",
+        "demo",
+        "--train",
+        *map(str, corpus.train),
+        "--dev",
+    ]
     command += [*map(str, corpus.dev), "--out", str(stopped), "--threads", "1", "--set", *SMALL, *settings]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
     _wait_for_lines(stopped / "log.jsonl", 25)
