@@ -68,9 +68,8 @@ def main() -> None:
     path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     for name, test in result["tests"].items():
         for beam, row in test.items():
-            print(
-                f"{name:<20} {beam}  BLEU {row['BLEU']:.2f}  chrF {row['chrF']:.2f}  {row['sentences_per_second']:.0f} sent/s"
-            )
+            scores = f"BLEU {row['BLEU']:.2f}  chrF {row['chrF']:.2f}"
+            print(f"{name:<20} {beam}  {scores}  {row['sentences_per_second']:.0f} sentences/s")
     print(path)
 
 

@@ -151,7 +151,8 @@ class TranslationModel(nn.Module):
 
     def _annotate(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
         words = torch.from_numpy(source).to(self.device)
-        annotations: Annotations = self.encoder(self._thin_out(self.source(words), words), torch.from_numpy(lengths))
+        vectors = self._thin_out(self.source(words), words)
+        annotations: Annotations = self.encoder(vectors, torch.from_numpy(lengths))
         return annotations._replace(vectors=dropout(annotations.vectors, self.annotation_dropout, self.training))
 
     def _previous(self, words: Tensor) -> Tensor:
