@@ -55,7 +55,8 @@ def main() -> None:
     wall = time.monotonic() - started
     run = open_run(out)
     result: dict[str, Any] = {
-        "command": " ".join(["python", "bench/translation.py", *sys.argv[1:]]),
+        "command": f"python bench/translation.py {options.corpus} {options.data} "
+        f"--from {options.source} --to {options.target} --minutes {options.minutes} --out RUN",
         "date": time.strftime("%Y-%m-%d"),
         "dragoman": dragoman.__version__,
         "machine": machine(),

@@ -51,6 +51,17 @@ def test_bound_map_adds_its_bias_with_a_gradient() -> None:
     torch.testing.assert_close(map.bias.grad, torch.full_like(map.bias, 2.0))
 
 
+@pytest.mark.parametrize("directions", [1, 2])
+@pytest.mark.parametrize("rows", [1, ROUND, ROUND + 1])
+def test_padded_products_are_near_the_exact_ones(rows: int, directions: int) -> None:
+    map = _random(Map(4, 3, directions=directions, bias=True)).float()
+    x = torch.randn(directions, rows, 4) if directions > 1 else torch.randn(rows, 4)
+    exact = map(x)
+    map.precision = torch.bfloat16
+    assert map(x).shape == exact.shape
+    torch.testing.assert_close(map(x).float(), exact, atol=0.1, rtol=0.05)
+
+
 def test_bfloat16_products_have_float32_gradients() -> None:
     map = Map(8, 8)
     torch.nn.init.normal_(map.weight)
@@ -66,8 +77,13 @@ def test_bfloat16_products_have_float32_gradients() -> None:
 
 @pytest.mark.parametrize("rows", [1, ROUND - 1, ROUND, 3 * ROUND + 7])
 def test_padding_makes_a_multiple(rows: int) -> None:
-    assert 0 <= padding(rows) < ROUND
-    assert (rows + padding(rows)) % ROUND == 0
+    missing = padding(rows, torch.bfloat16)
+    assert 0 <= missing < ROUND
+    assert (rows + missing) % ROUND == 0
+
+
+def test_float32_products_are_not_padded() -> None:
+    assert padding(5, torch.float32) == 0
 
 
 def test_an_unrolling_is_forgotten_when_it_goes_out_of_use() -> None:

@@ -45,7 +45,7 @@ class Map(nn.Module):
         kept = weight.dim() - 2  # dimensions in front of the rows: the maps side by side
         rows = x.flatten(kept, -2)
         count = rows.shape[-2]
-        rows = functional.pad(rows, (0, 0, 0, padding(count)))
+        rows = functional.pad(rows, (0, 0, 0, padding(count, weight.dtype)))
         if kept == 0:
             y = functional.linear(rows, weight, bias)
         else:
@@ -70,13 +70,13 @@ class Map(nn.Module):
         return x if self.precision is None else x.to(self.precision)
 
 
-def padding(rows: int) -> int:
-    """How many rows of zeros make the number of rows a round one.
+def padding(rows: int, precision: torch.dtype) -> int:
+    """How many rows of zeros make the number of rows a round one, where that matters.
 
     Fast kernels for bfloat16 are compiled for each new shape, which takes as long as ten products; batches of text
-    would bring ever new shapes.
+    would bring ever new shapes. Those for other types are there already.
     """
-    return -rows % ROUND
+    return -rows % ROUND if precision == torch.bfloat16 else 0
 
 
 class _Factors:
@@ -99,7 +99,7 @@ class _Factors:
 def _all_rows(steps: list[Tensor], kept: int) -> Tensor:
     """The rows of all steps, filled up with rows of zeros, which add nothing to a product over the rows."""
     rows = [step.flatten(kept, -2) for step in steps]
-    missing = padding(sum(part.shape[-2] for part in rows))
+    missing = padding(sum(part.shape[-2] for part in rows), rows[0].dtype)
     return torch.cat([*rows, rows[0].new_zeros(*rows[0].shape[:-2], missing, rows[0].shape[-1])], dim=-2)
 
 
