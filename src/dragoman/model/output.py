@@ -95,9 +95,7 @@ class _CrossEntropy(torch.autograd.Function):
             rows, wanted = (x[block * ROWS : (block + 1) * ROWS] for x in (readout, targets))
             real = min(ROWS, count - block * ROWS)
             logits.copy_(torch.mm(rows, cast.t(), out=low))
-            if bias is not None:
-                logits += bias
-            logs = torch.log_softmax(logits, dim=1, out=logits)
+            logs = torch.log_softmax(logits if bias is None else logits.add_(bias), dim=1, out=logits)
             own = -logs[:real].gather(1, wanted[:real]).sum(dtype=torch.float64)
             nll += own
             smoothed += (1 - smoothing) * own
@@ -105,11 +103,7 @@ class _CrossEntropy(torch.autograd.Function):
                 smoothed -= smoothing / vocabulary * logs[:real].sum(dim=1).sum(dtype=torch.float64)
             if not differentiate:
                 continue
-            gradient = logs.exp_()  # p, then p - q
-            if smoothing:
-                gradient -= smoothing / vocabulary
-            gradient.scatter_add_(1, wanted, gradient.new_full(wanted.shape, smoothing - 1))
-            gradient[real:] = 0
+            gradient = _p_minus_q(logs, wanted, smoothing, real)
             if bias_gradient is not None:
                 bias_gradient += gradient.sum(dim=0)
             low.copy_(gradient)
@@ -128,3 +122,13 @@ class _CrossEntropy(torch.autograd.Function):
             if gradient is not None:
                 gradient.mul_(scale)
         return readout, weight, bias, None, None, None, None
+
+
+def _p_minus_q(logs: Tensor, words: Tensor, smoothing: float, real: int) -> Tensor:
+    """The smoothed loss's gradient in the logits, written over the log-probabilities; zero beyond `real` rows."""
+    gradient = logs.exp_()
+    if smoothing:
+        gradient -= smoothing / gradient.shape[1]
+    gradient.scatter_add_(1, words, gradient.new_full(words.shape, smoothing - 1))
+    gradient[real:] = 0
+    return gradient
