@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.config import Config, SideConfig, load_preset, preset_names
+from dragoman.config.presets import load_preset, preset_names
+from dragoman.config.schema import Config, SideConfig
 from dragoman.errors import InputError, RunError
 from dragoman.folder import RunFolder
 from dragoman.text.segmentation import train_segmentation

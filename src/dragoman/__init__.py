@@ -15,7 +15,10 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dragoman.config import Config, load_config, load_preset, override
+    from dragoman.config.building import override
+    from dragoman.config.files import load_config
+    from dragoman.config.presets import load_preset
+    from dragoman.config.schema import Config
     from dragoman.errors import DragomanError
     from dragoman.pipeline import train
     from dragoman.run import load
@@ -37,14 +40,14 @@ __all__ = [
 ]
 
 _HOME = {
-    "Config": "dragoman.config",
+    "Config": "dragoman.config.schema",
     "DragomanError": "dragoman.errors",
     "Translation": "dragoman.search.translator",
     "Translator": "dragoman.search.translator",
     "load": "dragoman.run",
-    "load_config": "dragoman.config",
-    "load_preset": "dragoman.config",
-    "override": "dragoman.config",
+    "load_config": "dragoman.config.files",
+    "load_preset": "dragoman.config.presets",
+    "override": "dragoman.config.building",
     "train": "dragoman.pipeline",
 }
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.config import load_preset, override
+from dragoman.config.building import override
+from dragoman.config.presets import load_preset
 from dragoman.errors import InputError
 from dragoman.model.devices import DeviceName
 from dragoman.narration import Narrator

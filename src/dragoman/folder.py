@@ -19,7 +19,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.config import Config, dump_config, load_config
+from dragoman.config.files import dump_config, load_config
+from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.side import TextSide

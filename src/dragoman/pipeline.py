@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dragoman.config import Config, SideConfig
+from dragoman.config.schema import Config, SideConfig
 from dragoman.data.batches import Batches, Budget, sorted_batches
 from dragoman.data.store import Prepared, Store, build_store, store_pairs
 from dragoman.errors import ConfigError, InputError

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.config import SearchConfig
+from dragoman.config.schema import SearchConfig
 from dragoman.data.store import Store
 from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation, Perplexity, evaluate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.config import Config, SearchConfig
+from dragoman.config.schema import Config, SearchConfig
 from dragoman.folder import RunFolder
 from dragoman.model.devices import DeviceName, choose_device
 from dragoman.model.translation import TranslationModel, build

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.config import load_config, load_preset, preset_names
+from dragoman.config.files import load_config
+from dragoman.config.presets import load_preset, preset_names
 
 
 def test_every_preset_is_listed_with_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.config import CleaningConfig, SideConfig, TextConfig
+from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
 from dragoman.data.batches import Batch, Batches, Budget, Position, batch_ids, pad_ids, sorted_batches
 from dragoman.data.store import Store, build_store
 from dragoman.text.corpus import Cleaner, Pair

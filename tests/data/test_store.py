@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.config import CleaningConfig, SideConfig, TextConfig
+from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
 from dragoman.data import segmenting
 from dragoman.data.store import Prepared, Store, build_store, store_pairs
 from dragoman.errors import InputError, RunError

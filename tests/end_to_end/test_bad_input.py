@@ -119,7 +119,7 @@ def test_missing_corpora_are_asked_for(corpus: Corpus, tmp_path: Path, said: Sai
         ("model.encoder.sizes=5", "unknown key 'model.encoder.sizes' (did you mean 'model.encoder.size'?)"),
         ("model.encoder.size=big", "model.encoder.size: input should be a valid integer, not 'big'"),
         ("model.encoder.size=0", "model.encoder.size: input should be greater than or equal to 1, not 0"),
-        ("model.encoder.cell=gruu", "model.encoder.cell: input should be 'gru' or 'lstm', not 'gruu'"),
+        ("model.encoder.cell=gruu", "not 'gruu' (did you mean 'gru'?)"),
         ("training.epochs", "--set training.epochs: write key=value"),
     ],
 )

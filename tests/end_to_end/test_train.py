@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.config import load_config, preset_names
+from dragoman.config.files import load_config
+from dragoman.config.presets import preset_names
 from dragoman.text.lines import read_lines
 
 from .conftest import SMALL, Corpus

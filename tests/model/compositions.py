@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from dragoman.config import Config, ModelConfig, override
+from dragoman.config.building import override
+from dragoman.config.schema import Config, ModelConfig
 from dragoman.data.batches import Batch, pad_ids
 from dragoman.model.translation import TranslationModel, build
 
@@ -55,6 +56,105 @@ COMPOSITIONS = {
         "readout.kind=linear",
     ],
     "no biases, everything tied": ["biases=false", "embedding.tied=all"],
+    "cho": [
+        "biases=false",
+        "encoder.direction=forward",
+        "encoder.update=keep",
+        "bridge.kind=tanh-last",
+        "bridge.summary=tanh",
+        "decoder.update=keep",
+        "decoder.reset=after",
+        "decoder.context_in_reset=true",
+        "decoder.context=fixed",
+        "decoder.first_word=zero",
+        "readout.rank=3",
+    ],
+    "rnnencdec": ["encoder.direction=forward", "bridge.kind=tanh-last", "decoder.context=fixed"],
+    "groundhog": ["decoder.order=groundhog", "decoder.first_word=zero"],
+    "groundhog, fixed, fed": [
+        "decoder.order=groundhog",
+        "decoder.context=fixed",
+        "decoder.input_feeding=true",
+        "decoder.layers=2",
+        "bridge.kind=mean",
+    ],
+    "appendix": ["decoder.readout_state=prev"],
+    "two-step": ["decoder.order=two-step", "bridge.kind=mean", "readout.kind=attentional"],
+    "two-step, lstm, fed": [
+        "decoder.order=two-step",
+        "decoder.cell=lstm",
+        "bridge.kind=mean",
+        "bridge.memory=hidden",
+        "decoder.input_feeding=true",
+    ],
+    "plain tanh, fixed": [
+        "encoder.cell=tanh",
+        "decoder.cell=tanh",
+        "decoder.context=fixed",
+        "decoder.order=update-then-look",
+    ],
+    "peepholes": [
+        "encoder.cell=lstm",
+        "encoder.peepholes=true",
+        "decoder.cell=lstm",
+        "decoder.peepholes=true",
+        "decoder.layers=2",
+    ],
+    "fused": [
+        "encoder.cell=lstm-fused",
+        "encoder.layers=2",
+        "decoder.cell=gru-fused",
+        "decoder.reset=after",
+        "decoder.update=keep",
+        "bridge.kind=mean",
+    ],
+    "fused gru": ["encoder.cell=gru-fused", "encoder.reset=after", "encoder.update=keep"],
+    "residual": [
+        "encoder.layers=3",
+        "encoder.residual=2",
+        "decoder.layers=3",
+        "decoder.residual=3",
+        "decoder.order=update-then-look",
+    ],
+    "local-m": ["attention.scope=local-m", "attention.window=1", "decoder.order=update-then-look"],
+    "local-p": ["attention.scope=local-p", "attention.window=2", "decoder.order=update-then-look"],
+    "local-p, fed, reversed": [
+        "attention.scope=local-p",
+        "attention.window=2",
+        "attention.score=general",
+        "encoder.direction=reversed",
+        "decoder.order=update-then-look",
+        "decoder.input_feeding=true",
+        "readout.kind=attentional",
+    ],
+    "location": [
+        "attention.score=location",
+        "attention.slots=6",
+        "encoder.direction=reversed",
+        "decoder.order=update-then-look",
+    ],
+    "location, not masked, looked at first": [
+        "attention.score=location",
+        "attention.slots=6",
+        "attention.masked=false",
+    ],
+    "concat, covered": [
+        "attention.score=concat",
+        "attention.coverage=true",
+        "decoder.order=update-then-look",
+    ],
+    "concat-identity, fed": [
+        "attention.score=concat-identity",
+        "decoder.order=update-then-look",
+        "decoder.input_feeding=true",
+    ],
+    "normed, covered": ["attention.score=normed-additive", "attention.coverage=true"],
+    "scaled dot": [
+        "attention.score=scaled-dot",
+        "encoder.size=6",
+        "encoder.direction=forward",
+        "bridge.kind=tanh-last",
+    ],
 }
 """Every part at least once, as settings over small sizes."""
 

@@ -6,18 +6,22 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.model.attention import Additive, Attention, Dot, General, Look, Score
+from dragoman.model.attention import Attention, Seen
+from dragoman.model.bridge import Opening
 from dragoman.model.encoder import Annotations
+from dragoman.model.scopes import Global
+from dragoman.model.scores import Additive, Dot, General, Score
 from tests.model import reference
 
 B, Q, S, W, H = 3, 2, 5, 6, 6
 LENGTHS = [5, 1, 3]
+NOW = torch.zeros(1, dtype=torch.int64)
 
 
 @pytest.fixture(params=["additive", "dot", "general"])
 def score(request: pytest.FixtureRequest) -> Score:
     torch.manual_seed(1)
-    made = {"additive": Additive(H, W, 4), "dot": Dot(), "general": General(H, W)}[request.param]
+    made = {"additive": Additive(H, W, 4), "dot": Dot(H), "general": General(H, W)}[request.param]
     for parameter in made.parameters():
         torch.nn.init.normal_(parameter)
     return made.double()
@@ -25,7 +29,7 @@ def score(request: pytest.FixtureRequest) -> Score:
 
 def test_weights_and_context_follow_the_equations_query_by_query(score: Score) -> None:
     annotations, queries = _annotations(), torch.randn(B * Q, H, dtype=torch.float64)
-    context, weights = _bind(score, annotations)(queries)
+    context, weights, _ = _bind(score, annotations)(queries)
     for row in range(B * Q):
         length = LENGTHS[row // Q]
         h, s = annotations.vectors[row // Q, :length].numpy(), queries[row].numpy()
@@ -70,7 +74,7 @@ def test_dot_is_general_with_the_identity() -> None:
     with torch.no_grad():
         general.annotation.weight.copy_(torch.eye(H))
     annotations, queries = _annotations(), torch.randn(B, H, dtype=torch.float64)
-    by_dot, by_general = (_bind(s, annotations)(queries).weights for s in (Dot(), general))
+    by_dot, by_general = (_bind(s, annotations)(queries).weights for s in (Dot(H), general))
     torch.testing.assert_close(by_dot, by_general)
 
 
@@ -82,19 +86,24 @@ def test_attention_is_uniform_while_v_is_zero() -> None:
 
 
 def test_selected_sentences_keep_what_they_see_and_are_cut_to_the_longest(score: Score) -> None:
-    attention, annotations = Attention(score), _annotations()
-    memory = attention.remember(annotations)
+    attention, annotations = Attention(score, Global()), _annotations()
+    memory = attention.remember(annotations, _opening(annotations))
     some = memory.select(torch.tensor([1, 2]))
     assert some.vectors.shape[1] == max(LENGTHS[1:])
     queries = torch.randn(B, H, dtype=torch.float64)
-    every, selected = attention.bind(memory)(queries), attention.bind(some)(queries[1:])
+    every, selected = attention.bind(memory)(queries, NOW), attention.bind(some)(queries[1:], NOW)
     torch.testing.assert_close(selected.context, every.context[1:])
     torch.testing.assert_close(selected.weights, every.weights[1:, : max(LENGTHS[1:])])
 
 
-def _bind(score: Score, annotations: Annotations) -> Callable[[torch.Tensor], Look]:
-    attention = Attention(score)
-    return attention.bind(attention.remember(annotations))
+def _bind(score: Score, annotations: Annotations) -> Callable[[torch.Tensor], Seen]:
+    attention = Attention(score, Global())
+    look = attention.bind(attention.remember(annotations, _opening(annotations)))
+    return lambda queries: look(queries, NOW)
+
+
+def _opening(annotations: Annotations) -> Opening:
+    return Opening((), annotations.vectors[:, 0])
 
 
 def _annotations() -> Annotations:

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from dragoman.model.cells import GRU, LSTM
+from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import Annotations, Encoder, Layer
 
 LENGTHS = torch.tensor([3, 6, 1])
@@ -78,10 +79,18 @@ def _encoder(direction: str, source_eos: bool, cell: str = "gru") -> Encoder:
     torch.manual_seed(1)
     directions, layers, n_in = 2 if direction == "both" else 1, [], 4
     for _ in range(2):
-        made = LSTM(3, directions) if cell == "lstm" else GRU(3, "before", "write", directions)
+        made = LSTM(3, directions=directions) if cell == "lstm" else GRU(3, "before", "write", directions=directions)
         layers.append(Layer(n_in, made, directions, biases=True))
         n_in = 3 * directions
-    encoder = Encoder(layers, direction, source_eos, dropout=0.0).double()  # type: ignore[arg-type]
+    none = Dropout(0.0)
+    encoder = Encoder(
+        layers,
+        direction,  # type: ignore[arg-type]
+        source_eos=source_eos,
+        residual=0,
+        dropout=none,
+        recurrent_dropout=none,
+    ).double()
     for parameter in encoder.parameters():
         torch.nn.init.normal_(parameter)
     return encoder

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.config import load_preset
+from dragoman.config.presets import load_preset
 from dragoman.model.translation import build
 from dragoman.text.vocabulary import BOS, PAD
 from tests.model import reference
@@ -75,7 +75,7 @@ def test_steps_one_by_one_give_the_probabilities_and_weights_of_the_unrolling(na
     batch = make_batch(model, PAIRS)
     forced = model.force(batch)
     start = model.start(batch.source, batch.source_lengths)
-    bound, state = model.decoder.bind(start.memory), start.state
+    bound, state = model.decoder.bind(start.memory, len(PAIRS)), start.state
     previous = torch.full((len(PAIRS),), BOS)
     for t in range(batch.target.shape[1]):
         step = model.step(previous, state, bound)

@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 
-from dragoman.config import SearchConfig
+from dragoman.config.schema import SearchConfig
 from dragoman.errors import RunError
 from dragoman.scoring.forced import Scorer
 from dragoman.search import streaming

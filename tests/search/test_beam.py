@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from dragoman.config import SearchConfig
+from dragoman.config.schema import SearchConfig
 from dragoman.errors import RunError
 from dragoman.search.beam import beam_search
 from dragoman.search.streaming import padded, source_batch

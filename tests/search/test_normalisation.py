@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dragoman.config import SearchConfig
+from dragoman.config.schema import SearchConfig
 from dragoman.search.normalisation import DIVISORS, Normalisation
 
 # total log-probability, symbols with EOS, alpha, score worked out by hand

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dragoman.config import SearchConfig
+from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.search.sampling import Sampling, sample, uniform
 from dragoman.search.streaming import padded, source_batch

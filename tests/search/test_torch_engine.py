@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.config import Config, SearchConfig, override
+from dragoman.config.building import override
+from dragoman.config.schema import Config, SearchConfig
 from dragoman.data.batches import pad_ids
 from dragoman.model.translation import build
 from dragoman.search.beam import beam_search

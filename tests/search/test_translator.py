@@ -5,7 +5,7 @@ import logging
 import numpy as np
 import pytest
 
-from dragoman.config import SearchConfig
+from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.search import streaming
 from dragoman.search.sampling import Sampling

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.config import CleaningConfig
+from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
 from dragoman.text.corpus import REASONS, Cleaner, Pair, read_pairs
 from dragoman.text.lines import write_lines

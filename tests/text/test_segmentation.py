@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
 import dragoman.text.segmentation.subwords as subwords
-from dragoman.config import SideConfig
+from dragoman.config.schema import SideConfig
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.text.lines import read_lines
 from dragoman.text.segmentation import Segmentation, load_segmentation, train_segmentation

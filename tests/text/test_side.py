@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.config import SideConfig
+from dragoman.config.schema import SideConfig
 from dragoman.errors import RunError
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide, raw_words

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.config import (
+from dragoman.config.schema import (
     AttentionConfig,
     Config,
     DecoderConfig,

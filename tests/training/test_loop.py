@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from dragoman.config import TrainingConfig
+from dragoman.config.schema import TrainingConfig
 from dragoman.errors import ConfigError, InputError, Interrupted, TrainingError
 from dragoman.training.log import read_log
 from dragoman.training.validation import DevTranslations

@@ -10,7 +10,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from dragoman.config import Config, OptimiserConfig, override
+from dragoman.config.building import override
+from dragoman.config.schema import Config, OptimiserConfig
 from dragoman.errors import ConfigError
 from dragoman.training.optimisers import build_optimiser, clip_gradients, global_norm, set_rate
 

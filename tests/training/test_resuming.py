@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.config import TrainingConfig
+from dragoman.config.schema import TrainingConfig
 from dragoman.errors import Interrupted, RunError
 from dragoman.training.log import read_log
 
@@ -160,7 +160,7 @@ PROGRAM = """
 import os, signal, sys
 from pathlib import Path
 from conftest import Rehearsal
-from dragoman.config import TrainingConfig, ValidationConfig
+from dragoman.config.schema import TrainingConfig, ValidationConfig
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import pytest
 
-from dragoman.config import ScheduleConfig
+from dragoman.config.schema import ScheduleConfig
 from dragoman.training.schedules import Plateau, Progress, learning_rate
 
 NAMES = get_args(ScheduleConfig.model_fields["name"].annotation)

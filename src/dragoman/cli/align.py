@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> None:
 
     set_threads(options.threads)
     opened = open_run(options.run, device=options.device)
-    if opened.config.model.decoder.context == "none":
+    if opened.config.model.decoder.context != "attended":
         raise ConfigError(f"the model of {options.run} has no attention, so it cannot align")
     pairs = ((pair.source, pair.target) for pair in read_pairs([options.files]))
     write_links(options.output, (scored.alignment for scored in opened.scorer().score(pairs)))

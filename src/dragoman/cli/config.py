@@ -35,6 +35,8 @@ def add_set_option(container: argparse._ActionsContainer) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the configuration."""
-    from dragoman.config import dump_config, load_preset, override
+    from dragoman.config.building import override
+    from dragoman.config.files import dump_config
+    from dragoman.config.presets import load_preset
 
     print(dump_config(override(load_preset(options.preset), options.set)), end="")

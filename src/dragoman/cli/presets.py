@@ -18,7 +18,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print a line for each preset; what it is stands in the comment that its file begins with."""
-    from dragoman.config import preset_names, preset_text
+    from dragoman.config.presets import preset_names, preset_text
 
     for name in preset_names():
         first = preset_text(name).partition("\n")[0]

@@ -11,7 +11,7 @@ from dragoman.cli.parsing import Parser, add_general_options, positive_float
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.config import Config
+    from dragoman.config.schema import Config
 
 SUMMARY = "train a translator on parallel text"
 DESCRIPTION = (
@@ -111,7 +111,9 @@ def _require_corpora(options: argparse.Namespace) -> None:
 
 def _wanted_config(options: argparse.Namespace) -> Config:
     """Preset, then file, then options; a resumed run begins with its own."""
-    from dragoman.config import load_config, load_preset, override
+    from dragoman.config.building import override
+    from dragoman.config.files import load_config
+    from dragoman.config.presets import load_preset
     from dragoman.folder import RunFolder
 
     if options.config is not None:

@@ -20,7 +20,7 @@ from dragoman.cli.parsing import (
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.config import SearchConfig
+    from dragoman.config.schema import SearchConfig
     from dragoman.search.sampling import Sampling
 
 SUMMARY = "translate lines of text"
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> None:
 
     set_threads(options.threads)
     opened = open_run(options.run, device=options.device)
-    if opened.config.model.decoder.context == "none":
+    if opened.config.model.decoder.context != "attended":
         for name in ("alignments", "attention"):
             if getattr(options, name) is not None:
                 raise ConfigError(

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.config import TextConfig
+from dragoman.config.schema import TextConfig
 from dragoman.data.segmenting import Segmented, segment_pairs
 from dragoman.errors import InputError, RunError
 from dragoman.text.corpus import Cleaner, Pair

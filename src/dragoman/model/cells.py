@@ -2,24 +2,30 @@
 
 A cell is handed the sum of everything that enters its gates from below (words, context, fed vector: projected
 elsewhere, outside the loop where possible) and knows only its own recurrent maps. Its state is a tuple of tensors,
-hidden state first, so that GRU and LSTM look alike to everyone else.
+hidden state first, so that GRU, LSTM and tanh look alike to everyone else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from dragoman.model.dropout import Drop
 from dragoman.model.maps import Map
 
 State = tuple[Tensor, ...]
 """Hidden state first: (h,) for GRU and tanh, (h, c) for LSTM; each [B, H] or [D, B, H]."""
 
-CellStep = Callable[[Tensor, State], State]
-"""(gate inputs [B, G], state) -> next state."""
+
+class CellStep(Protocol):
+    """(gate inputs [.., G], state) -> next state.
+
+    `bracket` [.., H] joins U h inside the bracket that a GRU's reset gate multiplies.
+    """
+
+    def __call__(self, inputs: Tensor, state: State, bracket: Tensor | None = None) -> State: ...
 
 
 class Cell(Protocol):
@@ -28,8 +34,8 @@ class Cell(Protocol):
     size: int
     gates: int
 
-    def bind(self) -> CellStep:
-        """The step function of one unrolling."""
+    def bind(self, drop: Drop) -> CellStep:
+        """The step function of one unrolling; `drop` is what happens to h where it enters the recurrent maps."""
         ...
 
     def zero(self, like: Tensor) -> State:
@@ -37,7 +43,7 @@ class Cell(Protocol):
         ...
 
     def state(self, hidden: Tensor) -> State:
-        """The state that begins from a given hidden state."""
+        """The state that begins from a given hidden state; an LSTM's memory is zero."""
         ...
 
 
@@ -45,31 +51,39 @@ class GRU(nn.Module):
     """Gated recurrent unit (Cho et al. 2014, section 2.3; Bahdanau et al. 2015, A.1.1), written out.
 
     r = sigmoid(a_r + U_r h);  z = sigmoid(a_z + U_z h)
-    reset "before": h~ = tanh(a + U (r * h));  "after": h~ = tanh(a + r * (U h))
+    reset "before": h~ = tanh(a + U (r * h));  "after": h~ = tanh(a + r * (U h + b + bracket))
     update "write": h' = (1 - z) * h + z * h~ (Bahdanau);  "keep": h' = z * h + (1 - z) * h~ (Cho)
 
-    Gate inputs are [.., 3H] in the order r, z, candidate. The library kernel is "after" and "keep" with a further bias
-    and so matches neither paper.
+    Gate inputs are [.., 3H] in the order r, z, candidate. The bracket is C c in the decoder of Cho et al. 2014
+    (appendix). The library kernel is "after" and "keep" with the bias b (`inner_bias`) and so matches neither paper.
     """
 
     def __init__(
-        self, size: int, reset: Literal["before", "after"], update: Literal["keep", "write"], directions: int = 1
+        self,
+        size: int,
+        reset: Literal["before", "after"],
+        update: Literal["keep", "write"],
+        *,
+        inner_bias: bool = False,
+        directions: int = 1,
     ) -> None:
         super().__init__()
         self.size, self.gates = size, 3 * size
         self.reset, self.update = reset, update
         self.recurrent_gates = Map(size, 2 * size, directions=directions)
-        self.recurrent = Map(size, size, directions=directions)
+        self.recurrent = Map(size, size, directions=directions, bias=inner_bias)
 
-    def bind(self) -> CellStep:
+    def bind(self, drop: Drop) -> CellStep:
         gates, candidate = self.recurrent_gates.bind(), self.recurrent.bind()
         before, write, size = self.reset == "before", self.update == "write", self.size
 
-        def step(inputs: Tensor, state: State) -> State:
+        def step(inputs: Tensor, state: State, bracket: Tensor | None = None) -> State:
             (h,) = state
+            seen = drop(h)
             below_gates, below = inputs.split((2 * size, size), dim=-1)
-            r, z = torch.sigmoid(gates(h, below_gates).to(h.dtype)).chunk(2, dim=-1)
-            new = torch.tanh(candidate(r * h, below).to(h.dtype) if before else below + r * candidate(h))
+            r, z = torch.sigmoid(gates(seen, below_gates).to(h.dtype)).chunk(2, dim=-1)
+            a = candidate(r * seen, below).to(h.dtype) if before else below + r * candidate(seen, bracket)
+            new = torch.tanh(a)
             return (torch.lerp(h, new, z) if write else torch.lerp(new, h, z),)
 
         return step
@@ -82,26 +96,37 @@ class GRU(nn.Module):
 
 
 class LSTM(nn.Module):
-    """Long short-term memory without peepholes (Zaremba et al. 2014, used by Luong et al. 2015).
+    """Long short-term memory (Zaremba et al. 2014, used by Luong et al. 2015), with or without peepholes (Graves 2013).
 
-    i, f, o = sigmoid(a + U h);  g = tanh(a_g + U_g h);  c' = f * c + i * g;  h' = o * tanh(c')
+    i = sigmoid(a_i + U_i h + p_i * c);  f = sigmoid(a_f + U_f h + p_f * c);  g = tanh(a_g + U_g h)
+    c' = f * c + i * g;  o = sigmoid(a_o + U_o h + p_o * c');  h' = o * tanh(c')
 
-    Gate inputs are [.., 4H] in the order i, f, o, g.
+    Gate inputs are [.., 4H] in the order i, f, o, g. `peepholes` are p_i, p_f, p_o: [3, H] or [D, 3, 1, H].
     """
 
-    def __init__(self, size: int, directions: int = 1) -> None:
+    def __init__(self, size: int, *, peepholes: bool = False, directions: int = 1) -> None:
         super().__init__()
         self.size, self.gates = size, 4 * size
         self.recurrent_gates = Map(size, 4 * size, directions=directions)
+        shape = (directions, 3, 1, size) if directions > 1 else (3, size)
+        self.peepholes = nn.Parameter(torch.zeros(shape)) if peepholes else None
 
-    def bind(self) -> CellStep:
+    def bind(self, drop: Drop) -> CellStep:
         gates, size = self.recurrent_gates.bind(), self.size
+        peepholes = None if self.peepholes is None else self.peepholes.unbind(1 if self.peepholes.dim() == 4 else 0)
 
-        def step(inputs: Tensor, state: State) -> State:
+        def step(inputs: Tensor, state: State, bracket: Tensor | None = None) -> State:
             h, c = state
-            a = gates(h, inputs).to(c.dtype)
-            i, f, o = torch.sigmoid(a[..., : 3 * size]).chunk(3, dim=-1)
-            c = torch.addcmul(f * c, i, torch.tanh(a[..., 3 * size :]))
+            a = gates(drop(h), inputs).to(c.dtype)
+            g = torch.tanh(a[..., 3 * size :])
+            if peepholes is None:
+                i, f, o = torch.sigmoid(a[..., : 3 * size]).chunk(3, dim=-1)
+                c = torch.addcmul(f * c, i, g)
+            else:
+                a_i, a_f, a_o = a[..., : 3 * size].chunk(3, dim=-1)
+                p_i, p_f, p_o = peepholes
+                c = torch.sigmoid(a_f + p_f * c) * c + torch.sigmoid(a_i + p_i * c) * g
+                o = torch.sigmoid(a_o + p_o * c)
             return o * torch.tanh(c), c
 
         return step
@@ -112,6 +137,30 @@ class LSTM(nn.Module):
 
     def state(self, hidden: Tensor) -> State:
         return hidden, torch.zeros_like(hidden)
+
+
+class Tanh(nn.Module):
+    """The plain recurrent unit h' = tanh(a + U h), the ablation of Cho et al. 2014, section 2.3. Inputs are [.., H]."""
+
+    def __init__(self, size: int, *, directions: int = 1) -> None:
+        super().__init__()
+        self.size, self.gates = size, size
+        self.recurrent = Map(size, size, directions=directions)
+
+    def bind(self, drop: Drop) -> CellStep:
+        recurrent = self.recurrent.bind()
+
+        def step(inputs: Tensor, state: State, bracket: Tensor | None = None) -> State:
+            (h,) = state
+            return (torch.tanh(recurrent(drop(h), inputs).to(h.dtype)),)
+
+        return step
+
+    def zero(self, like: Tensor) -> State:
+        return (_zeros(like, self.size),)
+
+    def state(self, hidden: Tensor) -> State:
+        return (hidden,)
 
 
 def _zeros(like: Tensor, size: int) -> Tensor:

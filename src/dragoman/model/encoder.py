@@ -11,8 +11,9 @@ from typing import Any, Literal, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.cells import Cell, State
-from dragoman.model.dropout import dropout
+from dragoman.model.cells import GRU, LSTM, Cell, State
+from dragoman.model.dropout import Dropout
+from dragoman.model.kernels import run_kernel
 from dragoman.model.maps import Map
 
 
@@ -33,12 +34,16 @@ class Annotations(NamedTuple):
 
 
 class Layer(nn.Module):
-    """One recurrent layer: the projection of its inputs, and the cell (both directions side by side)."""
+    """One recurrent layer: the projection of its inputs, and the cell (both directions side by side).
 
-    def __init__(self, n_in: int, cell: Cell, directions: int, biases: bool) -> None:
+    kernel: an encoder runs the layer in one call of the library's kernel.
+    """
+
+    def __init__(self, n_in: int, cell: Cell, directions: int, biases: bool, *, kernel: bool = False) -> None:
         super().__init__()
         self.inputs = Map(n_in, cell.gates, directions=directions, bias=biases)
         self.cell = cell
+        self.kernel = kernel
 
 
 class Encoder(nn.Module):
@@ -49,34 +54,61 @@ class Encoder(nn.Module):
               section 3.3; the end mark is never moved to the front)
     both:     Bahdanau et al. 2015, section 3.2; the backward direction reads everything from the end, the end mark
               included (as the authors' code does)
+
+    From layer `residual` on (counted from 1; 0: never) a layer's input is added to its output.
     """
 
     def __init__(
-        self, layers: list[Layer], direction: Literal["forward", "reversed", "both"], source_eos: bool, dropout: float
+        self,
+        layers: list[Layer],
+        direction: Literal["forward", "reversed", "both"],
+        *,
+        source_eos: bool,
+        residual: int,
+        dropout: Dropout,
+        recurrent_dropout: Dropout,
     ) -> None:
         super().__init__()
         self.layers = cast("list[Layer]", nn.ModuleList(layers))
         self.direction = direction
         self.end_stays_last = source_eos and direction == "reversed"
-        self.dropout = dropout
+        self.residual = residual
+        self.dropout, self.recurrent_dropout = dropout, recurrent_dropout
 
     def forward(self, words: Tensor, lengths: Tensor) -> Annotations:
         """Word vectors [B, S, E] and lengths [B] (int64, on the CPU, >= 1) to annotations."""
         backward = _Reversal(lengths - 1 if self.end_stays_last else lengths, words)
         alive = torch.arange(words.shape[1]) < lengths[:, None]  # [B, S]
-        shortest = int(lengths.min())
-        stays = alive.to(words.device).t().unsqueeze(-1)  # [S, B, 1]
         last = []
         vectors = words
-        for number, layer in enumerate(self.layers):
-            if number:
-                vectors = dropout(vectors, self.dropout, self.training)
-            read = self._in_reading_order(vectors, backward)
-            hidden, state = _run(layer, read, stays, shortest)
-            vectors = self._in_source_order(hidden, backward)
+        for number, layer in enumerate(self.layers, 1):
+            below = self.dropout(vectors) if number > 1 else vectors
+            hidden, state = self._run(layer, self._in_reading_order(below, backward), lengths, alive)
+            outputs = self._in_source_order(hidden, backward)
+            vectors = vectors + outputs if 0 < self.residual <= number else outputs
             last.append(tuple(_side_by_side(part, self.direction) for part in state))
         first = state[0][1] if self.direction == "both" else state[0]
         return Annotations(vectors, alive.to(words.device), tuple(last), first)
+
+    def _run(self, layer: Layer, read: Tensor, lengths: Tensor, alive: Tensor) -> tuple[Tensor, State]:
+        """One layer over all steps: hidden states in reading order, [B, S, H] or [2, B, S, H], and each sentence's
+        state after its last symbol."""
+        if layer.kernel:
+            assert isinstance(layer.cell, GRU | LSTM)
+            return run_kernel(layer.cell, layer.inputs, read, lengths)
+        stays = alive.to(read.device).t().unsqueeze(-1)  # [S, B, 1]
+        shortest = int(lengths.min())
+        inputs = layer.inputs(read).unbind(-3)  # unbind, not indexing: its gradient is one stack
+        step = layer.cell.bind(self.recurrent_dropout.bind(inputs[0].shape[:-1].numel()))
+        state = layer.cell.zero(inputs[0])
+        hidden = []
+        for t, gates in enumerate(inputs):
+            new = step(gates, state)
+            if t >= shortest:
+                new = tuple(torch.where(stays[t], after, before) for after, before in zip(new, state, strict=True))
+            state = new
+            hidden.append(state[0])
+        return torch.stack(hidden, dim=-2), state
 
     def _in_reading_order(self, x: Tensor, backward: _Reversal) -> Tensor:
         """[B, S, n] -> [S, B, n], or [2, S, B, n] for both directions."""
@@ -85,29 +117,13 @@ class Encoder(nn.Module):
         turned = backward(x).transpose(0, 1)
         return turned if self.direction == "reversed" else torch.stack((x.transpose(0, 1), turned))
 
-    def _in_source_order(self, hidden: list[Tensor], backward: _Reversal) -> Tensor:
-        """S tensors [B, H] or [2, B, H] -> [B, S, W]."""
-        stacked = torch.stack(hidden, dim=-2)  # [B, S, H] or [2, B, S, H]
+    def _in_source_order(self, hidden: Tensor, backward: _Reversal) -> Tensor:
+        """[B, S, H] or [2, B, S, H] in reading order -> [B, S, W]."""
         if self.direction == "forward":
-            return stacked
+            return hidden
         if self.direction == "reversed":
-            return backward(stacked)
-        return torch.cat((stacked[0], backward(stacked[1])), dim=-1)
-
-
-def _run(layer: Layer, read: Tensor, stays: Tensor, shortest: int) -> tuple[list[Tensor], State]:
-    """One layer over all steps: hidden states in reading order, and each sentence's state after its last symbol."""
-    inputs = layer.inputs(read).unbind(-3)  # unbind, not indexing: its gradient is one stack
-    step = layer.cell.bind()
-    state = layer.cell.zero(inputs[0])
-    hidden = []
-    for t, gates in enumerate(inputs):
-        new = step(gates, state)
-        if t >= shortest:
-            new = tuple(torch.where(stays[t], after, before) for after, before in zip(new, state, strict=True))
-        state = new
-        hidden.append(state[0])
-    return hidden, state
+            return backward(hidden)
+        return torch.cat((hidden[0], backward(hidden[1])), dim=-1)
 
 
 def _side_by_side(part: Tensor, direction: str) -> Tensor:

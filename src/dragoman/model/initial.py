@@ -8,21 +8,26 @@ from typing import Literal
 import torch
 from torch import nn
 
-from dragoman.model.attention import Additive
-from dragoman.model.cells import GRU, LSTM
+from dragoman.model.cells import GRU, LSTM, Tanh
 from dragoman.model.maps import Map
+from dragoman.model.scores import Additive
 
 
-def initialise(model: nn.Module, initial: Literal["orthogonal", "uniform", "scaled"], spread: float) -> None:
+def initialise(
+    model: nn.Module, initial: Literal["orthogonal", "gaussian", "uniform", "scaled"], spread: float
+) -> None:
     """Fill every parameter; biases are zero.
 
     uniform:    U(-spread, spread) (Sutskever et al. 2014, section 3.4; Luong et al. 2015, section 4.1)
+    gaussian:   N(0, spread^2)
     orthogonal: N(0, spread^2), recurrent matrices orthogonal, W_a and U_a N(0, 0.001^2), v_a zero, so that attention
-                starts exactly uniform (Bahdanau et al. 2015, B.1)
+                starts exactly uniform (Cho et al. 2014, section 4.1; Bahdanau et al. 2015, B.1)
     scaled:     maps U(+-sqrt(3 / n_in)), which keeps the variance of what goes through; recurrent matrices orthogonal,
                 everything else N(0, spread^2)
+
+    The trained length of v_a in the normed score starts at 1 / sqrt(A).
     """
-    recurrent = {map for cell in model.modules() if isinstance(cell, GRU | LSTM) for map in cell.children()}
+    recurrent = {map for cell in model.modules() if isinstance(cell, GRU | LSTM | Tanh) for map in cell.children()}
     with torch.no_grad():
         for parameter in model.parameters():
             if initial == "uniform":
@@ -32,15 +37,24 @@ def initialise(model: nn.Module, initial: Literal["orthogonal", "uniform", "scal
         for module in model.modules():
             if isinstance(module, nn.Embedding) and module.padding_idx is not None:
                 module.weight[module.padding_idx].zero_()
-            if isinstance(module, Map) and initial != "uniform":
+            if isinstance(module, Map) and initial in ("orthogonal", "scaled"):
                 _fill(module, orthogonal=module in recurrent, scaled=initial == "scaled")
-            if isinstance(module, Additive) and initial == "orthogonal":
-                module.query.weight.normal_(0, 0.001)
-                module.annotation.weight.normal_(0, 0.001)
-                module.v.zero_()
+            if isinstance(module, Additive):
+                _fill_additive(module, as_paper=initial == "orthogonal")
         for name, parameter in model.named_parameters():
             if name.rpartition(".")[2] == "bias":
                 parameter.zero_()
+
+
+def _fill_additive(score: Additive, *, as_paper: bool) -> None:
+    if as_paper:
+        for projection in (score.query, score.annotation):
+            if projection is not None:
+                projection.weight.normal_(0, 0.001)
+        if score.length is None:  # a direction cannot be taken from zero
+            score.v.zero_()
+    if score.length is not None:
+        score.length.fill_(1 / math.sqrt(len(score.v)))
 
 
 def _fill(module: Map, *, orthogonal: bool, scaled: bool) -> None:

@@ -14,6 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from dragoman.model.maps import Map
+
 ROWS = 512
 """Rows of logits at a time. Always as many, filled up with zeros: see `maps.padding`."""
 
@@ -26,26 +28,30 @@ class TokenLosses(NamedTuple):
 
 
 class Output(nn.Module):
-    """p(v) = softmax(W o + b), W of [V, O]; products in `precision` (None: the parameters' own), softmax in theirs."""
+    """p(v) = softmax(W o + b), W of [V, O]; products in `precision` (None: the parameters' own), softmax in theirs.
 
-    def __init__(self, n_in: int, vocabulary: int, *, bias: bool) -> None:
+    With a rank, W is the product of two: G_l [V, rank] and G_r [rank, O], linear in between (Cho et al. 2014).
+    """
+
+    def __init__(self, n_in: int, vocabulary: int, *, bias: bool, rank: int | None = None) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(vocabulary, n_in))
+        self.narrow = Map(n_in, rank) if rank else None
+        self.weight = nn.Parameter(torch.empty(vocabulary, rank or n_in))
         self.bias = nn.Parameter(torch.zeros(vocabulary)) if bias else None
         self.precision: torch.dtype | None = None
         self._workspace = _Workspace()
 
     def log_probabilities(self, readout: Tensor) -> Tensor:
         """log p for every word: [N, O] -> [N, V]."""
-        logits = torch.mm(self._cast(readout), self._cast(self.weight).t()).to(self.weight.dtype)
+        readout = self._cast(readout if self.narrow is None else self.narrow(readout))
+        logits = torch.mm(readout, self._cast(self.weight).t()).to(self.weight.dtype)
         return torch.log_softmax(logits if self.bias is None else logits.add_(self.bias), dim=-1)
 
     def loss(self, readout: Tensor, words: Tensor, smoothing: float) -> TokenLosses:
         """-sum_i sum_v q_i(v) log p_i(v) with q_i = (1 - s) [v = y_i] + s / V; readout [N, O], words y [N]."""
         cast = self._cast(self.weight.detach())
-        smoothed, nll = _CrossEntropy.apply(
-            self._cast(readout), self.weight, self.bias, cast, words, smoothing, self._workspace
-        )
+        readout = self._cast(readout if self.narrow is None else self.narrow(readout))
+        smoothed, nll = _CrossEntropy.apply(readout, self.weight, self.bias, cast, words, smoothing, self._workspace)
         return TokenLosses(smoothed, nll)
 
     def _cast(self, x: Tensor) -> Tensor:

@@ -14,18 +14,20 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dragoman.config import ModelConfig
+from dragoman.config.schema import CellConfig, ModelConfig
 from dragoman.data.batches import Batch
-from dragoman.model.attention import Additive, Attention, Dot, General, Memory, Score
+from dragoman.model.attention import Attention, FixedContext, Memory
 from dragoman.model.bridge import Bridge
-from dragoman.model.cells import GRU, LSTM, Cell
+from dragoman.model.cells import GRU, LSTM, Cell, Tanh
 from dragoman.model.decoder import Bound, Decoder, DecoderState
-from dragoman.model.dropout import dropout
+from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import Annotations, Encoder, Layer
 from dragoman.model.initial import initialise
 from dragoman.model.maps import Map
 from dragoman.model.output import Output
 from dragoman.model.readout import Attentional, Linear, Maxout, Readout
+from dragoman.model.scopes import Global, Monotonic, Predictive, Scope
+from dragoman.model.scores import Additive, Dot, General, Location, Score
 from dragoman.text.vocabulary import BOS, PAD
 
 
@@ -75,9 +77,9 @@ class TranslationModel(nn.Module):
         zero_first: bool,
         source_eos: bool,
         attention_shift: int,
-        embedding_dropout: float,
+        embedding_dropout: Dropout,
         word_dropout: float,
-        annotation_dropout: float,
+        annotation_dropout: Dropout,
     ) -> None:
         super().__init__()
         self.source, self.target = source, target
@@ -132,7 +134,8 @@ class TranslationModel(nn.Module):
     def start(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Start:
         """Encode a source batch [B, S]."""
         annotations = self._annotate(source, lengths)
-        return Start(self.decoder.remember(annotations), self.decoder.begin(self.bridge(annotations)))
+        opening = self.bridge(annotations)
+        return Start(self.decoder.remember(annotations, opening), self.decoder.begin(opening))
 
     def step(self, words: Tensor, state: DecoderState, bound: Bound) -> Step:
         """One step from previous words [N], rows grouped by source sentence; BOS where there is none."""
@@ -153,7 +156,7 @@ class TranslationModel(nn.Module):
         words = torch.from_numpy(source).to(self.device)
         vectors = self._thin_out(self.source(words), words)
         annotations: Annotations = self.encoder(vectors, torch.from_numpy(lengths))
-        return annotations._replace(vectors=dropout(annotations.vectors, self.annotation_dropout, self.training))
+        return annotations._replace(vectors=self.annotation_dropout(annotations.vectors))
 
     def _previous(self, words: Tensor) -> Tensor:
         """Vectors of previous target words; of BOS the symbol's own, or zero."""
@@ -162,7 +165,7 @@ class TranslationModel(nn.Module):
 
     def _thin_out(self, vectors: Tensor, words: Tensor) -> Tensor:
         """In training, some units of word vectors [B, n, E], and some whole words, are zero."""
-        vectors = dropout(vectors, self.embedding_dropout, self.training)
+        vectors = self.embedding_dropout(vectors)
         if self.training and self.word_dropout:
             kept = torch.rand(words.shape, device=words.device) >= self.word_dropout
             vectors = vectors * kept.unsqueeze(-1)
@@ -177,29 +180,31 @@ class TranslationModel(nn.Module):
 
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
     """The model of a configuration for vocabularies of the given sizes, its parameters drawn as it says."""
-    directions = 2 if config.encoder.direction == "both" else 1
-    annotation = config.encoder.size * directions
+    model = assemble(config, source_vocabulary, target_vocabulary)
+    initialise(model, config.initial, config.spread)
+    return model
+
+
+def assemble(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
+    """The model of a configuration, its parameters not yet drawn; on the device `meta` it takes no memory."""
+    annotation = config.encoder.size * _directions(config)
     source = nn.Embedding(source_vocabulary, config.embedding.source, padding_idx=PAD)
     target = nn.Embedding(target_vocabulary, config.embedding.target, padding_idx=PAD)
-    encoder = _encoder(config, directions)
     decoder = _decoder(config, annotation)
-    cells: list[Cell] = [layer.cell for layer in decoder.layers]
-    summary = config.encoder.size if config.bridge.kind == "tanh-backward" else annotation
     model = TranslationModel(
         source,
         target,
-        encoder,
-        Bridge(config.bridge.kind, cells, summary, config.biases),
+        _encoder(config),
+        _bridge(config, annotation, [layer.cell for layer in decoder.layers]),
         decoder,
-        Output(decoder.readout.size, target_vocabulary, bias=config.biases),
+        Output(decoder.readout.size, target_vocabulary, bias=config.biases, rank=config.readout.rank),
         zero_first=config.decoder.first_word == "zero",
         source_eos=config.source_eos,
         attention_shift=int(config.attention.aligned_word == "read"),
-        embedding_dropout=config.dropout.embedding,
+        embedding_dropout=_dropout(config, config.dropout.embedding),
         word_dropout=config.dropout.words,
-        annotation_dropout=config.dropout.annotations,
+        annotation_dropout=_dropout(config, config.dropout.annotations),
     )
-    initialise(model, config.initial, config.spread)
     if config.embedding.tied != "none":
         model.output.weight = cast(nn.Parameter, target.weight)
     if config.embedding.tied == "all":
@@ -207,48 +212,121 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
     return model
 
 
-def _encoder(config: ModelConfig, directions: int) -> Encoder:
-    settings, layers, n_in = config.encoder, [], config.embedding.source
+def _directions(config: ModelConfig) -> int:
+    return 2 if config.encoder.direction == "both" else 1
+
+
+def _encoder(config: ModelConfig) -> Encoder:
+    settings, directions = config.encoder, _directions(config)
+    layers, n_in = [], config.embedding.source
     for _ in range(settings.layers):
-        cell = _cell(settings.cell, settings.size, settings.reset, settings.update, directions)
-        layers.append(Layer(n_in, cell, directions, config.biases))
+        cell, fused = _cell(settings, config.biases, directions), settings.cell.endswith("fused")
+        layers.append(Layer(n_in, cell, directions, config.biases, kernel=fused))
         n_in = settings.size * directions
-    return Encoder(layers, settings.direction, config.source_eos, config.dropout.layers)
-
-
-def _decoder(config: ModelConfig, annotation: int) -> Decoder:
-    settings, layers, n_in = config.decoder, [], config.embedding.target
-    for _ in range(settings.layers):
-        cell = _cell(settings.cell, settings.size, settings.reset, settings.update, 1)
-        layers.append(Layer(n_in, cell, 1, config.biases))
-        n_in = settings.size
-    attention = Attention(_score(config, annotation)) if settings.context == "attended" else None
-    context = annotation if attention else 0
-    readout: Readout
-    if config.readout.kind == "linear":
-        readout = Linear(settings.size)
-    elif config.readout.kind == "maxout":
-        readout = Maxout(settings.size, config.embedding.target, context, config.readout.size, config.biases)
-    else:
-        readout = Attentional(settings.size, context, config.readout.size, config.biases)
-    return Decoder(
+    return Encoder(
         layers,
-        attention,
-        annotation,
-        readout,
-        order=settings.order,
-        input_feeding=settings.input_feeding,
-        dropout=config.dropout.layers,
-        readout_dropout=config.dropout.readout,
+        settings.direction,
+        source_eos=config.source_eos,
+        residual=settings.residual,
+        dropout=_dropout(config, config.dropout.layers),
+        recurrent_dropout=_recurrent_dropout(config),
     )
 
 
-def _cell(kind: str, size: int, reset: str, update: str, directions: int) -> Cell:
-    return LSTM(size, directions) if kind == "lstm" else GRU(size, reset, update, directions)  # type: ignore[arg-type]
+def _bridge(config: ModelConfig, annotation: int, cells: list[Cell]) -> Bridge:
+    settings = config.bridge
+    summed = settings.kind == "tanh-last" or config.decoder.context == "fixed"
+    return Bridge(
+        settings.kind,
+        cells,
+        config.encoder.size if settings.kind == "tanh-backward" else annotation,
+        compressed=Map(annotation, annotation, bias=config.biases) if summed and settings.summary == "tanh" else None,
+        memory=settings.memory == "hidden",
+        biases=config.biases,
+    )
+
+
+def _decoder(config: ModelConfig, annotation: int) -> Decoder:
+    settings = config.decoder
+    layers, n_in = [], config.embedding.target
+    for _ in range(settings.layers):
+        layers.append(Layer(n_in, _cell(settings, config.biases), 1, config.biases))
+        n_in = settings.size
+    source = _source(config, annotation)
+    second = None
+    if source and settings.order == "two-step":
+        second = Layer(annotation, _cell(settings, config.biases), 1, config.biases)
+    return Decoder(
+        layers,
+        source,
+        annotation,
+        _readout(config, annotation if source else 0),
+        order=settings.order,
+        reads_previous=settings.readout_state == "prev",
+        context_in_reset=settings.context_in_reset,
+        second=second,
+        input_feeding=settings.input_feeding,
+        coverage=config.attention.coverage,
+        residual=settings.residual,
+        dropout=_dropout(config, config.dropout.layers),
+        recurrent_dropout=_recurrent_dropout(config),
+        readout_dropout=_dropout(config, config.dropout.readout),
+    )
+
+
+def _readout(config: ModelConfig, context: int) -> Readout:
+    settings, state = config.readout, config.decoder.size
+    if settings.kind == "linear":
+        return Linear(state)
+    if settings.kind == "maxout":
+        return Maxout(state, config.embedding.target, context, settings.size, config.biases)
+    return Attentional(state, context, settings.size, config.biases)
+
+
+def _cell(settings: CellConfig, biases: bool, directions: int = 1) -> Cell:
+    if settings.cell == "tanh":
+        return Tanh(settings.size, directions=directions)
+    if settings.cell.startswith("lstm"):
+        return LSTM(settings.size, peepholes=settings.peepholes, directions=directions)
+    inner_bias = biases and settings.cell == "gru-fused"
+    return GRU(settings.size, settings.reset, settings.update, inner_bias=inner_bias, directions=directions)
+
+
+def _source(config: ModelConfig, annotation: int) -> Attention | FixedContext | None:
+    if config.decoder.context == "attended":
+        return Attention(_score(config, annotation), _scope(config))
+    return FixedContext() if config.decoder.context == "fixed" else None
 
 
 def _score(config: ModelConfig, annotation: int) -> Score:
-    query = config.decoder.size
-    if config.attention.score == "additive":
-        return Additive(query, annotation, config.attention.size)
-    return Dot() if config.attention.score == "dot" else General(query, annotation)
+    settings, query = config.attention, config.decoder.size
+    if settings.score in ("additive", "normed-additive"):
+        normed = settings.score == "normed-additive"
+        return Additive(query, annotation, settings.size, normed=normed, coverage=settings.coverage)
+    if settings.score == "concat":
+        return Additive(query, annotation, query, coverage=settings.coverage)
+    if settings.score == "concat-identity":
+        return Additive(query, annotation, annotation, identity=True, coverage=settings.coverage)
+    if settings.score == "location":
+        backwards = config.encoder.direction == "reversed"
+        return Location(query, settings.slots, masked=settings.masked, reads_backwards=backwards)
+    if settings.score == "general":
+        return General(query, annotation)
+    return Dot(query, scaled=settings.score == "scaled-dot")
+
+
+def _scope(config: ModelConfig) -> Scope:
+    settings = config.attention
+    if settings.scope == "local-m":
+        return Monotonic(settings.window)
+    if settings.scope == "local-p":
+        return Predictive(config.decoder.size, settings.window)
+    return Global(normalised=settings.score == "location" and not settings.masked)
+
+
+def _dropout(config: ModelConfig, probability: float) -> Dropout:
+    return Dropout(probability, variational=config.dropout.variational)
+
+
+def _recurrent_dropout(config: ModelConfig) -> Dropout:
+    return Dropout(config.dropout.recurrent, variational=True)

@@ -37,7 +37,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.config import SearchConfig
+from dragoman.config.schema import SearchConfig
 from dragoman.search.engine import Engine, Step
 from dragoman.search.hypothesis import Continuations, End, History, Hypothesis, Rules, end_log_probabilities
 from dragoman.search.normalisation import Normalisation

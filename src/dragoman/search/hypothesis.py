@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.config import SearchConfig
+from dragoman.config.schema import SearchConfig
 from dragoman.search.engine import Engine, Step, refuse_nan
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 

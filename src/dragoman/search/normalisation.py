@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dragoman.config import SearchConfig
+from dragoman.config.schema import SearchConfig
 
 Divisor = Callable[[NDArray[np.float64], float], NDArray[np.float64]]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.config import SearchConfig
+from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.search.engine import Engine
 from dragoman.search.hypothesis import Continuations, End, History, Hypothesis, Rules, end_log_probabilities

@@ -55,7 +55,7 @@ class TorchEngine:
     @torch.inference_mode()
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _Rows:
         memory, state = self.model.start(source, source_lengths)
-        bound = self.model.decoder.bind(memory)
+        bound = self.model.decoder.bind(memory, len(source))
         return _Rows(memory, bound, state, len(source), np.arange(len(source)), 1, source.shape[1])
 
     @torch.inference_mode()
@@ -101,6 +101,6 @@ class TorchEngine:
         memory, bound, device = old.memory, old.bound, self.model.device
         if memory is not None and len(sentences) < old.sentences:
             memory = memory.select(torch.from_numpy(sentences).to(device))
-            bound = self.model.decoder.bind(memory)
+            bound = self.model.decoder.bind(memory, len(sentences))
         state = old.state.select(torch.from_numpy(parent_cells[taken]).to(device))
         return _Rows(memory, bound, state, len(sentences), cells, width, old.columns), taken

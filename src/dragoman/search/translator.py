@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import segment_weights, surface_spans, word_links
 from dragoman.alignment.links import Link
-from dragoman.config import SearchConfig
+from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.search.beam import beam_search
 from dragoman.search.engine import Engine

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TextIO
 
-from dragoman.config import CleaningConfig
+from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
 from dragoman.text.lines import is_compressed, read_lines
 

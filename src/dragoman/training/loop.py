@@ -19,7 +19,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from dragoman.config import TrainingConfig
+from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batch, Batches, Position
 from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
 from dragoman.folder import RunFolder

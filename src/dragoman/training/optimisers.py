@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
-from dragoman.config import OptimiserConfig
+from dragoman.config.schema import OptimiserConfig
 
 
 def build_optimiser(parameters: Iterable[Tensor], config: OptimiserConfig) -> Optimizer:

@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dragoman.config import ScheduleConfig
+from dragoman.config.schema import ScheduleConfig
 
 
 @dataclass(frozen=True)

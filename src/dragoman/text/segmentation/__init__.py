@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from dragoman.config import SideConfig
+from dragoman.config.schema import SideConfig
 from dragoman.errors import ConfigError, RunError
 from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
 from dragoman.text.segmentation.characters import Characters

@@ -1,0 +1,1 @@
+"""The configuration: its tree, what fits together, files and presets."""

@@ -1,0 +1,122 @@
+"""Which values of a configuration fit together; each message names the keys and the way out."""
+
+from __future__ import annotations
+
+from dragoman.config.schema import CellConfig, Config, DecoderConfig, ModelConfig
+
+
+def check(config: Config) -> None:
+    """Refuse what cannot be built, and what would be without effect.
+
+    Raises:
+        ValueError: the message is for the user.
+    """
+    model = config.model
+    for name, cell in (("encoder", model.encoder), ("decoder", model.decoder)):
+        _check_cell(f"model.{name}", cell)
+    _check_bridge(model)
+    _check_decoder(model.decoder)
+    _check_attention(model)
+    _check_readout(model)
+    if model.dropout.recurrent and model.encoder.cell.endswith("fused"):
+        raise ValueError(
+            f"model.dropout.recurrent: the library's kernel has none; use model.encoder.cell: "
+            f"{model.encoder.cell.removesuffix('-fused')}"
+        )
+    if model.embedding.tied == "all" and not config.text.joint:
+        raise ValueError("model.embedding.tied: all needs text.joint: true, because one matrix serves both sides")
+    optimiser = config.training.optimiser
+    if optimiser.weight_decay and optimiser.name != "adamw":
+        raise ValueError(
+            f"training.optimiser.weight_decay: {optimiser.name} has none; use training.optimiser.name: adamw, or 0"
+        )
+
+
+def _check_cell(where: str, cell: CellConfig) -> None:
+    if cell.cell == "gru-fused" and (cell.reset, cell.update) != ("after", "keep"):
+        raise ValueError(
+            f"{where}.cell: gru-fused is reset: after, update: keep; say so ({where}.reset, {where}.update), or use gru"
+        )
+    if cell.peepholes and cell.cell != "lstm":
+        raise ValueError(f"{where}.peepholes: only cell: lstm has them, not {cell.cell}")
+    if cell.residual and not 2 <= cell.residual <= cell.layers:
+        raise ValueError(
+            f"{where}.residual: {cell.residual} is none of the layers 2 to {cell.layers}; the first layer's input are "
+            "word vectors, so connections begin at layer 2 at the earliest (0: nowhere)"
+        )
+
+
+def _check_bridge(model: ModelConfig) -> None:
+    decoder, encoder, bridge = model.decoder, model.encoder, model.bridge
+    if bridge.kind == "copy":
+        width = encoder.size * (2 if encoder.direction == "both" else 1)
+        given, wanted = (
+            (part.cell.removesuffix("-fused"), part.layers, size)
+            for part, size in ((encoder, width), (decoder, decoder.size))
+        )
+        if given != wanted:
+            raise ValueError(
+                "model.bridge.kind: copy hands every layer's state over as it is, so encoder and decoder need the same "
+                f"cell, layers and size (encoder: {encoder.cell}, {encoder.layers}, {width} over {encoder.direction}; "
+                f"decoder: {decoder.cell}, {decoder.layers}, {decoder.size})"
+            )
+    if bridge.kind == "tanh-backward" and encoder.direction == "forward":
+        raise ValueError(
+            "model.bridge.kind: tanh-backward needs backward states, and model.encoder.direction: forward has "
+            "none; use both or reversed, or bridge tanh-last"
+        )
+    if bridge.memory == "hidden" and (bridge.kind in ("zero", "copy") or not decoder.cell.startswith("lstm")):
+        raise ValueError("model.bridge.memory: hidden is for an LSTM decoder under a tanh or mean bridge")
+    if bridge.summary == "tanh" and bridge.kind != "tanh-last" and decoder.context != "fixed":
+        raise ValueError(
+            "model.bridge.summary: tanh is looked at by bridge tanh-last and by model.decoder.context: fixed only"
+        )
+
+
+def _check_decoder(decoder: DecoderConfig) -> None:
+    seen_first = decoder.context != "none" and decoder.order in ("look-then-update", "groundhog")
+    gated_after = decoder.cell.startswith("gru") and decoder.reset == "after"
+    if decoder.context_in_reset and not (seen_first and gated_after):
+        raise ValueError(
+            "model.decoder.context_in_reset: needs a GRU with reset: after, and a context that enters its update "
+            "(order look-then-update or groundhog)"
+        )
+    if decoder.readout_state == "prev" and decoder.order != "look-then-update":
+        raise ValueError("model.decoder.readout_state: prev is a choice of order: look-then-update only")
+    if decoder.order == "two-step" and (decoder.layers > 1 or decoder.context == "none"):
+        raise ValueError("model.decoder.order: two-step needs one layer, and a context (fixed or attended)")
+
+
+def _check_attention(model: ModelConfig) -> None:
+    attention, width = model.attention, model.encoder.size * (2 if model.encoder.direction == "both" else 1)
+    if model.decoder.context != "attended":
+        return
+    if attention.score in ("dot", "scaled-dot") and width != model.decoder.size:
+        raise ValueError(
+            f"model.attention.score: {attention.score} multiplies states of {model.decoder.size} with annotations of "
+            f"{width}; make the sizes equal or use general"
+        )
+    if attention.score == "location" and attention.scope != "global":
+        raise ValueError(
+            f"model.attention.score: location says where to look by itself; {attention.scope} needs a score of words"
+        )
+    if attention.coverage and attention.score not in ("additive", "normed-additive", "concat", "concat-identity"):
+        raise ValueError(f"model.attention.coverage: only additive and concat scores look at it, not {attention.score}")
+
+
+def _check_readout(model: ModelConfig) -> None:
+    decoder, readout, embedding = model.decoder, model.readout, model.embedding
+    if readout.kind == "attentional" and decoder.context == "none":
+        raise ValueError("model.readout.kind: attentional needs model.decoder.context: attended or fixed")
+    if readout.kind == "linear" and decoder.context != "none" and decoder.order == "update-then-look":
+        raise ValueError(
+            "model.readout.kind: linear would ignore what update-then-look sees; use attentional or maxout"
+        )
+    width = readout.rank or (decoder.size if readout.kind == "linear" else readout.size)
+    if embedding.tied != "none" and width != embedding.target:
+        raise ValueError(
+            f"model.embedding.tied: {embedding.tied} makes the target embedding the output matrix, so readout "
+            f"({width}) must be as wide as model.embedding.target ({embedding.target})"
+        )
+    if embedding.tied == "all" and embedding.source != embedding.target:
+        raise ValueError("model.embedding.tied: all needs model.embedding.source equal to model.embedding.target")

@@ -1,0 +1,120 @@
+"""Scopes: which positions alignment weights may fall on, and how energies become weights.
+
+Positions count from 0 in the order of the source text, whatever order the encoder reads in; S is the number of real
+positions of a sentence, an end mark included where the encoder reads one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.model.maps import Map
+
+
+class Weighed(NamedTuple):
+    """Alignment weights [B, Q, S], and for a local scope the centre p_t of each window, [B, Q]."""
+
+    weights: Tensor
+    centres: Tensor | None
+
+
+Weigh = Callable[[Tensor, Tensor, Tensor], Weighed]
+"""Energies [B, Q, S], queries [B, Q, H], their target positions [Q] or [1] (from 0) -> weights."""
+
+
+class Scope(Protocol):
+    """From energies to weights."""
+
+    def bind(self, mask: Tensor) -> Weigh:
+        """The weighing function of one unrolling; mask [B, S] is True on real positions."""
+        ...
+
+
+class Global(nn.Module):
+    """All real positions, by a softmax (Bahdanau et al. 2015, eq. 6; Luong et al. 2015, section 3.1).
+
+    normalised: the energies are logarithms of weights already.
+    """
+
+    def __init__(self, *, normalised: bool = False) -> None:
+        super().__init__()
+        self.normalised = normalised
+
+    def bind(self, mask: Tensor) -> Weigh:
+        closed = None
+
+        def weigh(energies: Tensor, queries: Tensor, times: Tensor) -> Weighed:
+            nonlocal closed
+            if closed is None:
+                # -inf, not a large number: the weight of padding is exactly zero whatever the energies are
+                closed = torch.zeros_like(mask, dtype=energies.dtype).masked_fill_(~mask, -torch.inf)[:, None]
+            open_energies = energies + closed
+            return Weighed(open_energies.exp() if self.normalised else torch.softmax(open_energies, dim=-1), None)
+
+        return weigh
+
+
+class Monotonic(nn.Module):
+    """local-m (Luong et al. 2015, section 3.2): a softmax over [p_t - D, p_t + D] with p_t = t.
+
+    Past the end of the source p_t stays on its last position, as in the authors' code.
+    """
+
+    def __init__(self, window: int) -> None:
+        super().__init__()
+        self.window = window
+
+    def bind(self, mask: Tensor) -> Weigh:
+        last = mask.sum(dim=1, keepdim=True) - 1  # [B, 1]
+        inside = _windows(mask, self.window)
+
+        def weigh(energies: Tensor, queries: Tensor, times: Tensor) -> Weighed:
+            centres = torch.minimum(times, last)  # [B, Q] or [B, 1]
+            return Weighed(_softmax_inside(energies, inside(centres)), centres.expand(energies.shape[:2]))
+
+        return weigh
+
+
+class Predictive(nn.Module):
+    """local-p (Luong et al. 2015, eqs. 9, 10): p_t = S sigmoid(v_p^T tanh(W_p h_t)), W_p [H, H], v_p [H].
+
+    The window is [floor(p_t) - D, floor(p_t) + D]; weights are a softmax inside it times
+    exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2, not normalised again. p_t learns through that factor alone.
+    """
+
+    def __init__(self, query: int, window: int) -> None:
+        super().__init__()
+        self.window = window
+        self.position = Map(query, query)
+        self.v = nn.Parameter(torch.empty(query))
+
+    def bind(self, mask: Tensor) -> Weigh:
+        count = mask.sum(dim=1, keepdim=True)  # [B, 1]
+        inside = _windows(mask, self.window)
+        positions = torch.arange(mask.shape[1], device=mask.device)
+        position = self.position.bind()
+
+        def weigh(energies: Tensor, queries: Tensor, times: Tensor) -> Weighed:
+            centres = count * torch.sigmoid(torch.tanh(position(queries).to(queries.dtype)) @ self.v)  # [B, Q]
+            # rounding may put p_t on S itself, where no word is
+            whole = torch.minimum(centres.detach().floor(), count - 1)
+            weights = _softmax_inside(energies, inside(whole))
+            distances = positions - centres.unsqueeze(-1)
+            return Weighed(weights * torch.exp(-2 * (distances / self.window).square()), centres)
+
+        return weigh
+
+
+def _windows(mask: Tensor, reach: int) -> Callable[[Tensor], Tensor]:
+    """Whole centres [B, Q] -> True on the real positions not farther than `reach` from them, [B, Q, S]."""
+    positions = torch.arange(mask.shape[1], device=mask.device)
+    real = mask[:, None]
+    return lambda centres: ((positions - centres.unsqueeze(-1)).abs() <= reach) & real
+
+
+def _softmax_inside(energies: Tensor, inside: Tensor) -> Tensor:
+    return torch.softmax(energies.masked_fill(~inside, -torch.inf), dim=-1)
