@@ -161,7 +161,7 @@ class AttentionConfig(Section):
     aligned_word: Literal["predicted", "read"] = Field(
         "predicted",
         description="which target word a step's weights align: the one it predicts (Bahdanau 2015), or the one it has "
-        "just read (Luong 2015 section 4.4, footnote, for content-based scores)",
+        "just read (a footnote of Luong 2015, for content-based scores)",
     )
 
 
