@@ -137,7 +137,7 @@ def test_bahdanau_starts_with_uniform_attention_and_orthogonal_recurrences() -> 
     ("preset", "words", "millions"),
     [
         ("bahdanau2015", 30_000, 80.40),  # Bahdanau et al. 2015, without biases
-        ("luong2015", 50_000, 221.0),  # base 214, W_c 2, W_a of the general score 1, the fed vector's map 4
+        ("luong2015-global-general", 50_000, 221.0),  # base 214, W_c 2, W_a of the general score 1, the fed vector's map 4
     ],
 )
 def test_parameter_counts_at_full_size(preset: str, words: int, millions: float) -> None:

@@ -81,12 +81,15 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
     return values
 
 
-def merge(base: dict[str, Any], values: Mapping[str, Any], where: str, model: type[BaseModel]) -> dict[str, Any]:
+def merge(base: Mapping[str, Any], values: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
     """`values` over `base`, section by section; keys are checked when the whole is built."""
     merged = dict(base)
     for name, value in values.items():
         section = section_of(model, name) if name in model.model_fields else None
-        merged[name] = merge(base[name], value, where, section) if section and isinstance(value, dict) else value
+        below = merged.get(name)
+        if section and isinstance(value, dict) and isinstance(below, dict):
+            value = merge(below, value, section)
+        merged[name] = value
     return merged
 
 

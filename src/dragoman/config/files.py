@@ -41,7 +41,7 @@ def load_config(path: Path, base: Config | None = None) -> Config:
     ):
         base = load_preset(preset)
     if base is not None:
-        values = merge(base.model_dump(), values, str(path), Config)
+        values = merge(base.model_dump(), values, Config)
     return build_config(values, str(path))
 
 
