@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from dragoman.model.dropout import Drop
 from dragoman.model.maps import Map
+from dragoman.model.pointwise import new_lstm_state, new_state, reset_and_update
 
 State = tuple[Tensor, ...]
 """Hidden state first: (h,) for GRU and tanh, (h, c) for LSTM; each [B, H] or [D, B, H]."""
@@ -75,16 +76,18 @@ class GRU(nn.Module):
 
     def bind(self, drop: Drop) -> CellStep:
         gates, candidate = self.recurrent_gates.bind(), self.recurrent.bind()
-        before, write, size = self.reset == "before", self.update == "write", self.size
+        before, keep, size = self.reset == "before", self.update == "keep", self.size
 
         def step(inputs: Tensor, state: State, bracket: Tensor | None = None) -> State:
             (h,) = state
             seen = drop(h)
             below_gates, below = inputs.split((2 * size, size), dim=-1)
-            r, z = torch.sigmoid(gates(seen, below_gates).to(h.dtype)).chunk(2, dim=-1)
-            a = candidate(r * seen, below).to(h.dtype) if before else below + r * candidate(seen, bracket)
-            new = torch.tanh(a)
-            return (torch.lerp(h, new, z) if write else torch.lerp(new, h, z),)
+            a = gates(seen, below_gates)
+            if before:
+                reset, z = reset_and_update(a, seen)
+                return (new_state(candidate(reset, below), h, z, keep=keep),)
+            r, z = torch.sigmoid(a.to(h.dtype)).chunk(2, dim=-1)
+            return (new_state(below + r * candidate(seen, bracket), h, z, keep=keep),)
 
         return step
 
@@ -112,22 +115,18 @@ class LSTM(nn.Module):
         self.peepholes = nn.Parameter(torch.zeros(shape)) if peepholes else None
 
     def bind(self, drop: Drop) -> CellStep:
-        gates, size = self.recurrent_gates.bind(), self.size
+        gates = self.recurrent_gates.bind()
         peepholes = None if self.peepholes is None else self.peepholes.unbind(1 if self.peepholes.dim() == 4 else 0)
 
         def step(inputs: Tensor, state: State, bracket: Tensor | None = None) -> State:
             h, c = state
-            a = gates(drop(h), inputs).to(c.dtype)
-            g = torch.tanh(a[..., 3 * size :])
+            a = gates(drop(h), inputs)
             if peepholes is None:
-                i, f, o = torch.sigmoid(a[..., : 3 * size]).chunk(3, dim=-1)
-                c = torch.addcmul(f * c, i, g)
-            else:
-                a_i, a_f, a_o = a[..., : 3 * size].chunk(3, dim=-1)
-                p_i, p_f, p_o = peepholes
-                c = torch.sigmoid(a_f + p_f * c) * c + torch.sigmoid(a_i + p_i * c) * g
-                o = torch.sigmoid(a_o + p_o * c)
-            return o * torch.tanh(c), c
+                return new_lstm_state(a, c)
+            p_i, p_f, p_o = peepholes
+            a_i, a_f, a_o, a_g = a.to(c.dtype).chunk(4, dim=-1)
+            c = torch.sigmoid(a_f + p_f * c) * c + torch.sigmoid(a_i + p_i * c) * torch.tanh(a_g)
+            return torch.sigmoid(a_o + p_o * c) * torch.tanh(c), c
 
         return step
 

@@ -163,12 +163,44 @@ def _covered_energies(query: BoundMap, keys: Tensor, v: Tensor, w: Tensor) -> En
 
 
 def _products(keys: Tensor) -> Energies:
-    turned = keys.mT
+    factors = _KeyFactors(keys.detach())
+    shared = anchor(factors, keys)
 
     def energies(queries: Tensor, coverage: Tensor | None = None) -> Tensor:
-        return torch.bmm(queries, turned)
+        e: Tensor = _ProductEnergies.apply(queries, shared, factors)
+        return e
 
     return energies
+
+
+class _KeyFactors:
+    """e_t = q_t K^T at many steps; the gradient of the keys is sum_t g_t^T q_t, one product at the end."""
+
+    def __init__(self, keys: Tensor) -> None:
+        self.keys = keys
+        self.queries: list[Tensor] = []
+        self.energies: list[Tensor] = []
+
+    def gradients(self) -> tuple[Tensor]:
+        queries, energies = torch.cat(self.queries, dim=1), torch.cat(self.energies, dim=1)
+        self.queries.clear()
+        self.energies.clear()
+        return (torch.bmm(energies.mT, queries),)
+
+
+class _ProductEnergies(torch.autograd.Function):
+    """[B, Q, H] queries -> [B, Q, S]."""
+
+    @staticmethod
+    def forward(ctx: Any, queries: Tensor, shared: Tensor, factors: _KeyFactors) -> Tensor:
+        ctx.factors, ctx.queries = factors, queries
+        return torch.bmm(queries, factors.keys.mT)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        ctx.factors.queries.append(ctx.queries)
+        ctx.factors.energies.append(gradient)
+        return torch.bmm(gradient, ctx.factors.keys), None, None
 
 
 class _KeySums:
