@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dragoman.cli.main import main
 from dragoman.config.files import load_config
@@ -13,9 +14,13 @@ from dragoman.config.presets import load_preset, preset_names
 
 def test_every_preset_is_listed_with_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["presets"]) == 0
-    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert [name for name, _ in lines] == preset_names()
+    families = capsys.readouterr().out.split("\n\n")
+    lines = [line.split(maxsplit=1) for family in families for line in family.splitlines()]
+    assert sorted(name for name, _ in lines) == preset_names()
     assert all(len(meaning) > 20 for _, meaning in lines)
+    assert [family.split()[0] for family in families] == [
+        *("demo", "cho2014", "sutskever2014", "bahdanau2015", "luong2015-base")
+    ]
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -36,6 +41,21 @@ def test_values_that_are_set_are_printed(capsys: pytest.CaptureFixture[str]) -> 
     assert "  seed: 5" in shown
 
 
+def test_values_carry_the_section_of_the_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "luong2015-local-p-dot"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "# Preset luong2015-local-p-dot: Luong et al. 2015, local attention" in lines[1]
+    assert any(line.startswith("    window: 10  ") and "# [section 4.1: D = 10] D of the" in line for line in lines)
+    assert any(line.startswith("  epochs: 12.0  ") and line.endswith("# [section 4.1, with dropout]") for line in lines)
+
+
+def test_sizes_are_scaled_before_values_are_set(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "bahdanau2015", "--scale", "0.25", "--set", "model.attention.size=9"]) == 0
+    model = yaml.safe_load(capsys.readouterr().out)["model"]
+    assert [model["embedding"]["source"], model["encoder"]["size"], model["readout"]["size"]] == [155, 250, 125]
+    assert model["attention"]["size"] == 9
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -43,6 +63,7 @@ def test_values_that_are_set_are_printed(capsys: pytest.CaptureFixture[str]) -> 
         (["standard", "--set", "training.epoch=3"], "unknown key 'training.epoch' (did you mean 'training.epochs'?)"),
         (["standard", "--set", "training.epochs=many"], "training.epochs"),
         (["standard", "--set", "training.epochs"], "write key=value"),
+        (["standard", "--scale", "0"], "argument --scale: '0' is not a number above 0"),
     ],
 )
 def test_a_wrong_preset_or_value_is_refused(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import dragoman
-from dragoman.cli import align, config, demo, evaluate, presets, score, train, translate
+from dragoman.cli import align, config, demo, describe, evaluate, presets, score, train, translate
 from dragoman.cli.parsing import Parser, Verb, did_you_mean
 from dragoman.errors import ConfigError, DragomanError
 
@@ -24,6 +24,7 @@ VERBS = {
     "align": cast(Verb, align),
     "evaluate": cast(Verb, evaluate),
     "presets": cast(Verb, presets),
+    "describe": cast(Verb, describe),
     "config": cast(Verb, config),
 }
 """In the order of the help; each is one file."""

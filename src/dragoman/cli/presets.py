@@ -7,8 +7,11 @@ import argparse
 from dragoman.cli.parsing import Parser, add_general_options
 
 SUMMARY = "list the presets"
-DESCRIPTION = "Lists the presets, a name and what it is on each line, separated by a tab."
-EXAMPLES = ("dragoman presets", "dragoman config standard > mine.yaml")
+DESCRIPTION = (
+    "Lists the presets, a name and what it is on each line: first those of our own, then paper by paper,\n"
+    "each after the one that it changes."
+)
+EXAMPLES = ("dragoman presets", "dragoman describe bahdanau2015", "dragoman config standard > mine.yaml")
 
 
 def add_options(parser: Parser) -> None:
@@ -17,9 +20,9 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print a line for each preset; what it is stands in the comment that its file begins with."""
-    from dragoman.config.presets import preset_names, preset_text
+    """Print a line for each preset, families apart; what it is stands in the comment that its file begins with."""
+    from dragoman.config.presets import families, preset_title
 
-    for name in preset_names():
-        first = preset_text(name).partition("\n")[0]
-        print(f"{name}\t{first.removeprefix('#').strip()}")
+    listed = families()
+    width = max(len(name) for family in listed for name in family)
+    print("\n\n".join("\n".join(f"{name:<{width}}  {preset_title(name)}" for name in family) for family in listed))

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.config import add_set_option
+from dragoman.cli.config import add_change_options, changed
 from dragoman.cli.parsing import Parser, add_general_options, positive_float
 from dragoman.errors import ConfigError
 
@@ -17,12 +17,12 @@ SUMMARY = "train a translator on parallel text"
 DESCRIPTION = (
     "Trains a translator on parallel text and writes a run folder, which holds all that translating needs.\n"
     'A corpus is two files, or one .tsv (two columns) or .jsonl ("source", "target"); all may be .gz, .xz or .zst.\n'
-    "Values come from the preset, then CONFIG.yaml, then --set; Ctrl-C saves the state, --resume goes on from it."
+    "Values come from the preset, then CONFIG.yaml, --scale, --set; Ctrl-C saves the state, --resume goes on from it."
 )
 EXAMPLES = (
     "dragoman train --train corpus.de corpus.en --dev dev.de dev.en --out RUN",
     "dragoman train mine.yaml --train a.tsv.gz --train b.jsonl --dev dev.tsv --out RUN --minutes 20",
-    "dragoman train --preset bahdanau2015 --train c.en c.fr --dev d.en d.fr --out RUN --set model.encoder.size=500",
+    "dragoman train --preset bahdanau2015 --train c.en c.fr --dev d.en d.fr --out RUN --scale 0.25",
     "dragoman train --out RUN --resume",
 )
 DEFAULT_PRESET = "standard"
@@ -39,7 +39,7 @@ def add_options(parser: Parser) -> None:
         metavar="P",
         help=f"a name that `dragoman presets` lists (default: CONFIG.yaml's, or {DEFAULT_PRESET})",
     )
-    add_set_option(what)
+    add_change_options(what)
     text = parser.add_argument_group("text")
     for name, meaning in (("train", "training text"), ("dev", "text to validate on while training")):
         text.add_argument(
@@ -51,6 +51,14 @@ def add_options(parser: Parser) -> None:
             metavar="FILE",
             help=f"{meaning}: SRC TGT, or one .tsv or .jsonl; may be given several times",
         )
+    text.add_argument(
+        "--alignments",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="for training.guided_attention: Pharaoh lines (0-0 1-2) over the words of --train; one for each --train",
+    )
     text.add_argument(
         "--dropped", metavar="FILE", help="list the training pairs that cleaning leaves out, with the reason"
     )
@@ -78,9 +86,10 @@ def run(options: argparse.Namespace) -> None:
     set_threads(options.threads)
     narrator = Narrator(quiet=options.quiet)
     if options.resume:
-        if options.train or options.dev or options.dropped:
+        if options.train or options.dev or options.dropped or options.alignments:
             narrator.say(
-                "--resume: the corpus stored in the run is used; --train, --dev and --dropped are not read again"
+                "--resume: the corpus stored in the run is used; --train, --dev, --alignments and --dropped are not "
+                "read again"
             )
         trained = resume(options.out, config, device=options.device, narrator=narrator)
     else:
@@ -89,6 +98,7 @@ def run(options: argparse.Namespace) -> None:
             options.train,
             options.dev,
             options.out,
+            alignments=options.alignments,
             overwrite=options.overwrite,
             dropped=options.dropped,
             device=options.device,
@@ -121,6 +131,8 @@ def _wanted_config(options: argparse.Namespace) -> Config:
     elif options.preset is not None or not options.resume:
         config = load_preset(options.preset or DEFAULT_PRESET)
     else:
+        if options.scale is not None:
+            raise ConfigError("--scale: a run that is resumed has its sizes already; leave --scale out")
         config = RunFolder.resume(options.out).load_config()
     minutes = [] if options.minutes is None else [f"training.minutes={options.minutes}"]
-    return override(config, [*options.set, *minutes])
+    return override(changed(config, options), minutes)

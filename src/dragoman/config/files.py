@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel
 
 from dragoman.config.building import build_config, merge, parse_yaml
-from dragoman.config.presets import load_preset, preset_names
+from dragoman.config.presets import load_preset, preset_comments, preset_names, preset_title
 from dragoman.config.schema import FORMAT, Config
 from dragoman.errors import ConfigError
 
@@ -32,38 +32,59 @@ def load_config(path: Path, base: Config | None = None) -> Config:
             f"{path}: configuration format {version} is newer than this version of dragoman reads ({FORMAT}); "
             "upgrade dragoman"
         )
-    preset = values.get("preset")
-    if (
-        base is None
-        and isinstance(preset, str)
-        and preset in preset_names()
-        and set(values) != set(Config.model_fields)
-    ):
-        base = load_preset(preset)
-    if base is not None:
-        values = merge(base.model_dump(), values, Config)
+    if set(values) != set(Config.model_fields):  # a complete one needs no preset, and may outlive it
+        base = base or _named_preset(values.get("preset"), path)
+        if base is not None:
+            values = merge(base.model_dump(), {**values, "preset": base.preset}, Config)
     return build_config(values, str(path))
 
 
+def _named_preset(name: object, path: Path) -> Config | None:
+    if not isinstance(name, str) or not name:
+        return None
+    try:
+        return load_preset(name)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+
+
 def dump_config(config: Config) -> str:
-    """The complete configuration as YAML, each value with the comment that explains it."""
+    """The complete configuration as YAML, each value with what explains it.
+
+    A value that is as the preset has it carries the preset's own comment in brackets.
+    """
     lines = ["# A dragoman configuration, complete: every default written out."]
-    _dump_section(config, 0, lines)
+    own: dict[str, str] = {}
+    if config.preset in preset_names():
+        preset, comments = load_preset(config.preset), preset_comments(config.preset)
+        own = {key: comment for key, comment in comments.items() if _at(config, key) == _at(preset, key)}
+        lines.append(f"# Preset {config.preset}: {preset_title(config.preset)}")
+        lines.append("# In brackets: what the preset says of its value, with sections of that paper.")
+    _dump_section(config, "", own, lines)
     return "\n".join(lines) + "\n"
 
 
-def _dump_section(section: BaseModel, depth: int, lines: list[str]) -> None:
-    indent = "  " * depth
+def _at(config: Config, key: str) -> Any:
+    value: Any = config
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _dump_section(section: BaseModel, prefix: str, own: dict[str, str], lines: list[str]) -> None:
+    indent = "  " * prefix.count(".")
     for name, field in type(section).model_fields.items():
         value = getattr(section, name)
         if isinstance(value, BaseModel):
             lines.append(f"{indent}{name}:")
-            _dump_section(value, depth + 1, lines)
+            _dump_section(value, f"{prefix}{name}.", own, lines)
             continue
         shown = yaml.safe_dump(list(value) if isinstance(value, tuple) else value, default_flow_style=True, width=10**6)
         entry = f"{indent}{name}: {shown.removesuffix(chr(10)).removesuffix('...').strip()}"
-        notes = [note for note in (_choices(field.annotation), field.description) if note]
-        lines.append(f"{entry:<34}  # {'; '.join(notes)}" if notes else entry)
+        meaning = "; ".join(note for note in (_choices(field.annotation), field.description) if note)
+        comment = own.get(f"{prefix}{name}")
+        notes = [note for note in (f"[{comment}]" if comment else "", meaning) if note]
+        lines.append(f"{entry:<34}  # {' '.join(notes)}" if notes else entry)
 
 
 def _choices(annotation: Any) -> str:

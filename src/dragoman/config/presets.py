@@ -5,8 +5,11 @@ A file that says `preset: OTHER` holds only what differs from OTHER; its values 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import resources
 from typing import Any
+
+import yaml
 
 from dragoman.config.building import build_config, did_you_mean, merge, parse_yaml
 from dragoman.config.schema import Config
@@ -31,19 +34,76 @@ def preset_text(name: str) -> str:
     return (resources.files("dragoman") / "presets" / f"{name}.yaml").read_text(encoding="utf-8")
 
 
+def preset_title(name: str) -> str:
+    """What a preset is: the comment that its file begins with.
+
+    Raises:
+        ConfigError: there is no preset of that name.
+    """
+    return preset_text(name).partition("\n")[0].removeprefix("#").strip()
+
+
 def load_preset(name: str) -> Config:
     """A preset as a complete configuration.
 
     Raises:
         ConfigError: there is no preset of that name.
     """
-    return build_config(_values(name), f"preset {name}")
+    values: dict[str, Any] = {}
+    for layer in reversed(lineage(name)):
+        values = merge(values, _own_values(layer), Config)
+    return build_config({**values, "preset": name}, f"preset {name}")
 
 
-def _values(name: str, above: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The nested values of a preset, over those of the presets it stands on."""
-    if name in above:
-        raise ConfigError(f"preset {name}: presets stand on each other in a circle: {' on '.join((*above, name))}")
-    values = parse_yaml(preset_text(name), f"preset {name}")
-    below = _values(values["preset"], (*above, name)) if "preset" in values else {}
-    return {**merge(below, values, Config), "preset": name}
+def lineage(name: str) -> list[str]:
+    """A preset, the preset it stands on, and so on.
+
+    Raises:
+        ConfigError: one of them does not exist, or they stand on each other in a circle.
+    """
+    names: list[str] = []
+    below: str | None = name
+    while below is not None:
+        if below in names:
+            raise ConfigError(f"preset {name}: presets stand on each other in a circle: {' on '.join((*names, below))}")
+        names.append(below)
+        below = _own_values(below).get("preset")
+    return names
+
+
+def families() -> list[list[str]]:
+    """All presets: those of no paper together, then those of each paper, each after the one that it stands on."""
+    by_root: dict[tuple[str, str], list[list[str]]] = {}
+    for descent in (lineage(name)[::-1] for name in preset_names()):
+        year = "".join(filter(str.isdigit, descent[0]))
+        by_root.setdefault((year, descent[0] if year else ""), []).append(descent)
+    return [[descent[-1] for descent in sorted(family)] for _, family in sorted(by_root.items())]
+
+
+def preset_comments(name: str) -> dict[str, str]:
+    """What a preset, or one that it stands on, says at the end of the line of a value, by dotted key.
+
+    Raises:
+        ConfigError: there is no preset of that name.
+    """
+    comments: dict[str, str] = {}
+    for layer in reversed(lineage(name)):
+        text = preset_text(layer)
+        comments.update(_comments(yaml.compose(text), text.splitlines()))
+    return {key: comment for key, comment in comments.items() if comment}
+
+
+def _comments(node: yaml.Node | None, lines: list[str], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Keys of values with the comment on their line; "" where there is none, which hides one from below."""
+    if not isinstance(node, yaml.MappingNode):
+        return
+    for key, value in node.value:
+        if isinstance(value, yaml.MappingNode):
+            yield from _comments(value, lines, f"{prefix}{key.value}.")
+        else:
+            yield f"{prefix}{key.value}", lines[key.start_mark.line].partition(" # ")[2].strip()
+
+
+def _own_values(name: str) -> dict[str, Any]:
+    """What the file of a preset says itself."""
+    return parse_yaml(preset_text(name), f"preset {name}")

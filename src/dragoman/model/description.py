@@ -1,0 +1,170 @@
+"""A model in figures and words: its parts, the shapes of their parameters, and how a step goes.
+
+Nothing is computed and no memory is used: the model is put together on the device `meta`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+
+from dragoman.config.schema import CellConfig, ModelConfig
+from dragoman.model.translation import TranslationModel, assemble
+
+PARTS = {
+    "embedding": ("source.", "target."),
+    "encoder": ("encoder.",),
+    "bridge": ("bridge.",),
+    "attention": ("decoder.attention.",),
+    "readout": ("decoder.readout.",),
+    "decoder": ("decoder.",),
+    "output": ("output.",),
+}
+"""How the names of a part's parameters begin; the first that fits counts."""
+
+
+class Parameter(NamedTuple):
+    """One tensor of numbers to be learnt; the name is that in the weights file."""
+
+    name: str
+    shape: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        return math.prod(self.shape)
+
+
+class Part(NamedTuple):
+    """One part of the model."""
+
+    name: str
+    words: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def count(self) -> int:
+        return sum(parameter.count for parameter in self.parameters)
+
+
+class Description(NamedTuple):
+    """A model of a given configuration and given vocabularies.
+
+    state: numbers that a decoder hands from step to step for each hypothesis, the fed vector not counted
+    step:  what happens between one target word and the next
+    """
+
+    parts: tuple[Part, ...]
+    state: int
+    step: str
+
+    @property
+    def count(self) -> int:
+        """Parameters in all; a matrix that serves in two places counts once."""
+        return sum(part.count for part in self.parts)
+
+
+def describe(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> Description:
+    """The parts of a model in the order in which text meets them."""
+    with torch.device("meta"):
+        model = assemble(config, source_vocabulary, target_vocabulary)
+    parameters: dict[str, list[Parameter]] = {part: [] for part in PARTS}
+    for name, tensor in model.named_parameters():
+        part = next(part for part, prefixes in PARTS.items() if name.startswith(prefixes))
+        parameters[part].append(Parameter(name, tuple(tensor.shape)))
+    words = {
+        "embedding": _embedding(config),
+        "encoder": f"{_cells(config.encoder)}, {_DIRECTIONS[config.encoder.direction]}",
+        "bridge": _bridge(config),
+        "decoder": _cells(config.decoder) + (", with input feeding" if config.decoder.input_feeding else ""),
+        "attention": _attention(config),
+        "readout": _readout(config),
+        "output": _output(config, target_vocabulary),
+    }
+    parts = tuple(Part(name, text, tuple(parameters[name])) for name, text in words.items())
+    return Description(parts, _state(model), _step(config))
+
+
+_DIRECTIONS = {"forward": "read forward", "reversed": "read backwards", "both": "read in both directions"}
+
+_BRIDGES = {
+    "zero": "zeros",
+    "copy": "every layer's last state, copied",
+    "tanh-last": "tanh of a map of the summary",
+    "tanh-backward": "tanh of a map of the backward state at the first word",
+    "mean": "tanh of a map of the mean annotation",
+}
+
+
+def _embedding(config: ModelConfig) -> str:
+    sizes = f"source {config.embedding.source}, target {config.embedding.target}"
+    return sizes + (", one matrix" if config.embedding.tied == "all" else "")
+
+
+def _cells(cell: CellConfig) -> str:
+    gates = f" (reset {cell.reset}, update {cell.update})" if cell.cell.startswith("gru") else ""
+    peepholes = " with peepholes" if cell.peepholes else ""
+    return f"{cell.cell}{gates}{peepholes}, {cell.layers} {'layer' if cell.layers == 1 else 'layers'} of {cell.size}"
+
+
+def _bridge(config: ModelConfig) -> str:
+    first = f"first state: {_BRIDGES[config.bridge.kind]}"
+    if config.bridge.kind != "tanh-last" and config.decoder.context != "fixed":
+        return first
+    return f"{first}; summary: {'tanh of a map of ' if config.bridge.summary == 'tanh' else ''}the last state"
+
+
+def _attention(config: ModelConfig) -> str:
+    settings = config.attention
+    if config.decoder.context == "none":
+        return "none: the source enters through the first state only"
+    if config.decoder.context == "fixed":
+        return "none: the summary of the source at every step"
+    score = f"{settings.score} of {settings.size}" if settings.score.endswith("additive") else settings.score
+    window = "" if settings.scope == "global" else f", window {settings.window}"
+    slots = f", {settings.slots} slots" if settings.score == "location" else ""
+    return f"{score}, {settings.scope}{window}{slots}{', with coverage' if settings.coverage else ''}"
+
+
+def _readout(config: ModelConfig) -> str:
+    return "the state itself" if config.readout.kind == "linear" else f"{config.readout.kind}, {config.readout.size}"
+
+
+def _output(config: ModelConfig, vocabulary: int) -> str:
+    matrix = ", matrix: the target embedding" if config.embedding.tied != "none" else ""
+    rank = f", matrix of rank {config.readout.rank}" if config.readout.rank else ""
+    return f"softmax over {vocabulary:,} words{rank}{matrix}"
+
+
+def _state(model: TranslationModel) -> int:
+    row = torch.empty(1, 1, device="meta")
+    return sum(part.shape[-1] for layer in model.decoder.layers for part in layer.cell.zero(row))
+
+
+def _step(config: ModelConfig) -> str:
+    """The order of a step in words, from the previous word to the next."""
+    decoder, attended = config.decoder, config.decoder.context == "attended"
+    context = "the context" if attended else "the summary of the source"
+    word = "the previous word" + (" and the readout before" if decoder.input_feeding else "")
+    look = ["look at the source from the new state"] if attended else []
+    if decoder.context == "none":
+        moves = [f"update the state with {word}"]
+    elif decoder.order == "look-then-update":
+        before = ["look at the source from the state before"] if attended else []
+        moves = [*before, f"update the state with {word} and {context}"]
+    elif decoder.order == "update-then-look":
+        moves = [f"update the state with {word}", *look]
+    elif decoder.order == "groundhog":
+        seen = "the context it was chosen with" if attended else context
+        moves = [f"update the state with {word} and {seen} (not at the first step)", *look]
+    else:
+        moves = [f"update the state with {word}", *look, f"update it once more with {context}"]
+    state = "the state before" if decoder.readout_state == "prev" else "the state"
+    seen = "" if decoder.context == "none" else f", {context}"
+    read = {
+        "linear": f"take {state}",
+        "maxout": f"maxout over {state}{seen} and the previous word",
+        "attentional": f"tanh over {context} and {state}",
+    }
+    return "; ".join([*moves, read[config.readout.kind], "softmax"])

@@ -1,0 +1,52 @@
+"""`--scale`: all sizes of a model together."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.config.building import build_config
+from dragoman.config.presets import load_preset, preset_names
+from dragoman.config.scaling import SIZES, scale
+from dragoman.config.schema import Config
+from dragoman.errors import ConfigError
+
+
+def _sizes(config: Config) -> dict[str, int | None]:
+    return {f"{part}.{key}": getattr(getattr(config.model, part), key) for part, key in SIZES}
+
+
+@pytest.mark.parametrize("factor", [0.25, 0.1, 2])
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_keeps_its_ratios(name: str, factor: float) -> None:
+    before, after = load_preset(name), scale(load_preset(name), factor)
+    for key, size in _sizes(after).items():
+        full = _sizes(before)[key]
+        assert (size is None) == (full is None)
+        assert size is None or full is None or abs(size - full * factor) <= 0.5, key
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_nothing_but_sizes_changes(name: str) -> None:
+    before, after = load_preset(name).model_dump(), scale(load_preset(name), 0.25).model_dump()
+    for part, key in SIZES:
+        after["model"][part][key] = before["model"][part][key]
+    assert after == before
+
+
+def test_the_papers_sizes_stay_in_proportion() -> None:
+    assert set(_sizes(scale(load_preset("bahdanau2015-groundhog"), 0.1)).items()) == {
+        *(("embedding.source", 62), ("embedding.target", 62), ("encoder.size", 100), ("decoder.size", 100)),
+        *(("attention.size", 100), ("readout.size", 50), ("readout.rank", 62)),
+    }
+
+
+def test_no_size_falls_below_one() -> None:
+    assert set(_sizes(scale(load_preset("cho2014"), 1e-6)).values()) == {1}
+
+
+def test_rounding_that_breaks_a_relation_is_told() -> None:
+    sizes = {"encoder": {"size": 250, "direction": "both"}, "decoder": {"size": 500}, "attention": {"score": "dot"}}
+    config = build_config({"model": sizes}, "test")
+    assert scale(config, 0.5).model.decoder.size == 250  # 124.999... and 125 would not do
+    with pytest.raises(ConfigError, match=r"^--scale 0\.33: model\.attention\.score: dot multiplies states of 165"):
+        scale(config, 0.33)
