@@ -19,7 +19,7 @@ from typing import Any
 from dragoman.config.schema import Config, SideConfig
 from dragoman.data.batches import Batches, Budget, sorted_batches
 from dragoman.data.store import Prepared, Store, build_store, store_pairs
-from dragoman.errors import ConfigError, InputError
+from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.evaluation.metrics import bleu, chrf
 from dragoman.folder import RunFolder
 from dragoman.model.devices import DeviceName, choose_device, choose_precision, place_name, seed_weights
@@ -67,6 +67,7 @@ def train(
     dev: Corpora,
     out: str | Path,
     *,
+    alignments: Sequence[Path] = (),
     overwrite: bool = False,
     dropped: str | Path | None = None,
     device: DeviceName = "auto",
@@ -75,6 +76,7 @@ def train(
     """Train a translator on parallel text; everything it needs afterwards lies in the folder `out`.
 
     Args:
+        alignments: for guided attention, a Pharaoh file for each corpus, in their order.
         dropped: a file for the pairs that cleaning leaves out: where from, why, source, target, between tabs.
 
     Raises:
@@ -84,10 +86,11 @@ def train(
     """
     narrator = narrator or Narrator()
     choose_device(device)  # complains early
-    _require_regular_files([*corpora, *dev])
+    _require_alignments(config, corpora, alignments)
+    _require_regular_files([*corpora, *dev, alignments])
     dev_pairs = _read_dev(dev)
     folder = RunFolder.create(out, config, overwrite=overwrite)
-    prepared = _prepare(config, corpora, folder, dropped, narrator)
+    prepared = _prepare(config, corpora, alignments, folder, dropped, narrator)
     prepared.source.save(folder.text, "source")
     prepared.target.save(folder.text, "target")
     _save_dev(folder, dev_pairs)
@@ -122,6 +125,22 @@ def resume(
 # Text ----------------------------------------------------------------------------------------------------------------
 
 
+def _require_alignments(config: Config, corpora: Corpora, alignments: Sequence[Path]) -> None:
+    guided = config.training.guided_attention
+    if guided and not alignments:
+        raise ConfigError(
+            f"training.guided_attention: {guided} needs links to guide by; give --alignments FILE for each corpus "
+            "(Pharaoh lines, such as 0-0 1-2)"
+        )
+    if alignments and not guided:
+        raise ConfigError("--alignments: not looked at with training.guided_attention: 0; set its weight, such as 0.5")
+    if alignments and len(alignments) != len(corpora):
+        raise ConfigError(
+            f"--alignments: {len(alignments)} given for {len(corpora)} training corpora; give one for each, in their "
+            "order"
+        )
+
+
 def _require_regular_files(corpora: Corpora) -> None:
     """Look at every file before the first hour of work is done; a pipe would be empty at the second reading."""
     for path in (path for files in corpora for path in files):
@@ -142,7 +161,12 @@ def _read_dev(dev: Corpora) -> list[Pair]:
 
 
 def _prepare(
-    config: Config, corpora: Corpora, folder: RunFolder, dropped: str | Path | None, narrator: Narrator
+    config: Config,
+    corpora: Corpora,
+    alignments: Sequence[Path],
+    folder: RunFolder,
+    dropped: str | Path | None,
+    narrator: Narrator,
 ) -> Prepared:
     """Segmentations, then the stored corpus and its vocabularies."""
     narrator.say("segmentation ...")
@@ -150,9 +174,8 @@ def _prepare(
     with nullcontext() if dropped is None else open_output(dropped) as listing:
         cleaner = Cleaner(config.cleaning, listing)
         with narrator.counting("pairs") as progress:
-            prepared = build_store(
-                folder.train_data, read_pairs(corpora), segmentations, config.text, cleaner, progress=progress
-            )
+            pairs = read_pairs(corpora, alignments)
+            prepared = build_store(folder.train_data, pairs, segmentations, config.text, cleaner, progress=progress)
     narrator.say(_text_facts(prepared))
     return prepared
 
@@ -186,9 +209,10 @@ def _text_facts(prepared: Prepared) -> str:
     if prepared.source.vocabulary is prepared.target.vocabulary:
         sizes = f"{len(prepared.source.vocabulary):,}, joint"
     mean = len(store.source.ids) / len(store), len(store.target.ids) / len(store)
+    links = "" if store.links is None else f"; links a line: {len(store.links.links) / len(store):.1f}"
     return (
         f"pairs: kept {len(store):,}, {dropped}\n"
-        f"vocabulary: {sizes}; segments a line: {mean[0]:.1f} source, {mean[1]:.1f} target"
+        f"vocabulary: {sizes}; segments a line: {mean[0]:.1f} source, {mean[1]:.1f} target{links}"
     )
 
 
@@ -211,6 +235,11 @@ def _save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
 def _train(
     config: Config, folder: RunFolder, prepared: Prepared, device: DeviceName, narrator: Narrator, *, resume: bool
 ) -> Trained:
+    if config.training.guided_attention and prepared.store.links is None:
+        raise RunError(
+            f"{folder.train_data}: the stored corpus has no links for training.guided_attention; train again with "
+            "--overwrite and --alignments"
+        )
     place = choose_device(device)
     seed_weights(config.training.seed)
     model = build(config.model, len(prepared.source.vocabulary), len(prepared.target.vocabulary)).to(place)
@@ -238,6 +267,7 @@ def _batches(config: Config, store: Store) -> Batches:
         pool=batch.pool,
         seed=config.training.seed,
         source_eos=config.model.source_eos,
+        sort=batch.sort,
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dragoman.data.batches import Batch, Budget, batch_ids
-from dragoman.training.objective import Totals, accumulate_gradients
+from dragoman.training.objective import Objective, Totals, accumulate_gradients
 
 SOURCES = [[5, 6, 7], [8, 9], [10, 11, 12, 13, 14], [4], [5, 5, 6, 15], [9, 8, 7]]
 TARGETS = [[7, 6], [9, 8, 10, 11], [14, 4], [12, 12, 13, 5, 6], [4, 15], [6, 7, 8]]
@@ -24,7 +24,7 @@ def gradients_of(
     model: torch.nn.Module, batches: list[Batch], unit: Literal["token", "sentence"], smoothing: float = 0.1
 ) -> tuple[dict[str, torch.Tensor], Totals]:
     model.zero_grad()
-    totals = accumulate_gradients(model, batches, unit, smoothing)  # type: ignore[arg-type]
+    totals = accumulate_gradients(model, batches, Objective(unit, smoothing))  # type: ignore[arg-type]
     gradients = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
     return {name: gradient.clone() for name, gradient in gradients.items()}, totals
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.config.schema import CellConfig, Config, DecoderConfig, ModelConfig
+from dragoman.config.schema import CellConfig, Config, DecoderConfig, ModelConfig, TrainingConfig
 
 
 def check(config: Config) -> None:
@@ -25,11 +25,26 @@ def check(config: Config) -> None:
         )
     if model.embedding.tied == "all" and not config.text.joint:
         raise ValueError("model.embedding.tied: all needs text.joint: true, because one matrix serves both sides")
-    optimiser = config.training.optimiser
+    _check_training(config.training, model)
+
+
+def _check_training(training: TrainingConfig, model: ModelConfig) -> None:
+    optimiser = training.optimiser
     if optimiser.weight_decay and optimiser.name != "adamw":
         raise ValueError(
             f"training.optimiser.weight_decay: {optimiser.name} has none; use training.optimiser.name: adamw, or 0"
         )
+    if optimiser.clip is None and optimiser.clip_norm != "all":
+        raise ValueError(
+            f"training.optimiser.clip_norm: {optimiser.clip_norm} has no effect without training.optimiser.clip"
+        )
+    if training.guided_attention and model.decoder.context != "attended":
+        raise ValueError(
+            f"training.guided_attention: there is no attention to guide with model.decoder.context: "
+            f"{model.decoder.context}; use attended, or 0"
+        )
+    if training.average_best == 1:
+        raise ValueError("training.average_best: one alone has no mean; use 2 or more, or 0")
 
 
 def _check_cell(where: str, cell: CellConfig) -> None:

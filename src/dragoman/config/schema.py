@@ -230,6 +230,11 @@ class OptimiserConfig(Section):
     epsilon: float = Field(1e-8, gt=0, description="adam, adamw; adadelta in the papers has 1e-6")
     weight_decay: float = Field(0.0, ge=0, description="adamw")
     clip: float | None = Field(1.0, gt=0, description="global norm to which a larger gradient is scaled down")
+    clip_norm: Literal["all", "without-embeddings"] = Field(
+        "all",
+        description="which gradients the norm is of; all are scaled in any case (without-embeddings: nmt.matlab, the "
+        "code of Luong 2015)",
+    )
 
 
 class ScheduleConfig(Section):
@@ -250,6 +255,11 @@ class BatchConfig(Section):
     unit: Literal["tokens", "sentences"] = "tokens"
     size: int = Field(2048, ge=1, description="target tokens (padding counted) or sentences in a batch")
     pool: int = Field(100, ge=1, description="batches that are sorted by length together, then shuffled")
+    sort: Literal["target", "longer"] = Field(
+        "target",
+        description="the length that pools are sorted by: the target's (nmt.matlab, the code of Luong 2015), or that "
+        "of the longer side (GroundHog, the code of Bahdanau 2015)",
+    )
     accumulate: int = Field(1, ge=1, description="batches whose gradients make one update")
 
 
@@ -269,14 +279,35 @@ class TrainingConfig(Section):
     seed: int = 1
     epochs: float = Field(20.0, gt=0)
     minutes: float | None = Field(None, gt=0, description="wall-clock budget; the best weights so far are kept")
-    loss: Literal["token", "sentence"] = Field(
-        "token", description="what the summed loss is divided by; the papers' SGD divides by sentences"
+    loss: Literal["token", "sentence", "sum"] = Field(
+        "token",
+        description="what the summed loss is divided by; the papers' SGD divides by sentences, GroundHog (the code of "
+        "Bahdanau 2015) by nothing",
     )
     label_smoothing: float = Field(0.0, ge=0, lt=1)
+    guided_attention: float = Field(
+        0.0,
+        ge=0,
+        description="weight of a loss that pulls the attention towards given links (Chen et al. 2016); needs "
+        "--alignments",
+    )
+    scheduled_sampling: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="share of previous target words that are the model's own samples at the end of training, growing "
+        "from none (Bengio et al. 2015)",
+    )
     precision: Literal["fp32", "bf16", "auto"] = Field(
         "auto", description="bf16: products in bfloat16, master weights and softmax in float32; auto: bf16 where faster"
     )
     average: float = Field(0.0, ge=0, lt=1, description="decay of the running average of weights; 0: none")
+    average_best: int = Field(
+        0,
+        ge=0,
+        description="the mean of the weights of so many best validations becomes the result, if it does better on the "
+        "dev set than the best of them; 0: not tried",
+    )
     optimiser: OptimiserConfig = Field(default_factory=OptimiserConfig)
     schedule: ScheduleConfig = Field(default_factory=ScheduleConfig)
     batch: BatchConfig = Field(default_factory=BatchConfig)

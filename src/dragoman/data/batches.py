@@ -1,21 +1,30 @@
 """Batches of ids: padded rows of like length, in an order that follows from the seed and the epoch alone.
 
 An epoch is a permutation of the pairs, cut into pools; a pool is sorted by length, cut into batches by a budget, and
-its batches are shuffled. So a place in training is two integers, and going on from it costs no more than counting.
+its batches are shuffled. (With a pool of one batch of sentences, a batch is pairs drawn at random, as in Cho et al.
+2014.) So a place in training is two integers, and going on from it costs no more than counting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.store import Side, Store
+from dragoman.data.store import Links, Side, Store
 from dragoman.text.vocabulary import EOS, PAD
+
+
+class BatchLinks(NamedTuple):
+    """Links between the segments of a batch, int64 [links] each: its row, its source position, its target position."""
+
+    rows: NDArray[np.int64]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,8 @@ class Batch:
     """[B], EOS counted."""
     indices: NDArray[np.int64]
     """[B]: which pairs of the store, or of the list, these are."""
+    links: BatchLinks | None = None
+    """Where the store has links."""
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -40,6 +51,10 @@ class Batch:
 ROUND = 16
 """With a budget in tokens, batches of more sentences than this come in multiples of it: matrix kernels are compiled
 for each shape, and few sizes that come again are faster than ever new ones."""
+
+
+Sort = Literal["target", "longer"]
+"""The length that pairs are sorted by: the target's, or that of the longer side."""
 
 
 class Position(NamedTuple):
@@ -90,18 +105,22 @@ class Budget:
 class Batches:
     """The training batches of a store, epoch after epoch."""
 
-    def __init__(self, store: Store, budget: Budget, *, pool: int, seed: int, source_eos: bool) -> None:
+    def __init__(
+        self, store: Store, budget: Budget, *, pool: int, seed: int, source_eos: bool, sort: Sort = "target"
+    ) -> None:
         """
         Args:
             pool: batches that are sorted by length together, then shuffled. A larger pool pads less; a smaller one
                 mixes better.
             source_eos: whether the encoder reads the end of sentence.
+            sort: the length that counts; the other side's decides between equals.
         """
         self._store = store
         self._budget = budget
         self._pool_rows = _pool_rows(store, budget, pool)
         self._seed = seed
         self._source_eos = source_eos
+        self._sort = sort
 
     def from_position(self, position: Position) -> Iterator[tuple[Batch, Position]]:
         """Yield batches without end, each with the position after it, from which another run goes on exactly.
@@ -113,7 +132,8 @@ class Batches:
             for number, (rows, is_last) in enumerate(_marking_last(self._order(epoch))):
                 if number >= first:
                     after = Position(epoch + 1, 0) if is_last else Position(epoch, number + 1)
-                    yield _gather(self._store.source, self._store.target, rows, source_eos=self._source_eos), after
+                    batch = _gather(self._store.source, self._store.target, rows, source_eos=self._source_eos)
+                    yield replace(batch, links=_links_of(self._store.links, rows)), after
             epoch, first = epoch + 1, 0
 
     def count(self, epoch: int) -> int:
@@ -132,6 +152,7 @@ class Batches:
                     shuffled[start : start + self._pool_rows],
                     self._budget,
                     source_eos=self._source_eos,
+                    sort=self._sort,
                 )
             )
             for number in rng.permutation(len(batches)):
@@ -179,12 +200,19 @@ def _sorted(source: Side, target: Side | None, count: int, budget: Budget, *, so
 
 
 def _cut_sorted(
-    source: Side, target: Side | None, rows: NDArray[np.int64], budget: Budget, *, source_eos: bool
+    source: Side,
+    target: Side | None,
+    rows: NDArray[np.int64],
+    budget: Budget,
+    *,
+    source_eos: bool,
+    sort: Sort = "target",
 ) -> Iterator[NDArray[np.int64]]:
-    """Sort rows by target length, then source length (equals stay in their order), and cut them into batches."""
+    """Sort rows by length (equals stay in their order), and cut them into batches."""
     source_lengths = source.lengths_of(rows) + source_eos
     target_lengths = np.zeros_like(source_lengths) if target is None else target.lengths_of(rows) + 1
-    order = np.lexsort((source_lengths, target_lengths))
+    first = target_lengths if sort == "target" else np.maximum(source_lengths, target_lengths)
+    order = np.lexsort((source_lengths, target_lengths, first))  # by the last of them first
     for part in budget.cut(source_lengths[order], target_lengths[order]):
         yield rows[order[part]]
 
@@ -193,6 +221,17 @@ def _gather(source: Side, target: Side | None, rows: NDArray[np.int64], *, sourc
     padded_source = _pad(source, rows, eos=source_eos)
     padded_target = _no_targets(len(rows)) if target is None else _pad(target, rows, eos=True)
     return Batch(*padded_source, *padded_target, rows)
+
+
+def _links_of(links: Links | None, rows: NDArray[np.int64]) -> BatchLinks | None:
+    if links is None:
+        return None
+    starts = links.offsets[rows]
+    counts = links.offsets[rows + 1] - starts
+    first = np.cumsum(counts) - counts  # where the links of each row begin in the batch
+    chosen = np.arange(counts.sum()) + np.repeat(starts - first, counts)
+    source, target = links.links[chosen].astype(np.int64).T
+    return BatchLinks(np.repeat(np.arange(len(rows)), counts), source, target)
 
 
 def _pad(side: Side, rows: NDArray[np.int64], *, eos: bool) -> Padded:

@@ -1,4 +1,7 @@
-"""Pairs of lines to segments: here for a small corpus, by all cores once that pays, in order in any case."""
+"""Pairs of lines to segments: here for a small corpus, by all cores once that pays, in order in any case.
+
+Links between words become links between their segments on the way.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,17 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.alignment.spread import spread_links
 from dragoman.text.corpus import Pair
 from dragoman.text.segmentation import Segmentation
+from dragoman.text.segmentation.base import Segments
+from dragoman.text.side import raw_words
 
 CHUNK = 1000
 """Pairs that are segmented together: enough that sending them to another process costs little."""
@@ -39,9 +46,27 @@ class Segmented:
     """Segments of each line, int64 [L]."""
 
 
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Links between the segments of L pairs."""
+
+    links: NDArray[np.uint32]
+    """(source segment, target segment), each counted within its line: uint32 [all links, 2]."""
+    lengths: NDArray[np.int64]
+    """Links of each pair, int64 [L]."""
+
+
+class SegmentedPairs(NamedTuple):
+    """L pairs: both sides, and the links between them if the pairs came with links."""
+
+    source: Segmented
+    target: Segmented
+    linked: Linked | None
+
+
 def segment_pairs(
     pairs: Iterable[Pair], segmentations: tuple[Segmentation, Segmentation], workers: int | None = None
-) -> Iterator[tuple[list[Pair], tuple[Segmented, Segmented]]]:
+) -> Iterator[tuple[list[Pair], SegmentedPairs]]:
     """Yield chunks of pairs with the segments of their source and target lines, in order.
 
     Args:
@@ -69,7 +94,7 @@ def segment_pairs(
 
 def _segmented_here(
     chunks: Iterator[list[Pair]], segmentations: tuple[Segmentation, Segmentation], enough: Callable[[], bool]
-) -> Generator[tuple[list[Pair], tuple[Segmented, Segmented]], None, bool]:
+) -> Generator[tuple[list[Pair], SegmentedPairs], None, bool]:
     """Segment in this process until it is enough; return whether it was, and not the end of the corpus."""
     for chunk in chunks:
         yield chunk, _segment_chunk(segmentations, chunk)
@@ -78,7 +103,7 @@ def _segmented_here(
     return False
 
 
-def _first_worker(executor: ProcessPoolExecutor) -> Future[tuple[Segmented, Segmented]]:
+def _first_worker(executor: ProcessPoolExecutor) -> Future[SegmentedPairs]:
     """Start the workers; the result is there when the first of them is ready, seconds later."""
     return _submit(executor, [])
 
@@ -88,8 +113,8 @@ def _segmented_by_workers(
     segmentations: tuple[Segmentation, Segmentation],
     executor: ProcessPoolExecutor,
     workers: int,
-) -> Iterator[tuple[list[Pair], tuple[Segmented, Segmented]]]:
-    waiting: deque[tuple[list[Pair], Future[tuple[Segmented, Segmented]]]] = deque()
+) -> Iterator[tuple[list[Pair], SegmentedPairs]]:
+    waiting: deque[tuple[list[Pair], Future[SegmentedPairs]]] = deque()
     warned = False
     while True:
         # Two chunks a worker keep all of them busy, and little in memory.
@@ -114,11 +139,11 @@ _NO_WORKERS = (
 )
 
 
-def _submit(executor: ProcessPoolExecutor, chunk: list[Pair]) -> Future[tuple[Segmented, Segmented]]:
+def _submit(executor: ProcessPoolExecutor, chunk: list[Pair]) -> Future[SegmentedPairs]:
     try:
         return executor.submit(_segment_in_worker, chunk)
     except BrokenProcessPool as error:  # known already here, or only when the result is asked for: one way for both
-        failed: Future[tuple[Segmented, Segmented]] = Future()
+        failed: Future[SegmentedPairs] = Future()
         failed.set_exception(error)
         return failed
 
@@ -142,29 +167,35 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _segment_in_worker(chunk: list[Pair]) -> tuple[Segmented, Segmented]:
+def _segment_in_worker(chunk: list[Pair]) -> SegmentedPairs:
     return _segment_chunk(_worker_segmentations, chunk)
 
 
-def _segment_lines(segmentation: Segmentation, lines: Iterable[str]) -> Segmented:
+def _segment_chunk(segmentations: tuple[Segmentation, Segmentation], chunk: Sequence[Pair]) -> SegmentedPairs:
+    sources = [segmentations[0].segment(pair.source) for pair in chunk]
+    targets = [segmentations[1].segment(pair.target) for pair in chunk]
+    return SegmentedPairs(_numbered(sources), _numbered(targets), _link_segments(chunk, sources, targets))
+
+
+def _numbered(lines: Iterable[Segments]) -> Segmented:
     known: dict[str, int] = {}
     numbers: list[int] = []
     lengths: list[int] = []
-    for line in lines:
-        pieces = segmentation.segment(line).pieces
+    for pieces, _ in lines:
         lengths.append(len(pieces))
         numbers.extend(known.setdefault(piece, len(known)) for piece in pieces)
     return Segmented(list(known), np.array(numbers, np.uint32), np.array(lengths, np.int64))
 
 
-def _segment_chunk(
-    segmentations: tuple[Segmentation, Segmentation], chunk: Sequence[Pair]
-) -> tuple[Segmented, Segmented]:
-    source, target = segmentations
-    return (
-        _segment_lines(source, (pair.source for pair in chunk)),
-        _segment_lines(target, (pair.target for pair in chunk)),
-    )
+def _link_segments(chunk: Sequence[Pair], sources: list[Segments], targets: list[Segments]) -> Linked | None:
+    if not chunk or chunk[0].links is None:
+        return None
+    links = [
+        spread_links(pair.links or (), source.offsets, raw_words(pair.source), target.offsets, raw_words(pair.target))
+        for pair, source, target in zip(chunk, sources, targets, strict=True)
+    ]
+    flat = np.array(list(chain.from_iterable(links)), np.uint32).reshape(-1, 2)
+    return Linked(flat, np.array([len(of_pair) for of_pair in links], np.int64))
 
 
 def _cores() -> int:

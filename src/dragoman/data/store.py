@@ -3,6 +3,8 @@
     FOLDER/source.ids        ids of all lines one after the other, uint16 where the vocabulary fits, else uint32
     FOLDER/source.offsets    int64 [N + 1]; line i is ids[offsets[i] : offsets[i + 1]], without end of sentence
     FOLDER/target.ids, FOLDER/target.offsets
+    FOLDER/links.pairs       where an alignment was given: (source segment, target segment), each counted within its
+                             line, uint32; FOLDER/links.offsets as above, int64 [N + 1], counted in links
     FOLDER/meta.json         format version, counts, dtypes, digests of the vocabularies; written last
 
 One pass over the text: lines are segmented (by all cores, once that pays), the pieces numbered in the order of
@@ -13,7 +15,7 @@ the counts and what the cleaner keeps to find duplicates, nothing else that grow
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import TextConfig
-from dragoman.data.segmenting import Segmented, segment_pairs
+from dragoman.data.segmenting import Linked, SegmentedPairs, segment_pairs
 from dragoman.errors import InputError, RunError
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.lines import replace_file
@@ -62,12 +64,35 @@ class Side:
         return ids
 
 
+@dataclass(frozen=True, slots=True)
+class Links:
+    """The links between the segments of N pairs; in a store both arrays are memory-mapped."""
+
+    links: NDArray[np.integer[Any]]
+    """(source segment, target segment) of all pairs, one pair after the other, [links, 2]."""
+    offsets: NDArray[np.int64]
+    """Where the links of each pair begin, and where those of the last one end, int64 [N + 1]."""
+
+    def of(self, row: int) -> list[tuple[int, int]]:
+        """The links of one pair."""
+        return [(s, t) for s, t in self.links[self.offsets[row] : self.offsets[row + 1]].tolist()]
+
+
 class Store:
     """A stored corpus of N pairs, open for reading."""
 
-    def __init__(self, source: Side, target: Side, vocabularies: tuple[str, str], left_out: dict[str, int]) -> None:
+    def __init__(
+        self,
+        source: Side,
+        target: Side,
+        vocabularies: tuple[str, str],
+        left_out: dict[str, int],
+        links: Links | None = None,
+    ) -> None:
         self.source = source
         self.target = target
+        self.links = links
+        """None where no alignment was given."""
         self.vocabularies = vocabularies
         """Digests of the source and the target vocabulary that the ids belong to."""
         self.left_out = left_out
@@ -94,7 +119,8 @@ class Store:
         meta = _read_meta(folder)
         source, target = (_open_side(folder, side, meta[side], meta["pairs"]) for side in SIDES)
         digests = (meta["source"]["vocabulary"], meta["target"]["vocabulary"])
-        return cls(source, target, digests, meta["left_out"])
+        links = _open_links(folder, meta["links"], meta["pairs"]) if "links" in meta else None
+        return cls(source, target, digests, meta["left_out"], links)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +217,7 @@ def _store_segments(
     left_out: dict[str, int] = {}
     done = 0
     for chunk, segmented in segment_pairs(pairs, segmentations, workers):
-        lengths = (side.lengths.tolist() for side in segmented)
+        lengths = (segmented.source.lengths.tolist(), segmented.target.lengths.tolist())
         reasons = [check(*checked) for checked in zip(chunk, *lengths, strict=True)]
         for reason in filter(None, reasons):
             left_out[reason] = left_out.get(reason, 0) + 1
@@ -246,11 +272,14 @@ class _Writer:
         self._files = ExitStack()
         self._ids: list[BinaryIO] = []
         self._offsets: list[BinaryIO] = []
+        self._links: list[BinaryIO] = []
+        self._links_end = 0
 
     def __enter__(self) -> _Writer:
         with _naming_folder(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
-            (self._folder / _META).unlink(missing_ok=True)
+            for leftover in (_META, _LINKS, _LINK_OFFSETS):
+                (self._folder / leftover).unlink(missing_ok=True)
             for side in SIDES:
                 self._ids.append(self._files.enter_context(open(self._folder / f"{side}.numbers", "wb")))
                 self._offsets.append(self._files.enter_context(open(self._folder / f"{side}.offsets", "wb")))
@@ -263,17 +292,32 @@ class _Writer:
         for side in SIDES:
             (self._folder / f"{side}.numbers").unlink(missing_ok=True)
 
-    def add(self, segmented: Sequence[Segmented], kept: NDArray[np.bool_]) -> None:
-        """Append those lines of both sides that are `kept`, bool [lines]."""
+    def add(self, segmented: SegmentedPairs, kept: NDArray[np.bool_]) -> None:
+        """Append those lines of both sides that are `kept`, bool [lines], and their links."""
         self.pairs += int(kept.sum())
         with _naming_folder(self._folder):
-            for index, (side, numbers) in enumerate(zip(segmented, self.numbers, strict=True)):
+            if segmented.linked is not None:
+                self._add_links(segmented.linked, kept)
+            sides = (segmented.source, segmented.target)
+            for index, (side, numbers) in enumerate(zip(sides, self.numbers, strict=True)):
                 stored = numbers.of(side.pieces)[side.numbers][np.repeat(kept, side.lengths)]
                 numbers.count(stored)
                 ends = self._ends[index] + np.cumsum(side.lengths[kept])
                 self._ends[index] += len(stored)
                 self._ids[index].write(stored.tobytes())
                 self._offsets[index].write(ends.tobytes())
+
+    def _add_links(self, linked: Linked, kept: NDArray[np.bool_]) -> None:
+        if not self._links:
+            for name in (_LINKS, _LINK_OFFSETS):
+                self._links.append(self._files.enter_context(open(self._folder / name, "wb")))  # noqa: SIM115
+            self._links[1].write(np.zeros(1, np.int64).tobytes())
+        links, offsets = self._links
+        stored = linked.links[np.repeat(kept, linked.lengths)]
+        ends = self._links_end + np.cumsum(linked.lengths[kept])
+        self._links_end += len(stored)
+        links.write(stored.tobytes())
+        offsets.write(ends.tobytes())
 
     def finish(self, vocabularies: tuple[Vocabulary, Vocabulary], left_out: dict[str, int]) -> None:
         """Rewrite the numbers as ids and say what is in the folder."""
@@ -290,11 +334,14 @@ class _Writer:
                     while block := provisional.read(1 << 22):
                         final.write(ids[np.frombuffer(block, np.uint32)].astype(dtype).tobytes())
                 meta[side] = {"segments": end, "dtype": dtype, "vocabulary": vocabulary.digest}
+            if self._links:
+                meta["links"] = self._links_end
         with replace_file(self._folder / _META) as file:
             file.write(json.dumps(meta, indent=2) + "\n")
 
 
 _META = "meta.json"
+_LINKS, _LINK_OFFSETS = "links.pairs", "links.offsets"
 
 
 @contextmanager
@@ -335,6 +382,21 @@ def _open_side(folder: Path, side: str, meta: dict[str, Any], pairs: int) -> Sid
             f"{offsets[-1]:,}, but {pairs:,} pairs and {len(ids):,} ids; {_AGAIN}"
         )
     return Side(np.asarray(ids), np.asarray(offsets))  # plain arrays over the same memory index faster
+
+
+def _open_links(folder: Path, count: int, pairs: int) -> Links:
+    try:
+        # a file of nothing cannot be mapped
+        links = np.memmap(folder / _LINKS, np.uint32, mode="r") if count else np.empty(0, np.uint32)
+        offsets = np.memmap(folder / _LINK_OFFSETS, np.int64, mode="r")
+    except (OSError, ValueError) as error:
+        raise RunError(f"{folder}: {_LINKS} or {_LINK_OFFSETS} is missing or damaged ({error}); {_AGAIN}") from None
+    if len(offsets) != pairs + 1 or offsets[-1] != count or len(links) != 2 * count:
+        raise RunError(
+            f"{folder}: {_LINKS} and {_LINK_OFFSETS} do not fit together: {len(offsets) - 1:,} pairs that end at "
+            f"{offsets[-1]:,}, but {pairs:,} pairs and {len(links) / 2:,.0f} links; {_AGAIN}"
+        )
+    return Links(np.asarray(links).reshape(-1, 2), np.asarray(offsets))
 
 
 _AGAIN = "store the corpus again"

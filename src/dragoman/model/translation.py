@@ -22,6 +22,7 @@ from dragoman.model.cells import GRU, LSTM, Cell, Tanh
 from dragoman.model.decoder import Bound, Decoder, DecoderState
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import Annotations, Encoder, Layer
+from dragoman.model.guided import Guidance, guided_loss
 from dragoman.model.initial import initialise
 from dragoman.model.maps import Map
 from dragoman.model.output import Output
@@ -32,12 +33,17 @@ from dragoman.text.vocabulary import BOS, PAD
 
 
 class Loss(NamedTuple):
-    """Sums over the real target tokens of a batch, end of sentence counted, in nats."""
+    """Sums over the real target tokens of a batch, end of sentence counted, in nats.
+
+    objective: what is minimised: the label-smoothed negative log-likelihood, and the weighted loss of guided attention
+    guidance:  the latter unweighted and detached; None where attention is not guided
+    """
 
     objective: Tensor
     nll: Tensor
     tokens: int
     sentences: int
+    guidance: Guidance | None = None
 
 
 class Start(NamedTuple):
@@ -111,12 +117,31 @@ class TranslationModel(nn.Module):
         finally:
             self.set_precision(before)
 
-    def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
-        """Teacher-forced loss of a batch, summed over its real target tokens."""
-        readout, _ = self._unroll(batch)
+    def loss(
+        self,
+        batch: Batch,
+        label_smoothing: float = 0.0,
+        *,
+        guided_attention: float = 0.0,
+        previous: Tensor | None = None,
+    ) -> Loss:
+        """Teacher-forced loss of a batch, summed over its real target tokens.
+
+        Args:
+            guided_attention: weight of the loss of the alignment weights against the links of the batch.
+            previous: the words that each step reads instead of the known ones, [B, T], BOS first.
+        """
+        readout, weights = self._unroll(batch, previous)
         words, real = self._target(batch)
         losses = self.output.loss(readout[real], words[real], label_smoothing)
-        return Loss(losses.smoothed, losses.nll, int(batch.target_lengths.sum()), len(batch.target_lengths))
+        counts = int(batch.target_lengths.sum()), len(batch.target_lengths)
+        if not guided_attention:
+            return Loss(losses.smoothed, losses.nll, *counts)
+        assert weights is not None, "there is attention to guide"
+        assert batch.links is not None, "there are links to guide it by"
+        guidance = guided_loss(weights.view(*batch.target.shape, -1), batch.links, self.attention_shift)
+        objective = losses.smoothed + guided_attention * guidance.loss
+        return Loss(objective, losses.nll, *counts, Guidance(guidance.loss.detach(), guidance.positions))
 
     @torch.inference_mode()
     def force(self, batch: Batch) -> Forced:
@@ -142,11 +167,15 @@ class TranslationModel(nn.Module):
         output, state = self.decoder.step(self.decoder.words(self._previous(words)), state, bound)
         return Step(self.output.log_probabilities(output.readout), output.weights, state)
 
-    def _unroll(self, batch: Batch) -> tuple[Tensor, Tensor | None]:
-        """Readouts [B*T, O] and alignment weights [B*T, S] over the known target."""
-        annotations = self._annotate(batch.source, batch.source_lengths)
+    def previous_words(self, batch: Batch) -> Tensor:
+        """The known word that each step reads, [B, T]: BOS first."""
         target = torch.from_numpy(batch.target).to(self.device)
-        previous = torch.cat((torch.full_like(target[:, :1], BOS), target[:, :-1]), dim=1)
+        return torch.cat((torch.full_like(target[:, :1], BOS), target[:, :-1]), dim=1)
+
+    def _unroll(self, batch: Batch, previous: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        """Readouts [B*T, O] and alignment weights [B*T, S] over the known target, or over other previous words."""
+        annotations = self._annotate(batch.source, batch.source_lengths)
+        previous = self.previous_words(batch) if previous is None else previous
         output = self.decoder.unroll(
             self._thin_out(self._previous(previous), previous), self.bridge(annotations), annotations
         )

@@ -1,6 +1,7 @@
 """Sentence pairs: read from parallel files, tab-separated files or JSON lines, and cleaned with counts.
 
-Nothing is dropped in silence: the cleaner counts every pair that it refuses under its reason, and can list them.
+With them may come the links between their words, from a Pharaoh file. Nothing is dropped in silence: the cleaner
+counts every pair that it refuses under its reason, and can list them.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import TextIO
 
+from dragoman.alignment.links import Link, read_links
 from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
 from dragoman.text.lines import is_compressed, read_lines
@@ -29,21 +31,28 @@ class Pair:
     source: str
     target: str
     origin: str
+    links: Sequence[Link] | None = None
+    """Between words as they stand between blanks; None where no alignment was given."""
 
 
-def read_pairs(corpora: Sequence[Sequence[Path]]) -> Iterator[Pair]:
+def read_pairs(corpora: Sequence[Sequence[Path]], alignments: Sequence[Path] = ()) -> Iterator[Pair]:
     """Yield the pairs of several corpora, one after the other.
 
     A corpus is two files of equally many lines (source, target), or one file: .tsv with two columns, or .jsonl
     with an object a line that has the keys "source" and "target"; each also as .gz, .xz or .zst.
 
+    Args:
+        alignments: none, or a Pharaoh file for each corpus: line k links the words of its pair k.
+
     Raises:
-        InputError: a corpus has no lines, its two files differ in their number of lines, a line does not have the
-            form that its file's name promises, or a file cannot be read.
+        InputError: a corpus has no lines, its two files or its alignment differ in their number of lines, a line does
+            not have the form that its file promises, a link names a word that is not there, or a file cannot be read.
     """
-    for files in corpora:
+    assert len(alignments) in (0, len(corpora)), "an alignment for each corpus, or none"
+    for number, files in enumerate(corpora):
         empty = True
-        for pair in _read_corpus(files):
+        pairs = _read_corpus(files)
+        for pair in _linked(pairs, files, alignments[number]) if alignments else pairs:
             empty = False
             yield pair
         if empty:
@@ -115,6 +124,31 @@ def _text(entry: dict[str, object], key: str, origin: str) -> str:
     if re.search("[\ud800-\udfff]", text):  # JSON can say half a character, UTF-8 cannot
         raise InputError(f'{origin}: "{key}" has half of a surrogate pair, which is no character; mend the \\u escape')
     return text
+
+
+def _linked(pairs: Iterator[Pair], files: Sequence[Path], alignment: Path) -> Iterator[Pair]:
+    both = enumerate(zip_longest(pairs, read_links(alignment)), 1)
+    for number, (pair, links) in both:
+        if pair is None or links is None:
+            counts = [number - 1, number + sum(1 for _ in both)]  # the shorter, the longer
+            corpus, lines = counts if pair is None else reversed(counts)
+            raise InputError(
+                f"{alignment} has {lines:,} lines but the corpus {' '.join(map(str, files))} has {corpus:,} pairs; "
+                "line k must hold the links of pair k, and be blank where there are none"
+            )
+        _require_words(pair, links, f"{alignment}:{number}")
+        yield replace(pair, links=links)
+
+
+def _require_words(pair: Pair, links: Sequence[Link], origin: str) -> None:
+    counts = len(pair.source.split()), len(pair.target.split())
+    for link in links:
+        for name, word, count in zip(("source", "target"), link, counts, strict=True):
+            if word >= count:
+                raise InputError(
+                    f"{origin}: the link {link[0]}-{link[1]} names {name} word {word}, but {pair.origin} has "
+                    f"{count} there, counted from 0; words are what stands between blanks"
+                )
 
 
 class Cleaner:

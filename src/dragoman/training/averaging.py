@@ -1,4 +1,4 @@
-"""Averages of weights: a running one during training, and one over saved files.
+"""Averages of weights: a running one during training, and one over the files of the best validations.
 
 An average over the last stretch of training generalises better than the point where it happened to stop (Polyak and
 Juditsky 1992); it costs one pass over the weights now and then, and nothing when translating.
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from dragoman.errors import InputError, RunError
-from dragoman.model.weights import load_weights
+from dragoman.model.weights import load_weights, save_weights
 
 
 class RunningAverage:
@@ -48,20 +49,88 @@ class RunningAverage:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """While inside, the model's parameters hold the average; afterwards exactly what they held before."""
-        self._swap()
-        try:
+        with exchanged(self._weights, self.values):
             yield
-        finally:
-            self._swap()
 
-    @torch.no_grad()
-    def _swap(self) -> None:
-        # By copying, one tensor at a time: whoever holds the parameters, or something computed from them and checked
-        # by their version, sees the change.
-        for name, weight in self._weights.items():
-            before = weight.clone()
-            weight.copy_(self.values[name])
-            self.values[name].copy_(before)
+
+@contextmanager
+def exchanged(weights: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> Iterator[None]:
+    """While inside, each tensor of `weights` holds the values of its namesake, and the other way round."""
+    _swap(weights, others)
+    try:
+        yield
+    finally:
+        _swap(weights, others)
+
+
+@torch.no_grad()
+def _swap(weights: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> None:
+    # By copying, one tensor at a time: whoever holds the parameters, or something computed from them and checked by
+    # their version, sees the change.
+    for name, weight in weights.items():
+        before = weight.clone()
+        weight.copy_(others[name])
+        others[name].copy_(before)
+
+
+class Kept(NamedTuple):
+    """A validation whose weights are on disk."""
+
+    update: int
+    value: float
+    """Of the deciding metric."""
+
+
+class BestWeights:
+    """The weights of the `count` best validations, each in a file of its own, CHECKPOINTS/best-UPDATE.safetensors.
+
+    A file that has fallen out of the best stays until the next training state is saved, because a run resumed from
+    the last state may need it. Of equal validations the earlier one is the better.
+    """
+
+    def __init__(self, folder: Path, count: int, *, lowest: bool) -> None:
+        """`lowest` says that low values are the good ones."""
+        self.kept: list[Kept] = []
+        """The best first."""
+        self._folder, self._count, self._sign = folder, count, 1 if lowest else -1
+
+    def offer(self, update: int, value: float, weights: Mapping[str, Tensor]) -> None:
+        """Keep the weights of a validation if they are among the best so far.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        ranked = sorted([*self.kept, Kept(update, value)], key=lambda kept: (self._sign * kept.value, kept.update))
+        self.kept = ranked[: self._count]
+        if any(kept.update == update for kept in self.kept):
+            save_weights(self.path(update), weights)
+
+    def tidy(self) -> None:
+        """Remove the files of all others, and those half written of a process that was killed."""
+        wanted = {self.path(kept.update) for kept in self.kept}
+        for path in (*self._folder.glob("best-*.safetensors"), *self._folder.glob(".best-*.safetensors.*")):
+            if path not in wanted:
+                path.unlink()
+
+    def path(self, update: int) -> Path:
+        """The file for the weights of a validation."""
+        return self._folder / f"best-{update}.safetensors"
+
+    def weights(self, update: int) -> dict[str, Tensor]:
+        """What was kept of a validation.
+
+        Raises:
+            RunError: the file is missing or damaged.
+        """
+        return load_weights(self.path(update))
+
+    def mean(self) -> dict[str, Tensor]:
+        """The mean of the weights that are kept.
+
+        Raises:
+            RunError: a file is missing or damaged.
+        """
+        return average_weights([self.path(kept.update) for kept in self.kept])
 
 
 def average_weights(paths: Sequence[Path]) -> dict[str, Tensor]:

@@ -5,8 +5,10 @@ resumed parts left out), `update` and `epoch` (passes done, with fraction); then
 
     train        loss (what is minimised, label smoothing included, nats per target token), perplexity (of the plain
                  likelihood), tokens_per_second (target tokens; validation not counted), rate, gradient_norm (mean
-                 before clipping): all over the updates since the last such line
+                 before clipping), with guided attention its loss (alignment_loss, not weighted, nats per linked
+                 target position): all over the updates since the last such line
     validation   perplexity, bleu, chrf (those that were measured), best (whether it is the best so far)
+    average      the same of the mean of the weights of several validations, and updates: which ones
     event        name, text: what a person ought to know
 
 Every target token count includes the end of sentence. A number that is not finite is null. A line is on disk as
@@ -19,7 +21,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -134,8 +136,9 @@ class TrainingLog:
         """A training measurement; `measures` as the module's docstring has them."""
         self._write("train", moment, measures)
         self._plot("train", moment.update, measures)
+        alignment = f"alignment {measures['alignment_loss']:.3f}  " if "alignment_loss" in measures else ""
         self._console.measured(
-            f"epoch {moment.epoch:.2f}  update {moment.update}  loss {measures['loss']:.3f}  "
+            f"epoch {moment.epoch:.2f}  update {moment.update}  loss {measures['loss']:.3f}  {alignment}"
             f"perplexity {measures['perplexity']:.2f}  {measures['tokens_per_second']:.0f} tokens/s  "
             f"rate {measures['rate']:.2e}  left {_duration(moment.left)}"
         )
@@ -144,8 +147,13 @@ class TrainingLog:
         """What the dev set said."""
         self._write("validation", moment, {**results, "best": best})
         self._plot("dev", moment.update, results)
-        shown = "  ".join(f"{name} {value:.2f}" for name, value in results.items())
-        self._console.say(f"epoch {moment.epoch:.2f}  update {moment.update}  dev: {shown}{'  (best)' if best else ''}")
+        self._console.say(f"epoch {moment.epoch:.2f}  update {moment.update}  dev: {_shown(results, best)}")
+
+    def average(self, moment: Moment, results: Mapping[str, float], updates: Sequence[int], *, best: bool) -> None:
+        """What the dev set said of the mean of the weights of several validations."""
+        self._write("average", moment, {**results, "updates": list(updates), "best": best})
+        listed = ", ".join(map(str, updates))
+        self._console.say(f"mean of the weights after updates {listed}  dev: {_shown(results, best)}")
 
     def event(self, moment: Moment, name: str, text: str, *, warning: bool = False) -> None:
         """Something a person ought to know."""
@@ -191,6 +199,10 @@ def read_log(path: Path) -> list[dict[str, Any]]:
         except ValueError:
             raise RunError(f"{path}:{number}: not a JSON object; take the line out to go on") from None
     return records
+
+
+def _shown(results: Mapping[str, float], best: bool) -> str:
+    return "  ".join(f"{name} {value:.2f}" for name, value in results.items()) + ("  (best)" if best else "")
 
 
 @contextmanager

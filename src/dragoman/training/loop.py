@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
 from dragoman.folder import RunFolder
 from dragoman.model.translation import TranslationModel
 from dragoman.model.weights import save_weights, weights_of
-from dragoman.training.averaging import RunningAverage
+from dragoman.training.averaging import BestWeights, Kept, RunningAverage, exchanged
 from dragoman.training.checkpoint import (
     Checkpoint,
     load_checkpoint,
@@ -37,14 +37,13 @@ from dragoman.training.checkpoint import (
     save_checkpoint,
 )
 from dragoman.training.collapse import signs_of_collapse
+from dragoman.training.counters import Counters, Window
 from dragoman.training.interruption import Interruption
 from dragoman.training.log import Console, Moment, TrainingLog
-from dragoman.training.objective import Totals, accumulate_gradients
-from dragoman.training.optimisers import build_optimiser, clip_gradients, global_norm, set_rate
+from dragoman.training.objective import Objective, accumulate_gradients
+from dragoman.training.optimisers import build_optimiser, clip_gradients, global_norm, measured_parameters, set_rate
 from dragoman.training.schedules import Plateau, Progress, learning_rate
-from dragoman.training.validation import DevTranslations, Validators, perplexity_of
-
-_BEGINNING = Position(epoch=0, batch=0)
+from dragoman.training.validation import DevTranslations, Validators
 
 STATE = "latest.safetensors"
 """Name of the training state in RUN/checkpoints."""
@@ -65,7 +64,9 @@ class Summary:
     best: float
     """The best value of `metric`, and ..."""
     best_update: int
-    """... the update whose weights are in RUN/model.safetensors."""
+    """... the update whose weights are in RUN/model.safetensors, or ..."""
+    averaged: tuple[int, ...] = ()
+    """... the updates whose mean is there; `best_update` is then the last of them."""
 
 
 def train(
@@ -118,78 +119,14 @@ def _interrupted(signal: str, update: int) -> Interrupted:
     return Interrupted(f"{signal}: state saved after update {update}; --resume continues from there")
 
 
-@dataclass
-class Counters:
-    """What changes during training and is not a tensor."""
+class Result(NamedTuple):
+    """Whose weights are in RUN/model.safetensors when a training has ended."""
 
-    plateau: Plateau
-    update: int = 0
-    """Updates done."""
-    position: Position = _BEGINNING
-    """The batch that comes next."""
-    seconds: float = 0.0
-    """Of training, when the state was saved; time between a stop and a resumption is not counted."""
-    best: float | None = None
-    """The deciding metric at its best, after `best_update` updates."""
-    best_update: int = 0
-    stale: int = 0
-    """Validations since then."""
-    validated_update: int = 0
-    validated_epoch: int = 0
-    """Update and epoch at the last validation."""
-    validation_seconds: float | None = None
-    """What the last validation took."""
-    signs: list[str] = field(default_factory=list)
-    """Signs of collapse that the last validation showed."""
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Counters:
-        """The inverse of `dataclasses.asdict` and JSON."""
-        parts = {"position": Position(*values["position"]), "plateau": Plateau(**values["plateau"])}
-        return cls(**{**values, **parts})
-
-
-@dataclass
-class Window:
-    """Sums over the updates since the last training line of the log.
-
-    They stay tensors until somebody reads them: on a GPU reading waits for all work so far. What is not a number
-    makes the sum not a number, so one look at the end tells about every update in between.
-    """
-
-    since: float
-    """Seconds of training when it began; moved on by whatever is not an update."""
-    objective: Tensor | float = 0.0
-    nll: Tensor | float = 0.0
-    norm: Tensor | float = 0.0
-    tokens: int = 0
-    updates: int = 0
-
-    def add(self, totals: Totals, norm: Tensor) -> None:
-        """Take notice of an update."""
-        self.objective = self.objective + totals.objective
-        self.nll = self.nll + totals.nll
-        self.norm = self.norm + norm
-        self.tokens += totals.tokens
-        self.updates += 1
-
-    def is_finite(self) -> bool:
-        """Whether every loss and every gradient was a number."""
-        return math.isfinite(self.objective) and math.isfinite(self.nll) and math.isfinite(self.norm)
-
-    def numbers(self) -> dict[str, float]:
-        """The same, out of tensors."""
-        return {name: value if isinstance(value, int) else float(value) for name, value in vars(self).items()}
-
-    def measures(self, rate: float, now: float) -> dict[str, float]:
-        """The values of a training line."""
-        return {
-            "loss": float(self.objective) / self.tokens,
-            "perplexity": perplexity_of(float(self.nll) / self.tokens),
-            "tokens_per_second": self.tokens / max(now - self.since, 1e-9),
-            "rate": rate,
-            "gradient_norm": float(self.norm) / self.updates,
-        }
+    value: float
+    """Of the deciding metric."""
+    update: int
+    averaged: tuple[int, ...] = ()
+    """The updates whose mean it is, if it is one; `update` is the last of them."""
 
 
 class Training:
@@ -208,6 +145,7 @@ class Training:
         self.counters = Counters(Plateau(config.schedule.patience))
         self._model = model.train()
         self._parameters = dict(model.named_parameters())
+        self._measured = measured_parameters(model, config.optimiser.clip_norm)
         self._device = next(iter(self._parameters.values())).device
         self._batches = batches
         self._stream: Iterator[tuple[Batch, Position]] = iter(())
@@ -218,6 +156,8 @@ class Training:
         self._rate = 0.0
         self._state = folder.checkpoints / STATE
         self._best = folder.weights
+        lowest = config.validation.metric == "perplexity"
+        self._best_several = BestWeights(folder.checkpoints, config.average_best, lowest=lowest)
         self._validators = validators
         self._log = log
         self._clock = clock
@@ -255,6 +195,7 @@ class Training:
             self._average.updates = saved.values["average_updates"]
         restore_random_state(saved.part("random"), self._device)
         self.counters = Counters.from_json(saved.values["counters"])
+        self._best_several.kept = [Kept(*kept) for kept in saved.values.get("best_several", [])]
         self._window = Window(**saved.values["window"])
         self._log.cut(saved.values["log_size"])
         self._start()
@@ -265,9 +206,9 @@ class Training:
         """One change of the weights."""
         self._rate = learning_rate(self._config.schedule, self._config.optimiser.rate, self._progress())
         set_rate(self._optimiser, self._rate)
-        batches = self._next_batches()
-        totals = accumulate_gradients(self._model, batches, self._config.loss, self._config.label_smoothing)
-        norm = clip_gradients(self._parameters.values(), self._config.optimiser.clip)
+        objective = self._objective()  # before the batches move on
+        totals = accumulate_gradients(self._model, self._next_batches(), objective)
+        norm = clip_gradients(self._parameters.values(), self._config.optimiser.clip, self._measured)
         self._optimiser.step()
         self._optimiser.zero_grad()
         if self._average is not None:
@@ -323,10 +264,12 @@ class Training:
                 "counters": asdict(replace(self.counters, seconds=self.seconds)),
                 "average_updates": 0 if self._average is None else self._average.updates,
                 "window": self._window.numbers(),
+                "best_several": self._best_several.kept,
                 "log_size": self._log.size,
             }
             flat = {f"{part}.{name}": tensor for part, named in tensors.items() for name, tensor in named.items()}
             save_checkpoint(self._state, Checkpoint(values, flat))
+            self._best_several.tidy()
         self._saved_at = self.seconds
         self._saving_seconds = self._saved_at - started
 
@@ -342,21 +285,47 @@ class Training:
         return None
 
     def finish(self, reason: Reason) -> Summary:
-        """A last look at the dev set, so that however short the training was there are best weights; a last save."""
+        """A last look at the dev set, so that however short the training was there are best weights; a last save.
+
+        What follows the save, the choice of the result, is made anew whenever a finished run is resumed.
+        """
         if self.counters.update > self.counters.validated_update:
             self._validate()
         self._warn_of_collapse(self.counters.signs)
         self.save()
-        best, update = self.counters.best, self.counters.update
-        assert best is not None, "validated at least once"
-        metric = self._config.validation.metric
+        result = self._choose_result()
+        update, metric = self.counters.update, self._config.validation.metric
+        origin = f"after update {result.update}"
+        if result.averaged:
+            origin = f"with the mean of the weights after updates {', '.join(map(str, result.averaged))}"
         self._log.event(
             self._moment(),
             "finished",
-            f"finished after update {update} ({_REASONS[reason]}); best {metric} {best:.2f} after update "
-            f"{self.counters.best_update}",
+            f"finished after update {update} ({_REASONS[reason]}); best {metric} {result.value:.2f} {origin}",
         )
-        return Summary(reason, update, self._epochs(), self.seconds, metric, best, self.counters.best_update)
+        return Summary(
+            reason, update, self._epochs(), self.seconds, metric, result.value, result.update, result.averaged
+        )
+
+    def _choose_result(self) -> Result:
+        """The best validation, or the mean of the weights of several if the dev set likes that better.
+
+        RUN/model.safetensors holds its weights in the end, whatever a run that has gone on left there.
+        """
+        best, several = self.counters.best, self._best_several
+        assert best is not None, "validated at least once"
+        single = Result(best, self.counters.best_update)
+        if len(several.kept) < 2:
+            return single
+        updates = tuple(sorted(kept.update for kept in several.kept))
+        mean = several.mean()
+        with self._evaluated(mean):
+            results, _ = self._ask()
+            value = results[self._config.validation.metric]
+            better = self._is_better(value, best)
+            save_weights(self._best, weights_of(self._model) if better else several.weights(single.update))
+        self._log.average(self._moment(), results, updates, best=better)
+        return Result(value, updates[-1], updates) if better else single
 
     def _start(self) -> None:
         self._stream = self._batches.from_position(self.counters.position)
@@ -385,6 +354,8 @@ class Training:
                 best = self._take(results)
                 if best:
                     save_weights(self._best, weights_of(self._model))
+                value = results[self._config.validation.metric]
+                self._best_several.offer(self.counters.update, value, weights_of(self._model))
             self.counters.validation_seconds = self.seconds - started
             self._log.validation(self._moment(), results, best=best)
             if translations is not None:
@@ -403,13 +374,17 @@ class Training:
         """Take notice of a validation; true if there was none better."""
         counters, metric = self.counters, self._config.validation.metric
         value = results[metric]
-        better = counters.best is None or (value < counters.best if metric == "perplexity" else value > counters.best)
+        better = counters.best is None or self._is_better(value, counters.best)
         if better:
             counters.best, counters.best_update = value, counters.update
         counters.stale = 0 if better else counters.stale + 1
         counters.plateau.validated(improved=better)
         counters.validated_update, counters.validated_epoch = counters.update, counters.position.epoch
         return better
+
+    def _is_better(self, value: float, other: float) -> bool:
+        """By the metric that decides."""
+        return value < other if self._config.validation.metric == "perplexity" else value > other
 
     def _watch_for_collapse(self, translations: DevTranslations) -> None:
         # The first validation of a run often looks like a collapse; two in a row are no accident.
@@ -440,6 +415,11 @@ class Training:
             "saved, the last state and the best weights, is from before"
         )
 
+    def _objective(self) -> Objective:
+        config = self._config
+        sampled = config.scheduled_sampling * self._fraction()
+        return Objective(config.loss, config.label_smoothing, config.guided_attention, sampled)
+
     def _progress(self) -> Progress:
         counters = self.counters
         return Progress(counters.update + 1, self._epochs(), self._fraction(), counters.plateau.count)
@@ -457,11 +437,12 @@ class Training:
         return min(1.0, done)
 
     def _seconds_for_updates(self, minutes: float) -> float:
-        """The wall-clock budget, less what the last validation and the last save will take."""
+        """The wall-clock budget, less what the last validation, that of a mean, and the last save will take."""
         validation = self.counters.validation_seconds
         if validation is None:
             validation = _UNKNOWN_VALIDATION * 60 * minutes
-        return max(60 * minutes - 1.1 * (validation + self._saving_seconds), 1e-9)
+        validations = 2 if self._config.average_best else 1
+        return max(60 * minutes - 1.1 * (validations * validation + self._saving_seconds), 1e-9)
 
     def _moment(self) -> Moment:
         seconds, fraction = self.seconds, self._fraction()
@@ -477,11 +458,12 @@ class Training:
         self._window.since += self.seconds - started
 
     @contextmanager
-    def _evaluated(self) -> Iterator[None]:
-        """The model as it would be used: averaged weights, no dropout, no gradients."""
+    def _evaluated(self, weights: Mapping[str, Tensor] | None = None) -> Iterator[None]:
+        """The model as it would be used: no dropout, no gradients, the averaged weights, or others that are given."""
         self._model.eval()
+        average = self._average.in_place() if self._average else nullcontext()
         try:
-            with torch.no_grad(), self._average.in_place() if self._average else nullcontext():
+            with torch.no_grad(), average if weights is None else exchanged(weights_of(self._model), weights):
                 yield
         finally:
             self._model.train()

@@ -1,44 +1,77 @@
-"""What an update minimises: the summed loss of its batches, divided by their tokens or by their sentences.
+"""What an update minimises: the summed loss of its batches, divided by their tokens, by their sentences, or not at all.
 
 Sutskever et al. 2014 and Luong et al. 2015 divide by sentences, and their rates and their clipping norm of 5 only make
-sense so; today's habit is to divide by tokens, which makes gradients some twenty-five times smaller. The sum comes
-first and the division last, over all batches of the update: several small batches give the gradient of one large one.
+sense so; today's habit is to divide by tokens, which makes gradients some twenty-five times smaller; GroundHog, the
+code of Bahdanau et al. 2015, does not divide, which decides how often its clipping acts. The sum comes first and the
+division last, over all batches of the update: several small batches give the gradient of one large one. The loss of
+guided attention is a sum over target positions too, and is divided by the same number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import operator
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from torch import Tensor
 
 from dragoman.data.batches import Batch
 from dragoman.model.translation import TranslationModel
+from dragoman.training.scheduled_sampling import sampled_words
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What is minimised, at one moment of the training."""
+
+    unit: Literal["token", "sentence", "sum"] = "token"
+    """What the sum is divided by; nothing, if `sum`."""
+    label_smoothing: float = 0.0
+    guided_attention: float = 0.0
+    """Weight of the loss of alignment weights against given links."""
+    sampled: float = 0.0
+    """Share of previous words that are the model's own."""
 
 
 class Totals(NamedTuple):
     """Sums over the batches of an update."""
 
     objective: Tensor
-    """Label-smoothed negative log-likelihood, detached, in nats."""
+    """Label-smoothed negative log-likelihood, and the weighted loss of guided attention, detached, in nats."""
     nll: Tensor
     """Plain negative log-likelihood, detached, in nats."""
     tokens: int
     """Target tokens, end of sentence counted."""
+    guidance: Tensor | float = 0.0
+    """Loss of guided attention, detached, not weighted, in nats; 0 where attention is not guided."""
+    linked: int = 0
+    """Target positions that it is summed over: those with links."""
 
 
-def accumulate_gradients(
-    model: TranslationModel, batches: Sequence[Batch], unit: Literal["token", "sentence"], label_smoothing: float
-) -> Totals:
-    """Add to the gradients those of the summed loss of `batches`, divided by the tokens or sentences of them all."""
+def accumulate_gradients(model: TranslationModel, batches: Sequence[Batch], objective: Objective) -> Totals:
+    """Add to the gradients those of the summed loss of `batches`, divided as `objective` has it over them all."""
     tokens = sum(int(batch.target_lengths.sum()) for batch in batches)
-    divisor = tokens if unit == "token" else sum(len(batch.target_lengths) for batch in batches)
+    sentences = sum(len(batch.target_lengths) for batch in batches)
+    divisor = {"token": tokens, "sentence": sentences, "sum": 1}[objective.unit]
     losses = []
     for batch in batches:
-        loss = model.loss(batch, label_smoothing)
+        previous = sampled_words(model, batch, objective.sampled) if objective.sampled else None
+        loss = model.loss(
+            batch, objective.label_smoothing, guided_attention=objective.guided_attention, previous=previous
+        )
         (loss.objective / divisor).backward()
         losses.append(loss)
-    objective, nll = losses[0].objective.detach(), losses[0].nll
-    for loss in losses[1:]:
-        objective, nll = objective + loss.objective.detach(), nll + loss.nll
-    return Totals(objective, nll, tokens)
+    guidances = [loss.guidance for loss in losses if loss.guidance is not None]
+    return Totals(
+        _sum(loss.objective.detach() for loss in losses),
+        _sum(loss.nll for loss in losses),
+        tokens,
+        _sum(guidance.loss for guidance in guidances) if guidances else 0.0,
+        sum(guidance.positions for guidance in guidances),
+    )
+
+
+def _sum(parts: Iterable[Tensor]) -> Tensor:
+    return functools.reduce(operator.add, parts)

@@ -1,17 +1,17 @@
 """Update rules: how a gradient changes the weights, and the clipping that comes before.
 
-All gradients are dense and every parameter takes part, embeddings included, also in the norm that is clipped.
-(nmt.matlab leaves embeddings out of that norm; the paper does not say so.) The learning rate of an update is written
+All gradients are dense and every parameter takes part, embeddings included. The norm that is clipped is that of all
+gradients together, or of all but those of the embeddings. The learning rate of an update is written
 into the optimiser by `set_rate`; where it comes from is the business of `schedules`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from dragoman.config.schema import OptimiserConfig
@@ -77,9 +77,23 @@ def set_rate(optimiser: Optimizer, rate: float) -> None:
         group["lr"] = rate
 
 
+def measured_parameters(model: nn.Module, norm: Literal["all", "without-embeddings"]) -> list[Tensor]:
+    """The parameters whose gradients make up the norm that decides about clipping.
+
+    nmt.matlab, the code of Luong et al. 2015, leaves out the embeddings; the paper does not say so. A matrix that is
+    embedding and output in one is an embedding here.
+    """
+    embeddings = {module.weight for module in model.modules() if isinstance(module, nn.Embedding)}
+    return [parameter for parameter in model.parameters() if norm == "all" or parameter not in embeddings]
+
+
 @torch.no_grad()
-def clip_gradients(parameters: Iterable[Tensor], limit: float | None) -> Tensor:
-    """Scale all gradients by limit / norm if their global norm is above `limit`; None leaves them alone.
+def clip_gradients(
+    parameters: Iterable[Tensor], limit: float | None, measured: Iterable[Tensor] | None = None
+) -> Tensor:
+    """Scale all gradients by limit / norm if the norm is above `limit`; None leaves them alone.
+
+    The norm is the global one of all parameters' gradients, or of those of `measured`.
 
     Sutskever et al. 2014 section 3.4, Luong et al. 2015 section 4.1 (limit 5); Bahdanau et al. 2015 B.2 (limit 1).
     GroundHog replaces a non-finite gradient by a tenth of the weights; here training stops instead (see `loop`).
@@ -88,13 +102,17 @@ def clip_gradients(parameters: Iterable[Tensor], limit: float | None) -> Tensor:
         the norm before clipping, a scalar on the parameters' device: reading it is left to the caller, because on a
         GPU it waits for all work so far.
     """
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    norm = global_norm(gradients)
+    gradients = _gradients(parameters)
+    norm = global_norm(gradients) if measured is None else global_norm(_gradients(measured))
     if limit is not None:
         on_cpu = norm.device.type == "cpu"
         if not (on_cpu and norm <= limit):  # on a CPU looking is free, and multiplying by one is not
             torch._foreach_mul_(gradients, limit / norm.clamp(min=limit))
     return norm
+
+
+def _gradients(parameters: Iterable[Tensor]) -> list[Tensor]:
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
 
 
 def global_norm(tensors: Iterable[Tensor]) -> Tensor:
