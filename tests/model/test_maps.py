@@ -41,9 +41,10 @@ def test_bound_map_has_the_gradients_of_the_plain_product_at_every_step(directio
         torch.testing.assert_close(ours, theirs, atol=1e-12, rtol=1e-12)
 
 
-def test_bound_map_adds_its_bias_with_a_gradient() -> None:
-    map = _random(Map(4, 3, bias=True))
-    x = torch.randn(2, 4, dtype=torch.float64)
+@pytest.mark.parametrize("directions", [1, 2])
+def test_bound_map_adds_its_bias_with_a_gradient(directions: int) -> None:
+    map = _random(Map(4, 3, directions=directions, bias=True))
+    x = torch.randn(2, 2, 4, dtype=torch.float64) if directions > 1 else torch.randn(2, 4, dtype=torch.float64)
     torch.testing.assert_close(map.bind()(x), map(x))
     map.bind()(x).sum().backward()
     assert map.bias is not None

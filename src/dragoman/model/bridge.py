@@ -72,8 +72,8 @@ class Bridge(nn.Module):
             return summary
         if self.kind == "tanh-backward":
             return annotations.backward_first
-        weights = annotations.mask / annotations.mask.sum(dim=1, keepdim=True)
-        return torch.einsum("bs,bsw->bw", weights.to(annotations.vectors.dtype), annotations.vectors)
+        real = annotations.mask.to(annotations.vectors.dtype)
+        return torch.einsum("bs,bsw->bw", real / real.sum(dim=1, keepdim=True), annotations.vectors)
 
     def _state(self, cell: Cell, hidden: Tensor) -> State:
         state = cell.state(hidden)

@@ -55,6 +55,8 @@ class Map(nn.Module):
     def bind(self) -> BoundMap:
         """The map for use at every step of one unrolling."""
         factors, bias = _Factors(self._cast(self.weight.detach()), self.weight.dtype), self._bias()
+        if bias is not None and bias.dim() == 2:
+            bias = bias.unsqueeze(1)  # [D, 1, n_out]: over the rows of each of the maps side by side
         weight = anchor(factors, self.weight)
 
         def product(x: Tensor, plus: Tensor | None = None) -> Tensor:
