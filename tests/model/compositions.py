@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from dragoman.config.building import override
+from dragoman.config.presets import load_preset
 from dragoman.config.schema import Config, ModelConfig
 from dragoman.data.batches import Batch, pad_ids
 from dragoman.model.translation import TranslationModel, build
@@ -176,8 +177,38 @@ def model_config(settings: list[str]) -> ModelConfig:
 
 def small_model(name: str) -> TranslationModel:
     """A composition by its name, in float64, in evaluation mode."""
-    torch.manual_seed(3)
-    return build(model_config(COMPOSITIONS[name]), VOCABULARY, VOCABULARY).double().eval()
+    return random_model(model_config(COMPOSITIONS[name]))
+
+
+def random_model(config: ModelConfig, *, seed: int = 3) -> TranslationModel:
+    """A model in float64, in evaluation mode, its biases random like everything else."""
+    torch.manual_seed(seed)
+    model = build(config, VOCABULARY, VOCABULARY).double().eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.rpartition(".")[2] == "bias":
+                parameter.uniform_(-config.spread, config.spread)
+    return model
+
+
+def small_preset(name: str) -> Config:
+    """A preset of the package with every part as it is and all sizes small."""
+    config = load_preset(name)
+    model = config.model
+    sizes = {
+        "embedding.source": 5,
+        "embedding.target": 5,
+        "encoder.size": 3 if model.encoder.direction == "both" else 6,  # annotations as wide as decoder states
+        "decoder.size": 6,
+        "attention.size": 7,
+        "attention.window": 1,
+        "attention.slots": 6,  # fewer than the longest sentence here has words
+        "readout.size": 5,
+        "readout.rank": 3 if model.readout.rank else "null",
+        "initial": "uniform",
+        "spread": 0.7,
+    }
+    return override(config, [f"model.{key}={value}" for key, value in sizes.items()])
 
 
 def make_batch(model: TranslationModel, pairs: list[tuple[list[int], list[int]]]) -> Batch:

@@ -1,88 +1,134 @@
+"""Looks at the source: weights and contexts of many queries, over several steps."""
+
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from dragoman.model.attention import Attention, Seen
+from dragoman.model.attention import Attention, FixedContext, Look
 from dragoman.model.bridge import Opening
 from dragoman.model.encoder import Annotations
-from dragoman.model.scopes import Global
+from dragoman.model.scopes import Global, Monotonic, Predictive, Scope
 from dragoman.model.scores import Additive, Dot, General, Score
-from tests.model import reference
+from tests.model.gradients import assert_gradients
+from tests.model.naming import array, score_weights
+from tests.model.reference import attention as reference
 
-B, Q, S, W, H = 3, 2, 5, 6, 6
+B, Q, S, W, H = 3, 2, 5, 4, 4
 LENGTHS = [5, 1, 3]
 NOW = torch.zeros(1, dtype=torch.int64)
 
 
 @pytest.fixture(params=["additive", "dot", "general"])
 def score(request: pytest.FixtureRequest) -> Score:
-    torch.manual_seed(1)
-    made = {"additive": Additive(H, W, 4), "dot": Dot(H), "general": General(H, W)}[request.param]
-    for parameter in made.parameters():
-        torch.nn.init.normal_(parameter)
-    return made.double()
+    return _random({"additive": Additive(H, W, 3), "dot": Dot(H), "general": General(H, W)}[request.param])
 
 
-def test_weights_and_context_follow_the_equations_query_by_query(score: Score) -> None:
+@pytest.fixture(params=["global", "local-m", "local-p"])
+def scope(request: pytest.FixtureRequest) -> Scope:
+    return _random({"global": Global(), "local-m": Monotonic(1), "local-p": Predictive(H, 1)}[request.param])
+
+
+def test_a_context_is_the_sum_of_annotations_by_weight(score: Score, scope: Scope) -> None:
     annotations, queries = _annotations(), torch.randn(B * Q, H, dtype=torch.float64)
-    context, weights, _ = _bind(score, annotations)(queries)
+    context, weights, _ = _bind(score, annotations, scope)(queries, NOW)
+    assert weights is not None
     for row in range(B * Q):
         length = LENGTHS[row // Q]
-        h, s = annotations.vectors[row // Q, :length].numpy(), queries[row].numpy()
-        expected = reference.softmax(_energies(score, s, h))
-        np.testing.assert_allclose(weights[row, :length].detach().numpy(), expected, atol=1e-10)
-        np.testing.assert_allclose(context[row].detach().numpy(), expected @ h, atol=1e-10)
+        a, h = array(weights[row, :length]), array(annotations.vectors[row // Q, :length])
+        np.testing.assert_allclose(array(context[row]), sum(a[s] * h[s] for s in range(length)), atol=1e-12)
 
 
-def test_padding_has_exactly_no_weight(score: Score) -> None:
-    weights = _bind(score, _annotations())(100 * torch.randn(B * Q, H, dtype=torch.float64)).weights
+def test_queries_of_a_sentence_see_that_sentence(score: Score) -> None:
+    """Rows are grouped by sentence: the first Q belong to the first."""
+    annotations, queries = _annotations(), torch.randn(B * Q, H, dtype=torch.float64)
+    together = _bind(score, annotations)(queries, NOW)
+    for row in range(B * Q):
+        sentence = row // Q
+        length = LENGTHS[sentence]
+        vectors = annotations.vectors[sentence : sentence + 1, :length]
+        alone = Annotations(vectors, torch.ones(1, length, dtype=torch.bool), (), vectors[:, 0])
+        seen = _bind(score, alone)(queries[row : row + 1], NOW)
+        torch.testing.assert_close(seen.context[0], together.context[row], atol=1e-12, rtol=0)
+
+
+def test_padding_has_exactly_no_weight(score: Score, scope: Scope) -> None:
+    weights = _bind(score, _annotations(), scope)(100 * torch.randn(B * Q, H, dtype=torch.float64), NOW).weights
+    assert weights is not None
     for row in range(B * Q):
         assert (weights[row, LENGTHS[row // Q] :] == 0).all()
-    torch.testing.assert_close(weights.sum(1), torch.ones(B * Q, dtype=torch.float64))
+    if not isinstance(scope, Predictive):
+        torch.testing.assert_close(weights.sum(1), torch.ones(B * Q, dtype=torch.float64))
+    else:
+        assert (weights.sum(1) <= 1).all()
 
 
-def test_gradients_over_several_looks_agree_with_finite_differences(score: Score) -> None:
-    mask = _annotations().mask
-    parameters = list(score.parameters())
-
-    def looked(vectors: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
-        look = _bind(score, Annotations(vectors, mask, (), vectors[:, 0]))
-        first = look(queries)
-        second = look(torch.tanh(first.context))
-        return second.context + first.weights.sum(1, keepdim=True) * first.weights.max()
-
-    vectors, queries = _annotations().vectors, torch.randn(B, H, dtype=torch.float64)
-    inputs = (vectors.requires_grad_(), queries.requires_grad_(), *parameters)
-    looked(vectors, queries).sum().backward()
-    for x in inputs:
-        direction, losses = torch.randn_like(x), []
-        for sign in (1, -1):
-            with torch.no_grad():
-                x += sign * 1e-6 * direction
-                losses.append(looked(vectors, queries).sum().item())
-                x -= sign * 1e-6 * direction
-        assert x.grad is not None
-        assert (x.grad * direction).sum().item() == pytest.approx((losses[0] - losses[1]) / 2e-6, rel=1e-6, abs=1e-7)
-
-
-def test_dot_is_general_with_the_identity() -> None:
-    general = General(H, W).double()
-    with torch.no_grad():
-        general.annotation.weight.copy_(torch.eye(H))
+def test_gradients_of_everything_over_looks_that_depend_on_each_other(score: Score, scope: Scope) -> None:
     annotations, queries = _annotations(), torch.randn(B, H, dtype=torch.float64)
-    by_dot, by_general = (_bind(s, annotations)(queries).weights for s in (Dot(H), general))
-    torch.testing.assert_close(by_dot, by_general)
+
+    def run() -> torch.Tensor:
+        look = _bind(score, annotations, scope)
+        first = look(queries, NOW)
+        second = look(torch.tanh(first.context), NOW + 1)
+        assert first.weights is not None
+        return torch.cat((second.context + first.weights.square().sum(1, keepdim=True), first.context))
+
+    parameters = {**dict(score.named_parameters()), **dict(scope.named_parameters())}  # type: ignore[attr-defined]
+    assert_gradients(run, {**parameters, "annotations": annotations.vectors, "queries": queries})
+
+
+def test_coverage_is_the_sum_of_the_weights_before_even_where_the_batch_has_become_narrower() -> None:
+    score, annotations = _random(Additive(H, W, 3, coverage=True)), _annotations()
+    queries = torch.randn(3, 1, H, dtype=torch.float64)
+    w, h = score_weights(score), array(annotations.vectors[2, :3])
+    attention = Attention(score, Global())
+    whole = attention.remember(annotations, _opening(annotations))
+    look, narrow = attention.bind(whole), attention.bind(whole.select(torch.tensor([2])))
+    covered, expected_coverage = None, np.zeros(3)
+    for step in range(3):
+        if step < 2:
+            seen = look(queries[step].expand(B, H), NOW, covered)
+            assert seen.weights is not None
+            covered = seen.weights if covered is None else covered + seen.weights
+            found = seen.weights[2, :3]
+        else:  # the longer sentences have left
+            assert covered is not None
+            only = narrow(queries[step], NOW, covered[2:])
+            assert only.weights is not None
+            found = only.weights[0]
+        energies = reference.covered_additive(
+            array(queries[step, 0]), h, w["W_a"], w["U_a"], w["v_a"], w["w_c"], expected_coverage
+        )
+        expected = reference.softmax(energies)
+        np.testing.assert_allclose(array(found), expected, atol=1e-10, rtol=0)
+        expected_coverage = expected_coverage + expected
+
+
+def test_a_fixed_context_is_the_summary_at_every_step() -> None:
+    annotations, summary = _annotations(), torch.randn(B, W, dtype=torch.float64)
+    source = FixedContext()
+    seen = source.bind(source.remember(annotations, Opening((), summary)))(torch.zeros(B * Q, H), NOW)
+    assert seen.weights is None
+    assert torch.equal(seen.context, summary.repeat_interleave(Q, dim=0))
 
 
 def test_attention_is_uniform_while_v_is_zero() -> None:
     score = Additive(H, W, 4).double()
     torch.nn.init.zeros_(score.v)
-    weights = _bind(score, _annotations())(torch.randn(B, H, dtype=torch.float64)).weights
+    weights = _bind(score, _annotations())(torch.randn(B, H, dtype=torch.float64), NOW).weights
+    assert weights is not None
     torch.testing.assert_close(weights[0], torch.full((S,), 1 / S, dtype=torch.float64))
+
+
+def test_keys_computed_once_are_those_computed_at_every_step(score: Score) -> None:
+    annotations, queries = _annotations(), torch.randn(2, B, H, dtype=torch.float64)
+    once = _bind(score, annotations)
+    for query in queries:
+        ours, anew = once(query, NOW), _bind(score, annotations)(query, NOW)
+        assert torch.equal(ours.context, anew.context)
 
 
 def test_selected_sentences_keep_what_they_see_and_are_cut_to_the_longest(score: Score) -> None:
@@ -93,13 +139,13 @@ def test_selected_sentences_keep_what_they_see_and_are_cut_to_the_longest(score:
     queries = torch.randn(B, H, dtype=torch.float64)
     every, selected = attention.bind(memory)(queries, NOW), attention.bind(some)(queries[1:], NOW)
     torch.testing.assert_close(selected.context, every.context[1:])
+    assert every.weights is not None
     torch.testing.assert_close(selected.weights, every.weights[1:, : max(LENGTHS[1:])])
 
 
-def _bind(score: Score, annotations: Annotations) -> Callable[[torch.Tensor], Seen]:
-    attention = Attention(score, Global())
-    look = attention.bind(attention.remember(annotations, _opening(annotations)))
-    return lambda queries: look(queries, NOW)
+def _bind(score: Score, annotations: Annotations, scope: Scope | None = None) -> Look:
+    attention = Attention(score, scope or Global())
+    return attention.bind(attention.remember(annotations, _opening(annotations)))
 
 
 def _opening(annotations: Annotations) -> Opening:
@@ -110,12 +156,11 @@ def _annotations() -> Annotations:
     torch.manual_seed(2)
     vectors = torch.randn(B, S, W, dtype=torch.float64)
     mask = torch.arange(S) < torch.tensor(LENGTHS)[:, None]
-    return Annotations(vectors, mask, (), vectors[:, 0])
+    return Annotations(vectors, mask, (), vectors[:, 0].clone())
 
 
-def _energies(score: Score, s: np.ndarray, h: np.ndarray) -> np.ndarray:
-    if isinstance(score, Additive):
-        w, u, v = (x.detach().numpy() for x in (score.query.weight, score.annotation.weight, score.v))
-        return reference.additive(s, h, w, u, v)
-    matrix = score.annotation.weight.detach().numpy() if isinstance(score, General) else np.eye(H)
-    return np.array([s @ matrix @ annotation for annotation in h])
+def _random(module: Any) -> Any:
+    torch.manual_seed(1)
+    for parameter in module.parameters():
+        torch.nn.init.normal_(parameter)
+    return module.double()

@@ -1,29 +1,125 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
-from dragoman.model.cells import GRU, LSTM
-from tests.model import reference
+from dragoman.model.cells import GRU, LSTM, Cell, Tanh
+from dragoman.model.encoder import Layer
+from dragoman.model.maps import Map
+from tests.model.gradients import assert_gradients
+from tests.model.naming import array, cell_weights
+from tests.model.reference import cells as reference
+
+B, N, M, K = 3, 4, 5, 6
+"""Rows, units of the cell, of what it reads, of the context."""
+
+Reset, Update = ("before", "after"), ("keep", "write")
 
 
-@pytest.mark.parametrize("reset", ["before", "after"])
-@pytest.mark.parametrize("update", ["keep", "write"])
-def test_gru_follows_the_equations(reset: str, update: str) -> None:
-    cell, (inputs, h) = _random(GRU(5, reset, update)), _draw(15, 5)  # type: ignore[arg-type]
-    (new,) = cell.bind(_same)(_tensor(inputs), (_tensor(h),))
-    gates, candidate = _array(cell.recurrent_gates.weight), _array(cell.recurrent.weight)
-    expected = reference.gru(inputs, h, gates, candidate, reset=reset, update=update)
-    np.testing.assert_allclose(_array(new)[0], expected, atol=1e-10)
+@pytest.mark.parametrize("inner_bias", [False, True])
+@pytest.mark.parametrize("context", ["none", "outside", "in the bracket"])
+@pytest.mark.parametrize("reset", Reset)
+@pytest.mark.parametrize("update", Update)
+def test_gru_follows_the_equations_under_every_switch(reset: str, update: str, context: str, inner_bias: bool) -> None:
+    if reset == "before" and (inner_bias or context == "in the bracket"):
+        return  # there is no bracket
+    layer, c_map = _layer(GRU(N, reset, update, inner_bias=inner_bias)), _random(Map(K, 3 * N))  # type: ignore[arg-type]
+    x, h, c = _draw(M), _draw(N), _draw(K)
+    of_words, of_context = layer.inputs(x), c_map(c)
+    bracket = None
+    if context == "outside":
+        of_words = of_words + of_context
+    if context == "in the bracket":
+        of_words = torch.cat((of_words[:, : 2 * N] + of_context[:, : 2 * N], of_words[:, 2 * N :]), dim=1)
+        bracket = of_context[:, 2 * N :]
+    (new,) = layer.cell.bind(_same)(of_words, (h,), bracket)
+    w = cell_weights(layer, context=c_map)
+    for row in range(B):
+        expected = reference.gru(
+            w,
+            array(x[row]),
+            array(h[row]),
+            None if context == "none" else array(c[row]),
+            reset=reset,
+            update=update,
+            context_in_reset=context == "in the bracket",
+        )
+        np.testing.assert_allclose(array(new[row]), expected, atol=1e-10, rtol=0)
 
 
-def test_lstm_follows_the_equations() -> None:
-    cell, (inputs, h, c) = _random(LSTM(5)), _draw(20, 5, 5)
-    new_h, new_c = cell.bind(_same)(_tensor(inputs), (_tensor(h), _tensor(c)))
-    expected = reference.lstm(inputs, h, c, _array(cell.recurrent_gates.weight))
-    np.testing.assert_allclose(_array(new_h)[0], expected[0], atol=1e-10)
-    np.testing.assert_allclose(_array(new_c)[0], expected[1], atol=1e-10)
+@pytest.mark.parametrize("peepholes", [False, True])
+def test_lstm_follows_the_equations(peepholes: bool) -> None:
+    layer, x, h, c = _layer(LSTM(N, peepholes=peepholes)), _draw(M), _draw(N), _draw(N)
+    new_h, new_c = layer.cell.bind(_same)(layer.inputs(x), (h, c))
+    w = cell_weights(layer)
+    assert (np.abs(w["p_o"]) > 0).all() == peepholes
+    for row in range(B):
+        expected_h, expected_c = reference.lstm(w, array(x[row]), array(h[row]), array(c[row]))
+        np.testing.assert_allclose(array(new_h[row]), expected_h, atol=1e-10, rtol=0)
+        np.testing.assert_allclose(array(new_c[row]), expected_c, atol=1e-10, rtol=0)
+
+
+def test_tanh_follows_the_equation() -> None:
+    layer, x, h = _layer(Tanh(N)), _draw(M), _draw(N)
+    (new,) = layer.cell.bind(_same)(layer.inputs(x), (h,))
+    for row in range(B):
+        expected = reference.tanh(cell_weights(layer), array(x[row]), array(h[row]))
+        np.testing.assert_allclose(array(new[row]), expected, atol=1e-10, rtol=0)
+
+
+CELLS: dict[str, Callable[[int], Cell]] = {
+    **{
+        f"gru, {reset}, {update}": lambda directions, reset=reset, update=update: GRU(
+            2, reset, update, inner_bias=reset == "after", directions=directions
+        )
+        for reset in Reset
+        for update in Update
+    },
+    "lstm": lambda directions: LSTM(2, directions=directions),
+    "lstm, peepholes": lambda directions: LSTM(2, peepholes=True, directions=directions),
+    "tanh": lambda directions: Tanh(2, directions=directions),
+}
+every_cell = pytest.mark.parametrize("name", CELLS)
+
+
+@every_cell
+def test_gradients_of_parameters_states_and_inputs_over_three_steps(name: str) -> None:
+    cell = CELLS[name](1)
+    _random(cell)
+    inputs = [_draw(cell.gates, rows=2) for _ in range(3)]
+    brackets = [_draw(2, rows=2) for _ in range(3)] if name.startswith("gru, after") else [None] * 3
+    start = tuple(_draw(2, rows=2) for _ in cell.zero(inputs[0]))
+
+    def run() -> torch.Tensor:
+        step, state = cell.bind(_same), start
+        for gates, bracket in zip(inputs, brackets, strict=True):
+            state = step(gates, state, bracket)
+        return torch.cat(state)
+
+    parameters = dict(cell.named_parameters())  # type: ignore[attr-defined]
+    entering = {f"inputs {t}": x for t, x in enumerate(inputs)} | {f"state {n}": x for n, x in enumerate(start)}
+    within = {f"bracket {t}": x for t, x in enumerate(brackets) if x is not None}
+    assert_gradients(run, {**parameters, **entering, **within})
+
+
+@every_cell
+def test_two_directions_side_by_side_are_two_cells(name: str) -> None:
+    both = _random(CELLS[name](2))
+    inputs = torch.randn(2, B, both.gates, dtype=torch.float64)
+    state = tuple(torch.randn(2, B, 2, dtype=torch.float64) for _ in both.zero(inputs))
+    together = both.bind(_same)(inputs, state)
+    for direction in range(2):
+        one = CELLS[name](1)
+        parameters = {key: weight[direction] for key, weight in both.state_dict().items()}
+        shapes = {key: weight.shape for key, weight in one.state_dict().items()}  # type: ignore[attr-defined]
+        one.load_state_dict({key: weight.view(shapes[key]) for key, weight in parameters.items()})  # type: ignore[attr-defined]
+        alone = one.double().bind(_same)(inputs[direction], tuple(part[direction] for part in state))  # type: ignore[attr-defined]
+        for ours, expected in zip(together, alone, strict=True):
+            torch.testing.assert_close(ours[direction], expected, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize(("update", "expected"), [("keep", 0.88828), ("write", 0.89707)])
@@ -37,19 +133,16 @@ def test_gru_gives_the_scalars_computed_by_hand(update: str, expected: float) ->
     assert new.item() == pytest.approx(expected, abs=1e-5)
 
 
-def test_keep_is_write_with_the_update_gate_negated() -> None:
-    keep, write = _random(GRU(4, "before", "keep")), GRU(4, "before", "write").double()
+@pytest.mark.parametrize("reset", Reset)
+def test_keep_is_write_with_the_update_gate_negated(reset: str) -> None:
+    keep, write = _random(GRU(N, reset, "keep")), GRU(N, reset, "write").double()  # type: ignore[arg-type]
     write.load_state_dict(keep.state_dict())
     with torch.no_grad():
-        write.recurrent_gates.weight[4:] *= -1
-    inputs, h = _draw(12, 4)
-    turned = inputs.copy()
-    turned[4:8] *= -1
-    (kept,), (written,) = (
-        keep.bind(_same)(_tensor(inputs), (_tensor(h),)),
-        write.bind(_same)(_tensor(turned), (_tensor(h),)),
-    )
-    np.testing.assert_allclose(_array(kept), _array(written), atol=1e-12)
+        write.recurrent_gates.weight[N:] *= -1
+    inputs, h = _draw(3 * N), _draw(N)
+    turned = torch.cat((inputs[:, :N], -inputs[:, N : 2 * N], inputs[:, 2 * N :]), dim=1)
+    (kept,), (written,) = keep.bind(_same)(inputs, (h,)), write.bind(_same)(turned, (h,))
+    torch.testing.assert_close(kept, written, atol=1e-12, rtol=0)
 
 
 def test_reset_before_and_after_differ_as_computed_by_hand() -> None:
@@ -61,19 +154,7 @@ def test_reset_before_and_after_differ_as_computed_by_hand() -> None:
             cell.recurrent.weight.copy_(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
         inputs = torch.tensor([[100.0, -100.0, 100.0, 100.0, 0.0, 0.0]], dtype=torch.float64)
         (new,) = cell.bind(_same)(inputs, (torch.tensor([[0.5, -0.3]], dtype=torch.float64),))
-        np.testing.assert_allclose(_array(new)[0], np.tanh(expected), atol=1e-10)
-
-
-def test_two_directions_side_by_side_are_two_cells() -> None:
-    both = _random(GRU(3, "before", "write", directions=2))
-    inputs = torch.randn(2, 4, 9, dtype=torch.float64)
-    h = torch.randn(2, 4, 3, dtype=torch.float64)
-    (together,) = both.bind(_same)(inputs, (h,))
-    for direction in range(2):
-        one = GRU(3, "before", "write").double()
-        one.load_state_dict({name: weight[direction] for name, weight in both.state_dict().items()})
-        (alone,) = one.bind(_same)(inputs[direction], (h[direction],))
-        torch.testing.assert_close(together[direction], alone, atol=1e-12, rtol=0)
+        np.testing.assert_allclose(array(new)[0], np.tanh(expected), atol=1e-10)
 
 
 def test_states_stay_float32_when_products_are_bfloat16() -> None:
@@ -87,25 +168,29 @@ def test_states_stay_float32_when_products_are_bfloat16() -> None:
     assert new.dtype == torch.float32
 
 
+@every_cell
+def test_a_state_begins_from_a_hidden_state_and_an_empty_memory(name: str) -> None:
+    cell, hidden = CELLS[name](1), _draw(2)
+    state = cell.state(hidden)
+    assert torch.equal(state[0], hidden)
+    assert [part.abs().sum().item() for part in state[1:]] == [0.0] * name.startswith("lstm")
+    assert all((part == 0).all() for part in cell.zero(hidden))
+
+
 def _same(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-def _random(cell: torch.nn.Module) -> torch.nn.Module:
+def _layer(cell: Cell) -> Layer:
+    return _random(Layer(M, cell, 1, biases=True))
+
+
+def _random(module: Any) -> Any:
     torch.manual_seed(1)
-    for parameter in cell.parameters():
+    for parameter in module.parameters():
         torch.nn.init.normal_(parameter)
-    return cell.double()
+    return module.double()
 
 
-def _draw(*sizes: int) -> list[np.ndarray]:
-    rng = np.random.default_rng(2)
-    return [rng.normal(size=size) for size in sizes]
-
-
-def _tensor(x: np.ndarray) -> torch.Tensor:
-    return torch.from_numpy(x)[None]
-
-
-def _array(x: torch.Tensor) -> np.ndarray:
-    return x.detach().numpy()
+def _draw(size: int, rows: int = B) -> torch.Tensor:
+    return torch.randn(rows, size, dtype=torch.float64)
