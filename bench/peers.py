@@ -1,0 +1,177 @@
+"""The models of bench/training.py in the words of each toolkit, and the commands that train them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import dragoman
+
+PYTHONPATH_OF_DRAGOMAN = str(Path(dragoman.__file__).parents[1])
+
+SIZES: dict[str, dict[str, Any]] = {
+    "B": {"cell": "gru", "layers": 1, "embedding": 256, "score": "additive"},
+    "L": {"cell": "lstm", "layers": 2, "embedding": 512, "score": "general"},
+}
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another toolkit."""
+
+    command: Callable[[str, str, Path, int], list[str]]
+    """(interpreter, model, scratch folder, threads) -> command; writes the configuration it needs."""
+    pattern: str
+    """Finds the number of the update in a line of its log."""
+
+
+def dragoman_values(model: str) -> dict[str, Any]:
+    """The model in our configuration."""
+    size = SIZES[model]
+    cell = {"cell": size["cell"], "layers": size["layers"]}
+    side = {"segmentation": "blanks", "vocabulary": 10_004}
+    return {
+        "text": {"joint": True, "source": side, "target": side},
+        "model": {
+            "source_eos": False,
+            "embedding": {"source": size["embedding"], "target": size["embedding"]},
+            "encoder": {**cell, "size": 256, "direction": "both"},
+            "bridge": {"kind": "copy"},
+            "decoder": {**cell, "size": 512, "order": "update-then-look", "input_feeding": True},
+            "attention": {"score": size["score"], "size": 512},
+            "readout": {"kind": "attentional", "size": 512},
+            "dropout": {"embedding": 0.2, "layers": 0.2, "readout": 0.2},
+            "initial": "scaled",
+        },
+        "training": {
+            "epochs": 100,
+            "log_every": 10,
+            "optimiser": {"name": "adam", "rate": 0.001, "clip": 5.0},
+            "batch": {"unit": "sentences", "size": 64},
+            "validation": {"every": 1_000_000, "metric": "perplexity"},
+        },
+    }
+
+
+def dragoman_command(model: str, scratch: Path, threads: int, precision: str) -> list[str]:
+    """`dragoman train`, with the interpreter that runs this benchmark."""
+    config = scratch / f"dragoman.{model}.yaml"
+    config.write_text(yaml.safe_dump(dragoman_values(model)), encoding="utf-8")
+    text = scratch / "text"
+    return [
+        *(sys.executable, "-m", "dragoman", "train", str(config), "--out", str(scratch / f"dragoman.{model}")),
+        *("--train", str(text / "train.en"), str(text / "train.de")),
+        *("--dev", str(text / "val.en"), str(text / "val.de")),
+        *("--overwrite", "--threads", str(threads), "--set", f"training.precision={precision}"),
+    ]
+
+
+def _joeynmt(python: str, model: str, scratch: Path, threads: int) -> list[str]:
+    size, text = SIZES[model], scratch / "text"
+    vocabulary = {"level": "word", "lowercase": False, "max_length": 100, "voc_file": str(text / "vocabulary.txt")}
+    embeddings = {"embedding_dim": size["embedding"], "scale": False, "dropout": 0.2}
+    recurrent = {
+        "type": "recurrent",
+        "rnn_type": size["cell"],
+        "embeddings": embeddings,
+        "num_layers": size["layers"],
+        "dropout": 0.2,
+    }
+    config = {
+        "name": model,
+        "joeynmt_version": "2.3.0",
+        "model_dir": str(scratch / f"joeynmt.{model}"),
+        "use_cuda": False,
+        "fp16": False,
+        "random_seed": 1,
+        "num_workers": 0,
+        "data": {
+            "train": str(text / "train"),
+            "dev": str(text / "val"),
+            "dataset_type": "plain",
+            "src": {"lang": "en", **vocabulary},
+            "trg": {"lang": "de", **vocabulary},
+        },
+        "testing": {"beam_size": 1},
+        "training": {
+            "optimizer": "adam",
+            "learning_rate": 0.001,
+            "clip_grad_norm": 5.0,
+            "normalization": "tokens",
+            "batch_size": 64,
+            "batch_type": "sentence",
+            "epochs": 100,
+            "validation_freq": 1_000_000,
+            "logging_freq": 10,
+            "early_stopping_metric": "ppl",
+            "overwrite": True,
+            "shuffle": True,
+        },
+        "model": {
+            "initializer": "xavier_uniform",
+            "tied_embeddings": False,
+            "tied_softmax": False,
+            "encoder": {**recurrent, "hidden_size": 256, "bidirectional": True},
+            "decoder": {
+                **recurrent,
+                "hidden_size": 512,
+                "hidden_dropout": 0.2,
+                "input_feeding": True,
+                "init_hidden": "bridge" if model == "B" else "last",
+                "attention": "bahdanau" if model == "B" else "luong",
+            },
+        },
+    }
+    path = scratch / f"joeynmt.{model}.yaml"
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    return [python, "-m", "joeynmt", "train", str(path), "-t"]
+
+
+def _opennmt(python: str, model: str, scratch: Path, threads: int) -> list[str]:
+    size, text = SIZES[model], scratch / "text"
+
+    def files(part: str) -> dict[str, Any]:
+        return {"path_src": str(text / f"{part}.en"), "path_tgt": str(text / f"{part}.de"), "transforms": []}
+
+    config = {
+        "save_data": str(scratch / f"opennmt.{model}"),
+        "src_vocab": str(text / "vocabulary.txt"),
+        "tgt_vocab": str(text / "vocabulary.txt"),
+        "data": {"corpus": {**files("train"), "weight": 1}, "valid": files("val")},
+        "save_model": str(scratch / f"opennmt.{model}" / "m"),
+        "seed": 1,
+        "encoder_type": "brnn",
+        "decoder_type": "rnn",
+        "rnn_type": size["cell"].upper(),
+        "enc_layers": size["layers"],
+        "dec_layers": size["layers"],
+        "word_vec_size": size["embedding"],
+        "hidden_size": 512,
+        "global_attention": "mlp" if model == "B" else "general",
+        "input_feed": 1,
+        "dropout": [0.2],
+        "optim": "adam",
+        "learning_rate": 0.001,
+        "max_grad_norm": 5,
+        "batch_size": 64,
+        "batch_type": "sents",
+        "normalization": "tokens",
+        "train_steps": 100_000,
+        "valid_steps": 100_000,
+        "save_checkpoint_steps": 100_000,
+        "report_every": 10,
+        "world_size": 1,
+        "gpu_ranks": [],
+    }
+    path = scratch / f"opennmt.{model}.yaml"
+    path.write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
+    return [str(Path(python).parent / "onmt_train"), "-config", str(path)]
+
+
+PEERS = {"joeynmt": Peer(_joeynmt, r"Step:\s*(\d+)"), "opennmt": Peer(_opennmt, r"Step (\d+)/")}

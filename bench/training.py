@@ -1,0 +1,214 @@
+"""Training speed: the same model in Dragoman and in its peers, in turn, on one machine.
+
+    python bench/training.py ../shared/data/multi30k-en-de-cs --scratch DIR --joeynmt PYTHON --opennmt PYTHON
+
+PYTHON is the interpreter of a virtual environment with that toolkit (JoeyNMT 2.3.0, OpenNMT-py 3.5.1; what they need
+besides is said in docs/performance.md). Multi30k English-German, segmented once into a joint BPE of 10,000 pieces, is
+the same for all; so is the rate: updates a second in steady state, times the mean number of real target tokens of a
+batch of 64 sentences, end mark counted. Two models, float32, Adam, 64 sentences a batch, dropout 0.2, input feeding:
+
+    B  bidirectional GRU 2 x 256, GRU 512, embeddings 256, additive attention
+    L  2 layers of bidirectional LSTM 2 x 256, 2 layers of LSTM 512, embeddings 512, general attention
+
+(256 a direction, because one peer can do nothing else.) Dragoman also runs with bfloat16 products. The machine's own
+product peaks are measured for the shapes that occur, and the floating-point operations of real batches are counted,
+which gives the share of the peak. Results go to bench/results/training.json. Nothing else may run on the machine
+meanwhile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import sentencepiece
+import torch
+from peers import PEERS, PYTHONPATH_OF_DRAGOMAN, dragoman_command, dragoman_values
+from torch.utils.flop_counter import FlopCounterMode
+from watching import Watched, watch
+
+from dragoman.config.building import build_config
+from dragoman.data.batches import Budget, batch_ids
+from dragoman.model.translation import build
+from dragoman.report.facts import machine_name
+from dragoman.text.lines import read_lines
+
+RESULTS = Path(__file__).parent / "results" / "training.json"
+SKIP = 30
+"""Updates that do not count: start-up, first allocations."""
+
+
+def main() -> None:
+    """Prepare, run everybody in turn, count, print and write."""
+    options = parse()
+    scratch = Path(options.scratch).resolve()
+    text = prepare(Path(options.data), scratch / "text")
+    tokens_per_batch = 64 * text["mean_target_tokens"]
+    peaks = product_peaks()
+    result: dict[str, Any] = {
+        "date": time.strftime("%Y-%m-%d"),
+        "command": "python bench/training.py DATA --scratch DIR --joeynmt PYTHON --opennmt PYTHON "
+        f"--seconds {options.seconds}",
+        "machine": {
+            "processor": machine_name(),
+            "threads": options.threads,
+            "torch": torch.__version__,
+            "product_peaks_gflops": peaks,
+        },
+        "text": text,
+        "models": {},
+    }
+    for model in options.models:
+        rows: dict[str, Any] = {}
+        for name, command, pattern in _runs(options, model, scratch):
+            print(f"{model}: {name} ...", file=sys.stderr, flush=True)
+            watched = watch(command, options.seconds, folder=scratch, environment=_environment(options, name))
+            rows[name] = _row(watched, pattern, tokens_per_batch)
+        megaflops = flops_per_token(model, scratch / "text") / 1e6
+        _add_ratios(rows, megaflops, peaks)
+        result["models"][model] = {"megaflops_per_target_token": megaflops, "runs": rows}
+        print(_table(model, megaflops, rows), flush=True)
+    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(RESULTS)
+
+
+def parse() -> argparse.Namespace:
+    """Options of the command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("data", help="folder with Multi30k: train.en.gz, train.de.gz, val...")
+    parser.add_argument("--scratch", required=True, help="folder for text and runs")
+    for peer in PEERS:
+        parser.add_argument(
+            f"--{peer}", metavar="PYTHON", help=f"interpreter of {peer}'s environment; left out if absent"
+        )
+    parser.add_argument("--models", nargs="+", choices=("B", "L"), default=["B", "L"])
+    parser.add_argument("--seconds", type=float, default=90, help="of each run, start-up included")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    return parser.parse_args()
+
+
+def prepare(data: Path, out: Path) -> dict[str, float]:
+    """Segmented text and one vocabulary for everybody: blanks between pieces, a line a sentence."""
+    out.mkdir(parents=True, exist_ok=True)
+    raw = {
+        (part, language): list(read_lines(data / f"{part}.{language}.gz"))
+        for part in ("train", "val")
+        for language in ("en", "de")
+    }
+    joint = out / "joint.txt"
+    joint.write_text("\n".join(raw["train", "en"] + raw["train", "de"]) + "\n", encoding="utf-8")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(joint), model_prefix=str(out / "bpe"), vocab_size=10_000, model_type="bpe", minloglevel=2
+    )
+    model = sentencepiece.SentencePieceProcessor(model_file=str(out / "bpe.model"))
+    seen: dict[str, int] = {}
+    length = 0
+    for (part, language), lines in raw.items():
+        pieces = [model.encode(line, out_type=str) for line in lines]
+        (out / f"{part}.{language}").write_text("\n".join(" ".join(row) for row in pieces) + "\n", encoding="utf-8")
+        if part == "train":
+            for row in pieces:
+                for piece in row:
+                    seen[piece] = seen.get(piece, 0) + 1
+            length = sum(map(len, pieces)) if language == "de" else length
+    vocabulary = sorted(seen, key=lambda piece: (-seen[piece], piece))
+    (out / "vocabulary.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    count = len(raw["train", "de"])
+    return {"pairs": count, "vocabulary": len(vocabulary), "mean_target_tokens": length / count + 1}
+
+
+def _runs(options: argparse.Namespace, model: str, scratch: Path) -> Iterator[tuple[str, list[str], str]]:
+    """(name, command, pattern of a line that names the update) of everybody who runs."""
+    for name, peer in PEERS.items():
+        if python := getattr(options, name):
+            yield name, peer.command(python, model, scratch, options.threads), peer.pattern
+    for precision in ("fp32", "bf16"):
+        command = dragoman_command(model, scratch, options.threads, precision)
+        yield f"dragoman {precision}", command, r"update (\d+)"
+
+
+def _environment(options: argparse.Namespace, name: str) -> dict[str, str]:
+    own = {"PYTHONPATH": PYTHONPATH_OF_DRAGOMAN} if name.startswith("dragoman") else {}
+    return {"OMP_NUM_THREADS": str(options.threads), **own}
+
+
+def _row(watched: Watched, pattern: str, tokens_per_batch: float) -> dict[str, float]:
+    updates = watched.rate(pattern, skip=SKIP)
+    return {
+        "target_tokens_per_second": updates * tokens_per_batch,
+        "updates_per_second": updates,
+        "peak_memory_mb": watched.peak_mb,
+        "cores_used_by_others": watched.others,
+    }
+
+
+def _add_ratios(rows: dict[str, Any], megaflops: float, peaks: dict[str, float]) -> None:
+    fastest = max((row["target_tokens_per_second"] for name, row in rows.items() if name in PEERS), default=None)
+    for name, row in rows.items():
+        if name.startswith("dragoman"):
+            best = max(rate for shape, rate in peaks.items() if shape.endswith(name.split()[1]))
+            row["share_of_product_peak"] = row["target_tokens_per_second"] * megaflops / 1000 / best
+            if fastest:
+                row["ratio_to_fastest_peer"] = row["target_tokens_per_second"] / fastest
+
+
+def _table(model: str, megaflops: float, rows: dict[str, Any]) -> str:
+    lines = [f"{model}: {megaflops:.1f} MFLOP a target token", f"{'':16}{'tok/s':>8}{'GB':>7}{'peak':>7}{'ratio':>7}"]
+    for name, row in rows.items():
+        share, ratio = row.get("share_of_product_peak"), row.get("ratio_to_fastest_peer")
+        lines.append(
+            f"{name:16}{row['target_tokens_per_second']:8.0f}{row['peak_memory_mb'] / 1024:7.2f}"
+            f"{'' if share is None else f'{share:6.0%}':>7}{'' if ratio is None else f'{ratio:6.2f}':>7}"
+        )
+    return "\n".join(lines)
+
+
+def product_peaks() -> dict[str, float]:
+    """GFLOP/s of the products that occur, by shape and precision: one step of a batch, and all steps at once."""
+    peaks = {}
+    for rows, n_in, n_out in (
+        (64, 512, 1536),
+        (64, 512, 2048),
+        (64, 1024, 512),
+        (1024, 512, 2048),
+        (1024, 512, 10_000),
+    ):
+        for name, precision in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
+            x, w = torch.randn(rows, n_in).to(precision), torch.randn(n_out, n_in).to(precision)
+            for _ in range(5):
+                torch.nn.functional.linear(x, w)
+            count, began = 0, time.perf_counter()
+            while time.perf_counter() - began < 1.0:
+                torch.nn.functional.linear(x, w)
+                count += 1
+            rate = 2 * rows * n_in * n_out * count / (time.perf_counter() - began)
+            peaks[f"{rows} x {n_in} to {n_out}, {name}"] = rate / 1e9
+    return peaks
+
+
+def flops_per_token(model: str, text: Path) -> float:
+    """Floating-point operations of products, forward and backward, for each real target token of ten batches."""
+    config = build_config(dragoman_values(model), "bench").model
+    vocabulary = {piece: number for number, piece in enumerate(read_lines(text / "vocabulary.txt"), 4)}
+    sides = [
+        [[vocabulary[piece] for piece in line.split()] for line in list(read_lines(text / f"train.{side}"))[:640]]
+        for side in ("en", "de")
+    ]
+    translator = build(config, len(vocabulary) + 4, len(vocabulary) + 4)
+    counter, tokens = FlopCounterMode(display=False), 0
+    with counter:
+        for batch in batch_ids(*sides, Budget("sentences", 64), source_eos=config.source_eos):
+            loss = translator.loss(batch)
+            loss.objective.backward()
+            tokens += loss.tokens
+    return counter.get_total_flops() / tokens
+
+
+if __name__ == "__main__":
+    main()
