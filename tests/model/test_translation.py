@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.config.presets import load_preset
 from dragoman.model.translation import build
 from dragoman.text.vocabulary import BOS, PAD
 from tests.model.compositions import COMPOSITIONS, PAIRS, VOCABULARY, make_batch, model_config, small_model
@@ -91,6 +90,15 @@ def test_dropout_acts_in_training_only() -> None:
     assert len({model.eval().loss(batch).nll.item() for _ in range(3)}) == 1
 
 
+def test_dropout_of_the_fed_readout_leaves_what_enters_the_softmax() -> None:
+    torch.manual_seed(1)
+    model = build(model_config([*COMPOSITIONS["luong"], "dropout.feed=0.5"]), VOCABULARY, VOCABULARY).double()
+    batch = make_batch(model, PAIRS)
+    fed, whole = model.train().force(batch).log_probabilities, model.eval().force(batch).log_probabilities
+    assert torch.equal(fed[:, 0], whole[:, 0])  # nothing is fed to the first step
+    assert not torch.isclose(fed[0, 1], whole[0, 1])
+
+
 def test_tied_matrices_are_one() -> None:
     model = build(model_config(["embedding.tied=all"]), VOCABULARY, VOCABULARY)
     assert model.output.weight is model.target.weight is model.source.weight
@@ -112,22 +120,3 @@ def test_bahdanau_starts_with_uniform_attention_and_orthogonal_recurrences() -> 
     torch.testing.assert_close(weights[0, 0, :5], torch.full((5,), 1 / 5))
     recurrent = model.decoder.layers[0].cell.recurrent.weight
     torch.testing.assert_close(recurrent @ recurrent.T, torch.eye(6), atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize(
-    ("preset", "words", "millions"),
-    [
-        ("bahdanau2015", 30_000, 80.40),  # Bahdanau et al. 2015, without biases
-        (
-            "luong2015-global-general",
-            50_000,
-            221.0,
-        ),  # base 214, W_c 2, W_a of the general score 1, the fed vector's map 4
-    ],
-)
-def test_parameter_counts_at_full_size(preset: str, words: int, millions: float) -> None:
-    config = load_preset(preset).model.model_copy(update={"biases": False})
-    with torch.device("meta"):
-        model = build(config, words, words)
-    count = sum(parameter.numel() for parameter in model.parameters())
-    assert count / 1e6 == pytest.approx(millions, abs=0.005)

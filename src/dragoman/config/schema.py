@@ -184,6 +184,7 @@ class DropoutConfig(Section):
 
     embedding: float = Field(0.0, ge=0, lt=1, description="word vectors, both sides")
     layers: float = Field(0.0, ge=0, lt=1, description="what enters each recurrent layer above the first")
+    feed: float = Field(0.0, ge=0, lt=1, description="the fed readout, where it joins the input")
     annotations: float = Field(0.0, ge=0, lt=1, description="encoder output")
     readout: float = Field(0.0, ge=0, lt=1, description="what enters the softmax")
     words: float = Field(0.0, ge=0, lt=1, description="whole words: the vector of a word becomes zero, both sides")

@@ -69,6 +69,7 @@ class Bound(NamedTuple):
     second: tuple[BoundMap, CellStep] | None
     look: Look | None
     read: Read
+    drop_feed: Drop
     drop_layers: tuple[Drop, ...]
     drop_readout: Drop
 
@@ -113,6 +114,7 @@ class Decoder(nn.Module):
         residual: int,
         dropout: Dropout,
         recurrent_dropout: Dropout,
+        feed_dropout: Dropout,
         readout_dropout: Dropout,
     ) -> None:
         super().__init__()
@@ -127,7 +129,7 @@ class Decoder(nn.Module):
         self.residual = residual
         self.readout = readout
         self.dropout, self.recurrent_dropout = dropout, recurrent_dropout
-        self.readout_dropout = readout_dropout
+        self.feed_dropout, self.readout_dropout = feed_dropout, readout_dropout
 
     def remember(self, annotations: Annotations, opening: Opening) -> Memory | None:
         """What steps will look at; None for a decoder that does not look."""
@@ -150,6 +152,7 @@ class Decoder(nn.Module):
             second=(second.inputs.bind(), self._bind_cell(second, sentences)) if second else None,
             look=self.attention.bind(memory) if self.attention and memory else None,
             read=self.readout.bind(),
+            drop_feed=self.feed_dropout.bind(sentences),
             drop_layers=tuple(self.dropout.bind(sentences) for _ in self.layers[1:]),
             drop_readout=self.readout_dropout.bind(sentences),
         )
@@ -278,7 +281,7 @@ class Decoder(nn.Module):
             else:
                 gates = bound.context(context, gates)
         if bound.feed and state.feed is not None:
-            gates = bound.feed(state.feed, gates)
+            gates = bound.feed(bound.drop_feed(state.feed), gates)
         layers = [bound.cells[0](gates, state.layers[0], bracket)]
         output = layers[0][0]
         upper = zip(bound.cells[1:], bound.inputs, bound.drop_layers, state.layers[1:], strict=True)

@@ -299,6 +299,7 @@ def _decoder(config: ModelConfig, annotation: int) -> Decoder:
         residual=settings.residual,
         dropout=_dropout(config, config.dropout.layers),
         recurrent_dropout=_recurrent_dropout(config),
+        feed_dropout=_dropout(config, config.dropout.feed),
         readout_dropout=_dropout(config, config.dropout.readout),
     )
 
