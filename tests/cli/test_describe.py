@@ -8,6 +8,12 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.config.presets import load_preset
+from dragoman.config.schema import SideConfig
+from dragoman.folder import RunFolder
+from dragoman.text.segmentation import train_segmentation
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import Vocabulary
 
 
 def test_a_preset_is_described_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,6 +53,17 @@ def test_a_file_is_described(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     path.write_text("preset: cho2014\nmodel: {encoder: {cell: tanh}}\n", encoding="utf-8")
     assert main(["describe", str(path)]) == 0
     assert "tanh, 1 layer of 1000, read forward" in capsys.readouterr().out
+
+
+def test_a_run_is_described_with_its_own_vocabularies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = RunFolder.create(tmp_path / "run", load_preset("demo"))
+    characters = train_segmentation(SideConfig(segmentation="characters"), [])
+    TextSide(characters, Vocabulary("abc")).save(folder.text, "source")
+    TextSide(characters, Vocabulary("vwxyz")).save(folder.text, "target")
+    assert main(["describe", str(folder.path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["vocabulary"] == {"source": 4 + 3, "target": 4 + 5}
+    assert main(["describe", str(folder.path), "--json", "--vocabulary", "20", "30"]) == 0
+    assert json.loads(capsys.readouterr().out)["vocabulary"] == {"source": 20, "target": 30}
 
 
 @pytest.mark.parametrize(

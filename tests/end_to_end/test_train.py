@@ -119,6 +119,22 @@ def test_subwords_words_and_joint_vocabularies_train(train: Train, tmp_path: Pat
         )
 
 
+def test_a_scaled_preset_trains_and_resumes(
+    train: Train, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    text = ["--train", *map(str, corpus.train), "--dev", *map(str, corpus.dev)]
+    command = ["train", "--preset", "luong2015-reverse", "--scale", "0.01", *text, "--out", str(run), "--threads", "1"]
+    settings = ["--set", "training.epochs=1", "training.validation.metric=perplexity"]
+    assert main([*command, "--quiet", *settings]) == 0
+    model = load_config(run / "config.yaml").model
+    assert {model.embedding.source, model.embedding.target, model.encoder.size, model.decoder.size} == {10}
+    assert main([*command, "--resume", *settings]) == 0  # the same command: the same sizes
+    capsys.readouterr()
+    assert main(["train", "--out", str(run), "--resume", "--scale", "0.5"]) == 2
+    assert "--scale: a run that is resumed has its sizes already" in capsys.readouterr().err
+
+
 def test_an_existing_run_is_kept_unless_asked_to_overwrite(
     train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -146,7 +162,7 @@ def test_the_same_command_with_resume_goes_on(train: Train, tmp_path: Path, caps
     run = tmp_path / "run"
     assert train(run, "--quiet", settings=BRIEF) == 0
     assert train(run, "--resume", settings=BRIEF) == 0
-    assert "the corpus stored in the run is used; --train, --dev and --dropped are not read" in capsys.readouterr().err
+    assert "the corpus stored in the run is used; --train, --dev, --alignments and --dropped" in capsys.readouterr().err
 
 
 def test_a_resumed_run_cannot_become_another_model(

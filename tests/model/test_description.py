@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 import torch
 
 from dragoman.config.presets import load_preset, preset_names
+from dragoman.config.schema import BridgeConfig, ReadoutConfig
+from dragoman.model import description
 from dragoman.model.description import describe
 from dragoman.model.translation import assemble
 from tests.model.compositions import COMPOSITIONS, VOCABULARY, model_config
@@ -95,6 +99,13 @@ def test_totals_are_the_models_own(settings: list[str]) -> None:
 )
 def test_a_step_is_told_in_the_order_of_the_paper(preset: str, step: str) -> None:
     assert describe(load_preset(preset).model, 10, 10).step == step
+
+
+def test_every_kind_of_bridge_and_readout_has_its_words() -> None:
+    assert set(get_args(BridgeConfig.model_fields["kind"].annotation)) == description._BRIDGES.keys()
+    for kind in get_args(ReadoutConfig.model_fields["kind"].annotation):
+        config = model_config([f"readout.kind={kind}"])
+        assert describe(config, 10, 10).step.endswith("; softmax")
 
 
 def test_every_part_of_every_preset_is_told_in_words() -> None:

@@ -116,7 +116,7 @@ def _as_json(description: Description, config: Config, source: int, target: int)
             "name": part.name,
             "words": part.words,
             "count": part.count,
-            "parameters": [{**parameter._asdict(), "count": parameter.count} for parameter in part.parameters],
+            "parameters": [{"name": p.name, "shape": p.shape, "count": p.count} for p in part.parameters],
         }
         for part in description.parts
     ]

@@ -6,7 +6,7 @@ Nothing is computed and no memory is used: the model is put together on the devi
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import torch
 
@@ -25,7 +25,8 @@ PARTS = {
 """How the names of a part's parameters begin; the first that fits counts."""
 
 
-class Parameter(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Parameter:
     """One tensor of numbers to be learnt; the name is that in the weights file."""
 
     name: str
@@ -36,7 +37,8 @@ class Parameter(NamedTuple):
         return math.prod(self.shape)
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Part:
     """One part of the model."""
 
     name: str
@@ -48,7 +50,8 @@ class Part(NamedTuple):
         return sum(parameter.count for parameter in self.parameters)
 
 
-class Description(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Description:
     """A model of a given configuration and given vocabularies.
 
     state: numbers that a decoder hands from step to step for each hypothesis, the fed vector not counted
@@ -91,6 +94,8 @@ _DIRECTIONS = {"forward": "read forward", "reversed": "read backwards", "both": 
 _BRIDGES = {
     "zero": "zeros",
     "copy": "every layer's last state, copied",
+    "last": "the top layer's last state, in every layer",
+    "last": "the top layer's last state, in every layer",
     "tanh-last": "tanh of a map of the summary",
     "tanh-backward": "tanh of a map of the backward state at the first word",
     "mean": "tanh of a map of the mean annotation",
@@ -166,5 +171,7 @@ def _step(config: ModelConfig) -> str:
         "linear": f"take {state}",
         "maxout": f"maxout over {state}{seen} and the previous word",
         "attentional": f"tanh over {context} and {state}",
+        "affine": f"a map of {context} and {state}",
+        "affine": f"an affine map of {context} and {state}",
     }
     return "; ".join([*moves, read[config.readout.kind], "softmax"])
