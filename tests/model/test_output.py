@@ -5,6 +5,7 @@ import torch
 from torch.nn import functional
 
 from dragoman.model.output import ROWS, Output
+from tests.model.gradients import assert_gradients
 
 
 @pytest.mark.parametrize("rows", [1, 7, ROWS, ROWS + 3])
@@ -21,6 +22,28 @@ def test_loss_and_gradients_are_those_of_the_plain_softmax(rows: int, smoothing:
     ours, theirs = torch.autograd.grad(losses.smoothed * 0.5, wanted), torch.autograd.grad(expected * 0.5, wanted)
     for mine, plain in zip(ours, theirs, strict=True):
         torch.testing.assert_close(mine, plain)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_low_rank_output_is_the_product_of_its_two_matrices(smoothing: float) -> None:
+    """Cho et al. 2014: G = G_l G_r, nothing but linear in between; and the gradients of both."""
+    torch.manual_seed(1)
+    low, whole = Output(4, 9, bias=True, rank=2).double(), Output(4, 9, bias=True).double()
+    for parameter in low.parameters():
+        torch.nn.init.normal_(parameter)
+    assert low.narrow is not None
+    with torch.no_grad():
+        whole.weight.copy_(low.weight @ low.narrow.weight)
+        assert whole.bias is not None
+        whole.bias.copy_(low.bias)
+    readout, words = torch.randn(5, 4, dtype=torch.float64), torch.randint(0, 9, (5,))
+    ours, expected = (output.log_probabilities(readout) for output in (low, whole))
+    torch.testing.assert_close(ours, expected, atol=1e-12, rtol=0)
+    for mine, wanted in zip(low.loss(readout, words, smoothing), whole.loss(readout, words, smoothing), strict=True):
+        torch.testing.assert_close(mine, wanted)
+    assert_gradients(
+        lambda: low.loss(readout, words, smoothing).smoothed, {**dict(low.named_parameters()), "readout": readout}
+    )
 
 
 def test_log_probabilities_sum_to_one_and_match_the_loss() -> None:

@@ -1,4 +1,4 @@
-"""Whole models against the papers' equations, written out in `tests.model.reference.papers`."""
+"""Whole models against the papers' equations, written out in `tests.model.reference`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from dragoman.config.presets import preset_names
 from dragoman.config.schema import ModelConfig
 from dragoman.text.vocabulary import EOS
-from tests.model.compositions import PAIRS, make_batch, model_config, random_model, small_preset
+from tests.model.compositions import COMPOSITIONS, PAIRS, make_batch, model_config, random_model, small_preset
 from tests.model.naming import paper_weights
 from tests.model.reference import attention as look
-from tests.model.reference import papers
+from tests.model.reference import papers, parts
 from tests.model.reference.cells import Array
 from tests.model.reference.papers import Weights
 
@@ -174,6 +174,24 @@ def test_a_preset_has_the_probabilities_of_its_paper(name: str) -> None:
     config = small_preset(name).model
     family = name if name in BY_PRESET else name.partition("-")[0]
     _assert_same_probabilities(config, BY_PRESET[family](config))
+
+
+@pytest.mark.parametrize("name", [*COMPOSITIONS, *preset_names()])
+def test_probabilities_and_weights_of_any_composition_follow_the_equations_of_its_parts(name: str) -> None:
+    config = model_config(COMPOSITIONS[name]) if name in COMPOSITIONS else small_preset(name).model
+    model = random_model(config)
+    w = paper_weights(model)
+    together = model.force(make_batch(model, PAIRS))
+    for row, (source, target) in enumerate(PAIRS):
+        read = [*source, EOS] if model.source_eos else source
+        expected = parts.translate(config, w, read, [*target, EOS])
+        ours = together.log_probabilities[row, : len(target) + 1].numpy()
+        np.testing.assert_allclose(ours, expected.log_probabilities, atol=1e-10, rtol=0)
+        assert (together.weights is None) == (len(expected.weights) == 0)
+        if together.weights is not None:
+            weights = together.weights[row, : len(target) + 1].numpy()
+            np.testing.assert_allclose(weights[:, : len(read)], expected.weights, atol=1e-10, rtol=0)
+            assert (weights[:, len(read) :] == 0).all()
 
 
 def _assert_same_probabilities(config: ModelConfig, equations: Equations) -> None:

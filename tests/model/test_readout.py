@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+import pytest
 import torch
 
-from dragoman.model.readout import Attentional, Linear, Maxout
+from dragoman.model.readout import Attentional, Linear, Maxout, Readout
+from tests.model.gradients import assert_gradients
+from tests.model.naming import array, readout_weights
+from tests.model.reference import attention as reference
 
 
 def test_maxout_takes_the_larger_of_adjacent_units_as_computed_by_hand() -> None:
@@ -15,27 +22,48 @@ def test_maxout_takes_the_larger_of_adjacent_units_as_computed_by_hand() -> None
     assert read.tolist() == [[3, -2, 0.5]]
 
 
-def test_maxout_sums_state_previous_word_and_context() -> None:
-    maxout = _random(Maxout(state=4, word=3, context=5, size=2, biases=True))
-    state, word, context = (torch.randn(2, size, dtype=torch.float64) for size in (4, 3, 5))
-    t = (
-        state @ maxout.state.weight.T
-        + word @ maxout.word.weight.T
-        + maxout.word.bias
-        + context @ maxout.context.weight.T
-    )
-    expected = np.maximum(t.detach().numpy()[:, 0::2], t.detach().numpy()[:, 1::2])
-    read = maxout.bind()(state, maxout.words(word), context)
-    np.testing.assert_allclose(read.detach().numpy(), expected, atol=1e-12)
+@pytest.mark.parametrize("context", [0, 5])
+def test_maxout_follows_the_equations_with_and_without_a_context(context: int) -> None:
+    maxout = _random(Maxout(state=4, word=3, context=context, size=2, biases=True))
+    state, word, c = (torch.randn(2, size, dtype=torch.float64) for size in (4, 3, context))
+    read = maxout.bind()(state, maxout.words(word), c if context else None)
+    w = readout_weights(maxout)
+    for row in range(2):
+        t = w["U_o"] @ array(state[row]) + w["V_o"] @ array(word[row]) + w["b_o"]
+        if context:
+            t = t + w["C_o"] @ array(c[row])
+        np.testing.assert_allclose(array(read[row]), reference.maxout(t), atol=1e-10, rtol=0)
 
 
 def test_attentional_puts_the_context_first() -> None:
     attentional = _random(Attentional(state=2, context=3, size=4, biases=True))
-    state, context = torch.randn(1, 2, dtype=torch.float64), torch.randn(1, 3, dtype=torch.float64)
-    weight, bias = attentional.combine.weight, attentional.bias
-    assert bias is not None
-    expected = torch.tanh(context @ weight[:, :3].T + state @ weight[:, 3:].T + bias)
-    torch.testing.assert_close(attentional.bind()(state, attentional.words(context), context), expected)
+    state, context = torch.randn(2, 2, dtype=torch.float64), torch.randn(2, 3, dtype=torch.float64)
+    read = attentional.bind()(state, attentional.words(context), context)
+    w = readout_weights(attentional)
+    for row in range(2):
+        expected = reference.attentional(array(context[row]), array(state[row]), w["W_c"], w["b_c"])
+        np.testing.assert_allclose(array(read[row]), expected, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: Maxout(3, 2, 4, 2, biases=True), lambda: Attentional(3, 4, 2, biases=True)],
+    ids=["maxout", "attentional"],
+)
+def test_gradients_of_parameters_state_word_and_context_over_two_steps(make: Callable[[], Readout]) -> None:
+    readout = _random(make())
+    inputs = {name: torch.randn(2, size, dtype=torch.float64) for name, size in (("state", 3), ("c", 4), ("word", 2))}
+
+    word = inputs["word"]
+
+    def run() -> torch.Tensor:
+        read, words = readout.bind(), readout.words(word)
+        first = read(inputs["state"], words, inputs["c"])
+        return torch.cat((first, read(torch.tanh(inputs["state"]), words, 2 * inputs["c"])))
+
+    if isinstance(readout, Attentional):
+        inputs.pop("word")  # it does not look at it
+    assert_gradients(run, {**dict(readout.named_parameters()), **inputs})
 
 
 def test_linear_is_the_state_itself() -> None:
@@ -43,7 +71,7 @@ def test_linear_is_the_state_itself() -> None:
     assert Linear(4).bind()(state, state[:, :0], None) is state
 
 
-def _random(module: torch.nn.Module) -> torch.nn.Module:
+def _random(module: Any) -> Any:
     torch.manual_seed(1)
     for parameter in module.parameters():
         torch.nn.init.normal_(parameter)
