@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,3 +182,54 @@ def test_pad_ids_pads_on_the_right() -> None:
     assert closed.ids.tolist() == [[5, EOS, PAD], [EOS, PAD, PAD], [6, 7, EOS]]
     assert closed.lengths.tolist() == [2, 1, 3]
     assert pad_ids([], eos=True).ids.shape == (0, 0)
+
+
+def test_links_of_a_batch_are_those_of_its_pairs(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    side = SideConfig(segmentation="characters", vocabulary=50)
+    characters = train_segmentation(side, [])
+
+    def some_links(source: int, target: int) -> list[tuple[int, int]]:
+        return [(s, t) for s in range(source) for t in range(target) if random.random() < 0.2]
+
+    lengths = random.integers(1, 6, (40, 2)).tolist()
+    given = [some_links(*pair) for pair in lengths]
+    pairs = [
+        Pair(" ".join("a" * source), " ".join("b" * target), "test", links)
+        for (source, target), links in zip(lengths, given, strict=True)
+    ]
+    cleaner = Cleaner(CleaningConfig(duplicates="keep"))
+    store = build_store(tmp_path, pairs, (characters, characters), TextConfig(source=side, target=side), cleaner).store
+    assert store.links is not None
+    found = 0
+    for batch in epoch(batches(store, Budget("sentences", 7))):
+        assert batch.links is not None
+        for row, index in enumerate(batch.indices.tolist()):
+            here = batch.links.rows == row
+            links = list(zip(batch.links.source[here].tolist(), batch.links.target[here].tolist(), strict=True))
+            assert links == store.links.of(index)
+            words = {((s + 1) // 2, (t + 1) // 2) for s, t in links}  # a, then " a": two segments from the second on
+            assert sorted(words) == given[index]
+            found += len(links)
+    assert found == len(store.links.links) > 100
+
+
+def test_without_an_alignment_a_batch_has_no_links(store: Store) -> None:
+    assert all(batch.links is None for batch in epoch(batches(store)))
+
+
+@pytest.mark.parametrize("sort", ["target", "longer"])
+def test_a_pool_is_sorted_by_the_length_that_is_asked_for(store: Store, sort: str) -> None:
+    # 1600 pairs into 20 batches of 80 is Bahdanau et al. 2015, B.2; here a pool is the whole epoch
+    pooled = Batches(store, Budget("sentences", 25), pool=20, seed=1, source_eos=True, sort=sort)  # type: ignore[arg-type]
+
+    def lengths(batch: Batch) -> list[int]:
+        longer = np.maximum(batch.source_lengths, batch.target_lengths)
+        return (batch.target_lengths if sort == "target" else longer).tolist()
+
+    found = [lengths(batch) for batch in epoch(pooled)]
+    assert len(found) == 20
+    assert all(batch == sorted(batch) for batch in found)
+    in_order = sorted(found)
+    assert found != in_order  # the batches are shuffled
+    assert all(one[-1] <= other[0] for one, other in pairwise(in_order))

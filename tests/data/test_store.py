@@ -299,3 +299,55 @@ def test_newer_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "meta.json").write_text(json.dumps(meta | {"format": 2}))
     with pytest.raises(RunError, match="stored corpus of format 2, but this program reads up to 1; update it"):
         Store.open(tmp_path)
+
+
+class TestLinks:
+    LINES = (("ab", "x"), ("", "x"), ("a b", "y zz"), ("c d", "z"), ("ab", "x"), ("b" * 11, "y"), ("ca d", "zz y"))
+    LINKS = ([(0, 0)], [], [(1, 1), (0, 0)], [], [(0, 0)], [(0, 0)], [(0, 1)])
+
+    def build(self, folder: Path, repeat: int = 1, **options: object) -> Store:
+        linked = [Pair(*lines, "test", links) for lines, links in zip(self.LINES, self.LINKS, strict=True)] * repeat
+        cleaner = Cleaner(CleaningConfig(max_length=10, duplicates="keep" if repeat > 1 else "drop"))
+        return build_store(folder, linked, segmentations(), TEXT, cleaner, **options).store  # type: ignore[arg-type]
+
+    def test_links_of_kept_pairs_are_read_back_as_links_of_segments(self, tmp_path: Path) -> None:
+        self.build(tmp_path)
+        store = Store.open(tmp_path)
+        assert store.links is not None
+        assert [store.links.of(row) for row in range(len(store))] == [
+            [(0, 0), (1, 0)],  # ab - x
+            [(0, 0), (1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)],  # a - y, " b" - " zz"
+            [],
+            [(0, 2), (0, 3), (1, 2), (1, 3)],  # ca - " y"
+        ]
+
+    def test_a_corpus_without_links_has_none(self, tmp_path: Path) -> None:
+        self.build(tmp_path)
+        assert build(tmp_path).store.links is None
+        assert not {"links.pairs", "links.offsets"} & contents(tmp_path).keys()
+
+    def test_an_alignment_without_a_single_link_is_one(self, tmp_path: Path) -> None:
+        build_store(tmp_path, [Pair("a", "b", "test", [])], segmentations(), TEXT, Cleaner(CleaningConfig()))
+        links = Store.open(tmp_path).links
+        assert links is not None
+        assert links.of(0) == []
+
+    @pytest.mark.usefixtures("at_once")
+    def test_they_do_not_depend_on_workers_or_chunks(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.build(tmp_path / "here", 40, workers=1)
+        monkeypatch.setattr(segmenting, "CHUNK", 33)
+        self.build(tmp_path / "workers", 40, workers=2)
+        assert contents(tmp_path / "here") == contents(tmp_path / "workers")
+        assert len(contents(tmp_path / "here")["links.pairs"]) > 1000
+
+    @pytest.mark.parametrize("name", ["links.pairs", "links.offsets"])
+    @pytest.mark.parametrize("damage", ["missing", "odd", "cut"])
+    def test_missing_or_mangled_files_are_noticed(self, tmp_path: Path, name: str, damage: str) -> None:
+        self.build(tmp_path)
+        path = tmp_path / name
+        data = path.read_bytes()
+        path.unlink()
+        if damage != "missing":
+            path.write_bytes(data[: -1 if damage == "odd" else -8])
+        with pytest.raises(RunError, match=r"links.pairs (and|or) links.offsets .*; store the corpus again"):
+            Store.open(tmp_path)

@@ -152,3 +152,54 @@ def test_a_duplicate_repeats_both_sides_exactly() -> None:
 
 def test_a_pair_that_was_dropped_makes_no_later_one_a_duplicate() -> None:
     assert clean([("a a", "a"), ("a a", "a")], max_length=1)[0] == ["too long", "too long"]
+
+
+class TestLinks:
+    def read(self, tmp_path: Path, lines: list[str], corpus: list[str] = ["a b\tA B C", "c\tC", "\t"]) -> list[Pair]:  # noqa: B006
+        tsv, links = write(tmp_path / "train.tsv", *corpus), write(tmp_path / "links", *lines)
+        return list(read_pairs([[tsv]], [links]))
+
+    def error(self, tmp_path: Path, lines: list[str]) -> str:
+        with pytest.raises(InputError) as caught:
+            self.read(tmp_path, lines)
+        return str(caught.value).replace(f"{tmp_path}/", "")
+
+    def test_they_come_with_their_pairs(self, tmp_path: Path) -> None:
+        assert [pair.links for pair in self.read(tmp_path, ["1-2 0-0 1-2", "0-0", ""])] == [
+            [(0, 0), (1, 2)],
+            [(0, 0)],
+            [],
+        ]
+
+    def test_each_corpus_has_its_own_file(self, tmp_path: Path) -> None:
+        first, second = write(tmp_path / "1.tsv", "a\tA"), write(tmp_path / "2.tsv", "b\tB", "c\tC")
+        links = [write(tmp_path / "1", "0-0"), write(tmp_path / "2", "", "0-0")]
+        assert [pair.links for pair in read_pairs([[first], [second]], links)] == [[(0, 0)], [], [(0, 0)]]
+
+    def test_without_a_file_there_are_none(self, tmp_path: Path) -> None:
+        assert [pair.links for pair in read_pairs([[write(tmp_path / "1.tsv", "a\tA")]])] == [None]
+
+    @pytest.mark.parametrize("count", [1, 2, 4, 1500])
+    def test_another_number_of_lines_names_both_counts(self, tmp_path: Path, count: int) -> None:
+        assert self.error(tmp_path, [""] * count) == (
+            f"links has {count:,} lines but the corpus train.tsv has 3 pairs; "
+            "line k must hold the links of pair k, and be blank where there are none"
+        )
+
+    def test_what_is_no_link_is_named_with_its_line(self, tmp_path: Path) -> None:
+        assert self.error(tmp_path, ["", "0:0", ""]).startswith(
+            "links:2: '0:0' is not an alignment link; Pharaoh lines"
+        )
+
+    @pytest.mark.parametrize(
+        ("lines", "expected"),
+        [
+            (["0-0 2-0", "", ""], "links:1: the link 2-0 names source word 2, but train.tsv:1 has 2 there"),
+            (["", "0-1", ""], "links:2: the link 0-1 names target word 1, but train.tsv:2 has 1 there"),
+            (["", "", "0-0"], "links:3: the link 0-0 names source word 0, but train.tsv:3 has 0 there"),
+        ],
+    )
+    def test_a_link_beyond_the_sentence_is_named_with_its_line(
+        self, tmp_path: Path, lines: list[str], expected: str
+    ) -> None:
+        assert self.error(tmp_path, lines) == f"{expected}, counted from 0; words are what stands between blanks"

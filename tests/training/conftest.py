@@ -26,7 +26,7 @@ from dragoman.config.schema import (
     TrainingConfig,
 )
 from dragoman.data.batches import Batch, Batches, Budget, Position, sorted_batches
-from dragoman.data.store import Side, Store
+from dragoman.data.store import Links, Side, Store
 from dragoman.folder import RunFolder
 from dragoman.model.translation import TranslationModel, build
 from dragoman.training.log import Console
@@ -51,11 +51,13 @@ def tiny_model(dropout: float = 0.2) -> TranslationModel:
 
 
 def copying_store(pairs: int = 40) -> Store:
-    """Lines of two to six words; the target is the source."""
+    """Lines of two to six words; the target is the source, and each word is linked with itself."""
     rng = np.random.default_rng(5)
     lengths = rng.integers(2, 7, pairs)
-    side = Side(rng.integers(4, VOCABULARY, lengths.sum()), np.concatenate(([0], np.cumsum(lengths))))
-    return Store(side, side, ("", ""), {})
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    side = Side(rng.integers(4, VOCABULARY, lengths.sum()), offsets)
+    positions = np.concatenate([np.arange(length) for length in lengths])
+    return Store(side, side, ("", ""), {}, Links(np.stack((positions, positions), axis=1), offsets))
 
 
 class Clock:

@@ -8,7 +8,7 @@ import torch
 
 from dragoman.errors import DragomanError
 from dragoman.model.weights import save_weights
-from dragoman.training.averaging import RunningAverage, average_weights
+from dragoman.training.averaging import BestWeights, RunningAverage, average_weights
 
 
 def weights_after(update: int) -> torch.Tensor:
@@ -90,3 +90,42 @@ def test_files_of_two_models_are_refused(tmp_path: Path, other: dict[str, torch.
 def test_no_file_is_refused() -> None:
     with pytest.raises(DragomanError, match="name at least one weights file"):
         average_weights([])
+
+
+class TestBestWeights:
+    def offered(self, folder: Path, values: list[float], *, lowest: bool, count: int = 3) -> BestWeights:
+        """Values of the validations after updates 10, 20 and so on."""
+        best = BestWeights(folder, count, lowest=lowest)
+        for number, value in enumerate(values, 1):
+            best.offer(10 * number, value, {"a": torch.tensor([value])})
+        return best
+
+    @pytest.mark.parametrize(
+        ("lowest", "updates"),
+        [(True, [30, 20, 50]), (False, [40, 10, 60])],
+    )
+    def test_the_best_validations_are_kept_the_best_first(
+        self, tmp_path: Path, lowest: bool, updates: list[int]
+    ) -> None:
+        best = self.offered(tmp_path, [7.0, 4.0, 3.0, 9.0, 5.0, 6.0], lowest=lowest)
+        assert [kept.update for kept in best.kept] == updates
+        mean = sum(kept.value for kept in best.kept) / 3
+        assert best.mean()["a"].item() == pytest.approx(mean)
+        assert best.weights(updates[0])["a"].item() == best.kept[0].value
+
+    def test_of_equals_the_earlier_one_is_kept(self, tmp_path: Path) -> None:
+        assert [kept.update for kept in self.offered(tmp_path, [5.0] * 4, lowest=True).kept] == [10, 20, 30]
+
+    def test_what_has_fallen_out_stays_until_it_is_tidied_away(self, tmp_path: Path) -> None:
+        (tmp_path / "latest.safetensors").touch()
+        (tmp_path / ".best-15.safetensors.77.new").touch()
+        best = self.offered(tmp_path, [7.0, 4.0, 3.0, 5.0, 8.0], lowest=True)
+        names = {path.name for path in tmp_path.glob("best-*")}
+        assert names == {f"best-{update}.safetensors" for update in (10, 20, 30, 40)}  # 50 was never among the best
+        best.tidy()
+        names = {path.name for path in tmp_path.iterdir()}
+        assert names == {"latest.safetensors", *(f"best-{update}.safetensors" for update in (20, 30, 40))}
+
+    def test_none_are_kept_if_none_are_asked_for(self, tmp_path: Path) -> None:
+        best = self.offered(tmp_path, [7.0, 4.0], lowest=True, count=0)
+        assert best.kept == list(tmp_path.iterdir()) == []

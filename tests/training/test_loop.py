@@ -295,6 +295,115 @@ class TestSignals:
         assert run.run(recipe(epochs=0.5), resume=True).best == 5.0
 
 
+class TestAverageBest:
+    """The perplexity of each validation is given, and that of the mean is the one after the last."""
+
+    def kept(self, run: Any) -> list[str]:
+        return sorted(path.name for path in run.folder.checkpoints.glob("best-*"))
+
+    def mean_of(self, run: Any, *validations: int) -> torch.Tensor:
+        weights = torch.stack([run.weights_validated[number].double() for number in validations])
+        return weights.mean(dim=0).float()
+
+    def test_a_better_mean_becomes_the_result(self, rehearsal: Make, recipe: Recipe) -> None:
+        run = rehearsal(perplexity=[9.0, 7.0, 8.0, 7.5, 6.5].__getitem__)
+        summary = run.run(recipe(epochs=4.0, average_best=3))
+        assert (summary.best, summary.best_update, summary.averaged) == (6.5, 40, (20, 30, 40))
+        mean = self.mean_of(run, 1, 2, 3)
+        assert torch.equal(load_file(run.folder.weights)["output.weight"], mean)
+        assert torch.equal(run.weights_validated[4], mean)  # it is the mean that was asked about, ...
+        assert run.modes_validated == [False] * 5
+        assert torch.equal(run.model.output.weight, run.weights_validated[3])  # ... and training has its own again
+        assert self.kept(run) == ["best-20.safetensors", "best-30.safetensors", "best-40.safetensors"]
+        (record,) = records(run, "average")
+        assert (record["updates"], record["perplexity"], record["best"]) == ([20, 30, 40], 6.5, True)
+        assert "mean of the weights after updates 20, 30, 40  dev: perplexity 6.50  (best)" in run.screen.getvalue()
+        assert "best perplexity 6.50 with the mean of the weights after updates 20, 30, 40" in run.screen.getvalue()
+
+    @pytest.mark.parametrize("of_mean", [7.0, 7.2])
+    def test_a_mean_that_is_no_better_does_not(self, rehearsal: Make, recipe: Recipe, of_mean: float) -> None:
+        run = rehearsal(perplexity=[9.0, 7.0, 8.0, of_mean].__getitem__)
+        summary = run.run(recipe(epochs=3.0, average_best=2))
+        assert (summary.best, summary.best_update, summary.averaged) == (7.0, 20, ())
+        assert torch.equal(load_file(run.folder.weights)["output.weight"], run.weights_validated[1])
+        assert not records(run, "average")[0]["best"]
+        assert "best perplexity 7.00 after update 20" in run.screen.getvalue()
+
+    def test_of_translations_the_highest_score_wins(self, rehearsal: Make, recipe: Recipe) -> None:
+        scores = iter([10.0, 12.0, 11.0, 12.5])
+        run = rehearsal(translate=lambda model: DevTranslations(["a"], ["a"], {"bleu": next(scores), "chrf": 1.0}))
+        summary = run.run(recipe(epochs=3.0, average_best=2, validation__metric="bleu"))
+        assert (summary.best, summary.averaged) == (12.5, (20, 30))
+
+    def test_one_validation_has_no_mean(self, rehearsal: Make, recipe: Recipe) -> None:
+        run = rehearsal()
+        assert run.run(recipe(epochs=1.0, average_best=3)).averaged == ()
+        assert run.validations == 1
+        assert not records(run, "average")
+
+    def test_with_a_running_average_it_is_the_mean_of_averages(self, rehearsal: Make, recipe: Recipe) -> None:
+        run = rehearsal(perplexity=[9.0, 8.0, 7.0].__getitem__)
+        run.run(recipe(epochs=2.0, average=0.9, average_best=2))
+        assert not torch.equal(run.weights_validated[1], run.model.output.weight)
+        assert torch.equal(load_file(run.folder.weights)["output.weight"], self.mean_of(run, 0, 1))
+
+    def test_patience_and_plateaus_do_not_know_the_mean(self, rehearsal: Make, recipe: Recipe) -> None:
+        run = rehearsal(perplexity=[9.0, 7.0, 8.0, 8.0, 1.0].__getitem__)
+        summary = run.run(recipe(epochs=9.0, average_best=2, validation__patience=2))
+        assert (summary.reason, summary.update, summary.best) == ("patience", 40, 1.0)
+
+    def test_its_validation_fits_into_the_minutes(self, rehearsal: Make, recipe: Recipe) -> None:
+        run = rehearsal(validation_seconds=10.0)
+        summary = run.run(recipe(epochs=1000.0, minutes=2.0, validation__every=25, average_best=2))
+        assert summary.reason == "minutes"
+        assert 105 <= summary.seconds <= 120
+        assert len(records(run, "average")) == 1
+
+    def test_a_finished_run_resumed_gives_the_same_result(self, rehearsal: Make, recipe: Recipe) -> None:
+        run = rehearsal()
+        first = run.run(recipe(epochs=3.0, average_best=2))
+        result = run.folder.weights.read_bytes()
+        assert run.run(recipe(epochs=3.0, average_best=2), resume=True) == first
+        assert run.folder.weights.read_bytes() == result
+        assert len(records(run, "average")) == 1
+
+    @pytest.mark.parametrize("of_mean", [1.0, 9.0])
+    def test_a_run_that_goes_on_after_its_end_is_as_if_never_stopped(
+        self, rehearsal: Make, recipe: Recipe, of_mean: float
+    ) -> None:
+        # whether or not the mean at the first end was the better; at the second end it is not
+        stopped = rehearsal(perplexity=[9.0, 7.0, of_mean, 8.0, 7.5, 7.2].__getitem__)
+        stopped.run(recipe(epochs=2.0, average_best=2))
+        stopped.run(recipe(epochs=4.0, average_best=2), resume=True)
+        straight = rehearsal(perplexity=[9.0, 7.0, 8.0, 7.5, 7.2].__getitem__)
+        summary = straight.run(recipe(epochs=4.0, average_best=2))
+        assert (summary.best, summary.best_update) == (7.0, 20)
+        assert stopped.folder.weights.read_bytes() == straight.folder.weights.read_bytes()
+        assert self.kept(stopped) == self.kept(straight) == ["best-20.safetensors", "best-40.safetensors"]
+
+    def test_a_run_that_is_killed_finds_the_files_of_its_last_state(
+        self, rehearsal: Make, recipe: Recipe, tiny: Make
+    ) -> None:
+        class Killed(BaseException):
+            pass
+
+        def kill(number: int) -> None:
+            if number == 37:
+                raise Killed
+
+        config = recipe(epochs=4.0, average_best=2, checkpoint_minutes=0.4)  # a state after updates 24 and 48
+        run = rehearsal(on_batch=kill, perplexity=[5.0, 4.0, 3.0].__getitem__)
+        with pytest.raises(Killed):
+            run.run(config)
+        assert self.kept(run) == [f"best-{update}.safetensors" for update in (10, 20, 30)]
+        run.model, run.on_batch = tiny(), lambda number: None
+        # after the resumption they come out otherwise, so that the file from before the last state is needed
+        run.perplexity, run.validations = [6.0, 7.0, 3.5].__getitem__, 0
+        summary = run.run(config, resume=True)
+        assert (summary.best, summary.averaged) == (3.5, (10, 20))
+        assert self.kept(run) == ["best-10.safetensors", "best-20.safetensors"]
+
+
 def test_a_full_disk_stops_the_training_and_the_last_state_survives(
     rehearsal: Make, recipe: Recipe, full_disk: Make
 ) -> None:

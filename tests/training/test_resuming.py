@@ -39,6 +39,12 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
     "adadelta per sentence": {"optimiser__name": "adadelta", "optimiser__rate": 1.0, "loss": "sentence"},
     "sgd, halving": {"optimiser__name": "sgd", "schedule__name": "halving", "schedule__start": 1.0},
+    "guided attention, scheduled sampling, the mean of the best": {
+        "guided_attention": 0.5,
+        "scheduled_sampling": 0.8,
+        "average_best": 2,
+        "validation__every": 4,
+    },
 }
 
 

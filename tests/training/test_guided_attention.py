@@ -1,0 +1,101 @@
+"""Attention learns where to look from links, long before it finds out by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.config.schema import OptimiserConfig, TrainingConfig
+from dragoman.data.batches import Batches, Budget, Position
+from dragoman.data.store import Links, Side, Store
+from dragoman.model.translation import TranslationModel
+from dragoman.training.log import read_log
+from dragoman.training.objective import Objective, accumulate_gradients
+from dragoman.training.optimisers import build_optimiser
+
+Make = Callable[..., Any]
+
+
+KEYS = "decoder.attention.score.annotation.weight"
+
+
+def reversing_store(pairs: int = 200) -> Store:
+    """Lines of five words; the target is the source backwards, and the links say so."""
+    words = np.random.default_rng(5).integers(4, 16, (pairs, 5))
+    offsets = np.arange(0, 5 * pairs + 1, 5)
+    links = np.array([(4 - position, position) for position in range(5)] * pairs)
+    sides = Side(words.ravel(), offsets), Side(words[:, ::-1].ravel(), offsets)
+    return Store(*sides, ("", ""), {}, Links(links, offsets))
+
+
+def weight_on_links(model: TranslationModel, store: Store) -> float:
+    """Mean of the alignment weights that target words give to the words they are linked with."""
+    batch, _ = next(
+        Batches(store, Budget("sentences", 200), pool=1, seed=2, source_eos=True).from_position(Position(0, 0))
+    )
+    model.eval()
+    weights = model.force(batch).weights
+    assert weights is not None
+    assert batch.links is not None
+    return weights.numpy()[batch.links.rows, batch.links.target, batch.links.source].mean().item()
+
+
+@pytest.fixture
+def model(tiny: Make) -> TranslationModel:
+    """With first weights large enough to learn from at once."""
+    model: TranslationModel = tiny(dropout=0.0)
+    rng = np.random.default_rng(1)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.tensor(rng.normal(size=parameter.shape) * 0.3))
+    return model
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_the_weights_follow_the_links_after_a_few_updates(model: TranslationModel, weight: float) -> None:
+    store = reversing_store()
+    optimiser = build_optimiser(model.parameters(), OptimiserConfig(rate=0.02))
+    batches = Batches(store, Budget("sentences", 20), pool=5, seed=1, source_eos=True).from_position(Position(0, 0))
+    for _ in range(80):
+        batch, _ = next(batches)
+        accumulate_gradients(model, [batch], Objective(guided_attention=weight))
+        optimiser.step()
+        optimiser.zero_grad()
+    found = weight_on_links(model, store)
+    assert found > 0.9 if weight else found < 0.6
+
+
+def test_its_loss_is_divided_as_that_of_words_is(model: TranslationModel) -> None:
+    """By tokens, sentences or nothing, over all batches of an update together."""
+    store = reversing_store(20)
+    stream = Batches(store, Budget("sentences", 5), pool=5, seed=1, source_eos=True).from_position(Position(0, 0))
+    batches = [next(stream)[0] for _ in range(3)]
+    gradients = {}
+    for unit in ("token", "sentence", "sum"):
+        model.zero_grad()
+        totals = accumulate_gradients(model, batches, Objective(unit, guided_attention=0.5))  # type: ignore[arg-type]
+        gradients[unit] = {name: parameter.grad for name, parameter in model.named_parameters()}[KEYS].clone()
+        assert totals.linked == 75
+        assert totals.objective.item() == pytest.approx(totals.nll.item() + 0.5 * float(totals.guidance))
+    assert gradients["sum"].abs().max() > 0
+    torch.testing.assert_close(gradients["token"] * (3 * 5 * 6), gradients["sum"], rtol=1e-4, atol=1e-8)
+    torch.testing.assert_close(gradients["sentence"] * (3 * 5), gradients["sum"], rtol=1e-4, atol=1e-8)
+
+
+def test_the_log_shows_its_loss_per_linked_word(rehearsal: Make, recipe: Callable[..., TrainingConfig]) -> None:
+    run = rehearsal()
+    run.run(recipe(epochs=8.0, guided_attention=0.5, optimiser__rate=0.03))
+    lines = [record for record in read_log(run.folder.log) if record["kind"] == "train"]
+    assert lines[0]["alignment_loss"] == pytest.approx(np.log(5), abs=0.4)  # evenly over three to seven positions
+    assert lines[-1]["alignment_loss"] < 0.7 * lines[0]["alignment_loss"]
+    assert "alignment 1." in run.screen.getvalue()
+
+
+def test_without_it_the_log_has_no_such_figure(rehearsal: Make, recipe: Callable[..., TrainingConfig]) -> None:
+    run = rehearsal()
+    run.run(recipe(epochs=1.0))
+    assert not any("alignment_loss" in record for record in read_log(run.folder.log))
