@@ -95,7 +95,6 @@ _BRIDGES = {
     "zero": "zeros",
     "copy": "every layer's last state, copied",
     "last": "the top layer's last state, in every layer",
-    "last": "the top layer's last state, in every layer",
     "tanh-last": "tanh of a map of the summary",
     "tanh-backward": "tanh of a map of the backward state at the first word",
     "mean": "tanh of a map of the mean annotation",
@@ -172,6 +171,5 @@ def _step(config: ModelConfig) -> str:
         "maxout": f"maxout over {state}{seen} and the previous word",
         "attentional": f"tanh over {context} and {state}",
         "affine": f"a map of {context} and {state}",
-        "affine": f"an affine map of {context} and {state}",
     }
     return "; ".join([*moves, read[config.readout.kind], "softmax"])
