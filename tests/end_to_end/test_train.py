@@ -165,6 +165,19 @@ def test_the_same_command_with_resume_goes_on(train: Train, tmp_path: Path, caps
     assert "the corpus stored in the run is used; --train, --dev, --alignments and --dropped" in capsys.readouterr().err
 
 
+def test_an_automatic_precision_is_settled_once_and_kept_when_resumed(
+    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    automatic = [*BRIEF, "training.precision=auto"]
+    assert train(run, settings=automatic) == 0
+    settled = load_config(run / "config.yaml").training.precision
+    assert settled in ("fp32", "bf16")
+    assert f"training.precision: auto is {settled} here" in capsys.readouterr().err
+    assert train(run, "--resume", settings=automatic) == 0
+    assert load_config(run / "config.yaml").training.precision == settled
+
+
 def test_a_resumed_run_cannot_become_another_model(
     train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,8 +25,10 @@ class SideConfig(Section):
     """How the lines of one language become segments."""
 
     language: str = Field("en", description="ISO 639-1 code; word segmentation needs it to tokenise and detokenise")
-    segmentation: Literal["bpe", "unigram", "words", "characters"] = Field(
-        "bpe", description="bpe and unigram are SentencePiece models trained on the training text"
+    segmentation: Literal["bpe", "unigram", "words", "characters", "blanks"] = Field(
+        "bpe",
+        description="bpe and unigram are SentencePiece models trained on the training text; blanks: text that is "
+        "segmented already",
     )
     vocabulary: int = Field(8000, ge=8, description="largest number of entries, the four special symbols included")
     minimum_count: int = Field(1, ge=1, description="a segment seen less often in training is unknown")
@@ -92,10 +94,11 @@ class EncoderConfig(CellConfig):
 class BridgeConfig(Section):
     """The first decoder state."""
 
-    kind: Literal["zero", "copy", "tanh-last", "tanh-backward", "mean"] = Field(
+    kind: Literal["zero", "copy", "last", "tanh-last", "tanh-backward", "mean"] = Field(
         "tanh-backward",
-        description="zero; copy every layer's last state (Sutskever 2014, Luong 2015); tanh(V' c) with c the summary "
-        "below (Cho 2014); tanh(W_s backward h_1) (Bahdanau 2015 A.2.2); tanh(W mean annotation) (dl4mt)",
+        description="zero; copy every layer's last state (Sutskever 2014, Luong 2015); last: the top layer's last "
+        "state in every layer, of two directions the forward one where it alone fits (JoeyNMT); tanh(V' c) with c the "
+        "summary below (Cho 2014); tanh(W_s backward h_1) (Bahdanau 2015 A.2.2); tanh(W mean annotation) (dl4mt)",
     )
     summary: Literal["last", "tanh"] = Field(
         "last",
@@ -103,7 +106,8 @@ class BridgeConfig(Section):
         "(RNNencdec of Bahdanau 2015), or tanh(V h_N) (Cho 2014, appendix)",
     )
     memory: Literal["zero", "hidden"] = Field(
-        "zero", description="what an LSTM's memory starts from under a tanh or mean bridge: zero, or the hidden state"
+        "zero",
+        description="what an LSTM's memory starts from under a last, tanh or mean bridge: zero, or the hidden state",
     )
 
 
@@ -168,10 +172,10 @@ class AttentionConfig(Section):
 class ReadoutConfig(Section):
     """What feeds the softmax."""
 
-    kind: Literal["linear", "maxout", "attentional"] = Field(
+    kind: Literal["linear", "maxout", "attentional", "affine"] = Field(
         "maxout",
         description="linear: the state itself; maxout: deep output over state, previous word and context (Bahdanau "
-        "2015 A.2.2); attentional: tanh(W_c [c; h]) (Luong 2015 eq. 5)",
+        "2015 A.2.2); attentional: tanh(W_c [c; h]) (Luong 2015 eq. 5); affine: the same without the tanh (OpenNMT-py)",
     )
     size: int = Field(256, ge=1, description="maxout units, or size of the attentional vector")
     rank: int | None = Field(
@@ -300,7 +304,9 @@ class TrainingConfig(Section):
         "from none (Bengio et al. 2015)",
     )
     precision: Literal["fp32", "bf16", "auto"] = Field(
-        "auto", description="bf16: products in bfloat16, master weights and softmax in float32; auto: bf16 where faster"
+        "auto",
+        description="bf16: products in bfloat16, master weights and softmax in float32; auto: the faster one, "
+        "tried out before training",
     )
     average: float = Field(0.0, ge=0, lt=1, description="decay of the running average of weights; 0: none")
     average_best: int = Field(
