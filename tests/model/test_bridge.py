@@ -17,7 +17,7 @@ from tests.model.naming import array
 
 B, S, W, N = 3, 5, 4, 3
 LENGTHS = [5, 1, 3]
-KINDS = ["zero", "copy", "tanh-last", "tanh-backward", "mean"]
+KINDS = ["zero", "copy", "last", "tanh-last", "tanh-backward", "mean"]
 
 
 @pytest.mark.parametrize("lstm", [False, True])
@@ -39,6 +39,8 @@ def test_first_states_and_summary_follow_the_equations(kind: str, summary: str, 
                 expected = np.zeros(N)
             elif kind == "copy":
                 expected = array(annotations.last[layer][0][row])
+            elif kind == "last":
+                expected = last[:N]  # the units of the forward direction, where a decoder is as narrow as that
             else:
                 mean = array(annotations.vectors[row, : LENGTHS[row]]).mean(axis=0)
                 backward = array(annotations.backward_first[row])
@@ -52,7 +54,7 @@ def test_first_states_and_summary_follow_the_equations(kind: str, summary: str, 
         assert len(opening.layers) == 2
 
 
-@pytest.mark.parametrize("kind", ["tanh-last", "tanh-backward", "mean"])
+@pytest.mark.parametrize("kind", ["last", "tanh-last", "tanh-backward", "mean"])
 def test_the_memory_begins_like_the_hidden_state_where_that_is_asked_for(kind: str) -> None:
     opening = _bridge(kind, "last", lstm=True, memory=True)(_annotations(lstm=True))
     for hidden, memory in opening.layers:

@@ -47,8 +47,12 @@ def test_attentional_puts_the_context_first() -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [lambda: Maxout(3, 2, 4, 2, biases=True), lambda: Attentional(3, 4, 2, biases=True)],
-    ids=["maxout", "attentional"],
+    [
+        lambda: Maxout(3, 2, 4, 2, biases=True),
+        lambda: Attentional(3, 4, 2, biases=True),
+        lambda: Attentional(3, 4, 2, biases=True, affine=True),
+    ],
+    ids=["maxout", "attentional", "affine"],
 )
 def test_gradients_of_parameters_state_word_and_context_over_two_steps(make: Callable[[], Readout]) -> None:
     readout = _random(make())
@@ -64,6 +68,15 @@ def test_gradients_of_parameters_state_word_and_context_over_two_steps(make: Cal
     if isinstance(readout, Attentional):
         inputs.pop("word")  # it does not look at it
     assert_gradients(run, {**dict(readout.named_parameters()), **inputs})
+
+
+def test_affine_is_attentional_before_the_tanh() -> None:
+    affine, attentional = (_random(Attentional(2, 3, 4, biases=True, affine=affine)) for affine in (True, False))
+    state, context = torch.randn(2, 2, dtype=torch.float64), torch.randn(2, 3, dtype=torch.float64)
+    words = affine.words(context)
+    torch.testing.assert_close(
+        torch.tanh(affine.bind()(state, words, context)), attentional.bind()(state, words, context)
+    )
 
 
 def test_linear_is_the_state_itself() -> None:

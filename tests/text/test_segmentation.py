@@ -28,7 +28,7 @@ TEXT = [
     "Don't you know (or care) that U.S. prices, e.g. $1,299.50, rose 7 %?",
 ] * 4
 
-KINDS = ("words en", "words de", "words fr", "words cs", "words ja", "characters", "bpe", "unigram", "given")
+KINDS = ("words en", "words de", "words fr", "words cs", "words ja", "characters", "blanks", "bpe", "unigram", "given")
 
 
 @cache
@@ -270,6 +270,13 @@ def test_join_of_subwords_shows_the_unknown_piece() -> None:
     assert segmentation_of("bpe").join(["▁The", "<unk>", "▁", "日本", "▁dog"]) == "The<unk> 日本 dog"
 
 
+def test_blanks_keep_what_stands_between_spaces_as_it_is() -> None:
+    segments = segmentation_of("blanks").segment(" un@@ known  10\xa0000 ▁x ")
+    assert segments.pieces == ["un@@", "known", "10\xa0000", "▁x"]
+    assert segments.offsets == [(1, 5), (6, 11), (13, 19), (20, 22)]
+    assert segmentation_of("blanks").join(segments.pieces) == "un@@ known 10\xa0000 ▁x"
+
+
 def test_a_run_of_unknown_characters_is_one_raw_piece() -> None:
     pieces, offsets = segmentation_of("bpe").segment("the 日本語.")
     assert (pieces[-2:], offsets[-2:]) == (["日本語", "."], [(4, 7), (7, 8)])
@@ -385,8 +392,8 @@ def test_a_vocabulary_too_small_for_the_characters_is_refused(kind: str) -> None
     train_segmentation(SideConfig.model_validate({"segmentation": kind, "vocabulary": 1005}), text)
 
 
-def test_words_and_characters_do_not_read_the_training_text() -> None:
-    for kind in ("words", "characters"):
+def test_words_characters_and_blanks_do_not_read_the_training_text() -> None:
+    for kind in ("words", "characters", "blanks"):
         lines_left = iter(TEXT)
         train_segmentation(SideConfig.model_validate({"segmentation": kind}), lines_left)
         assert len(list(lines_left)) == len(TEXT)

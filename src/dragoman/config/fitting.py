@@ -63,8 +63,8 @@ def _check_cell(where: str, cell: CellConfig) -> None:
 
 def _check_bridge(model: ModelConfig) -> None:
     decoder, encoder, bridge = model.decoder, model.encoder, model.bridge
+    width = encoder.size * (2 if encoder.direction == "both" else 1)
     if bridge.kind == "copy":
-        width = encoder.size * (2 if encoder.direction == "both" else 1)
         given, wanted = (
             (part.cell.removesuffix("-fused"), part.layers, size)
             for part, size in ((encoder, width), (decoder, decoder.size))
@@ -75,13 +75,18 @@ def _check_bridge(model: ModelConfig) -> None:
                 f"cell, layers and size (encoder: {encoder.cell}, {encoder.layers}, {width} over {encoder.direction}; "
                 f"decoder: {decoder.cell}, {decoder.layers}, {decoder.size})"
             )
+    if bridge.kind == "last" and decoder.size not in (encoder.size, width):
+        raise ValueError(
+            "model.bridge.kind: last needs a decoder as wide as an annotation or as one direction of it, but "
+            f"model.decoder.size is {decoder.size} and model.encoder.size {encoder.size} over {encoder.direction}"
+        )
     if bridge.kind == "tanh-backward" and encoder.direction == "forward":
         raise ValueError(
             "model.bridge.kind: tanh-backward needs backward states, and model.encoder.direction: forward has "
             "none; use both or reversed, or bridge tanh-last"
         )
     if bridge.memory == "hidden" and (bridge.kind in ("zero", "copy") or not decoder.cell.startswith("lstm")):
-        raise ValueError("model.bridge.memory: hidden is for an LSTM decoder under a tanh or mean bridge")
+        raise ValueError("model.bridge.memory: hidden is for an LSTM decoder under a last, tanh or mean bridge")
     if bridge.summary == "tanh" and bridge.kind != "tanh-last" and decoder.context != "fixed":
         raise ValueError(
             "model.bridge.summary: tanh is looked at by bridge tanh-last and by model.decoder.context: fixed only"
@@ -121,8 +126,8 @@ def _check_attention(model: ModelConfig) -> None:
 
 def _check_readout(model: ModelConfig) -> None:
     decoder, readout, embedding = model.decoder, model.readout, model.embedding
-    if readout.kind == "attentional" and decoder.context == "none":
-        raise ValueError("model.readout.kind: attentional needs model.decoder.context: attended or fixed")
+    if readout.kind in ("attentional", "affine") and decoder.context == "none":
+        raise ValueError(f"model.readout.kind: {readout.kind} needs model.decoder.context: attended or fixed")
     if readout.kind == "linear" and decoder.context != "none" and decoder.order == "update-then-look":
         raise ValueError(
             "model.readout.kind: linear would ignore what update-then-look sees; use attentional or maxout"

@@ -24,6 +24,8 @@ class Bridge(nn.Module):
 
     zero:          zeros
     copy:          each layer's last state (Sutskever et al. 2014, section 3.4; Luong et al. 2015)
+    last:          the top layer's last state h_N, in every layer; of two directions side by side the forward one alone
+                   where the decoder is only as wide (JoeyNMT's `init_hidden: last`)
     tanh-last:     tanh(V' c), c the summary (Cho et al. 2014, appendix)
     tanh-backward: tanh(W_s h_1), h_1 the backward state at the first word (Bahdanau et al. 2015, A.2.2)
     mean:          tanh(W m), m the mean annotation (dl4mt)
@@ -34,7 +36,7 @@ class Bridge(nn.Module):
 
     def __init__(
         self,
-        kind: Literal["zero", "copy", "tanh-last", "tanh-backward", "mean"],
+        kind: Literal["zero", "copy", "last", "tanh-last", "tanh-backward", "mean"],
         cells: list[Cell],
         n_in: int,
         *,
@@ -61,6 +63,9 @@ class Bridge(nn.Module):
             return annotations.last
         if self.kind == "zero":
             return tuple(cell.zero(summary) for cell in self._cells)
+        if self.kind == "last":
+            top = annotations.last[-1][0]
+            return tuple(self._state(cell, top[:, : cell.size]) for cell in self._cells)
         seed = self._seed(annotations, summary)
         return tuple(
             self._state(cell, torch.tanh(m(seed).to(seed.dtype)))

@@ -69,11 +69,11 @@ class Maxout(nn.Module):
 
 
 class Attentional(nn.Module):
-    """h~ = tanh(W_c [c; h]) (Luong et al. 2015, eq. 5)."""
+    """h~ = tanh(W_c [c; h]) (Luong et al. 2015, eq. 5); affine: without the tanh (OpenNMT-py with additive scores)."""
 
-    def __init__(self, state: int, context: int, size: int, biases: bool) -> None:
+    def __init__(self, state: int, context: int, size: int, biases: bool, *, affine: bool = False) -> None:
         super().__init__()
-        self.size = size
+        self.size, self.affine = size, affine
         self.combine = Map(context + state, size)
         self.bias = nn.Parameter(torch.zeros(size)) if biases else None
 
@@ -86,6 +86,7 @@ class Attentional(nn.Module):
         def read(state: Tensor, words: Tensor, context: Tensor | None) -> Tensor:
             assert context is not None
             mixed = combine(torch.cat((context, state), dim=-1))
-            return torch.tanh(mixed if self.bias is None else mixed + self.bias)
+            mixed = mixed if self.bias is None else mixed + self.bias
+            return mixed if self.affine else torch.tanh(mixed)
 
         return read

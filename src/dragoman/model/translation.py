@@ -310,7 +310,7 @@ def _readout(config: ModelConfig, context: int) -> Readout:
         return Linear(state)
     if settings.kind == "maxout":
         return Maxout(state, config.embedding.target, context, settings.size, config.biases)
-    return Attentional(state, context, settings.size, config.biases)
+    return Attentional(state, context, settings.size, config.biases, affine=settings.kind == "affine")
 
 
 def _cell(settings: CellConfig, biases: bool, directions: int = 1) -> Cell:

@@ -1,4 +1,4 @@
-"""Raw line <-> segments with character offsets: words, characters, SentencePiece.
+"""Raw line <-> segments with character offsets: words, characters, SentencePiece, or as they stand between blanks.
 
 Each kind is a file here and a branch in the two functions below, which make a segmentation from training text and
 read one back; its files say what kind they are, so a reader needs no configuration.
@@ -13,6 +13,7 @@ from pathlib import Path
 from dragoman.config.schema import SideConfig
 from dragoman.errors import ConfigError, RunError
 from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
+from dragoman.text.segmentation.blanks import Blanks
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.segmentation.subwords import Subwords, model_path, read_model, train_model
 
@@ -36,7 +37,9 @@ def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation
             f"model: {config.model} is for segmentation: bpe or unigram, but segmentation is {config.segmentation}; "
             "leave one of the two out"
         )
-    return _words(config.language) if config.segmentation == "words" else Characters()
+    if config.segmentation == "words":
+        return _words(config.language)
+    return Blanks() if config.segmentation == "blanks" else Characters()
 
 
 def load_segmentation(path: Path) -> Segmentation:
@@ -57,6 +60,8 @@ def load_segmentation(path: Path) -> Segmentation:
             return _words(str(entry["language"]))
         if kind == "characters":
             return Characters()
+        if kind == "blanks":
+            return Blanks()
         if kind == "sentencepiece":
             return Subwords.load(model_path(path), digest=str(entry["sha256"]))
     except FileNotFoundError:
