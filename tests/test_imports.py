@@ -23,6 +23,7 @@ HOUSE = (
     "text.corpus",
     "text.vocabulary",
     "text.segmentation.base",
+    "text.segmentation.blanks",
     "text.segmentation.characters",
     "text.segmentation.words",
     "text.segmentation.subwords",
@@ -43,6 +44,7 @@ HOUSE = (
     "quality",
     "pipeline",
     "demo",
+    "importing",
     "",
     "cli.parsing",
     "cli",
@@ -52,7 +54,7 @@ HOUSE = (
 the command reads the version from; what it offers lies above it."""
 
 HEAVY = {
-    "torch": ("model", "search.torch_engine", "training"),
+    "torch": ("model", "search.torch_engine", "training", "importing"),
     "safetensors": ("model", "training"),
     "pydantic": ("config",),
     "sentencepiece": ("text.segmentation.subwords",),

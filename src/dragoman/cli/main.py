@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import dragoman
-from dragoman.cli import align, config, demo, describe, evaluate, presets, score, train, translate
+from dragoman.cli import align, config, demo, describe, evaluate, import_model, presets, score, train, translate
 from dragoman.cli.parsing import Parser, Verb, did_you_mean
 from dragoman.errors import ConfigError, DragomanError
 
@@ -23,6 +23,7 @@ VERBS = {
     "score": cast(Verb, score),
     "align": cast(Verb, align),
     "evaluate": cast(Verb, evaluate),
+    "import": cast(Verb, import_model),
     "presets": cast(Verb, presets),
     "describe": cast(Verb, describe),
     "config": cast(Verb, config),

@@ -1,0 +1,1 @@
+"""Models that other toolkits trained, turned into run folders."""

@@ -1,0 +1,220 @@
+"""Recurrent models of JoeyNMT 2.x.
+
+Its decoder updates first and then looks, with either score: h_t = f(h_{t-1}, [y_{t-1}; a_{t-1}]), c_t from h_t,
+attention vector a_t = tanh(W [h_t; c_t] + b), logits W_o a_t. The source is read with its end of sentence, and both
+directions of the encoder's top layer after their last symbol make the decoder's first state.
+
+Sizes, cells, scores and tied matrices are those of the tensors; the configuration is asked only for what tensors do not
+show: the special symbols, `init_hidden` without a bridge, `scale`, `activation`, and how text is cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dragoman.config.building import parse_yaml
+from dragoman.errors import InputError
+from dragoman.importing.checkpoints import Tensors, read_checkpoint
+from dragoman.importing.entries import Entries, Symbols, read_entries, rearrange
+from dragoman.importing.layers import Stack, decoder, encoder, stack_parts
+from dragoman.importing.writing import Imported, Side
+
+SPECIALS = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
+"""Its special symbols by their keys in `data.special_symbols`; this is also the order of its ids."""
+
+
+def read_joeynmt(
+    checkpoint: Path,
+    *,
+    config: Path | None = None,
+    vocabularies: Sequence[Path] = (),
+    segmenters: Sequence[Path | None] = (None, None),
+) -> Imported:
+    """A checkpoint in our terms.
+
+    Args:
+        config: its YAML configuration; None for config.yaml beside the checkpoint.
+        vocabularies: files of the source and of the target; none for src_vocab.txt and trg_vocab.txt beside it.
+        segmenters: SentencePiece models of the two sides; None for those that JoeyNMT put beside it.
+
+    Raises:
+        InputError: a file is missing, refused, or holds a model that our configuration cannot describe.
+    """
+    folder = checkpoint.parent
+    config = config or folder / "config.yaml"
+    settings = _Settings(config)
+    state = read_checkpoint(checkpoint).get("model_state")
+    if not isinstance(state, dict):
+        raise InputError(f"{checkpoint}: has no model_state; is it a checkpoint of JoeyNMT?")
+    files = list(vocabularies) or [folder / "src_vocab.txt", folder / "trg_vocab.txt"]
+    notes: list[str] = []
+    source, target = (
+        Side(_entries(file, settings), _text(settings, side, folder, segmenter, notes))
+        for file, side, segmenter in zip(files, ("src", "trg"), segmenters, strict=True)
+    )
+    model, weights = _model(Tensors(state, checkpoint), source.entries, target.entries, settings)
+    return Imported(source, target, model, _search(settings), weights, notes)
+
+
+class _Settings:
+    """The YAML configuration, asked key by key."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+            raise InputError(
+                f"{path}: cannot read JoeyNMT's configuration: {reason}; give the file with --config"
+            ) from None
+        self._values = parse_yaml(text, str(path))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a dotted key."""
+        value: Any = self._values
+        for name in key.split("."):
+            if not isinstance(value, Mapping) or name not in value:
+                return default
+            value = value[name]
+        return value
+
+    def refuse(self, key: str, why: str) -> InputError:
+        """The error for a setting that cannot be imported."""
+        return InputError(f"{self.path}: {key}: {self.get(key)}: {why}")
+
+
+# Text ----------------------------------------------------------------------------------------------------------------
+
+
+def _entries(file: Path, settings: _Settings) -> Entries:
+    """A vocabulary: special symbols and language tags first, then the lines of the file that are none of them."""
+    special = {key: str(settings.get(f"data.special_symbols.{key}", token)) for key, token in SPECIALS.items()}
+    separator = settings.get("data.special_symbols.sep_token")
+    first = [
+        *special.values(),
+        *([separator] if separator else []),
+        *settings.get("data.special_symbols.lang_tags", []),
+    ]
+    tokens = list(dict.fromkeys([*first, *read_entries(file)]))
+    symbols = Symbols(special["pad_token"], special["unk_token"], special["bos_token"], special["eos_token"])
+    return rearrange(tokens, symbols, str(file))
+
+
+def _text(settings: _Settings, side: str, folder: Path, segmenter: Path | None, notes: list[str]) -> dict[str, Any]:
+    """How JoeyNMT cuts the text of one side, and what it does to it that must be done before `dragoman translate`."""
+    level = settings.get(f"data.{side}.level", "word")
+    kind = settings.get(f"data.{side}.tokenizer_type", "sentencepiece") if level == "bpe" else level
+    before = [
+        f"{key}: {value}"
+        for key in ("lowercase", "normalize", "tokenizer_cfg.pretokenizer")
+        if (value := settings.get(f"data.{side}.{key}", False)) not in (False, "none")
+    ]
+    text = {"segmentation": "characters" if kind == "char" else "blanks"}
+    if kind == "sentencepiece":
+        segmenter = segmenter or folder / Path(str(settings.get(f"data.{side}.tokenizer_cfg.model_file"))).name
+        if segmenter.is_file():
+            text = {"segmentation": "bpe", "model": str(segmenter)}
+        else:
+            before.append(f"tokenizer_type: sentencepiece, whose model is not at {segmenter}")
+    elif kind == "subword-nmt":
+        before.append("tokenizer_type: subword-nmt")
+    if before:
+        notes.append(f"data.{side}: JoeyNMT does this to text itself, dragoman does not: {'; '.join(before)}")
+    language = settings.get(f"data.{side}.lang")
+    return {**text, "language": str(language)} if language else text
+
+
+def _search(settings: _Settings) -> dict[str, Any]:
+    alpha = settings.get("testing.beam_alpha", settings.get("testing.alpha", -1))
+    normalisation = {"normalisation": "gnmt", "alpha": alpha} if alpha > 0 else {"normalisation": "none"}
+    return {"beam": max(1, settings.get("testing.beam_size", 1)), **normalisation}
+
+
+# Model ---------------------------------------------------------------------------------------------------------------
+
+
+def _model(
+    tensors: Tensors, source: Entries, target: Entries, settings: _Settings
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    for part in ("encoder", "decoder"):
+        if settings.get(f"model.{part}.type", "recurrent") != "recurrent":
+            raise settings.refuse(f"model.{part}.type", "only recurrent models can be imported")
+    if settings.get("model.decoder.activation", "tanh") != "tanh":
+        raise settings.refuse("model.decoder.activation", "only tanh can be imported")
+    words = [_embedding(tensors, settings, *side) for side in (("src", "encoder", source), ("trg", "decoder", target))]
+    reader = encoder(stack_parts(tensors, "encoder.rnn"))
+    writer = decoder(stack_parts(tensors, "decoder.rnn"), words[1].shape[1])
+    size = writer.model["size"]
+    mixing = tensors.take("decoder.att_vector_layer.weight")
+    output = tensors.take("decoder.output_layer.weight")[target.rows]
+    attention, energies = _attention(tensors, size)
+    bridge, opening = _bridge(tensors, settings, writer)
+    tied = "none"
+    if torch.equal(words[1], output):
+        tied = "all" if torch.equal(words[0], output) and source.pieces == target.pieces else "output"
+    model = {
+        "source_eos": True,
+        "embedding": {"source": words[0].shape[1], "target": words[1].shape[1], "tied": tied},
+        "encoder": reader.model,
+        "bridge": bridge,
+        "decoder": writer.model,
+        "attention": attention,
+        "readout": {"kind": "attentional", "size": len(mixing)},
+    }
+    weights = {
+        "source.weight": words[0],
+        "target.weight": words[1],
+        "output.weight": output,
+        "output.bias": output.new_zeros(len(output)),
+        # [state; context] -> [context; state]
+        "decoder.readout.combine.weight": torch.cat((mixing[:, size:], mixing[:, :size]), dim=1),
+        "decoder.readout.bias": tensors.take("decoder.att_vector_layer.bias"),
+        **reader.weights,
+        **writer.weights,
+        **energies,
+        **opening,
+    }
+    tensors.require_all_taken()
+    return model, weights
+
+
+def _embedding(tensors: Tensors, settings: _Settings, side: str, part: str, entries: Entries) -> Tensor:
+    """Word vectors in our order; where JoeyNMT multiplies them by the root of their size, they are so multiplied."""
+    vectors = tensors.take(f"{side}_embed.lut.weight")[entries.rows]
+    # of tied embeddings there is one, the source's, with its settings
+    owner = "encoder" if settings.get("model.tied_embeddings", False) else part
+    scaled = settings.get(f"model.{owner}.embeddings.scale", False)
+    return vectors * math.sqrt(vectors.shape[1]) if scaled else vectors
+
+
+def _attention(tensors: Tensors, size: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """`bahdanau` has a query layer, `luong` has none."""
+    name, ours = "decoder.attention", "decoder.attention.score"
+    keys = tensors.take(f"{name}.key_layer.weight")
+    if f"{name}.query_layer.weight" not in tensors:
+        return {"score": "general"}, {f"{ours}.annotation.weight": keys}
+    return {"score": "additive", "size": len(keys)}, {
+        f"{ours}.annotation.weight": keys,
+        f"{ours}.query.weight": tensors.take(f"{name}.query_layer.weight"),
+        f"{ours}.v": tensors.take(f"{name}.energy_layer.weight")[0],
+    }
+
+
+def _bridge(tensors: Tensors, settings: _Settings, writer: Stack) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """The same first state in every layer; an LSTM's memory starts like its hidden state."""
+    memory = {"memory": "hidden"} if writer.model["cell"] == "lstm-fused" else {}
+    if "decoder.bridge_layer.weight" not in tensors:
+        kind = settings.get("model.decoder.init_hidden", "bridge")
+        return ({"kind": "last", **memory} if kind == "last" else {"kind": "zero"}), {}
+    weight, bias = (tensors.take(f"decoder.bridge_layer.{name}") for name in ("weight", "bias"))
+    weights: dict[str, Tensor] = {}
+    for layer in range(writer.model["layers"]):
+        weights |= {f"bridge.maps.{layer}.weight": weight, f"bridge.maps.{layer}.bias": bias}
+    return {"kind": "tanh-last", **memory}, weights

@@ -1,0 +1,157 @@
+"""Recurrent models of OpenNMT-py 3.x.
+
+Its decoder updates first and then looks: h_t = f(h_{t-1}, [y_{t-1}; a_{t-1}]), c_t from h_t, a_t = tanh(W [c_t; h_t]),
+with the score `mlp` a_t = W [c_t; h_t] + b; logits W_o a_t + b_o. The source is read without an end of sentence. Every
+layer of the decoder starts from the last state of the encoder's layer, the directions side by side.
+
+Options and vocabularies are in the checkpoint; how text was cut before is not.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dragoman.errors import InputError
+from dragoman.importing.checkpoints import Tensors, read_checkpoint
+from dragoman.importing.entries import Entries, Symbols, rearrange
+from dragoman.importing.layers import cell_parts, decoder, encoder, stack_parts
+from dragoman.importing.writing import Imported, Side
+
+SYMBOLS = Symbols(pad="<blank>", unknown="<unk>", begin="<s>", end="</s>")
+
+WANTED: dict[str, tuple[Any, ...]] = {
+    "model_task": ("seq2seq",),
+    "model_type": ("text",),
+    "encoder_type": ("brnn", "rnn"),
+    "decoder_type": ("rnn",),
+    "rnn_type": ("LSTM", "GRU", "RNN"),
+    "global_attention": ("general", "dot", "mlp"),
+    "global_attention_function": ("softmax",),
+    "bridge": (False, None),
+    "copy_attn": (False, None),
+    "coverage_attn": (False, None),
+    "context_gate": (None,),
+    "position_encoding": (False, None),
+    "n_src_feats": (0, None),
+    "lora_layers": ([], None),
+    "lora_embedding": (False, None),
+    "quant_layers": ([], None),
+    "generator_function": ("softmax", "log_softmax"),
+}
+"""Options, and the values of them that our models can express."""
+
+
+def read_opennmt(checkpoint: Path, *, segmenters: Sequence[Path | None] = (None, None)) -> Imported:
+    """A checkpoint in our terms.
+
+    Args:
+        segmenters: SentencePiece models of the two sides; without one, its text is segmented already.
+
+    Raises:
+        InputError: the file is missing, refused, or holds a model that our configuration cannot describe.
+    """
+    content = read_checkpoint(checkpoint)
+    options, vocabularies = content.get("opt"), content.get("vocab")
+    if not isinstance(options, Namespace) or not isinstance(vocabularies, Mapping):
+        raise InputError(f"{checkpoint}: has no opt and vocab; is it a checkpoint of OpenNMT-py 3?")
+    if "model" not in content:
+        raise InputError(f"{checkpoint}: its weights are in a file of their own; save with save_format: pytorch")
+    _require_expressible(options, checkpoint)
+    start = vocabularies.get("decoder_start_token", SYMBOLS.begin)
+    if start != SYMBOLS.begin:
+        raise InputError(f"{checkpoint}: decoder_start_token: {start}: only {SYMBOLS.begin} can be imported")
+    source, target = (
+        Side(rearrange(vocabularies[side], SYMBOLS, f"{checkpoint}: vocabulary {side}"), _text(segmenter))
+        for side, segmenter in zip(("src", "tgt"), segmenters, strict=True)
+    )
+    generator = {f"generator.{name}": tensor for name, tensor in (content.get("generator") or {}).items()}
+    tensors = Tensors({**content["model"], **generator}, checkpoint)
+    model, weights = _model(tensors, source.entries, target.entries, options)
+    return Imported(source, target, model, {}, weights, _notes(options, segmenters))
+
+
+def _require_expressible(options: Namespace, checkpoint: Path) -> None:
+    for name, values in WANTED.items():
+        value = getattr(options, name, values[0])
+        if value not in values:
+            allowed = " or ".join(str(value) for value in values if value is not None)
+            raise InputError(f"{checkpoint}: {name}: {value}: cannot be imported, only {allowed or 'without it'} can")
+
+
+def _text(segmenter: Path | None) -> dict[str, Any]:
+    return {"segmentation": "blanks"} if segmenter is None else {"segmentation": "bpe", "model": str(segmenter)}
+
+
+def _notes(options: Namespace, segmenters: Sequence[Path | None]) -> list[str]:
+    transforms = getattr(options, "transforms", None)
+    if not transforms or None not in segmenters:
+        return []
+    return [f"transforms: {', '.join(transforms)}: OpenNMT-py does this to text itself, dragoman does not"]
+
+
+def _model(
+    tensors: Tensors, source: Entries, target: Entries, options: Namespace
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    lookup = "embeddings.make_embedding.emb_luts.0.weight"
+    words = [tensors.take(f"{part}.{lookup}")[side.rows] for part, side in (("encoder", source), ("decoder", target))]
+    reader = encoder(stack_parts(tensors, "encoder.rnn"))
+    layers = cell_parts(tensors, "decoder.rnn.layers") or stack_parts(tensors, "decoder.rnn")
+    writer = decoder(layers, words[1].shape[1])
+    mixing = tensors.take("decoder.attn.linear_out.weight")
+    output, bias = (tensors.take(f"generator.{name}")[target.rows] for name in ("weight", "bias"))
+    attention, energies = _attention(tensors, options.global_attention)
+    tied = "none"
+    if torch.equal(words[1], output):
+        tied = "all" if torch.equal(words[0], output) and source.pieces == target.pieces else "output"
+    model = {
+        "source_eos": False,
+        "embedding": {"source": words[0].shape[1], "target": words[1].shape[1], "tied": tied},
+        "encoder": reader.model,
+        "bridge": {"kind": "copy"},
+        "decoder": writer.model,
+        "attention": attention,
+        "readout": {"kind": "affine" if options.global_attention == "mlp" else "attentional", "size": len(mixing)},
+    }
+    weights = {
+        "source.weight": words[0],
+        "target.weight": words[1],
+        "output.weight": output,
+        "output.bias": bias,
+        "decoder.readout.combine.weight": mixing,
+        "decoder.readout.bias": _bias(tensors, mixing),
+        **reader.weights,
+        **writer.weights,
+        **energies,
+    }
+    tensors.require_all_taken()
+    return model, weights
+
+
+def _bias(tensors: Tensors, mixing: Tensor) -> Tensor:
+    """Only `mlp` has one."""
+    name = "decoder.attn.linear_out.bias"
+    return tensors.take(name) if name in tensors else mixing.new_zeros(len(mixing))
+
+
+def _attention(tensors: Tensors, score: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    name, ours = "decoder.attn", "decoder.attention.score"
+    if score == "dot":
+        return {"score": "dot"}, {}
+    if score == "general":
+        # h_s^T (W h_t) = (W^T h_s)^T h_t
+        return {"score": "general"}, {f"{ours}.annotation.weight": tensors.take(f"{name}.linear_in.weight").t()}
+    # v^T tanh(W h_t + b + U h_s) is the additive score with a bias, which is the normed one with g = |v|
+    v = tensors.take(f"{name}.v.weight")[0]
+    return {"score": "normed-additive", "size": len(v)}, {
+        f"{ours}.annotation.weight": tensors.take(f"{name}.linear_context.weight"),
+        f"{ours}.query.weight": tensors.take(f"{name}.linear_query.weight"),
+        f"{ours}.query.bias": tensors.take(f"{name}.linear_query.bias"),
+        f"{ours}.v": v,
+        f"{ours}.length": v.norm(),
+    }

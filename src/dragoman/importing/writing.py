@@ -1,0 +1,73 @@
+"""An imported model becomes a run folder, if it is one of ours from the first weight to the last."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from dragoman.config.building import build_config
+from dragoman.errors import RunError
+from dragoman.folder import RunFolder
+from dragoman.importing.entries import Entries
+from dragoman.model.translation import assemble
+from dragoman.model.weights import restore_weights, save_weights, weights_of
+from dragoman.text.segmentation import train_segmentation
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import Vocabulary
+
+UNKNOWN_LANGUAGE = "und"
+"""ISO 639-2 for an undetermined language; only the segmentation `words`, which is never imported, looks at it."""
+
+
+class Side(NamedTuple):
+    """One side's vocabulary, and how its text is cut: keys of `text.source`."""
+
+    entries: Entries
+    text: dict[str, Any]
+
+
+class Imported(NamedTuple):
+    """A model of another toolkit in our terms.
+
+    model, search: keys of the configuration
+    weights:       by our names; a matrix that serves in two places may stand under each of its names
+    notes:         what its user has to know, a line each
+    """
+
+    source: Side
+    target: Side
+    model: dict[str, Any]
+    search: dict[str, Any]
+    weights: dict[str, Tensor]
+    notes: list[str]
+
+
+def write_run(imported: Imported, checkpoint: Path, out: Path, *, overwrite: bool = False) -> RunFolder:
+    """Write config.yaml, text/ and the weights into the folder `out`.
+
+    Raises:
+        ConfigError: the model is none that a configuration can describe.
+        RunError: a run is there already and not `overwrite`, or the weights do not fit together.
+        InputError: a file cannot be written, or a SentencePiece model cannot be used.
+    """
+    sides = [
+        {"language": UNKNOWN_LANGUAGE, **side.text, "vocabulary": max(len(side.entries.rows), 8)}
+        for side in (imported.source, imported.target)
+    ]
+    joint = sides[0] == sides[1] and imported.source.entries.pieces == imported.target.entries.pieces
+    text = {"source": sides[0], "target": sides[1], "joint": joint}
+    config = build_config({"text": text, "model": imported.model, "search": imported.search}, str(checkpoint))
+    vocabularies = [Vocabulary(side.entries.pieces) for side in (imported.source, imported.target)]
+    model = assemble(config.model, *map(len, vocabularies))
+    own = {name: imported.weights[name] for name in weights_of(model) if name in imported.weights}
+    restore_weights(model, own, checkpoint)
+    segmentations = [train_segmentation(side, ()) for side in (config.text.source, config.text.target)]
+    if (out / "config.yaml").exists() and not overwrite:
+        raise RunError(f"{out}: a run is there already; --overwrite replaces it, or give another path")
+    folder = RunFolder.create(out, config, overwrite=overwrite)
+    TextSide(segmentations[0], vocabularies[0]).save(folder.text, "source")
+    TextSide(segmentations[1], vocabularies[1]).save(folder.text, "target")
+    save_weights(folder.weights, weights_of(model))
+    return folder
