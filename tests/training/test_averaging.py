@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from dragoman.config.building import override
+from dragoman.config.schema import Config
 from dragoman.errors import DragomanError
 from dragoman.model.weights import save_weights
 from dragoman.training.averaging import BestWeights, RunningAverage, average_weights
@@ -90,6 +92,11 @@ def test_files_of_two_models_are_refused(tmp_path: Path, other: dict[str, torch.
 def test_no_file_is_refused() -> None:
     with pytest.raises(DragomanError, match="name at least one weights file"):
         average_weights([])
+
+
+def test_a_mean_of_one_is_refused() -> None:
+    with pytest.raises(DragomanError, match=r"training\.average_best: one alone has no mean; use 2 or more, or 0"):
+        override(Config(), ["training.average_best=1"])
 
 
 class TestBestWeights:

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.config.schema import OptimiserConfig, TrainingConfig
+from dragoman.config.building import override
+from dragoman.config.schema import Config, OptimiserConfig, TrainingConfig
 from dragoman.data.batches import Batches, Budget, Position
 from dragoman.data.store import Links, Side, Store
+from dragoman.errors import ConfigError
 from dragoman.model.translation import TranslationModel
 from dragoman.training.log import read_log
 from dragoman.training.objective import Objective, accumulate_gradients
@@ -93,6 +95,13 @@ def test_the_log_shows_its_loss_per_linked_word(rehearsal: Make, recipe: Callabl
     assert lines[0]["alignment_loss"] == pytest.approx(np.log(5), abs=0.4)  # evenly over three to seven positions
     assert lines[-1]["alignment_loss"] < 0.7 * lines[0]["alignment_loss"]
     assert "alignment 1." in run.screen.getvalue()
+
+
+@pytest.mark.parametrize("context", ["none", "fixed"])
+def test_a_model_without_attention_cannot_be_guided(context: str) -> None:
+    settings = [f"model.decoder.context={context}", "training.guided_attention=0.5"]
+    with pytest.raises(ConfigError, match=f"no attention to guide with model.decoder.context: {context}; use attended"):
+        override(Config(), settings)
 
 
 def test_without_it_the_log_has_no_such_figure(rehearsal: Make, recipe: Callable[..., TrainingConfig]) -> None:

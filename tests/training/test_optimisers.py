@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pytest
@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from dragoman.config.building import override
 from dragoman.config.schema import Config, OptimiserConfig
 from dragoman.errors import ConfigError
-from dragoman.training.optimisers import build_optimiser, clip_gradients, global_norm, set_rate
+from dragoman.training.optimisers import (
+    build_optimiser,
+    clip_gradients,
+    global_norm,
+    measured_parameters,
+    set_rate,
+)
 
 Rule = Callable[[NDArray[np.float64], list[NDArray[np.float64]]], NDArray[np.float64]]
 
@@ -129,6 +135,11 @@ def test_settings_without_effect_or_sense_are_refused(assignment: str, message: 
         override(Config(), [assignment])
 
 
+def test_a_norm_that_decides_nothing_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"without-embeddings has no effect without training\.optimiser\.clip"):
+        override(Config(), ["training.optimiser.clip=null", "training.optimiser.clip_norm=without-embeddings"])
+
+
 def parameters_with_norm(norm: float) -> list[torch.nn.Parameter]:
     """Two parameters whose gradients have norms in the proportion 3 to 4."""
     parameters = [torch.nn.Parameter(torch.zeros(3)), torch.nn.Parameter(torch.zeros(2, 2))]
@@ -172,3 +183,61 @@ def test_a_gradient_that_is_not_finite_shows_in_the_norm(bad: float) -> None:
     assert parameters[0].grad is not None
     parameters[0].grad[1] = bad
     assert not math.isfinite(clip_gradients(parameters, 1.0).item())
+
+
+class Embedded(torch.nn.Module):
+    """Two embeddings, and a map with a gradient of its own."""
+
+    def __init__(self, norm: float, of_embeddings: float = 1000.0) -> None:
+        super().__init__()
+        self.source, self.target = torch.nn.Embedding(3, 1), torch.nn.Embedding(2, 1)
+        self.maps = torch.nn.ParameterList(parameters_with_norm(norm))
+        for part, own in zip(self.maps, parameters_with_norm(norm), strict=True):
+            part.grad = own.grad
+        for embedding in (self.source, self.target):
+            embedding.weight.grad = torch.full_like(embedding.weight, of_embeddings)
+
+    def clip(self) -> float:
+        return clip_gradients(self.parameters(), 5.0, measured_parameters(self, "without-embeddings")).item()
+
+    def gradients(self) -> dict[str, list[float]]:
+        return {name: parameter.grad.flatten().tolist() for name, parameter in self.named_parameters()}  # type: ignore[union-attr]
+
+
+def test_without_embeddings_the_norm_of_the_others_decides_and_all_are_scaled() -> None:
+    model = Embedded(norm=10.0)
+    assert model.clip() == 10.0
+    assert model.gradients() == {
+        "source.weight": [500.0] * 3,
+        "target.weight": [500.0] * 2,
+        "maps.0": [3.0, 0.0, 0.0],
+        "maps.1": [0.0, 4.0, 0.0, 0.0],
+    }
+
+
+def test_without_embeddings_a_smaller_norm_of_the_others_leaves_all_untouched() -> None:
+    model = Embedded(norm=4.9)
+    before = model.gradients()
+    assert model.clip() == pytest.approx(4.9)
+    assert model.gradients() == before
+
+
+def test_all_parameters_are_measured_unless_embeddings_are_left_out() -> None:
+    model = Embedded(norm=1.0)
+    assert len(measured_parameters(model, "all")) == 4
+    assert [parameter.dim() for parameter in measured_parameters(model, "without-embeddings")] == [1, 2]
+
+
+@pytest.mark.parametrize(("clip_norm", "clipped"), [("all", True), ("without-embeddings", False)])
+def test_the_loop_measures_what_the_configuration_says(
+    rehearsal: Callable[..., Any], recipe: Callable[..., Any], clip_norm: str, clipped: bool
+) -> None:
+    """A first update whose gradient is nearly all in the embeddings: the rate and the limit show in the step."""
+    run = rehearsal()
+    before = {name: parameter.detach().clone() for name, parameter in run.model.named_parameters()}
+    for parameter in (run.model.source.weight, run.model.target.weight):
+        parameter.register_hook(lambda gradient: gradient + 100.0)
+    run.run(recipe(epochs=0.1, optimiser__name="sgd", optimiser__rate=1.0, optimiser__clip=10.0,
+                   optimiser__clip_norm=clip_norm, average=0.0))  # fmt: skip
+    moved = sum((parameter - before[name]).square().sum().item() for name, parameter in run.model.named_parameters())
+    assert math.sqrt(moved) == pytest.approx(10.0, rel=1e-3) if clipped else math.sqrt(moved) > 1000

@@ -1,0 +1,133 @@
+"""Guided attention, scheduled sampling and the mean of the best validations, through the command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+from dragoman.data.store import Store
+from dragoman.text.lines import read_lines, write_lines
+
+from .conftest import Corpus
+
+Train = Callable[..., int]
+GUIDED = ["training.guided_attention=1", "training.validation.metric=perplexity"]
+
+
+@pytest.fixture(scope="module")
+def alignment(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Word i of the source is word i of the target."""
+    path = tmp_path_factory.mktemp("alignment") / "train.links"
+    lines = (line.split() for line in read_lines(corpus.train[0]))
+    write_lines(path, (" ".join(f"{number}-{number}" for number in range(len(words))) for words in lines))
+    return path
+
+
+def _links_found(run: Path, corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> float:
+    """The share of target words of the test set that the model links with the right source word."""
+    capsys.readouterr()
+    assert main(["align", str(run), *map(str, corpus.test), "--threads", "1"]) == 0
+    links = [link.split("-") for line in capsys.readouterr().out.splitlines() for link in line.split()]
+    assert len(links) > 30
+    return sum(source == target for source, target in links) / len(links)
+
+
+@pytest.mark.parametrize("aligned_word", ["predicted", "read"])
+def test_a_guided_model_aligns_as_it_was_told(
+    aligned_word: str, train: Train, corpus: Corpus, alignment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["training.epochs=5", f"model.attention.aligned_word={aligned_word}", *GUIDED]
+    options = ["--quiet", "--alignments", str(alignment)]
+    assert train(tmp_path / "guided", *options, settings=settings) == 0
+    assert train(tmp_path / "plain", "--quiet", settings=[*settings, "training.guided_attention=0"]) == 0
+    guided, plain = (_links_found(tmp_path / name, corpus, capsys) for name in ("guided", "plain"))
+    assert guided > 0.9
+    assert guided > plain + 0.1
+
+
+def test_the_links_are_in_the_run_so_that_it_goes_on_without_the_file(
+    train: Train, corpus: Corpus, alignment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "links"
+    copy.write_bytes(alignment.read_bytes())
+    settings = [*GUIDED, "training.average_best=2", "training.validation.every=10", "training.log_every=5"]
+    straight, resumed = tmp_path / "straight", tmp_path / "resumed"
+    assert train(straight, "--alignments", str(copy), settings=[*settings, "training.epochs=3"]) == 0
+    said = capsys.readouterr().err
+    assert "; links a line: " in said
+    assert "  alignment " in said
+    assert "mean of the weights after updates" in said
+    assert train(resumed, "--quiet", "--alignments", str(copy), settings=[*settings, "training.epochs=2"]) == 0
+    copy.unlink()
+    assert main(["train", "--out", str(resumed), "--resume", "--threads", "1", "--set", "training.epochs=3"]) == 0
+    assert (resumed / "model.safetensors").read_bytes() == (straight / "model.safetensors").read_bytes()
+    kept = [sorted(path.name for path in (run / "checkpoints").glob("best-*")) for run in (straight, resumed)]
+    assert kept[0] == kept[1]
+    assert len(kept[0]) == 2
+    store = Store.open(straight / "data" / "train")
+    assert store.links is not None
+    assert len(store.links.offsets) == len(store) + 1
+
+
+def test_scheduled_sampling_trains(train: Train, tmp_path: Path) -> None:
+    settings = ["training.epochs=2", "training.scheduled_sampling=0.5", "training.validation.metric=perplexity"]
+    assert train(tmp_path / "run", "--quiet", settings=settings) == 0
+    log = (tmp_path / "run" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    found = [record["perplexity"] for record in map(json.loads, log) if record["kind"] == "validation"]
+    assert found[1] < found[0] < 20
+
+
+@pytest.mark.parametrize(
+    ("lines", "settings", "message"),
+    [
+        (
+            None,
+            GUIDED,
+            "training.guided_attention: 1.0 needs links to guide by; give --alignments FILE for each corpus",
+        ),
+        (["0-0"] * 300, [], "--alignments: not looked at with training.guided_attention: 0; set its weight"),
+        (
+            ["0-0"] * 300,
+            [*GUIDED, "model.decoder.context=none", "model.readout.kind=linear"],
+            "training.guided_attention: there is no attention to guide with model.decoder.context: none",
+        ),
+        (
+            ["0-0"] * 299,
+            GUIDED,
+            "{file} has 299 lines but the corpus {source} {target} has 300 pairs; line k must hold",
+        ),
+        (["0-0"] * 9 + ["0-"] + [""] * 290, GUIDED, "{file}:10: '0-' is not an alignment link; Pharaoh lines hold"),
+        (["0-0", "7-0"] + [""] * 298, GUIDED, "{file}:2: the link 7-0 names source word 7, but {source}:2 has "),
+    ],
+)
+def test_what_cannot_be_guided_is_refused(
+    lines: list[str] | None,
+    settings: list[str],
+    message: str,
+    train: Train,
+    corpus: Corpus,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "links"
+    if lines is not None:
+        write_lines(path, lines)
+    options = [] if lines is None else ["--alignments", str(path)]
+    assert train(tmp_path / "run", *options, settings=settings) == 2
+    names = {"file": path, "source": corpus.train[0], "target": corpus.train[1]}
+    assert message.format(**names) in capsys.readouterr().err
+
+
+def test_each_corpus_needs_its_alignment(
+    train: Train, corpus: Corpus, alignment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ["--train", *map(str, corpus.dev), "--alignments", str(alignment)]
+    assert train(tmp_path / "run", *more, settings=GUIDED) == 2
+    assert "--alignments: 1 given for 2 training corpora; give one for each, in their order" in capsys.readouterr().err
+    assert train(tmp_path / "run", "--alignments", str(tmp_path / "none"), settings=GUIDED) == 2
+    assert "none: does not exist" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
