@@ -71,7 +71,7 @@ COMPOSITIONS = {
         "readout.rank=3",
     ],
     "rnnencdec": ["encoder.direction=forward", "bridge.kind=tanh-last", "decoder.context=fixed"],
-    "groundhog": ["decoder.order=groundhog", "decoder.first_word=zero"],
+    "groundhog": ["decoder.order=groundhog", "decoder.first_word=zero", "gate_biases=false"],
     "groundhog, fixed, fed": [
         "decoder.order=groundhog",
         "decoder.context=fixed",

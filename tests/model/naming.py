@@ -72,7 +72,7 @@ def cell_weights(
     whole = {
         "W": below if fed is None else np.concatenate((below, array(fed.weight)), axis=1),
         "U": np.concatenate(recurrent),
-        "b": np.zeros(cell.gates) if inputs.bias is None else part(inputs.bias, 1),
+        "b": np.zeros(cell.gates) if inputs.bias is None else np.pad(part(inputs.bias, 1), (inputs.unbiased, 0)),
     }
     if context is not None:
         whole["C"] = array(context.weight)

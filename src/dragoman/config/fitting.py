@@ -23,6 +23,8 @@ def check(config: Config) -> None:
             f"model.dropout.recurrent: the library's kernel has none; use model.encoder.cell: "
             f"{model.encoder.cell.removesuffix('-fused')}"
         )
+    if not model.gate_biases and not (model.biases and model.encoder.cell == model.decoder.cell == "gru"):
+        raise ValueError("model.gate_biases: false is for biases: true, with cell: gru in encoder and decoder")
     if model.embedding.tied == "all" and not config.text.joint:
         raise ValueError("model.embedding.tied: all needs text.joint: true, because one matrix serves both sides")
     _check_training(config.training, model)

@@ -212,6 +212,9 @@ class ModelConfig(Section):
     readout: ReadoutConfig = Field(default_factory=ReadoutConfig)
     dropout: DropoutConfig = Field(default_factory=DropoutConfig)
     biases: bool = Field(True, description="in gates, bridge, readout and output; the papers' equations have none")
+    gate_biases: bool = Field(
+        True, description="GRU: false leaves biases out of the gates and in the candidate, as GroundHog has it"
+    )
     initial: Literal["orthogonal", "gaussian", "uniform", "scaled"] = Field(
         "orthogonal",
         description="orthogonal recurrent matrices and N(0, spread^2) elsewhere, W_a and U_a N(0, 0.001^2), v_a zero "

@@ -36,12 +36,16 @@ class Annotations(NamedTuple):
 class Layer(nn.Module):
     """One recurrent layer: the projection of its inputs, and the cell (both directions side by side).
 
+    biases, unbiased: the projection has biases, but for its first so many gate inputs.
+
     kernel: an encoder runs the layer in one call of the library's kernel.
     """
 
-    def __init__(self, n_in: int, cell: Cell, directions: int, biases: bool, *, kernel: bool = False) -> None:
+    def __init__(
+        self, n_in: int, cell: Cell, directions: int, biases: bool, *, unbiased: int = 0, kernel: bool = False
+    ) -> None:
         super().__init__()
-        self.inputs = Map(n_in, cell.gates, directions=directions, bias=biases)
+        self.inputs = Map(n_in, cell.gates, directions=directions, bias=biases, unbiased=unbiased)
         self.cell = cell
         self.kernel = kernel
 

@@ -28,15 +28,18 @@ class BoundMap(Protocol):
 class Map(nn.Module):
     """x -> W x + b with W of [n_out, n_in], or of [D, n_out, n_in] for D maps side by side on [D, ..., n_in].
 
+    With a bias, the first `unbiased` outputs have none.
+
     Parameters stay in their own type. The product is computed, and the result handed on, in `precision` (None: the
     parameters' type): converting a whole sequence back at once is slower than each user's converting its step.
     """
 
-    def __init__(self, n_in: int, n_out: int, *, directions: int = 1, bias: bool = False) -> None:
+    def __init__(self, n_in: int, n_out: int, *, directions: int = 1, bias: bool = False, unbiased: int = 0) -> None:
         super().__init__()
         several = (directions,) if directions > 1 else ()
         self.weight = nn.Parameter(torch.empty(*several, n_out, n_in))
-        self.bias = nn.Parameter(torch.zeros(*several, n_out)) if bias else None
+        self.bias = nn.Parameter(torch.zeros(*several, n_out - unbiased)) if bias else None
+        self.unbiased = unbiased
         self.precision: torch.dtype | None = None
 
     def forward(self, x: Tensor) -> Tensor:
@@ -66,7 +69,10 @@ class Map(nn.Module):
         return product
 
     def _bias(self) -> Tensor | None:
-        return None if self.bias is None else self._cast(self.bias)
+        if self.bias is None:
+            return None
+        bias = functional.pad(self.bias, (self.unbiased, 0)) if self.unbiased else self.bias
+        return self._cast(bias)
 
     def _cast(self, x: Tensor) -> Tensor:
         return x if self.precision is None else x.to(self.precision)

@@ -249,8 +249,7 @@ def _encoder(config: ModelConfig) -> Encoder:
     settings, directions = config.encoder, _directions(config)
     layers, n_in = [], config.embedding.source
     for _ in range(settings.layers):
-        cell, fused = _cell(settings, config.biases, directions), settings.cell.endswith("fused")
-        layers.append(Layer(n_in, cell, directions, config.biases, kernel=fused))
+        layers.append(_layer(config, settings, n_in, directions, kernel=settings.cell.endswith("fused")))
         n_in = settings.size * directions
     return Encoder(
         layers,
@@ -279,12 +278,12 @@ def _decoder(config: ModelConfig, annotation: int) -> Decoder:
     settings = config.decoder
     layers, n_in = [], config.embedding.target
     for _ in range(settings.layers):
-        layers.append(Layer(n_in, _cell(settings, config.biases), 1, config.biases))
+        layers.append(_layer(config, settings, n_in))
         n_in = settings.size
     source = _source(config, annotation)
     second = None
     if source and settings.order == "two-step":
-        second = Layer(annotation, _cell(settings, config.biases), 1, config.biases)
+        second = _layer(config, settings, annotation)
     return Decoder(
         layers,
         source,
@@ -311,6 +310,12 @@ def _readout(config: ModelConfig, context: int) -> Readout:
     if settings.kind == "maxout":
         return Maxout(state, config.embedding.target, context, settings.size, config.biases)
     return Attentional(state, context, settings.size, config.biases, affine=settings.kind == "affine")
+
+
+def _layer(config: ModelConfig, settings: CellConfig, n_in: int, directions: int = 1, *, kernel: bool = False) -> Layer:
+    cell = _cell(settings, config.biases, directions)
+    unbiased = 0 if config.gate_biases else 2 * settings.size  # r and z stand before the candidate
+    return Layer(n_in, cell, directions, config.biases, unbiased=unbiased, kernel=kernel)
 
 
 def _cell(settings: CellConfig, biases: bool, directions: int = 1) -> Cell:
