@@ -1,0 +1,145 @@
+"""Moses n-best lists: a hypothesis a line, `id ||| text ||| Name= v v Other= v ||| total [||| more]`.
+
+Lists are read and written as a stream, however large. An entry keeps its line as it stood: what is not changed goes
+out as it came in, blanks, number formats and unknown columns included. Fields end at a triple bar, with blanks around
+it or not; a name of features ends in an equals sign, or in a colon as old versions of Moses write it. Ids count
+sentences from 0; entries of one sentence stand together, in the order of the sentences, of which some may be missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from dragoman.errors import InputError
+from dragoman.text.lines import STANDARD_STREAM, read_lines
+
+BARS = "|||"
+ESCAPED_BARS = "&#124;&#124;&#124;"
+"""A triple bar inside a translation, as Moses escapes it."""
+_FORM = "id ||| text ||| Name= value ... ||| total"
+_FEATURES = 2
+"""The place of the features among the fields."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A hypothesis of a sentence."""
+
+    fields: tuple[str, ...]
+    """The parts of the line between triple bars, as they stand: id, text, features, total, and what may follow."""
+    sentence: int
+    features: dict[str, tuple[float, ...]]
+    """The values of each name, in the order of the line."""
+    total: float
+
+    @property
+    def text(self) -> str:
+        """The hypothesis without the blanks around it."""
+        return self.fields[1].strip(" \t")
+
+    @property
+    def line(self) -> str:
+        """The entry as a line of a list."""
+        return BARS.join(self.fields)
+
+    def adding(self, name: str, values: Iterable[float]) -> Entry:
+        """The entry with one more name at the end of its features."""
+        assert name not in self.features
+        added = tuple(values)
+        field = self.fields[_FEATURES]
+        kept = field.rstrip()
+        after = field[len(kept) :] if kept else " "
+        changed = f"{kept} {name}= {' '.join(format_value(value) for value in added)}{after}"
+        fields = (*self.fields[:_FEATURES], changed, *self.fields[_FEATURES + 1 :])
+        return Entry(fields, self.sentence, {**self.features, name: added}, self.total)
+
+    def with_total(self, total: float) -> Entry:
+        """The entry with another total."""
+        field = self.fields[3]
+        before = field[: len(field) - len(field.lstrip())]
+        changed = before + format_value(total) + field[len(field.rstrip()) :]
+        return Entry((*self.fields[:3], changed, *self.fields[4:]), self.sentence, self.features, total)
+
+
+def format_value(value: float) -> str:
+    """A value as lists and tables have it: enough digits for a single-precision number."""
+    return f"{value:.9g}"
+
+
+def parse_entry(line: str, place: str) -> Entry:
+    """A line of a list; `place` is what an error calls it.
+
+    Raises:
+        InputError: it is no entry.
+    """
+    fields = tuple(line.split(BARS))
+    if len(fields) < 4:
+        raise InputError(f"{place}: {len(fields)} of at least 4 fields between triple bars; expected `{_FORM}`")
+    number = fields[0].strip()
+    if not (number.isascii() and number.isdigit()):
+        raise InputError(f"{place}: the id {number!r} is not a whole number from 0 on; expected `{_FORM}`")
+    total = parse_number(fields[3].strip(), place, "the total")
+    return Entry(fields, int(number), _parse_features(fields[_FEATURES], place), total)
+
+
+def _parse_features(field: str, place: str) -> dict[str, tuple[float, ...]]:
+    values: dict[str, list[float]] = {}
+    name = None
+    for token in field.split():
+        if token[-1] in "=:" and len(token) > 1:
+            name = token[:-1]
+            if name in values:
+                raise InputError(f"{place}: two features are called {name}")
+            values[name] = []
+        elif name is None:
+            raise InputError(f"{place}: features begin with {token!r}, not with a name; expected `Name= value ...`")
+        else:
+            values[name].append(parse_number(token, place, f"a value of the feature {name}"))
+    for name, found in values.items():
+        if not found:
+            raise InputError(f"{place}: the feature {name} has no value; expected `{name}= value`")
+    return {name: tuple(found) for name, found in values.items()}
+
+
+def parse_number(text: str, place: str, what: str) -> float:
+    """A finite number, or an error that says `what` it was to be.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{place}: {what} is {text!r}, not a finite number")
+    return value
+
+
+def read_nbest(path: str | Path) -> Iterator[Entry]:
+    """Yield the entries of a list; "-" is standard input, names ending in .gz, .xz and .zst are decompressed.
+
+    Raises:
+        InputError: the file cannot be read, or a line is no entry, or its id is smaller than the one before.
+    """
+    before = 0
+    name = "standard input" if str(path) == STANDARD_STREAM else path
+    for number, line in enumerate(read_lines(path), 1):
+        entry = parse_entry(line, f"{name}:{number}")
+        if entry.sentence < before:
+            raise InputError(
+                f"{name}:{number}: the id {entry.sentence} comes after {before}; the hypotheses of a sentence must "
+                "stand together, and sentences in order"
+            )
+        before = entry.sentence
+        yield entry
+
+
+def by_sentence(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """The entries of each sentence together."""
+    for _, group in groupby(entries, key=lambda entry: entry.sentence):
+        yield list(group)
