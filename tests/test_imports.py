@@ -20,6 +20,7 @@ HOUSE = (
     "alignment.links",
     "alignment.extract",
     "alignment.spread",
+    "alignment",
     "text.corpus",
     "text.vocabulary",
     "text.segmentation.base",

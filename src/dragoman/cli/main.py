@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import dragoman
-from dragoman.cli import align, config, demo, describe, evaluate, import_model, presets, score, train, translate
+from dragoman.cli import aer, align, config, demo, describe, evaluate, import_model, presets, score, train, translate
 from dragoman.cli.parsing import Parser, Verb, did_you_mean
 from dragoman.errors import ConfigError, DragomanError
 
@@ -22,6 +22,7 @@ VERBS = {
     "translate": cast(Verb, translate),
     "score": cast(Verb, score),
     "align": cast(Verb, align),
+    "aer": cast(Verb, aer),
     "evaluate": cast(Verb, evaluate),
     "import": cast(Verb, import_model),
     "presets": cast(Verb, presets),

@@ -1,0 +1,110 @@
+"""How far alignments agree with gold ones: precision, recall, F and the alignment error rate (Och and Ney 2003).
+
+With hypothesis links A, sure gold links S and possible ones P (S among them), summed over all sentences:
+
+    precision = |A ∩ P| / |A|,  recall = |A ∩ S| / |S|,  AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dragoman.alignment.formats import Marked
+from dragoman.alignment.links import Link
+from dragoman.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Counts over a corpus, and the figures that follow from them, 0-1; not a number where nothing is counted."""
+
+    sentences: int
+    links: int
+    """|A|: of the hypothesis."""
+    sure: int
+    """|S|: of the gold alignment."""
+    possible: int
+    """|P|: of the gold alignment, sure ones included."""
+    links_sure: int
+    """|A ∩ S|."""
+    links_possible: int
+    """|A ∩ P|."""
+
+    @property
+    def precision(self) -> float:
+        return _share(self.links_possible, self.links)
+
+    @property
+    def recall(self) -> float:
+        return _share(self.links_sure, self.sure)
+
+    @property
+    def aer(self) -> float:
+        """Alignment error rate: lower is better."""
+        return 1 - _share(self.links_sure + self.links_possible, self.links + self.sure)
+
+    @property
+    def f(self) -> float:
+        """Harmonic mean of precision and recall; where all links are sure it is 1 - AER."""
+        precision, recall = self.precision, self.recall
+        return _share(2 * precision * recall, precision + recall)
+
+    def to_json(self) -> dict[str, Any]:
+        """Figures and counts as plain values; a figure that does not exist is null."""
+        figures = {"aer": self.aer, "precision": self.precision, "recall": self.recall, "f": self.f}
+        return {
+            **{name: None if math.isnan(value) else value for name, value in figures.items()},
+            "sentences": self.sentences,
+            "links": self.links,
+            "sure": self.sure,
+            "possible": self.possible,
+            "links_sure": self.links_sure,
+            "links_possible": self.links_possible,
+        }
+
+    def table(self) -> str:
+        """The same for people; no line break at the end."""
+        figures = [("AER", self.aer), ("precision", self.precision), ("recall", self.recall), ("F", self.f)]
+        counts = [
+            ("links", self.links),
+            ("  in sure", self.links_sure),
+            ("  in possible", self.links_possible),
+            ("gold sure", self.sure),
+            ("gold possible", self.possible),
+            ("sentences", self.sentences),
+        ]
+        shown = [(name, "none" if math.isnan(value) else f"{value:.4f}") for name, value in figures]
+        shown += [(name, f"{count:,}") for name, count in counts]
+        return "\n".join(f"{name:<13}  {value:>9}" for name, value in shown)
+
+
+def agreement(gold: Sequence[Marked], hypothesis: Sequence[Iterable[Link]]) -> Agreement:
+    """Compare alignments sentence by sentence.
+
+    Raises:
+        InputError: unequal numbers of sentences, or none.
+    """
+    if len(gold) != len(hypothesis):
+        raise InputError(
+            f"{len(gold)} sentences of gold alignments cannot be compared with {len(hypothesis)} of the hypothesis; "
+            "line n of one must belong to line n of the other"
+        )
+    if not gold:
+        raise InputError("nothing to compare: the alignments have 0 sentences")
+    found = [frozenset(links) for links in hypothesis]
+    pairs = list(zip(gold, found, strict=True))
+    return Agreement(
+        sentences=len(gold),
+        links=sum(map(len, found)),
+        sure=sum(len(marked.sure) for marked in gold),
+        possible=sum(len(marked.possible) for marked in gold),
+        links_sure=sum(len(links & marked.sure) for marked, links in pairs),
+        links_possible=sum(len(links & marked.possible) for marked, links in pairs),
+    )
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan

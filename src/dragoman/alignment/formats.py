@@ -1,0 +1,147 @@
+"""The formats of word alignments, with sure and possible links: Pharaoh, Talp, and NAACL (also called WPT).
+
+format   a line holds   words from   a link      possible
+pharaoh  a sentence     0            3-4         3p4 or 3?4
+talp     a sentence     1            3-4         3p4 or 3?4
+naacl    a link         1            12 3 4 S    12 3 4 P     sentence (from 1), source word, target word, mark
+
+Between the numbers of a sure link may also stand an s. In the NAACL format the mark may be missing (sure), a number may
+follow it (a confidence, not read), the order of lines means nothing, and word 0 is the empty word: such a link says
+that a word has none, and is left out (Mihalcea and Pedersen 2003). Streams of plain Pharaoh lines are in `links`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from dragoman.alignment.links import Link, format_links
+from dragoman.errors import InputError
+from dragoman.text.lines import read_lines
+
+Format = Literal["pharaoh", "talp", "naacl"]
+
+FORMATS: tuple[str, ...] = get_args(Format)
+
+
+class Marked(NamedTuple):
+    """The links of one sentence pair, numbered from 0."""
+
+    sure: frozenset[Link]
+    possible: frozenset[Link]
+    """All links; the sure ones are among them."""
+
+
+@dataclass(frozen=True)
+class Alignments:
+    """What a file of alignments holds."""
+
+    format: Format
+    """Talp for lines of Pharaoh's shape with words from 1."""
+    sentences: tuple[Marked, ...]
+
+
+_LINK = re.compile(r"([0-9]+)([-sSpP?])([0-9]+)")
+_NAACL = re.compile(r"([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.eE+-]+)?")
+
+_SHAPES = (
+    "a Pharaoh or Talp line holds links such as 3-4, or 3p4 where they are only possible; a NAACL line is one link: "
+    "sentence, source word, target word and S or P"
+)
+
+
+def read_alignments(path: str | Path, form: Format | None = None, *, one_based: bool = False) -> Alignments:
+    """Read a whole file of alignments, and find out its format unless it is given.
+
+    NAACL is told by its shape. Lines of Pharaoh's shape count words from 0 if some word has number 0. If none has, both
+    ways of counting are possible, and `one_based` says that it is from 1; it says nothing of other files.
+
+    Raises:
+        InputError: the file cannot be read or is not of the format, or one cannot tell where it counts words from.
+    """
+    lines = list(read_lines(path))
+    first = next((line.strip() for line in lines if line.strip()), "")
+    if form == "naacl" or (form is None and _NAACL.fullmatch(first)):
+        return Alignments("naacl", tuple(_read_naacl(lines, str(path))))
+    sentences = [_parse_line(line, f"{path}:{number}") for number, line in enumerate(lines, 1)]
+    form = form or _way_of_counting(sentences, str(path), one_based)
+    first_word = 1 if form == "talp" else 0
+    for number, links in enumerate(sentences, 1):
+        if first_word and any(0 in link[:2] for link in links):
+            raise InputError(f"{path}:{number}: has word 0, but Talp counts words from 1; pharaoh counts from 0")
+    return Alignments(
+        form, tuple(_marked((i - first_word, j - first_word, sure) for i, j, sure in links) for links in sentences)
+    )
+
+
+_Numbered = tuple[int, int, bool]
+"""A link as it is written: number of the source word, of the target word, whether it is sure."""
+
+
+def _parse_line(line: str, origin: str) -> list[_Numbered]:
+    links = []
+    for word in line.split():
+        match = _LINK.fullmatch(word)
+        if match is None:
+            raise InputError(f"{origin}: {word!r} is not an alignment link; {_SHAPES}")
+        links.append((int(match[1]), int(match[3]), match[2] in "-sS"))
+    return links
+
+
+def _way_of_counting(sentences: Sequence[Sequence[_Numbered]], path: str, one_based: bool) -> Format:
+    numbers = {number for links in sentences for source, target, _ in links for number in (source, target)}
+    if 0 in numbers or not numbers:
+        return "pharaoh"
+    if one_based:
+        return "talp"
+    raise InputError(
+        f"{path}: no link has word 0, so words may be counted from 0 or from 1; say which format it has: "
+        "pharaoh counts from 0, talp from 1"
+    )
+
+
+def _read_naacl(lines: Sequence[str], path: str) -> Iterator[Marked]:
+    sentences: dict[int, list[_Numbered]] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        match = _NAACL.fullmatch(line.strip())
+        if match is None:
+            raise InputError(f"{path}:{number}: {line.strip()!r} is not a NAACL link; {_SHAPES}")
+        sentence, source, target = int(match[1]), int(match[2]), int(match[3])
+        if sentence == 0:
+            raise InputError(f"{path}:{number}: sentence 0; the NAACL format counts sentences from 1")
+        links = sentences.setdefault(sentence, [])
+        if source and target:
+            links.append((source - 1, target - 1, match[4] != "P"))
+    for sentence in range(1, max(sentences, default=0) + 1):
+        yield _marked(sentences.get(sentence, ()))
+
+
+def _marked(links: Iterable[_Numbered]) -> Marked:
+    links = list(links)
+    return Marked(
+        frozenset((i, j) for i, j, sure in links if sure),
+        frozenset((i, j) for i, j, _ in links),
+    )
+
+
+# Writing -------------------------------------------------------------------------------------------------------------
+
+
+def format_alignments(sentences: Iterable[Iterable[Link]], form: Format, *, one_based: bool = False) -> Iterator[str]:
+    """Lines of the links of sentences, all of them sure, as a stream; `one_based` matters to Pharaoh only."""
+    first = 0 if form == "pharaoh" and not one_based else 1
+    write = _WRITERS[form]
+    for number, links in enumerate(sentences, 1):
+        yield from write(number, sorted({(source + first, target + first) for source, target in links}))
+
+
+_WRITERS: dict[str, Callable[[int, list[Link]], list[str]]] = {
+    "pharaoh": lambda number, links: [format_links(links)],
+    "talp": lambda number, links: [format_links(links)],
+    "naacl": lambda number, links: [f"{number} {source} {target} S" for source, target in links],
+}
