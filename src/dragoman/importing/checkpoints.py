@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import warnings
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from torch import Tensor
 from dragoman.errors import InputError
 from dragoman.text.lines import not_found
 
-_REFUSED = re.compile(r"Unsupported (?:global: GLOBAL|class) ([\w.]+)|trying to (?:load|call|instantiate) ([\w.]+)")
+_REFUSED = re.compile(r"unsupported (?:global: )?GLOBAL ([\w.]+)", re.IGNORECASE)
 """Where the library's complaint names what the pickle asked for."""
 
 
@@ -31,14 +32,15 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise not_found(path)
     try:
-        with torch.serialization.safe_globals([Namespace]):
+        with torch.serialization.safe_globals([Namespace]), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about pickles that torch did not write
             checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         found = _REFUSED.search(str(error))
         if found is None:
             raise InputError(f"{path}: is no checkpoint, or damaged") from None
         raise InputError(
-            f"{path}: refused: it asks for {found[1] or found[2]}, which is neither a tensor nor a plain value; "
+            f"{path}: refused: it asks for {found[1]}, which is neither a tensor nor a plain value; "
             "loading it could run code"
         ) from None
     except OSError as error:

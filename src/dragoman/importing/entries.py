@@ -27,10 +27,25 @@ class Entries(NamedTuple):
 
     pieces: without the special symbols, in the order of our ids
     rows:   for each of our ids, the special symbols included, the id that the toolkit has for it, int64 [V]
+    where:  names the vocabulary
     """
 
     pieces: list[str]
     rows: Tensor
+    where: str
+
+    def arrange(self, parameter: Tensor) -> Tensor:
+        """A matrix or a vector of the toolkit with a row for each entry, [V, ..], in our order.
+
+        Raises:
+            InputError: it has more rows, or fewer.
+        """
+        if len(parameter) != len(self.rows):
+            raise InputError(
+                f"{self.where}: has {len(self.rows):,} entries, but the model has {len(parameter):,}; it belongs to "
+                "another model"
+            )
+        return parameter[self.rows]
 
 
 def read_entries(path: Path) -> list[str]:
@@ -67,4 +82,4 @@ def rearrange(tokens: Sequence[str], symbols: Symbols, where: str) -> Entries:
         piece = tokens[index]
         pieces.append(f"<entry {index}>" if not piece or "\n" in piece or piece in taken else piece)
         taken.add(piece)
-    return Entries(pieces, torch.tensor(special + others))
+    return Entries(pieces, torch.tensor(special + others), where)

@@ -153,7 +153,7 @@ def _model(
     writer = decoder(stack_parts(tensors, "decoder.rnn"), words[1].shape[1])
     size = writer.model["size"]
     mixing = tensors.take("decoder.att_vector_layer.weight")
-    output = tensors.take("decoder.output_layer.weight")[target.rows]
+    output = target.arrange(tensors.take("decoder.output_layer.weight"))
     attention, energies = _attention(tensors, size)
     bridge, opening = _bridge(tensors, settings, writer)
     tied = "none"
@@ -187,7 +187,7 @@ def _model(
 
 def _embedding(tensors: Tensors, settings: _Settings, side: str, part: str, entries: Entries) -> Tensor:
     """Word vectors in our order; where JoeyNMT multiplies them by the root of their size, they are so multiplied."""
-    vectors = tensors.take(f"{side}_embed.lut.weight")[entries.rows]
+    vectors = entries.arrange(tensors.take(f"{side}_embed.lut.weight"))
     # of tied embeddings there is one, the source's, with its settings
     owner = "encoder" if settings.get("model.tied_embeddings", False) else part
     scaled = settings.get(f"model.{owner}.embeddings.scale", False)

@@ -77,13 +77,15 @@ def decoder(layers: Sequence[Sequence[Part]], words: int) -> Stack:
 
     Without input feeding it reads the word alone.
     """
-    ((first,), *upper) = layers
+    first = layers[0][0]
     fed = first.w.shape[1] > words
     model = {**_cell(first), "layers": len(layers), "input_feeding": fed, "order": "update-then-look"}
-    weights = {"decoder.feed.weight": first.w[:, words:]} if fed else {}
-    weights |= _layer("decoder.layers.0", [first._replace(w=first.w[:, :words])])
-    for number, parts in enumerate(upper, 1):
+    weights: dict[str, Tensor] = {}
+    for number, parts in enumerate(layers):
         weights |= _layer(f"decoder.layers.{number}", parts)
+    if fed:  # cut after the gates are in our order
+        inputs = weights.pop("decoder.layers.0.inputs.weight")
+        weights |= {"decoder.layers.0.inputs.weight": inputs[:, :words], "decoder.feed.weight": inputs[:, words:]}
     return Stack(model, weights)
 
 

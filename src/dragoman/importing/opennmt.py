@@ -99,12 +99,13 @@ def _model(
     tensors: Tensors, source: Entries, target: Entries, options: Namespace
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     lookup = "embeddings.make_embedding.emb_luts.0.weight"
-    words = [tensors.take(f"{part}.{lookup}")[side.rows] for part, side in (("encoder", source), ("decoder", target))]
+    parts = (("encoder", source), ("decoder", target))
+    words = [entries.arrange(tensors.take(f"{part}.{lookup}")) for part, entries in parts]
     reader = encoder(stack_parts(tensors, "encoder.rnn"))
     layers = cell_parts(tensors, "decoder.rnn.layers") or stack_parts(tensors, "decoder.rnn")
     writer = decoder(layers, words[1].shape[1])
     mixing = tensors.take("decoder.attn.linear_out.weight")
-    output, bias = (tensors.take(f"generator.{name}")[target.rows] for name in ("weight", "bias"))
+    output, bias = (target.arrange(tensors.take(f"generator.{name}")) for name in ("weight", "bias"))
     attention, energies = _attention(tensors, options.global_attention)
     tied = "none"
     if torch.equal(words[1], output):

@@ -1,0 +1,22 @@
+"""What the tests of the importers share."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+import sentencepiece
+
+
+@pytest.fixture(scope="session")
+def sentencepiece_model() -> bytes:
+    """A small model as spm_train makes them."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["der Hund läuft", "ein Hund und eine Katze", "die Katze läuft"] * 4),
+        model_writer=model,
+        vocab_size=40,
+        hard_vocab_limit=False,
+        minloglevel=4,
+    )
+    return model.getvalue()

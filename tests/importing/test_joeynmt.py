@@ -1,0 +1,161 @@
+"""Models of JoeyNMT: the imported run says what the equations say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import yaml
+
+from dragoman.cli.main import main
+from dragoman.run import Run, open_run
+from tests.importing.toolkits import WORDS, JoeyNMT
+
+PAIRS = [("der Hund läuft .", "a b"), ("x", "c"), ("y y unseen der", "b unseen a c a"), (". Hund", "")]
+"""Of different lengths, in one batch; with words that no vocabulary has."""
+
+
+def imported(checkpoint: Path, *arguments: str) -> Run:
+    """The run that the command makes of a checkpoint."""
+    out = checkpoint.parent / "run"
+    assert main(["import", "--from", "joeynmt", str(checkpoint), "--out", str(out), *arguments]) == 0
+    return open_run(out, device="cpu")
+
+
+def assert_same_scores(run: Run, model: JoeyNMT) -> None:
+    """Every word of every pair is as probable here as there."""
+    for (source, target), scored in zip(PAIRS, run.scorer().score(PAIRS), strict=True):
+        expected = model.log_probabilities(source.split(), target.split())
+        np.testing.assert_allclose(scored.token_log_probabilities, expected.numpy(), atol=2e-5)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"rnn": "lstm", "layers": 2, "attention": "luong", "feed": True},
+        {"rnn": "lstm"},
+        {"rnn": "gru", "layers": 2, "feed": True, "initial": "zero"},
+        {"rnn": "lstm", "layers": 2, "initial": "last", "size": 6},
+        {"rnn": "gru", "initial": "last", "size": 3},
+        {"scale": True, "attention": "luong"},
+        {"tied": True, "feed": True},
+        {"tied": True, "scale": True},
+    ],
+    ids=str,
+)
+def test_scores_are_those_of_the_equations(settings: dict[str, Any], tmp_path: Path) -> None:
+    model = JoeyNMT(**settings)
+    assert_same_scores(imported(model.save(tmp_path)), model)
+
+
+def test_what_search_reports_is_what_the_equations_give(tmp_path: Path) -> None:
+    model = JoeyNMT(rnn="lstm", layers=2, feed=True, attention="luong")
+    best = next(iter(imported(model.save(tmp_path)).translator().translate_lines(["der Hund ."])))[0]
+    expected = model.log_probabilities(["der", "Hund", "."], best.tokens).sum()
+    assert best.log_probability == pytest.approx(float(expected), abs=1e-4)
+
+
+def test_the_configuration_tells_the_composition(tmp_path: Path) -> None:
+    config = imported(JoeyNMT(tied=True, rnn="lstm").save(tmp_path)).config
+    assert config.model.source_eos
+    assert config.model.embedding.tied == "output"
+    assert (config.model.bridge.kind, config.model.bridge.memory) == ("tanh-last", "hidden")
+    assert (config.model.decoder.order, config.model.readout.kind) == ("update-then-look", "attentional")
+    assert (config.search.beam, config.search.normalisation, config.search.alpha) == (3, "gnmt", 1.0)
+    assert (config.text.source.segmentation, config.text.source.language) == ("blanks", "de")
+
+
+def test_vocabulary_and_configuration_may_lie_elsewhere(tmp_path: Path) -> None:
+    model = JoeyNMT()
+    checkpoint = model.save(tmp_path / "model")
+    for name in ("config.yaml", "src_vocab.txt", "trg_vocab.txt"):
+        (tmp_path / "model" / name).rename(tmp_path / name)
+    files = [str(tmp_path / name) for name in ("config.yaml", "src_vocab.txt", "trg_vocab.txt")]
+    assert_same_scores(imported(checkpoint, "--config", files[0], "--vocabulary", *files[1:]), model)
+
+
+def test_a_vocabulary_without_the_special_symbols_has_them_in_front(tmp_path: Path) -> None:
+    model = JoeyNMT()
+    checkpoint = model.save(tmp_path)
+    (tmp_path / "src_vocab.txt").write_text("\n".join(WORDS) + "\n", encoding="utf-8")
+    assert_same_scores(imported(checkpoint), model)
+
+
+def test_characters_are_segmented_as_characters(tmp_path: Path) -> None:
+    data = {"src": {"lang": "de", "level": "char"}, "trg": {"lang": "en", "level": "word"}}
+    run = imported(JoeyNMT().save(tmp_path, **data))
+    assert run.source.encode("x y").pieces == ["x", "▁", "y"]
+    assert run.target.encode("x y").pieces == ["x", "y"]
+
+
+def test_a_sentencepiece_model_beside_the_checkpoint_is_used(tmp_path: Path, sentencepiece_model: bytes) -> None:
+    side = {
+        "lang": "de",
+        "level": "bpe",
+        "tokenizer_type": "sentencepiece",
+        "tokenizer_cfg": {"model_file": "a/sp.model"},
+    }
+    checkpoint = JoeyNMT().save(tmp_path, src=side)
+    (tmp_path / "sp.model").write_bytes(sentencepiece_model)
+    assert imported(checkpoint).source.encode("Hund läuft").pieces[0].startswith("▁")
+
+
+def test_what_joeynmt_does_to_text_itself_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    side = {"lang": "de", "level": "bpe", "lowercase": True, "tokenizer_type": "subword-nmt"}
+    imported(JoeyNMT().save(tmp_path, src=side))
+    assert capsys.readouterr().err.splitlines()[0] == (
+        "data.src: JoeyNMT does this to text itself, dragoman does not: lowercase: True; tokenizer_type: subword-nmt"
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "key", "value", "message"),
+    [
+        ("encoder", "type", "transformer", "model.encoder.type: transformer: only recurrent models can be imported"),
+        ("decoder", "activation", "relu", "model.decoder.activation: relu: only tanh can be imported"),
+    ],
+)
+def test_what_cannot_be_imported_is_named(
+    part: str, key: str, value: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = JoeyNMT().save(tmp_path)
+    path = tmp_path / "config.yaml"
+    config = yaml.safe_load(path.read_text())
+    config["model"][part][key] = value
+    path.write_text(yaml.safe_dump(config))
+    assert main(["import", "--from", "joeynmt", str(checkpoint), "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err == f"dragoman: error: {path}: {message}\n"
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_tensor_that_would_be_lost_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = JoeyNMT()
+    model.decoder.gate = torch.nn.Linear(2, 2, bias=False)
+    checkpoint = model.save(tmp_path)
+    assert main(["import", "--from", "joeynmt", str(checkpoint), "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err == (
+        f"dragoman: error: {checkpoint}: holds what has no place here: decoder.gate.weight\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "src_vocab.txt", "trg_vocab.txt"])
+def test_a_missing_file_is_named(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = JoeyNMT().save(tmp_path)
+    (tmp_path / name).unlink()
+    assert main(["import", "--from", "joeynmt", str(checkpoint), "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err.startswith(f"dragoman: error: {tmp_path / name}: cannot read ")
+
+
+def test_vocabularies_of_another_model_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = JoeyNMT().save(tmp_path)
+    with (tmp_path / "src_vocab.txt").open("a") as file:
+        file.write("one more\n")
+    assert main(["import", "--from", "joeynmt", str(checkpoint), "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err == (
+        f"dragoman: error: {tmp_path / 'src_vocab.txt'}: has 12 entries, but the model has 11; "
+        "it belongs to another model\n"
+    )
