@@ -187,14 +187,18 @@ class Decoder(nn.Module):
 
     def unroll(self, words: Tensor, opening: Opening, annotations: Annotations) -> Output:
         """All steps over known previous words [B, T, E]: readouts [B*T, O] and weights [B*T, S]."""
-        bound = self.bind(self.remember(annotations, opening), len(words))
+        return self.unroll_from(words, self.remember(annotations, opening), self.begin(opening), len(words))
+
+    def unroll_from(self, words: Tensor, memory: Memory | None, state: DecoderState, sentences: int) -> Output:
+        """The same for rows [N, T, E] grouped by source sentence, equally many of each, from states [N, H]."""
+        bound = self.bind(memory, sentences)
         projected = self.words(words)
         if self.feed:
-            return self._unroll_fed(projected, self.begin(opening), bound)
+            return self._unroll_fed(projected, state, bound)
         looks_back = self.order != "update-then-look" or self.coverage
         if self.attention and looks_back:
-            return self._unroll_looking(projected, self.begin(opening), bound)
-        return self._unroll_layer_by_layer(projected, opening.layers, bound)
+            return self._unroll_looking(projected, state, bound)
+        return self._unroll_layer_by_layer(projected, state.layers, bound, len(words) // sentences)
 
     def _unroll_fed(self, words: Words, state: DecoderState, bound: Bound) -> Output:
         """Each readout enters the next step, so everything stays in the loop."""
@@ -219,7 +223,7 @@ class Decoder(nn.Module):
         readout = self._read(_rows(hidden), words.readout.flatten(0, 1), Seen(_rows(contexts), None), bound)
         return Output(readout, _rows(weights) if weights else None)
 
-    def _unroll_layer_by_layer(self, words: Words, layers: tuple[State, ...], bound: Bound) -> Output:
+    def _unroll_layer_by_layer(self, words: Words, layers: tuple[State, ...], bound: Bound, targets: int) -> Output:
         """What is seen does not reach the states: one layer after the other, then one look for all steps."""
         gates, below = words.gates, None
         for number, (cell, state) in enumerate(zip(bound.cells, layers, strict=True), 1):
@@ -234,7 +238,7 @@ class Decoder(nn.Module):
             below = self._joined(above, below, number)
         assert below is not None, "there is a layer"
         rows = below.flatten(0, 1)
-        times = torch.arange(below.shape[1], device=rows.device)
+        times = torch.arange(below.shape[1], device=rows.device).repeat(targets)  # of each source sentence
         seen = bound.look(rows, times) if bound.look else None
         readout = self._read(rows, words.readout.flatten(0, 1), seen, bound)
         return Output(readout, seen.weights if seen else None)

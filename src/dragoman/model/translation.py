@@ -147,6 +147,23 @@ class TranslationModel(nn.Module):
     def force(self, batch: Batch) -> Forced:
         """Log-probability of each given target word, and the alignment weights of the step that predicted it."""
         readout, weights = self._unroll(batch)
+        return self._forced(batch, readout, weights)
+
+    @torch.inference_mode()
+    def force_from(self, start: Start, owners: NDArray[np.int64], batch: Batch) -> Forced:
+        """The same for the targets of a batch whose sources have been encoded: target n belongs to sentence
+        `owners[n]` [N] of the start, ascending; of the batch's source nothing is used."""
+        sentences, counts = np.unique(owners, return_counts=True)
+        if counts.min() != counts.max():
+            sentences = owners  # each target has a copy of its source
+        kept = torch.from_numpy(sentences).to(self.device)
+        memory = start.memory.select(kept) if start.memory else None
+        state = start.state.select(torch.from_numpy(owners).to(self.device))
+        previous = self._previous(self.previous_words(batch))
+        output = self.decoder.unroll_from(previous, memory, state, len(sentences))
+        return self._forced(batch, output.readout, output.weights)
+
+    def _forced(self, batch: Batch, readout: Tensor, weights: Tensor | None) -> Forced:
         words, real = self._target(batch)
         result = torch.zeros(words.shape, dtype=self.output.weight.dtype, device=self.device)
         rows = torch.nonzero(real).squeeze(1)

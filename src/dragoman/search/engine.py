@@ -10,7 +10,7 @@ Letters: B sentences of a batch, S source length (padded), T target length (padd
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,24 @@ class Engine(Protocol):
         target_lengths: NDArray[np.int64],
     ) -> Forced:
         """Score `target` [B, T], which holds words, then EOS (counted in `target_lengths` [B]), then PAD."""
+
+
+@runtime_checkable
+class SharingEngine(Protocol):
+    """An engine that can score many targets of sources that it has encoded once."""
+
+    def force_from(
+        self,
+        state: object,
+        owners: NDArray[np.int64],
+        target: NDArray[np.int64],
+        target_lengths: NDArray[np.int64],
+    ) -> Forced:
+        """Score `target` [N, T] as `force` does; row n belongs to sentence `owners[n]` of what `start` gave.
+
+        Owners ascend. A state that `start` gave may be scored from any number of times; the attention has the width
+        of the longest source among the owners.
+        """
 
 
 def refuse_nan(log_probabilities: NDArray[np.float32]) -> None:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from dragoman.data.batches import Batch
 from dragoman.model.attention import Memory
 from dragoman.model.decoder import Bound, DecoderState
-from dragoman.model.translation import TranslationModel
+from dragoman.model.translation import Forced as ModelForced
+from dragoman.model.translation import Start, TranslationModel
 from dragoman.search.engine import Forced, Step
 
 
@@ -81,10 +82,19 @@ class TorchEngine:
         target: NDArray[np.int64],
         target_lengths: NDArray[np.int64],
     ) -> Forced:
-        batch = Batch(source, source_lengths, target, target_lengths, np.arange(len(source)))
-        forced = self.model.force(batch)
-        weights = None if forced.weights is None else forced.weights.float().cpu().numpy()
-        return Forced(forced.log_probabilities.float().cpu().numpy(), weights)
+        return _as_arrays(self.model.force(_batch(source, source_lengths, target, target_lengths)))
+
+    def force_from(
+        self,
+        state: object,
+        owners: NDArray[np.int64],
+        target: NDArray[np.int64],
+        target_lengths: NDArray[np.int64],
+    ) -> Forced:
+        assert isinstance(state, _Rows)
+        nothing = np.empty((len(target), 0), np.int64)
+        batch = _batch(nothing, np.zeros(len(target), np.int64), target, target_lengths)
+        return _as_arrays(self.model.force_from(Start(state.memory, state.state), owners, batch))
 
     def _arrange(self, old: _Rows, parents: NDArray[np.int64]) -> tuple[_Rows, NDArray[np.int64]]:
         """Lay the wanted rows out anew, and say which row of `parents` stands in each cell.
@@ -104,3 +114,17 @@ class TorchEngine:
             bound = self.model.decoder.bind(memory, len(sentences))
         state = old.state.select(torch.from_numpy(parent_cells[taken]).to(device))
         return _Rows(memory, bound, state, len(sentences), cells, width, old.columns), taken
+
+
+def _batch(
+    source: NDArray[np.int64],
+    source_lengths: NDArray[np.int64],
+    target: NDArray[np.int64],
+    target_lengths: NDArray[np.int64],
+) -> Batch:
+    return Batch(source, source_lengths, target, target_lengths, np.arange(len(target)))
+
+
+def _as_arrays(forced: ModelForced) -> Forced:
+    weights = None if forced.weights is None else forced.weights.float().cpu().numpy()
+    return Forced(forced.log_probabilities.float().cpu().numpy(), weights)

@@ -1,0 +1,148 @@
+"""Forced decoding of many translations of each source: what n-best lists and phrase tables ask for.
+
+Each source is encoded once, however many translations it has, and each distinct translation of it is scored once.
+Answers come in the order of what is asked, a window of the stream at a time. Not here: alignments of given
+translations (`forced.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.search.engine import Engine, Forced, SharingEngine, refuse_nan
+from dragoman.search.streaming import BATCH_SEGMENTS, Shortener, in_length_order, padded, source_batch
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import EOS
+
+ROWS = 128
+"""Translations of a batch."""
+WINDOW = 512
+"""Translations whose sources are encoded together; a source with more has a window of its own."""
+
+TokenScores = NDArray[np.float32]
+"""[T + 1] natural logarithms of the probability of each target segment, then of the end of sentence."""
+
+
+class Translations(NamedTuple):
+    """A source line and given translations of it."""
+
+    source: str
+    targets: Sequence[str]
+
+
+class _Row(NamedTuple):
+    """One distinct translation of a window's source number `owner`."""
+
+    owner: int
+    text: str
+    ids: list[int]
+
+
+class Rescorer:
+    """A model and the text sides that belong to it."""
+
+    def __init__(self, engine: Engine, source: TextSide, target: TextSide) -> None:
+        assert engine.vocabulary_size == len(target.vocabulary)
+        self._engine = engine
+        self._source = source
+        self._target = target
+        self._shorten = Shortener()
+
+    def score(self, sentences: Iterable[Translations]) -> Iterator[list[TokenScores]]:
+        """For each source the scores of its translations, in their order.
+
+        Raises:
+            RunError: the model's answers are not numbers.
+        """
+        for window in _windows(sentences):
+            found = self._score_window(window)
+            for number, sentence in enumerate(window):
+                yield [found[number, text] for text in sentence.targets]
+
+    def score_pairs(self, pairs: Iterable[tuple[str, str]]) -> Iterator[TokenScores]:
+        """For each (source, target) the scores of the target; for pairs of which few share a source.
+
+        Raises:
+            RunError: the model's answers are not numbers.
+        """
+        return in_length_order(
+            ((self._ids(self._source, source), self._ids(self._target, target)) for source, target in pairs),
+            self._score_batch,
+            length=lambda pair: 1 + max(map(len, pair)),
+            characters=lambda pair: sum(map(len, pair)),
+            sentences=ROWS,
+        )
+
+    def _ids(self, side: TextSide, line: str) -> list[int]:
+        return self._shorten(side.encode(line), "a line").ids
+
+    def _score_batch(self, batch: list[tuple[list[int], list[int]]]) -> list[TokenScores]:
+        target, lengths = padded([[*ids, EOS] for _, ids in batch])
+        forced = self._engine.force(*source_batch(self._engine, [ids for ids, _ in batch]), target, lengths)
+        return _token_scores(forced, lengths)
+
+    def _score_window(self, window: Sequence[Translations]) -> dict[tuple[int, str], TokenScores]:
+        """Scores by number of the source in the window and text of the translation."""
+        rows = [
+            _Row(number, text, self._ids(self._target, text))
+            for number, sentence in enumerate(window)
+            for text in dict.fromkeys(sentence.targets)
+        ]
+        sources = [self._ids(self._source, sentence.source) for sentence in window]
+        source, lengths = source_batch(self._engine, sources)
+        state = self._engine.start(source, lengths) if isinstance(self._engine, SharingEngine) else None
+        found = {}
+        for batch in _batches(rows):
+            owners = np.array([row.owner for row in batch], np.int64)
+            target, target_lengths = padded([[*row.ids, EOS] for row in batch])
+            if isinstance(self._engine, SharingEngine):
+                forced = self._engine.force_from(state, owners, target, target_lengths)
+            else:
+                forced = self._engine.force(source[owners], lengths[owners], target, target_lengths)
+            scores = _token_scores(forced, target_lengths)
+            found.update(((row.owner, row.text), one) for row, one in zip(batch, scores, strict=True))
+        return found
+
+
+def _token_scores(forced: Forced, lengths: NDArray[np.int64]) -> list[TokenScores]:
+    refuse_nan(forced.log_probabilities)
+    return [row[:length].copy() for row, length in zip(forced.log_probabilities, lengths, strict=True)]
+
+
+def _windows(sentences: Iterable[Translations]) -> Iterator[list[Translations]]:
+    window: list[Translations] = []
+    waiting = 0
+    for sentence in sentences:
+        window.append(sentence)
+        waiting += 1 + len(sentence.targets)  # a source without translations weighs something too
+        if waiting >= WINDOW:
+            yield window
+            window, waiting = [], 0
+    if window:
+        yield window
+
+
+def _batches(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+    """Rows of like length, those of one source together."""
+    batch: list[_Row] = []
+    for row in sorted(rows, key=lambda row: len(row.ids)):
+        if batch and (len(batch) == ROWS or (len(batch) + 1) * (len(row.ids) + 1) > BATCH_SEGMENTS):
+            yield sorted(batch, key=lambda row: row.owner)
+            batch = []
+        batch.append(row)
+    if batch:
+        yield sorted(batch, key=lambda row: row.owner)
+
+
+def log_probability(scores: TokenScores) -> float:
+    """Natural logarithm of the probability of a whole translation, end of sentence included."""
+    return float(scores.sum(dtype=np.float64))
+
+
+def mean_log_probability(scores: TokenScores) -> float:
+    """The same divided by the number of segments, end of sentence counted (GroundHog's normalisation)."""
+    return log_probability(scores) / len(scores)

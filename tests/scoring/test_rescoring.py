@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dragoman.scoring import rescoring
+from dragoman.scoring.forced import Scorer
+from dragoman.scoring.rescoring import Rescorer, Translations, log_probability, mean_log_probability
+from dragoman.search.torch_engine import TorchEngine
+from dragoman.text.segmentation.characters import Characters
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import Vocabulary
+from tests.model.compositions import COMPOSITIONS, VOCABULARY, small_model
+
+SIDE = TextSide(Characters(), Vocabulary([*"abcdefghijkl", "▁"][: VOCABULARY - 4]))
+LISTS = [
+    Translations("abc", ["ab cd", "b", "ab cd", "", "kk lz"]),
+    Translations("", ["a"]),
+    Translations("h g", []),
+    Translations("c" * 9, ["ab", "cd", "ef g", "ab cd"]),
+    Translations("ab cd e", ["ab cd", "l"]),
+]
+
+
+def expected(engine):
+    """Every pair alone, by forced decoding."""
+    return [
+        [next(Scorer(engine, SIDE, SIDE).score([(source, target)])).log_probability for target in targets]
+        for source, targets in LISTS
+    ]
+
+
+def found(scores):
+    return [[log_probability(one) for one in group] for group in scores]
+
+
+@pytest.mark.parametrize("name", COMPOSITIONS)
+@pytest.mark.parametrize("rows", [2, 3, 128])
+def test_sources_encoded_once_give_what_each_pair_gives_alone(name, rows, monkeypatch):
+    monkeypatch.setattr(rescoring, "ROWS", rows)
+    engine = TorchEngine(small_model(name))
+    for ours, theirs in zip(found(Rescorer(engine, SIDE, SIDE).score(LISTS)), expected(engine), strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-5)
+
+
+def test_each_source_is_encoded_once_and_each_distinct_translation_scored_once(monkeypatch):
+    engine = TorchEngine(small_model("rnnsearch"))
+    encoded, scored = [], []
+    start, force_from = engine.start, engine.force_from
+
+    def counting_start(source, lengths):
+        encoded.append(len(source))
+        return start(source, lengths)
+
+    def counting_force(state, owners, target, lengths):
+        scored.append(len(target))
+        return force_from(state, owners, target, lengths)
+
+    monkeypatch.setattr(engine, "start", counting_start)
+    monkeypatch.setattr(engine, "force_from", counting_force)
+    monkeypatch.setattr(engine, "force", None)
+    monkeypatch.setattr(rescoring, "ROWS", 2)
+    list(Rescorer(engine, SIDE, SIDE).score(LISTS))
+    assert sum(encoded) == len(LISTS)
+    assert sum(scored) == sum(len(set(targets)) for _, targets in LISTS)
+
+
+@pytest.mark.parametrize("source_eos", [True, False])
+def test_an_engine_that_cannot_share_scores_the_same(toy_engine, source_eos, monkeypatch):
+    monkeypatch.setattr(rescoring, "WINDOW", 4)
+    engine = toy_engine(len(SIDE.vocabulary), source_eos=source_eos)
+    assert found(Rescorer(engine, SIDE, SIDE).score(LISTS)) == expected(engine)
+
+
+def test_pairs_get_the_same_scores(toy_engine):
+    engine = toy_engine(len(SIDE.vocabulary))
+    pairs = [(source, target) for source, targets in LISTS for target in targets]
+    scores = [log_probability(one) for one in Rescorer(engine, SIDE, SIDE).score_pairs(pairs)]
+    assert scores == [one for group in expected(engine) for one in group]
+
+
+def test_lists_are_read_a_window_at_a_time(toy_engine, monkeypatch):
+    monkeypatch.setattr(rescoring, "WINDOW", 6)
+    read = 0
+
+    def endless():
+        nonlocal read
+        while True:
+            read += 1
+            yield Translations("a", ["b", "c"])
+
+    scores = Rescorer(toy_engine(len(SIDE.vocabulary)), SIDE, SIDE).score(endless())
+    for given in range(1, 9):
+        next(scores)
+        assert read == -(-given // 2) * 2
+
+
+def test_the_mean_counts_the_end_of_sentence():
+    assert mean_log_probability(np.array([-1, -2, -6], np.float32)) == -3
