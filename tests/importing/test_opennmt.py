@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from dragoman.cli.main import main
 from dragoman.run import Run, open_run
@@ -44,6 +45,22 @@ def test_scores_are_those_of_the_equations(settings: dict[str, Any], tmp_path: P
     for (source, target), scored in zip(PAIRS, imported(model.save(tmp_path)).scorer().score(PAIRS), strict=True):
         expected = model.log_probabilities(source.split(), target.split())
         np.testing.assert_allclose(scored.token_log_probabilities, expected.numpy(), atol=2e-5)
+
+
+def test_weights_may_lie_beside_the_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = OpenNMT()
+    checkpoint = model.save(tmp_path)
+    content = torch.load(checkpoint, weights_only=False)
+    torch.save({name: content[name] for name in ("opt", "vocab")}, checkpoint)
+    assert main(["import", "--from", "opennmt", str(checkpoint), "--out", str(tmp_path / "run")]) == 2
+    beside = checkpoint.with_suffix(".safetensors")
+    assert capsys.readouterr().err == (
+        f"dragoman: error: {checkpoint}: its weights are in a file of their own, {beside}, which is missing\n"
+    )
+    save_file(model.state_dict(), beside)
+    scored = next(imported(checkpoint).scorer().score(PAIRS))
+    expected = model.log_probabilities(PAIRS[0][0].split(), PAIRS[0][1].split())
+    np.testing.assert_allclose(scored.token_log_probabilities, expected.numpy(), atol=2e-5)
 
 
 def test_what_search_reports_is_what_the_equations_give(tmp_path: Path) -> None:
@@ -118,7 +135,6 @@ def test_what_cannot_be_imported_is_named(
     ("changes", "message"),
     [
         ({"opt": None}, "has no opt and vocab; is it a checkpoint of OpenNMT-py 3?"),
-        ({"model": None}, "its weights are in a file of their own; save with save_format: pytorch"),
         (
             {"vocab": {"src": ["a"], "tgt": ["a"], "decoder_start_token": "</s>"}},
             "decoder_start_token: </s>: only <s> can be imported",

@@ -22,6 +22,7 @@ from dragoman.importing.checkpoints import Tensors, read_checkpoint
 from dragoman.importing.entries import Entries, Symbols, rearrange
 from dragoman.importing.layers import cell_parts, decoder, encoder, stack_parts
 from dragoman.importing.writing import Imported, Side
+from dragoman.model.weights import load_weights
 
 SYMBOLS = Symbols(pad="<blank>", unknown="<unk>", begin="<s>", end="</s>")
 
@@ -60,8 +61,6 @@ def read_opennmt(checkpoint: Path, *, segmenters: Sequence[Path | None] = (None,
     options, vocabularies = content.get("opt"), content.get("vocab")
     if not isinstance(options, Namespace) or not isinstance(vocabularies, Mapping):
         raise InputError(f"{checkpoint}: has no opt and vocab; is it a checkpoint of OpenNMT-py 3?")
-    if "model" not in content:
-        raise InputError(f"{checkpoint}: its weights are in a file of their own; save with save_format: pytorch")
     _require_expressible(options, checkpoint)
     start = vocabularies.get("decoder_start_token", SYMBOLS.begin)
     if start != SYMBOLS.begin:
@@ -70,10 +69,20 @@ def read_opennmt(checkpoint: Path, *, segmenters: Sequence[Path | None] = (None,
         Side(rearrange(vocabularies[side], SYMBOLS, f"{checkpoint}: vocabulary {side}"), _text(segmenter))
         for side, segmenter in zip(("src", "tgt"), segmenters, strict=True)
     )
-    generator = {f"generator.{name}": tensor for name, tensor in (content.get("generator") or {}).items()}
-    tensors = Tensors({**content["model"], **generator}, checkpoint)
-    model, weights = _model(tensors, source.entries, target.entries, options)
+    model, weights = _model(_tensors(content, checkpoint), source.entries, target.entries, options)
     return Imported(source, target, model, {}, weights, _notes(options, segmenters))
+
+
+def _tensors(content: Mapping[str, Any], checkpoint: Path) -> Tensors:
+    """All of them: in the checkpoint, or with save_format: safetensors in a file beside it."""
+    if "model" in content:
+        generator = content.get("generator") or {}
+        named = {f"generator.{name.removeprefix('0.')}": tensor for name, tensor in generator.items()}
+        return Tensors({**content["model"], **named}, checkpoint)
+    beside = checkpoint.with_suffix(".safetensors")
+    if not beside.is_file():
+        raise InputError(f"{checkpoint}: its weights are in a file of their own, {beside}, which is missing")
+    return Tensors(load_weights(beside), beside)
 
 
 def _require_expressible(options: Namespace, checkpoint: Path) -> None:
