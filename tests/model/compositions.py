@@ -150,6 +150,23 @@ COMPOSITIONS = {
         "decoder.input_feeding=true",
     ],
     "normed, covered": ["attention.score=normed-additive", "attention.coverage=true"],
+    "last, affine": [
+        "encoder.size=6",
+        "bridge.kind=last",
+        "bridge.memory=hidden",
+        "decoder.cell=lstm",
+        "decoder.layers=2",
+        "readout.kind=affine",
+    ],
+    "lstm, fixed, in three layers": [
+        "encoder.cell=lstm",
+        "bridge.kind=tanh-last",
+        "bridge.memory=hidden",
+        "decoder.cell=lstm",
+        "decoder.layers=3",
+        "decoder.context=fixed",
+    ],
+    "plain tanh, groundhog": ["encoder.cell=tanh", "decoder.cell=tanh", "decoder.order=groundhog"],
     "scaled dot": [
         "attention.score=scaled-dot",
         "encoder.size=6",

@@ -116,7 +116,7 @@ def test_a_fixed_context_is_the_summary_at_every_step() -> None:
 
 
 def test_attention_is_uniform_while_v_is_zero() -> None:
-    score = Additive(H, W, 4).double()
+    score = _random(Additive(H, W, 4))
     torch.nn.init.zeros_(score.v)
     weights = _bind(score, _annotations())(torch.randn(B, H, dtype=torch.float64), NOW).weights
     assert weights is not None

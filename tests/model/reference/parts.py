@@ -88,6 +88,10 @@ def first_states(config: ModelConfig, w: Weights, encoded: Encoded) -> list[Stat
         return encoded.last
     if kind == "zero":
         return [zero_state(config.decoder)] * config.decoder.layers
+    if kind == "last":  # as much of the top layer's as fits: of two directions, the forward one stands first
+        h = encoded.last[-1][0][: config.decoder.size]
+        state = (h, h if config.bridge.memory == "hidden" else np.zeros_like(h))
+        return [state[: len(zero_state(config.decoder))]] * config.decoder.layers
     if kind == "tanh-last":
         seed = summary(config, w, encoded)
     else:
@@ -135,6 +139,9 @@ def read_out(config: ModelConfig, w: Weights, s: Array, y: Array, c: Array | Non
     if kind == "attentional":
         assert c is not None
         return look.attentional(c, s, w["W_c"], w["b_c"])
+    if kind == "affine":  # the same without the tanh
+        assert c is not None
+        return w["W_c"] @ np.concatenate((c, s)) + w["b_c"]
     return look.maxout(w["U_o"] @ s + w["V_o"] @ y + (0 if c is None else w["C_o"] @ c) + w["b_o"])
 
 
