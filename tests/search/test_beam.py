@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.errors import RunError
+from dragoman.errors import ConfigError, RunError
 from dragoman.search.beam import beam_search
 from dragoman.search.streaming import padded, source_batch
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
@@ -26,6 +26,8 @@ def as_source(engine, line):
 
 def normalised(log_probability, length, settings):
     """The formulas of the papers, once more; `length` counts EOS."""
+    if settings["normalisation"] == "power":
+        return log_probability / length ** settings["alpha"] - settings["length_weight"] * length
     if settings["normalisation"] == "mean":
         return log_probability / length
     if settings["normalisation"] == "gnmt":
@@ -55,10 +57,13 @@ def enumerate_all(engine, line, longest, shortest, symbols, settings):
     found = []
     for length in range(shortest, longest + 1):
         for words in itertools.product(symbols, repeat=length):
-            total = 0.0
+            total, seen = 0.0, np.zeros(len(as_source(engine, line)))
             for end, token in enumerate((*words, EOS)):
-                total += float(engine.distribution(as_source(engine, line), (BOS, *words[:end]))[0][token])
-            found.append((normalised(total, length + 1, settings), [*words, EOS]))
+                answer, attention = engine.distribution(as_source(engine, line), (BOS, *words[:end]))
+                total, seen = total + float(answer[token]), seen + attention
+            covered = np.log(np.clip(seen[: len(line)], 1e-3, 1)).sum()
+            score = normalised(total, length + 1, settings) + settings.get("coverage", 0.0) * covered
+            found.append((score, [*words, EOS]))
     return sorted(found, key=lambda item: -item[0])
 
 
@@ -114,6 +119,49 @@ def test_a_wide_beam_equals_exhaustive_enumeration(toy_engine, finish, normalisa
         assert [hypothesis.tokens for hypothesis in found] == [tokens for _, tokens in expected[:20]]
         np.testing.assert_allclose([hypothesis.score for hypothesis in found], [s for s, _ in expected[:20]], atol=1e-9)
         assert all(hypothesis.finished for hypothesis in found)
+
+
+@pytest.mark.parametrize("source_eos", [True, False])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"normalisation": "gnmt", "alpha": 0.6, "coverage": 0.4},
+        {"normalisation": "none", "coverage": 2.0},
+        {"normalisation": "power", "alpha": 0.7, "length_weight": -0.8},
+        {"normalisation": "power", "alpha": 1.2, "length_weight": 0.5, "coverage": 1.0},
+    ],
+)
+def test_coverage_and_charges_for_length_rank_as_in_exhaustive_enumeration(toy_engine, settings, source_eos):
+    line, changed = [4, 5], 0
+    for seed in range(3):
+        engine = toy_engine(6, seed, spread=1.0, source_eos=source_eos)
+        expected = enumerate_all(engine, line, 4, 0, (UNK, A, B), settings)
+        plain = enumerate_all(engine, line, 4, 0, (UNK, A, B), {"normalisation": "none"})
+        changed += [tokens for _, tokens in expected[:5]] != [tokens for _, tokens in plain[:5]]
+        for n_best in (1, 20):  # the fewer, the earlier the stop
+            [found] = search(engine, [line], n_best, beam=130, max_factor=2, max_extra=0, **settings)
+            assert [hypothesis.tokens for hypothesis in found] == [tokens for _, tokens in expected[:n_best]]
+            scores = [score for score, _ in expected[:n_best]]
+            np.testing.assert_allclose([hypothesis.score for hypothesis in found], scores, atol=1e-6)
+    assert changed
+
+
+def test_coverage_is_that_of_each_hypothesis_in_any_batch(toy_engine):
+    engine, lines = toy_engine(9, 2), [[4, 5, 6], [7], [5, 5, 8, 8]]
+    settings = {"coverage": 0.7, "normalisation": "gnmt", "beam": 3}
+    for line, found in zip(lines, search(engine, lines, 3, **settings), strict=True):
+        for hypothesis in found:
+            covered = np.log(np.clip(hypothesis.attention.sum(axis=0)[: len(line)], 1e-3, 1)).sum()
+            divisor = ((5 + len(hypothesis.tokens)) / 6) ** 0.6
+            expected = hypothesis.log_probability / divisor + 0.7 * covered
+            assert hypothesis.score == pytest.approx(expected, abs=1e-6)
+        [alone] = search(engine, [line], 3, **settings)
+        assert [h.tokens for h in alone] == [h.tokens for h in found]
+
+
+def test_a_coverage_penalty_needs_attention(toy_engine):
+    with pytest.raises(ConfigError, match="coverage: the model has no attention, so it covers nothing"):
+        search(toy_engine(8, attends=False), [[4]], coverage=0.2)
 
 
 @pytest.mark.parametrize("finish", ["refill", "shrink"])

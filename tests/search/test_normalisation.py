@@ -18,6 +18,8 @@ CASES = [
     ("gnmt", -6.0, 19, 0.5, -3.0),  # sqrt((5 + 19) / 6) = 2
     ("gnmt", -6.0, 19, 0.0, -6.0),
     ("gnmt", -4.0, 10, 0.6, -4.0 / math.pow(2.5, 0.6)),
+    ("power", -6.0, 4, 0.5, -3.0),  # sqrt(4) = 2
+    ("power", -6.0, 4, 0.0, -6.0),
 ]
 
 
@@ -33,13 +35,20 @@ def test_every_choice_of_the_configuration_exists():
         assert Normalisation.from_config(SearchConfig(normalisation=name, alpha=0.3)) == Normalisation(name, 0.3)
 
 
+def test_a_charge_for_length_is_added_to_the_cost_as_in_the_code_of_jean_et_al():
+    cost, length, exponent, weight = 6.0, 4, 0.5, 0.25
+    charged = Normalisation("power", exponent, weight).score(-cost, length)
+    assert charged == pytest.approx(-(cost / length**exponent + weight * length))
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, -0.4])
 @pytest.mark.parametrize("name", DIVISORS)
-def test_no_continuation_scores_above_the_bound(name):
-    normalisation, random, longest = Normalisation(name, 0.7), np.random.default_rng(3), 12
+def test_no_continuation_scores_above_the_bound(name, weight):
+    normalisation, random, longest = Normalisation(name, 0.7, weight), np.random.default_rng(3), 12
     for _ in range(200):
         length = random.integers(1, longest)
         log_probability = -random.exponential(5.0)
-        bound = normalisation.bound(log_probability, longest)
+        bound = normalisation.bound(log_probability, longest, length + 1)
         for end in range(length + 1, longest + 1):
             total = log_probability - random.exponential(0.2) * random.integers(0, 2)
             assert normalisation.score(total, end) <= bound

@@ -330,10 +330,16 @@ class SearchConfig(Section):
     """How a translation is looked for; the defaults of `translate`."""
 
     beam: int = Field(5, ge=1)
-    normalisation: Literal["none", "mean", "gnmt"] = Field(
-        "mean", description="none; log-probability / length (Cho 2014b); Wu et al. 2016 eq. 14"
+    normalisation: Literal["none", "mean", "gnmt", "power"] = Field(
+        "mean", description="none; log-probability / length (Cho 2014b); Wu et al. 2016 eq. 14; length ^ alpha"
     )
-    alpha: float = Field(0.6, ge=0, description="gnmt: exponent of the length")
+    alpha: float = Field(0.6, ge=0, description="gnmt and power: exponent of the length")
+    length_weight: float = Field(
+        0.0, description="taken off the score for each segment (Jean 2015, code); below 0 it rewards length"
+    )
+    coverage: float = Field(
+        0.0, ge=0, description="weight of the coverage penalty (Wu et al. 2016 eq. 14, beta); needs attention"
+    )
     finish: Literal["refill", "shrink"] = Field(
         "refill",
         description="refill keeps K live hypotheses; shrink gives up the slot of a finished one (GroundHog)",
@@ -344,6 +350,14 @@ class SearchConfig(Section):
         0.0, ge=0, description="shortest output, as a multiple of the source length (GroundHog: 0.5)"
     )
     block_unknown: bool = Field(False, description="the unknown word is never produced")
+    no_repeat_ngram: int = Field(
+        0, ge=0, description="no so many segments in a row come twice in an output; 0: they may"
+    )
+    diversity: float = Field(
+        0.0,
+        ge=0,
+        description="taken off a candidate in pruning for each better one of the same parent (Li et al. 2016)",
+    )
 
 
 class Config(Section):

@@ -8,21 +8,30 @@ EOS joins the finished set. With `refill` (nmt.matlab) the next best candidates 
 those that did, so that K hypotheses stay alive; a candidate that ends is never taken from below the K best. With
 `shrink` (Sutskever et al. 2014, GroundHog) a finished hypothesis gives up its slot for good.
 
+Pruning. With phrases that must appear (rules.py) the K best are kept for each number of ids met, at every step: grid
+beam search, Hokamp and Liu 2017. "The K best" below then means those that have met as many. With `diversity` g a
+candidate counts for pruning as if its log-probability were lower by g for each better candidate of the same parent
+(Li et al. 2016, section 3.2, where the best one too loses g, which changes nothing).
+
 Stopping. A sentence stops at the first of these:
 
 1. No live hypothesis can enter the n best: n have finished, and the optimistic bound of the best live one
-   (normalisation.py) is not above the worst of them. This stop is provably optimal: searching on could not change
-   the answer. Without length normalisation it usually comes one step after the best hypothesis has ended. With
-   `mean` and `gnmt` the bound allows for growth up to the longest length, and seldom closes before 2.
+   (normalisation.py) is not above the worst of them. This stop is provably optimal, whatever the normalisation, the
+   coverage penalty and the rules: searching on could not change the answer of this beam. Without length
+   normalisation it usually comes one step after the best hypothesis has ended. With `mean`, `gnmt` and `power`, or
+   with a reward for length, the bound allows for growth up to the longest length, and seldom closes before 2; with
+   a coverage penalty it allows for full coverage, and closes later than it might.
 2. K hypotheses have finished, and the most probable of them is at least as probable as every live one already is.
-   With `shrink` no slot is left by then. With `refill` this is a choice, not a proof: under `mean` and `gnmt` a live
-   hypothesis might still end with the better score. It makes a beam of 1 greedy search. The count alone would not
-   do: a model sure of its words fills the other slots with improbable ones, and K of these may end before the one
-   that matters.
+   With `shrink` no slot is left by then. With `refill` this is a choice, not a proof, unless the score is the
+   log-probability alone and n is 1: otherwise a live hypothesis might still end with the better score. It makes a
+   beam of 1 greedy search. The count alone would not do: a model sure of its words fills the other slots with
+   improbable ones, and K of these may end before the one that matters.
 3. The longest length is reached. If nothing has finished by then, the live hypotheses are closed with EOS, scored
    with it, and marked `finished=False`.
 
-Not here: coverage penalties, diverse or constrained search, GroundHog's second attempt with a doubled beam.
+What is optimal is so within the beam: pruning itself may lose the best translation of all.
+
+Not here: GroundHog's second attempt with a doubled beam.
 
 Letters: B sentences of a batch, A those still searching, S source length, K beam, W slots in use, R rows (live
 hypotheses of all sentences), k continuations reported per row, C candidates of a sentence (W * k).
@@ -38,9 +47,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
+from dragoman.search.coverage import Coverage
 from dragoman.search.engine import Engine, Step
-from dragoman.search.hypothesis import Continuations, End, History, Hypothesis, Rules, end_log_probabilities
+from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
+from dragoman.search.rules import Continuations, Rules
 from dragoman.text.vocabulary import BOS, EOS
 
 
@@ -63,12 +74,19 @@ class Beam:
     """[R] the row of the step before that each row comes from."""
     tokens: NDArray[np.int64]
     """[R] the symbol each row reads next."""
+    words: NDArray[np.int64]
+    """[R, length] the segments of each row, the last one being the one it reads next."""
     state: object
     """The engine's, before it has read `tokens`."""
 
+    @property
+    def row_sentences(self) -> NDArray[np.int64]:
+        """[R] whose row each is: its place in the batch."""
+        return np.repeat(self.sentences, self.live.sum(axis=1))
+
 
 class Candidates(NamedTuple):
-    """Live hypotheses with one more symbol, those of each sentence best first."""
+    """Live hypotheses with one more symbol, those of each sentence in the order of pruning, best first."""
 
     log_probabilities: NDArray[np.float64]
     """[A, C] totals; -inf for what is forbidden and for filling."""
@@ -76,6 +94,8 @@ class Candidates(NamedTuple):
     """[A, C]"""
     rows: NDArray[np.int64]
     """[A, C] the row each continues."""
+    met: NDArray[np.int64]
+    """[A, C] ids of demanded phrases met; candidates compete with those that have met as many."""
 
 
 class Finished:
@@ -98,10 +118,11 @@ class Finished:
         sentences: NDArray[np.int64],
         rows: NDArray[np.int64],
         log_probabilities: NDArray[np.float64],
+        penalties: NDArray[np.float64],
         finished: bool,
     ) -> None:
-        """Add hypotheses [N] of `length` segments and EOS, given sentence by sentence and best first."""
-        scores = self._normalisation.score(log_probabilities, length + 1)
+        """Add hypotheses [N] of `length` segments and EOS, given sentence by sentence, the earlier of equals first."""
+        scores = self._normalisation.score(log_probabilities, length + 1) + penalties
         columns = (sentences.tolist(), rows.tolist(), log_probabilities.tolist(), scores.tolist())
         for sentence, row, log_probability, score in zip(*columns, strict=True):
             ends = self.ends[sentence]
@@ -122,31 +143,41 @@ def beam_search(
     source_lengths: NDArray[np.int64],
     config: SearchConfig,
     n_best: int = 1,
+    rules: Rules | None = None,
 ) -> list[list[Hypothesis]]:
     """The `n_best` translations of each source, best score first.
 
     `source` [B, S] and `source_lengths` [B] are as the engine wants them (engine.py). A list is shorter than
-    `n_best` where fewer hypotheses finished, and never empty. `n_best` is at most `config.beam`. The answer for a
-    sentence does not depend on the rest of the batch, except through the engine's rounding; equal scores are ranked
-    by the earlier step, then by the better parent, then by the lower id.
+    `n_best` where fewer hypotheses finished, and never empty. `n_best` is at most `config.beam`. `rules` are those
+    that `config` has if None. The answer for a sentence does not depend on the rest of the batch, except through the
+    engine's rounding; equal scores are ranked by the earlier step, then by the better parent, then by the lower id.
 
     Raises:
         RunError: the model's answers are not numbers.
+        ConfigError: a coverage penalty is asked of a model without attention.
     """
     assert 1 <= n_best <= config.beam, f"n_best {n_best} must be from 1 to the beam, {config.beam}"
-    rules = Rules.from_config(config, engine, source_lengths)
+    segments = source_lengths - int(engine.source_eos)
+    if rules is None:
+        rules = Rules.from_config(config, engine.vocabulary_size, segments)
     normalisation = Normalisation.from_config(config)
+    coverage = Coverage(config.coverage, segments)
     finished = Finished(len(source), n_best, normalisation)
     history = History()
     beam = _first_beam(engine, source, source_lengths)
     while len(beam.sentences):
         at_limit = rules.longest[beam.sentences] == beam.length
-        step = engine.step(beam.state, beam.parents, beam.tokens, _request(beam, at_limit, finished, rules, config))
+        turn = rules.turn(beam.row_sentences, beam.words)
+        must_close = at_limit & (finished.counts[beam.sentences] == 0)
+        # K that live and one that ends can matter; all where a sentence must be closed: EOS may be the least of them.
+        request = engine.vocabulary_size if must_close.any() else turn.request(config.beam)
+        step = engine.step(beam.state, beam.parents, beam.tokens, request)
         history.append(beam.parents, beam.tokens, step.attention)
-        candidates = _best_candidates(beam, _permitted(beam, step, rules), config)
+        penalties = coverage.penalties(beam.row_sentences, beam.parents, step.attention)
+        candidates = _best_candidates(beam, turn.permitted(step, config.beam + 1), config)
         ends, lives = _divide(beam, candidates, finished, config)
-        _finish(beam, candidates, ends, finished)
-        _close(beam, step, at_limit | ~lives.any(axis=1), finished)
+        _finish(beam, candidates, ends, penalties, finished)
+        _close(beam, step, at_limit | ~lives.any(axis=1), penalties, finished)
         stops = at_limit | _stops(beam, candidates, lives, finished, rules, normalisation, config)
         beam = _advance(beam, candidates, lives, stops, step.state)
     return history.rebuild(finished.best(), source_lengths)
@@ -162,27 +193,16 @@ def _first_beam(engine: Engine, source: NDArray[np.int64], source_lengths: NDArr
         log_probabilities=np.zeros((len(source), 1)),
         parents=sentences,
         tokens=np.full(len(source), BOS, dtype=np.int64),
+        words=np.zeros((len(source), 0), dtype=np.int64),
         state=engine.start(source, source_lengths),
     )
 
 
-def _request(beam: Beam, at_limit: NDArray[np.bool_], finished: Finished, rules: Rules, config: SearchConfig) -> int:
-    """How many continuations of each row can matter: K that live and one that ends.
-
-    Where a sentence must be closed because nothing has finished, all of them: EOS may be the least of them.
-    """
-    must_close = at_limit & (finished.counts[beam.sentences] == 0)
-    return len(rules.blocked) if must_close.any() else rules.request(config.beam)
-
-
-def _permitted(beam: Beam, step: Step, rules: Rules) -> Continuations:
-    """What may follow each row, [R, k]."""
-    sentences = np.repeat(beam.sentences, beam.live.sum(axis=1))
-    return rules.permitted(step, sentences, beam.length)
-
-
 def _best_candidates(beam: Beam, continuations: Continuations, config: SearchConfig) -> Candidates:
-    """The best candidates of each sentence, as many as can matter: K, and one more for each that may end."""
+    """The best candidates of each sentence, as many as can matter: K, and one more for each that may end.
+
+    Where phrases are demanded, all of them.
+    """
     sentences, slots = beam.live.shape
     k = continuations.tokens.shape[1]
     # [R, k] -> [A, W, k] -> [A, W * k]; a sentence with fewer than W live hypotheses leaves -inf.
@@ -192,14 +212,27 @@ def _best_candidates(beam: Beam, continuations: Continuations, config: SearchCon
     symbols[beam.live] = continuations.tokens
     extended += beam.log_probabilities[:, :, None]
     totals, tokens = extended.reshape(sentences, -1), symbols.reshape(sentences, -1)
-    # A stable sort leaves equal totals in order of the parent, then of the id (Rules.permitted).
-    order = np.argsort(-totals, axis=1, kind="stable")[:, : config.beam + slots]
+    worth = totals
+    if config.diversity:
+        possible = extended > -np.inf
+        better = np.where(possible, possible.cumsum(axis=2) - 1, 0)  # siblings come best first
+        worth = (extended - config.diversity * better).reshape(sentences, -1)
+    # A stable sort leaves equals in order of the parent, then of the id (Turn.permitted).
+    order = np.argsort(-worth, axis=1, kind="stable")
+    met = np.zeros_like(tokens)
+    if continuations.met is None:
+        order = order[:, : config.beam + slots]
+    else:
+        by_slot = np.zeros((sentences, slots, k), dtype=np.int64)
+        by_slot[beam.live] = continuations.met
+        met = by_slot.reshape(sentences, -1)
     live_rows = beam.live.sum(axis=1)
     first_rows = np.cumsum(live_rows) - live_rows
     return Candidates(
         np.take_along_axis(totals, order, axis=1),
         np.take_along_axis(tokens, order, axis=1),
         first_rows[:, None] + order // k,
+        np.take_along_axis(met, order, axis=1),
     )
 
 
@@ -209,29 +242,43 @@ def _divide(
     """Which candidates finish and which live on, both [A, C]."""
     possible = candidates.log_probabilities > -np.inf
     ending = candidates.tokens == EOS
-    rank = np.arange(candidates.tokens.shape[1])
     if config.finish == "shrink":
         slots = config.beam - finished.counts[beam.sentences]  # [A]
-        kept = possible & (rank < slots[:, None])
+        kept = _first_of_each(possible, candidates.met, slots[:, None])
         return kept & ending, kept & ~ending
-    continuing = possible & ~ending
-    return possible & ending & (rank < config.beam), continuing & (continuing.cumsum(axis=1) <= config.beam)
+    best = _first_of_each(possible, candidates.met, config.beam)
+    return best & ending, _first_of_each(possible & ~ending, candidates.met, config.beam)
 
 
-def _finish(beam: Beam, candidates: Candidates, ends: NDArray[np.bool_], finished: Finished) -> None:
-    """Move the candidates that end to the finished set."""
+def _first_of_each(
+    members: NDArray[np.bool_], met: NDArray[np.int64], count: int | NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """[A, C] the first `count` of the members in each row, of each number of ids met."""
+    first = np.zeros_like(members)
+    for number in range(int(met.max(initial=0)) + 1):
+        equals = members & (met == number)
+        first |= equals & (equals.cumsum(axis=1) <= count)
+    return first
+
+
+def _finish(
+    beam: Beam, candidates: Candidates, ends: NDArray[np.bool_], penalties: NDArray[np.float64], finished: Finished
+) -> None:
+    """Move the candidates that end to the finished set; `penalties` [R] are for coverage."""
     places, ranks = np.nonzero(ends)
     if len(places):
+        rows = candidates.rows[places, ranks]
         finished.add(
             beam.length,
             beam.sentences[places],
-            candidates.rows[places, ranks],
+            rows,
             candidates.log_probabilities[places, ranks],
+            penalties[rows],
             finished=True,
         )
 
 
-def _close(beam: Beam, step: Step, last: NDArray[np.bool_], finished: Finished) -> None:
+def _close(beam: Beam, step: Step, last: NDArray[np.bool_], penalties: NDArray[np.float64], finished: Finished) -> None:
     """End the live hypotheses of sentences that search no further (`last` [A]) though nothing has finished."""
     closing = last & (finished.counts[beam.sentences] == 0)
     if not closing.any():
@@ -239,7 +286,7 @@ def _close(beam: Beam, step: Step, last: NDArray[np.bool_], finished: Finished) 
     places, slots = np.nonzero(beam.live)  # of each row
     rows = np.flatnonzero(closing[places])
     totals = beam.log_probabilities[places, slots] + end_log_probabilities(step)
-    finished.add(beam.length, beam.sentences[places[rows]], rows, totals[rows], finished=False)
+    finished.add(beam.length, beam.sentences[places[rows]], rows, totals[rows], penalties[rows], finished=False)
 
 
 def _stops(
@@ -253,7 +300,8 @@ def _stops(
 ) -> NDArray[np.bool_]:
     """[A] which sentences are done before the longest length: stops 1 and 2 of the module's docstring."""
     best = np.where(lives, candidates.log_probabilities, -np.inf).max(axis=1)  # -inf where nothing lives
-    bound = normalisation.bound(best, rules.longest[beam.sentences] + 1)
+    # The shortest of them has one segment more than the beam, and EOS.
+    bound = normalisation.bound(best, rules.longest[beam.sentences] + 1, beam.length + 2)
     hopeless = bound <= finished.bar[beam.sentences]
     full = (finished.counts >= config.beam)[beam.sentences] & (best <= finished.most_probable[beam.sentences])
     return np.asarray(hopeless | full)
@@ -270,12 +318,14 @@ def _advance(
     live = np.arange(live_rows.max(initial=0)) < live_rows[:, None]
     log_probabilities = np.full(live.shape, -np.inf)
     log_probabilities[live] = candidates.log_probabilities[going[places], ranks]
+    parents, tokens = candidates.rows[going[places], ranks], candidates.tokens[going[places], ranks]
     return Beam(
         length=beam.length + 1,
         sentences=beam.sentences[going],
         live=live,
         log_probabilities=log_probabilities,
-        parents=candidates.rows[going[places], ranks],
-        tokens=candidates.tokens[going[places], ranks],
+        parents=parents,
+        tokens=tokens,
+        words=np.column_stack((beam.words[parents], tokens)),
         state=state,
     )

@@ -1,9 +1,9 @@
-"""A hypothesis: what it is, what it may hold, and how it is rebuilt from what a search remembers of its steps.
+"""A hypothesis: what it is, and how it is rebuilt from what a search remembers of its steps.
 
 Beam search and sampling share these. Neither copies a growing history from step to step: each step leaves the row
 every new row came from and the symbol it read, and whole hypotheses are read backwards at the very end.
 
-Letters: B sentences of a batch, S source length, T hypothesis length, R rows in search, N hypotheses, V vocabulary.
+Letters: B sentences of a batch, S source length, T hypothesis length, R rows in search, N hypotheses.
 """
 
 from __future__ import annotations
@@ -14,12 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.config.schema import SearchConfig
-from dragoman.search.engine import Engine, Step, refuse_nan
-from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
-
-TOLERANCE = 1e-9
-"""Keeps 1.1 * 10 from being a hair above 11 where a factor times a length is rounded."""
+from dragoman.search.engine import Step
+from dragoman.text.vocabulary import EOS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,70 +35,6 @@ class Hypothesis:
     finished: bool
     """False if the longest permitted length was reached and EOS was put there by force; nmt.matlab does the same
     when nothing has ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What a hypothesis may hold, and how long it may be."""
-
-    blocked: NDArray[np.bool_]
-    """[V] symbols that are never produced: PAD, BOS and, on request, UNK."""
-    shortest: NDArray[np.int64]
-    """[B] segments that must stand before EOS."""
-    longest: NDArray[np.int64]
-    """[B] segments that may stand before EOS."""
-
-    @classmethod
-    def from_config(cls, config: SearchConfig, engine: Engine, source_lengths: NDArray[np.int64]) -> Rules:
-        """Limits for sources of `source_lengths` [B] as the engine counts them.
-
-        The limits themselves count source segments without EOS. The longest length is at least 1, and wins where
-        the shortest is above it.
-        """
-        segments = source_lengths - int(engine.source_eos)
-        longest = np.floor(config.max_factor * segments + TOLERANCE).astype(np.int64) + config.max_extra
-        longest = np.maximum(longest, 1)
-        shortest = np.ceil(config.min_factor * segments - TOLERANCE).astype(np.int64)
-        blocked = np.zeros(engine.vocabulary_size, dtype=np.bool_)
-        blocked[[PAD, BOS]] = True
-        blocked[UNK] = config.block_unknown
-        return cls(blocked, np.minimum(shortest, longest), longest)
-
-    def request(self, wanted: int) -> int:
-        """How many continuations to ask for so that `wanted` are left after dropping what is forbidden."""
-        forbidden = int(self.blocked.sum()) + 1  # EOS, below the shortest length
-        return min(wanted + forbidden, len(self.blocked))
-
-    def permitted(self, step: Step, sentences: NDArray[np.int64], length: int) -> Continuations:
-        """The continuations of hypotheses of `length` segments; `sentences` [R] says whose rows they are.
-
-        A forbidden one keeps its place with log-probability -inf; the others keep what the full vocabulary gave
-        them. Equal log-probabilities are put in order of their ids, so that ties break the same way on any engine.
-
-        Raises:
-            RunError: the model's answers are not numbers.
-        """
-        refuse_nan(step.log_probabilities)
-        log_probabilities, tokens = step.log_probabilities.astype(np.float64), step.tokens
-        if (log_probabilities[:, 1:] == log_probabilities[:, :-1]).any():  # rare, and the sort is not cheap
-            order = np.lexsort((tokens, -log_probabilities), axis=1)
-            log_probabilities = np.take_along_axis(log_probabilities, order, axis=1)
-            tokens = np.take_along_axis(tokens, order, axis=1)
-        forbidden = self.blocked[tokens]
-        too_short = self.shortest[sentences] > length  # [R]
-        if too_short.any():
-            forbidden |= too_short[:, None] & (tokens == EOS)
-        log_probabilities[forbidden] = -np.inf
-        return Continuations(log_probabilities, tokens)
-
-
-class Continuations(NamedTuple):
-    """What may follow each of R rows."""
-
-    log_probabilities: NDArray[np.float64]
-    """[R, k] largest first among those permitted; -inf for what is forbidden."""
-    tokens: NDArray[np.int64]
-    """[R, k]"""
 
 
 def end_log_probabilities(step: Step) -> NDArray[np.float64]:

@@ -1,14 +1,18 @@
-"""Length normalisation: from the log-probability of a hypothesis to the score by which finished ones are ranked.
+"""Normalisation: from the log-probability of a hypothesis to the score by which finished ones are ranked.
 
-Every choice divides the total log-probability by a number that does not fall as the hypothesis grows:
+    score = log-probability / divisor(|Y|) - w |Y| + beta cp
+
+with one of these divisors, none of which falls as the hypothesis grows:
 
     none    1                               Sutskever et al. 2014, Luong et al. 2015
     mean    |Y|                             Cho et al. 2014b; GroundHog's `--normalize`
-    gnmt    ((5 + |Y|) / (5 + 1)) ^ alpha   Wu et al. 2016, eq. 14, with beta = 0: no coverage penalty
+    gnmt    ((5 + |Y|) / (5 + 1)) ^ alpha   Wu et al. 2016, eq. 14
+    power   |Y| ^ alpha                     with w: cost / |Y|^p + w |Y|, the code of Jean et al. 2015
 
-|Y| counts the emitted symbols, the end of sentence included (so does GroundHog; Wu et al. do not say). Scores are
-used for ranking finished hypotheses and for stopping only: pruning compares hypotheses of equal length by their
-log-probabilities, where a division changes nothing.
+|Y| counts the emitted symbols, the end of sentence included (so does GroundHog; Wu et al. do not say). A positive w
+makes outputs shorter, a negative one is the word reward of log-linear systems. cp is the coverage penalty of Wu et
+al. (coverage.py), never above 0. Scores are used for ranking finished hypotheses and for stopping only: pruning
+compares hypotheses of equal length by their log-probabilities, where divisor and w change nothing.
 """
 
 from __future__ import annotations
@@ -27,30 +31,40 @@ DIVISORS: dict[str, Divisor] = {
     "none": lambda length, alpha: np.ones_like(length),
     "mean": lambda length, alpha: length,
     "gnmt": lambda length, alpha: ((5.0 + length) / (5.0 + 1.0)) ** alpha,
+    "power": lambda length, alpha: length**alpha,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Normalisation:
-    """One of the divisors above; `alpha` matters to `gnmt` alone."""
+    """One of the divisors above; `alpha` matters to `gnmt` and `power` alone."""
 
     name: str
     alpha: float = 0.0
+    length_weight: float = 0.0
+    """w"""
 
     @classmethod
     def from_config(cls, config: SearchConfig) -> Normalisation:
         """The normalisation that `config` names."""
-        return cls(config.normalisation, config.alpha)
+        return cls(config.normalisation, config.alpha, config.length_weight)
 
     def score(self, log_probability: ArrayLike, length: ArrayLike) -> NDArray[np.float64]:
-        """Scores of hypotheses of `length` symbols, end of sentence counted; shapes as numpy broadcasts them."""
-        divisor = DIVISORS[self.name](np.asarray(length, dtype=np.float64), self.alpha)
-        return np.asarray(log_probability, dtype=np.float64) / divisor
+        """Scores of hypotheses of `length` symbols, end of sentence counted, without coverage; shapes as numpy
+        broadcasts them."""
+        symbols = np.asarray(length, dtype=np.float64)
+        return self._divided(log_probability, symbols) - self.length_weight * symbols
 
-    def bound(self, log_probability: ArrayLike, longest: ArrayLike) -> NDArray[np.float64]:
-        """The best score an unfinished hypothesis can still reach if it may grow to `longest` symbols.
+    def bound(self, log_probability: ArrayLike, longest: ArrayLike, shortest: ArrayLike = 1) -> NDArray[np.float64]:
+        """A score that no unfinished hypothesis can exceed if it ends with `shortest` to `longest` symbols.
 
         What is to come adds at most 0 to a log-probability, which is at most 0 itself, and the divisor grows with
-        the length: no continuation scores above the same log-probability at the longest length.
+        the length: no quotient is above that of the same log-probability at the longest length. The charge for the
+        length is least at one of the two ends, and the coverage penalty is 0 at best.
         """
-        return self.score(log_probability, longest)
+        longest, shortest = np.asarray(longest, dtype=np.float64), np.asarray(shortest, dtype=np.float64)
+        charge = np.minimum(self.length_weight * shortest, self.length_weight * longest)
+        return self._divided(log_probability, longest) - charge
+
+    def _divided(self, log_probability: ArrayLike, length: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(log_probability, dtype=np.float64) / DIVISORS[self.name](length, self.alpha)

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.search.engine import Engine
-from dragoman.search.hypothesis import Continuations, End, History, Hypothesis, Rules, end_log_probabilities
+from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
+from dragoman.search.rules import Continuations, Rules
 from dragoman.text.vocabulary import BOS, EOS
 
 
@@ -64,6 +65,8 @@ class Samples:
     """[R] which sample of its sentence each is, from 0."""
     log_probabilities: NDArray[np.float64]
     """[R] totals so far."""
+    words: NDArray[np.int64]
+    """[R, length] the segments of each."""
 
 
 def sample(
@@ -74,17 +77,20 @@ def sample(
     sampling: Sampling,
     lines: NDArray[np.int64],
     count: int = 1,
+    rules: Rules | None = None,
 ) -> list[list[Hypothesis]]:
     """`count` translations of each source, in the order drawn; the same one may come twice.
 
     `source` [B, S] and `source_lengths` [B] are as the engine wants them; `lines` [B] are the numbers that key the
-    draws. Of `config` the length limits, the blocked symbols and the normalisation count; a sample that has not
-    ended at the longest length is closed with EOS and marked `finished=False`.
+    draws. Of `config` the length limits, the blocked symbols and n-grams and the normalisation count; `rules` are
+    those of `config` if None, and demand no phrases. A sample that has not ended at the longest length is closed with
+    EOS and marked `finished=False`.
 
     Raises:
         RunError: the model's answers are not numbers.
     """
-    rules = Rules.from_config(config, engine, source_lengths)
+    if rules is None:
+        rules = Rules.from_config(config, engine.vocabulary_size, source_lengths - int(engine.source_eos))
     normalisation = Normalisation.from_config(config)
     history = History()
     ends: list[list[End | None]] = [[None] * count for _ in range(len(source))]
@@ -95,11 +101,13 @@ def sample(
     rows = samples.sentences
     while len(samples.sentences):
         at_limit = rules.longest[samples.sentences] == samples.length  # [R]
-        request = len(rules.blocked) if sampling.top_k is None or at_limit.any() else rules.request(sampling.top_k)
+        first = samples.length == 0
+        turn = rules.turn(np.arange(len(source)) if first else samples.sentences, samples.words[: len(parents)])
+        every = sampling.top_k is None or at_limit.any()
+        request = len(rules.blocked) if every else turn.request(sampling.top_k or 0)
         step = engine.step(state, parents, tokens, request)
         history.append(parents, tokens, step.attention)
-        row_sentences = np.arange(len(source)) if samples.length == 0 else samples.sentences
-        continuations = rules.permitted(step, row_sentences, samples.length)
+        continuations = turn.permitted(step, request)
         drawn, gained = _draw(continuations, rows, samples, sampling, lines)
         finishes = drawn == EOS
         closes = ~finishes & (at_limit | (drawn < 0))
@@ -111,7 +119,13 @@ def sample(
                 float(scores[place]), float(totals[place]), samples.length, int(rows[place]), bool(finishes[place])
             )
         going = np.flatnonzero(~(finishes | closes))
-        samples = Samples(samples.length + 1, samples.sentences[going], samples.numbers[going], totals[going])
+        samples = Samples(
+            samples.length + 1,
+            samples.sentences[going],
+            samples.numbers[going],
+            totals[going],
+            np.column_stack((samples.words[going], drawn[going])),
+        )
         state, parents, tokens = step.state, rows[going], drawn[going]
         rows = np.arange(len(going), dtype=np.int64)
     return history.rebuild([[end for end in sentence if end is not None] for sentence in ends], source_lengths)
@@ -124,6 +138,7 @@ def _first_samples(sentences: int, count: int) -> Samples:
         np.repeat(np.arange(sentences, dtype=np.int64), count),
         np.tile(np.arange(count, dtype=np.int64), sentences),
         np.zeros(sentences * count),
+        np.zeros((sentences * count, 0), dtype=np.int64),
     )
 
 
