@@ -1,40 +1,50 @@
-"""A trained run, opened: its configuration, both text sides, and its model behind a search engine."""
+"""A trained run, opened: its configuration, both text sides, and its model behind a search engine.
+
+A folder that was exported opens like the run folder it came from, and without torch: what needs that is imported
+where it is used.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dragoman.config.schema import Config, SearchConfig
+from dragoman.errors import ConfigError, RunError
+from dragoman.export.folder import ExportFolder, is_export
 from dragoman.folder import RunFolder
-from dragoman.model.devices import DeviceName, choose_device
-from dragoman.model.translation import TranslationModel, build
-from dragoman.model.weights import load_weights, restore_weights
 from dragoman.scoring.forced import Scorer
+from dragoman.scoring.rescoring import Rescorer
+from dragoman.search.engine import Engine
 from dragoman.search.sampling import Sampling
-from dragoman.search.torch_engine import TorchEngine
 from dragoman.search.translator import Translator
 from dragoman.text.side import TextSide
+
+if TYPE_CHECKING:
+    from dragoman.model.devices import DeviceName
+    from dragoman.model.translation import TranslationModel
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run folder holds, ready to use."""
+    """What a run folder or an exported folder holds, ready to use."""
 
-    folder: RunFolder
+    folder: RunFolder | ExportFolder
     config: Config
     source: TextSide
     target: TextSide
-    engine: TorchEngine
-
-    @property
-    def parameters(self) -> int:
-        """Numbers that were learnt."""
-        return parameters(self.engine.model)
+    engine: Engine
+    parameters: int
+    """Numbers that were learnt."""
 
     def scorer(self) -> Scorer:
         """The probability and the alignment of given translations."""
         return Scorer(self.engine, self.source, self.target)
+
+    def rescorer(self) -> Rescorer:
+        """The probability of many translations of each source."""
+        return Rescorer(self.engine, self.source, self.target)
 
     def translator(self, search: SearchConfig | None = None, sampling: Sampling | None = None) -> Translator:
         """Raw lines to translations, by the run's own search settings unless others are given."""
@@ -46,23 +56,55 @@ def parameters(model: TranslationModel) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def open_run(path: str | Path, *, device: DeviceName = "auto") -> Run:
-    """Open a run folder for translating and scoring.
+def open_run(path: str | Path, *, device: DeviceName = "auto", threads: int | None = None) -> Run:
+    """Open a run folder or an exported folder for translating and scoring; `threads` None leaves one a core.
 
     Raises:
-        RunError: the folder does not exist, lacks a part, is of a newer format, or its weights are damaged.
-        ConfigError: a GPU is asked for and there is none.
+        RunError: the folder does not exist, lacks a part, is of a newer format, or is damaged.
+        ConfigError: a GPU is asked for and there is none, or the folder was exported, which is for the CPU.
     """
-    place = choose_device(device)
+    return _open_exported(path, device, threads) if is_export(path) else _open_trained(path, device, threads)
+
+
+def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> Run:
     folder = RunFolder.open(path)
     config, source, target = folder.load_config(), folder.source_side(), folder.target_side()
+
+    from dragoman.model.devices import choose_device, set_threads
+    from dragoman.model.translation import build
+    from dragoman.model.weights import load_weights, restore_weights
+    from dragoman.search.torch_engine import TorchEngine
+
+    place = choose_device(device)
+    set_threads(threads)
     model = build(config.model, len(source.vocabulary), len(target.vocabulary))
     restore_weights(model, load_weights(folder.weights), folder.weights)
-    return Run(folder, config, source, target, TorchEngine(model.to(place).eval()))
+    return Run(folder, config, source, target, TorchEngine(model.to(place).eval()), parameters(model))
+
+
+def _open_exported(path: str | Path, device: DeviceName, threads: int | None) -> Run:
+    if device == "cuda":
+        raise ConfigError(f"--device cuda: {path} was exported, which is for the CPU; give the run folder instead")
+    folder = ExportFolder.open(path)
+    config, source, target = folder.load_config(), folder.source_side(), folder.target_side()
+
+    from dragoman.search.onnx_engine import OnnxEngine
+
+    engine = OnnxEngine(folder.encoder, folder.step, threads=threads)
+    for side, size, text in (
+        ("source", engine.source_vocabulary_size, source),
+        ("target", engine.vocabulary_size, target),
+    ):
+        if size != len(text.vocabulary):
+            raise RunError(
+                f"{path}: the model knows {size} {side} symbols and the vocabulary in text/ has "
+                f"{len(text.vocabulary)}; they are not of the same run; export the run again"
+            )
+    return Run(folder, config, source, target, engine, folder.parameters)
 
 
 def load(path: str | Path, *, device: DeviceName = "auto") -> Translator:
-    """The translator of a run folder, as its configuration has it.
+    """The translator of a run folder or an exported folder, as its configuration has it.
 
     Raises:
         RunError, ConfigError: as for `open_run`.

@@ -10,6 +10,7 @@ from types import TracebackType
 
 from dragoman.alignment.links import format_links
 from dragoman.cli.attention import AttentionFile
+from dragoman.scoring.nbest import BARS, ESCAPED_BARS
 from dragoman.search.translator import Translation
 from dragoman.text.lines import open_output
 
@@ -88,14 +89,11 @@ def _as_json(number: int, n_best: Sequence[Translation]) -> list[str]:
 def _as_n_best(number: int, n_best: Sequence[Translation]) -> list[str]:
     """Moses n-best lists: id, text, features by name, score, between triple bars."""
     return [
-        f"{number} ||| {translation.text.replace('|||', _BARS)} ||| "
+        f"{number} ||| {translation.text.replace(BARS, ESCAPED_BARS)} ||| "
         f"dragoman= {translation.log_probability:.6f} ||| {translation.score:.6f}"
         for translation in n_best
     ]
 
-
-_BARS = "&#124;&#124;&#124;"
-"""A triple bar inside a translation, as Moses escapes it."""
 
 _FORMATS: dict[str, Callable[[int, Sequence[Translation]], list[str]]] = {
     "text": _as_text,

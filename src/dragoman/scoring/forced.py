@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.extract import segment_weights, word_links
+from dragoman.alignment.extract import WordWeights, end_weights, heaviest_links, segment_weights, word_weights
 from dragoman.alignment.links import Link
 from dragoman.search.engine import Engine, refuse_nan
 from dragoman.search.streaming import Shortener, in_length_order, padded, source_batch
@@ -46,6 +46,8 @@ class Scored:
     alignment: list[Link]
     """(source word, target word) between the words of the raw lines, from 0: one for each target word, none for a
     blank source or a model without attention."""
+    word_weights: WordWeights | None
+    """The weights between those words that `alignment` follows from; None for a model without attention."""
 
 
 class _Pair(NamedTuple):
@@ -108,12 +110,13 @@ class Scorer:
         self, pair: _Pair, log_probabilities: NDArray[np.float32], attention: NDArray[np.float32] | None
     ) -> Scored:
         segments = len(pair.source_encoded.ids)
-        alignment: list[Link] = []
+        words: WordWeights | None = None
         if attention is not None:
             # A copy: a view would keep the weights of the whole batch alive.
             attention = attention[: len(log_probabilities), : segments + self._engine.source_eos].copy()
-            alignment = word_links(
+            words = word_weights(
                 segment_weights(attention, self._engine.attention_shift, segments),
+                end_weights(attention, self._engine.attention_shift, segments),
                 pair.source_encoded.offsets,
                 raw_words(pair.source),
                 pair.target_encoded.offsets,
@@ -126,5 +129,6 @@ class Scorer:
             source_tokens=pair.source_encoded.pieces,
             target_tokens=pair.target_encoded.pieces,
             attention=attention,
-            alignment=alignment,
+            alignment=[] if words is None else heaviest_links(words),
+            word_weights=words,
         )

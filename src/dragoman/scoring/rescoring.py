@@ -95,7 +95,7 @@ class Rescorer:
         sources = [self._ids(self._source, sentence.source) for sentence in window]
         source, lengths = source_batch(self._engine, sources)
         state = self._engine.start(source, lengths) if isinstance(self._engine, SharingEngine) else None
-        found = {}
+        found: dict[tuple[int, str], TokenScores] = {}
         for batch in _batches(rows):
             owners = np.array([row.owner for row in batch], np.int64)
             target, target_lengths = padded([[*row.ids, EOS] for row in batch])

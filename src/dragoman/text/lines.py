@@ -211,6 +211,31 @@ def open_output(path: str | Path) -> Iterator[TextIO]:
         raise InputError(f"{name}: cannot be written: {error.strerror}") from error
 
 
+@contextmanager
+def replace_output(path: str | Path) -> Iterator[TextIO]:
+    """Like `open_output`, but a file takes the place of `path` only at the end of a successful `with` block.
+
+    Raises:
+        InputError: the file cannot be opened or written, for example because the disk is full.
+    """
+    if str(path) == STANDARD_STREAM:
+        with open_output(path) as text:
+            yield text
+        return
+    final = Path(os.path.realpath(path))
+    if not final.parent.is_dir():
+        raise not_found(final.parent)
+    beside = final.with_name(f".{final.stem}.{os.getpid()}.new{final.suffix}")  # its ending says how to compress
+    try:
+        with open_output(beside) as text:
+            yield text
+        os.replace(beside, final)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink()
+        raise
+
+
 def _create_binary(path: str | Path) -> AbstractContextManager[BinaryIO]:
     if str(path) == STANDARD_STREAM:
         return nullcontext(sys.stdout.buffer)

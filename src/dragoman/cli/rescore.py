@@ -1,0 +1,102 @@
+"""`dragoman rescore`: neural scores as features of Moses n-best lists."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.narration import Narrator
+    from dragoman.run import Run
+    from dragoman.scoring.nbest import Entry
+
+SUMMARY = "add neural scores to n-best lists"
+DESCRIPTION = (
+    "Reads a Moses n-best list and writes it with one more feature: for each model the log-probability of the\n"
+    "hypothesis given the source, natural logarithm, end of sentence included. The rest of each line stays as it was."
+)
+EXAMPLES = (
+    "dragoman rescore dev.nbest.gz --source dev.fr --model RUN -o dev.rescored.gz",
+    "dragoman rescore dev.nbest --source dev.fr --model RUN1 RUN2 --reverse RUN3 --add Net > dev.rescored",
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Declare the options of `rescore`."""
+    parser.add_argument("nbest", metavar="NBEST", help="a Moses n-best list, .gz, .xz or .zst too; - is standard input")
+    parser.add_argument("--source", required=True, metavar="SRC", help="source lines; ids count them from 0")
+    parser.add_argument("--model", nargs="+", required=True, metavar="RUN", help="run folders, a value for each")
+    parser.add_argument(
+        "--reverse", nargs="+", default=[], metavar="RUN", help="runs from target to source; the feature NAMEReverse"
+    )
+    parser.add_argument(
+        "--ensemble", action="store_true", help="one value for all of --model: of each word the mean probability"
+    )
+    parser.add_argument("--add", default="Neural", metavar="NAME", help="name of the new feature")
+    parser.add_argument(
+        "--normalised", action="store_true", help="divide by the number of segments, end of sentence counted"
+    )
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the list goes")
+    add_general_options(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the list with the new features."""
+    if not re.fullmatch(r"[^\s=:|]+", options.add):
+        raise ConfigError(f"--add {options.add!r}: the name of a feature has no blank, `=`, `:` or `|` in it")
+    if options.nbest == options.source == "-":
+        raise ConfigError("the list and --source cannot both be standard input; give a file for one of them")
+
+    from dragoman.model.devices import set_threads
+    from dragoman.narration import Narrator
+    from dragoman.run import open_run
+    from dragoman.scoring.lists import Feature, add_features, ensemble, forward, reverse, with_sources
+    from dragoman.scoring.nbest import by_sentence, read_nbest
+    from dragoman.scoring.rescoring import log_probability, mean_log_probability
+    from dragoman.text.lines import read_lines, replace_output
+
+    set_threads(options.threads)
+    value = mean_log_probability if options.normalised else log_probability
+    runs = [open_run(path, device=options.device) for path in options.model]
+    rescorers = [one.rescorer() for one in runs]
+    if options.ensemble:
+        _require_one_vocabulary(runs, options.model)
+        first: list[Feature] = [ensemble(rescorers, value)]
+    else:
+        first = [forward(rescorer, value) for rescorer in rescorers]
+    features: list[tuple[str, Sequence[Feature]]] = [(options.add, first)]
+    if options.reverse:
+        others = [open_run(path, device=options.device).rescorer() for path in options.reverse]
+        features.append((f"{options.add}Reverse", [reverse(rescorer, value) for rescorer in others]))
+    lists = by_sentence(read_nbest(options.nbest))
+    sentences = with_sources(lists, read_lines(options.source), options.source)
+    rescored = add_features(sentences, features, options.nbest)
+    with replace_output(options.output) as file:
+        for line in _counted(rescored, Narrator(quiet=options.quiet)):
+            file.write(line + "\n")
+
+
+def _counted(lists: Iterable[Sequence[Entry]], narrator: Narrator) -> Iterator[str]:
+    """The lines of the lists, counted on a terminal."""
+    done = 0
+    with narrator.counting("hypotheses") as advance:
+        for entries in lists:
+            yield from (entry.line for entry in entries)
+            done += len(entries)
+            advance(done)
+
+
+def _require_one_vocabulary(runs: Sequence[Run], names: Sequence[str]) -> None:
+    """The words whose probabilities are averaged must be the same ones."""
+    files = [{path.name: path.read_bytes() for path in one.folder.text.glob("target.*")} for one in runs]
+    for other, name in zip(files, names, strict=True):
+        if other != files[0]:
+            raise ConfigError(
+                f"--ensemble: {name} and {names[0]} cut or number target words differently; leave --ensemble out and "
+                "give their values weights"
+            )
