@@ -6,7 +6,8 @@ strongest on, where two contradict each other:
     a forced prefix       nothing but its next id, whatever the other rules say
     blocked symbols       PAD, BOS, banned words of one segment and, on request, UNK
     lengths               EOS not before the shortest; nothing but EOS at the longest
-    phrases               EOS not before all have appeared; nothing after which there is no room for what is missing
+    phrases               EOS not before all have appeared; nothing after which there is no room for what is missing,
+                          were the missing ones not to overlap
     banned sequences      not the last id of one whose other ids have just been written
     n-gram blocking       not the last id of an n-gram that the hypothesis holds already; phrases are exempt
 
@@ -214,7 +215,7 @@ class Turn:
         counts = np.array([phrases.count for phrases in self.rules.phrases])[self.sentences]
         missing = counts[:, None] - met
         room = self.rules.longest[self.sentences] - self.length - 1
-        return np.where(tokens == EOS, missing > 0, missing > room[:, None])
+        return (missing > 0) & ((tokens == EOS) | (missing > room[:, None]))
 
     def _narrowed(
         self, log_probabilities: NDArray[np.float64], tokens: NDArray[np.int64], met: NDArray[np.int64], wanted: int
