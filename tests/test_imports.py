@@ -35,6 +35,7 @@ HOUSE = (
     "data.store",
     "data.batches",
     "folder",
+    "export.folder",
     "model",
     "search",
     "scoring",
@@ -42,6 +43,7 @@ HOUSE = (
     "training",
     "report",
     "run",
+    "export",
     "quality",
     "pipeline",
     "demo",
@@ -55,7 +57,9 @@ HOUSE = (
 the command reads the version from; what it offers lies above it."""
 
 HEAVY = {
-    "torch": ("model", "search.torch_engine", "training", "importing"),
+    "torch": ("model", "search.torch_engine", "training", "importing", "export.cells"),
+    "onnx": ("export.graph",),
+    "onnxruntime": ("search.onnx_engine",),
     "safetensors": ("model", "training"),
     "pydantic": ("config",),
     "sentencepiece": ("text.segmentation.subwords",),

@@ -12,6 +12,7 @@ from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation, Perplexity, evaluate
 from dragoman.evaluation.metrics import Tokenizer
 from dragoman.evaluation.slices import by_source_length
+from dragoman.folder import RunFolder
 from dragoman.narration import Narrator
 from dragoman.report.facts import machine_name, training_facts
 from dragoman.report.page import write_report
@@ -93,11 +94,12 @@ def write_run_report(run: Run, pairs: Sequence[Pair], evaluation: Evaluation | N
     """
     shown = [pairs[row] for row in _spread(len(pairs))]
     translations = [n_best[0] for n_best in run.translator().translate_lines(pair.source for pair in shown)]
-    records = read_log(run.folder.log)
-    store = Store.open(run.folder.train_data)
+    folder = RunFolder(run.folder.path)
+    records = read_log(folder.log)
+    store = Store.open(folder.train_data)
     write_report(
-        run.folder.report,
-        title=f"Training of {run.folder.path.resolve().name}",
+        folder.report,
+        title=f"Training of {folder.path.resolve().name}",
         facts=training_facts(
             preset=run.config.preset,
             pairs=len(store),
@@ -113,7 +115,7 @@ def write_run_report(run: Run, pairs: Sequence[Pair], evaluation: Evaluation | N
         source_language=run.config.text.source.language,
         target_language=run.config.text.target.language,
     )
-    return run.folder.report
+    return folder.report
 
 
 def write_quality_report(folder: Path, run: Run, quality: Quality) -> Path:

@@ -41,17 +41,15 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Translate, measure, print."""
-    from dragoman.model.devices import set_threads
     from dragoman.narration import Narrator
     from dragoman.quality import measure, write_quality_report
     from dragoman.run import open_run
     from dragoman.text.corpus import read_pairs
     from dragoman.text.lines import write_lines
 
-    set_threads(options.threads)
     narrator = Narrator(quiet=options.quiet)
     pairs = list(read_pairs([options.files]))
-    opened = open_run(options.run, device=options.device)
+    opened = open_run(options.run, device=options.device, threads=options.threads)
     quality = measure(opened, pairs, beam=options.beam, tokenizer=options.tokenizer, narrator=narrator)
     if options.output is not None:
         write_lines(options.output, (translation.text for translation in quality.translations))

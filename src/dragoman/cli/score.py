@@ -27,7 +27,7 @@ def add_options(parser: Parser) -> None:
 
 def add_pair_options(parser: Parser) -> None:
     """A run folder and pairs of lines, the same for every verb that looks at given translations."""
-    parser.add_argument("run", metavar="RUN", help="a run folder")
+    parser.add_argument("run", metavar="RUN", help="a run folder, or one that was exported")
     parser.add_argument(
         "files", nargs="+", type=Path, metavar="FILE", help="SRC TGT, or one .tsv or .jsonl; may be .gz, .xz or .zst"
     )
@@ -35,12 +35,10 @@ def add_pair_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print a number for each pair."""
-    from dragoman.model.devices import set_threads
     from dragoman.run import open_run
     from dragoman.text.corpus import read_pairs
     from dragoman.text.lines import write_lines
 
-    set_threads(options.threads)
-    scorer = open_run(options.run, device=options.device).scorer()
+    scorer = open_run(options.run, device=options.device, threads=options.threads).scorer()
     pairs = ((pair.source, pair.target) for pair in read_pairs([options.files]))
     write_lines(options.output, (f"{scored.log_probability:.6f}" for scored in scorer.score(pairs)))

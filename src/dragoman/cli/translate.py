@@ -38,7 +38,7 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `translate`."""
-    parser.add_argument("run", metavar="RUN", help="a run folder")
+    parser.add_argument("run", metavar="RUN", help="a run folder, or one that was exported")
     files = parser.add_argument_group("input and output")
     files.add_argument("-i", "--input", default="-", metavar="FILE", help="lines to translate")
     files.add_argument("-o", "--output", default="-", metavar="FILE", help="where translations go")
@@ -84,12 +84,10 @@ def run(options: argparse.Namespace) -> None:
     _require_sense(options)
 
     from dragoman.cli.outputs import Outputs
-    from dragoman.model.devices import set_threads
     from dragoman.run import open_run
     from dragoman.text.lines import read_lines
 
-    set_threads(options.threads)
-    opened = open_run(options.run, device=options.device)
+    opened = open_run(options.run, device=options.device, threads=options.threads)
     if opened.config.model.decoder.context != "attended":
         for name in ("alignments", "attention"):
             if getattr(options, name) is not None:

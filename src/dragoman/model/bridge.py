@@ -46,7 +46,7 @@ class Bridge(nn.Module):
     ) -> None:
         super().__init__()
         self.kind, self.memory = kind, memory
-        self._cells = cells  # a plain list: the cells belong to the decoder
+        self.cells = cells  # a plain list: the cells belong to the decoder
         self.compressed = compressed
         needed = kind.startswith("tanh") or kind == "mean"
         self.maps = nn.ModuleList([Map(n_in, cell.size, bias=biases) for cell in cells] if needed else [])
@@ -62,14 +62,14 @@ class Bridge(nn.Module):
         if self.kind == "copy":
             return annotations.last
         if self.kind == "zero":
-            return tuple(cell.zero(summary) for cell in self._cells)
+            return tuple(cell.zero(summary) for cell in self.cells)
         if self.kind == "last":
             top = annotations.last[-1][0]
-            return tuple(self._state(cell, top[:, : cell.size]) for cell in self._cells)
+            return tuple(self._state(cell, top[:, : cell.size]) for cell in self.cells)
         seed = self._seed(annotations, summary)
         return tuple(
             self._state(cell, torch.tanh(m(seed).to(seed.dtype)))
-            for cell, m in zip(self._cells, self.maps, strict=True)
+            for cell, m in zip(self.cells, self.maps, strict=True)
         )
 
     def _seed(self, annotations: Annotations, summary: Tensor) -> Tensor:

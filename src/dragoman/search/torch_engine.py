@@ -14,23 +14,17 @@ from dragoman.model.decoder import Bound, DecoderState
 from dragoman.model.translation import Forced as ModelForced
 from dragoman.model.translation import Start, TranslationModel
 from dragoman.search.engine import Forced, Step
+from dragoman.search.rows import Rows, arrange, first_rows
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """The live rows, laid out as [sentences, width] so that what a sentence is remembered by is kept once.
-
-    Sentences with fewer rows than the widest are filled up with copies of their first one; `cells` says where in
-    that layout each real row is.
-    """
+class _State:
+    """The live rows and what their sentences are remembered by."""
 
     memory: Memory | None
     bound: Bound
     state: DecoderState
-    sentences: int
-    cells: NDArray[np.int64]
-    """[R] row -> cell of the layout, sentence * width + place."""
-    width: int
+    rows: Rows
     columns: int
     """S of the source that was given; attention is handed out in this width."""
 
@@ -54,25 +48,25 @@ class TorchEngine:
         return self.model.attention_shift
 
     @torch.inference_mode()
-    def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _Rows:
+    def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _State:
         memory, state = self.model.start(source, source_lengths)
         bound = self.model.decoder.bind(memory, len(source))
-        return _Rows(memory, bound, state, len(source), np.arange(len(source)), 1, source.shape[1])
+        return _State(memory, bound, state, first_rows(len(source)), source.shape[1])
 
     @torch.inference_mode()
     def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> Step:
-        assert isinstance(state, _Rows)
-        rows, taken = self._arrange(state, parents)
+        assert isinstance(state, _State)
+        now, taken = self._arrange(state, parents)
         words = torch.from_numpy(tokens[taken]).to(self.model.device)
-        step = self.model.step(words, rows.state, rows.bound)
-        cells = torch.from_numpy(rows.cells).to(self.model.device)
+        step = self.model.step(words, now.state, now.bound)
+        cells = torch.from_numpy(now.rows.cells).to(self.model.device)
         best = step.log_probabilities.index_select(0, cells).topk(k, dim=1)
         attention = None
         if step.weights is not None:
-            attention = np.zeros((len(parents), rows.columns), np.float32)
+            attention = np.zeros((len(parents), now.columns), np.float32)
             seen = step.weights.index_select(0, cells).float().cpu().numpy()
             attention[:, : seen.shape[1]] = seen
-        after = replace(rows, state=step.state)
+        after = replace(now, state=step.state)
         return Step(best.values.float().cpu().numpy(), best.indices.cpu().numpy(), attention, after)
 
     def force(
@@ -91,29 +85,23 @@ class TorchEngine:
         target: NDArray[np.int64],
         target_lengths: NDArray[np.int64],
     ) -> Forced:
-        assert isinstance(state, _Rows)
+        assert isinstance(state, _State)
         nothing = np.empty((len(target), 0), np.int64)
         batch = _batch(nothing, np.zeros(len(target), np.int64), target, target_lengths)
         return _as_arrays(self.model.force_from(Start(state.memory, state.state), owners, batch))
 
-    def _arrange(self, old: _Rows, parents: NDArray[np.int64]) -> tuple[_Rows, NDArray[np.int64]]:
+    def _arrange(self, old: _State, parents: NDArray[np.int64]) -> tuple[_State, NDArray[np.int64]]:
         """Lay the wanted rows out anew, and say which row of `parents` stands in each cell.
 
         Sentences that have no row left leave the memory too.
         """
-        parent_cells = old.cells[parents]
-        sentences, first, counts = np.unique(parent_cells // old.width, return_index=True, return_counts=True)
-        width = int(counts.max())
-        place = np.arange(len(parents)) - np.repeat(first, counts)
-        cells = np.repeat(np.arange(len(sentences)), counts) * width + place
-        taken = np.repeat(first, width)  # empty cells repeat the sentence's first row
-        taken[cells] = np.arange(len(parents))
+        rows, sentences, taken, parent_cells = arrange(old.rows, parents)
         memory, bound, device = old.memory, old.bound, self.model.device
-        if memory is not None and len(sentences) < old.sentences:
+        if memory is not None and rows.sentences < old.rows.sentences:
             memory = memory.select(torch.from_numpy(sentences).to(device))
-            bound = self.model.decoder.bind(memory, len(sentences))
-        state = old.state.select(torch.from_numpy(parent_cells[taken]).to(device))
-        return _Rows(memory, bound, state, len(sentences), cells, width, old.columns), taken
+            bound = self.model.decoder.bind(memory, rows.sentences)
+        state = old.state.select(torch.from_numpy(parent_cells).to(device))
+        return _State(memory, bound, state, rows, old.columns), taken
 
 
 def _batch(

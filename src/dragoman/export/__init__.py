@@ -1,0 +1,1 @@
+"""A trained run as a folder that needs numpy and onnxruntime only: ONNX graphs, text processing, configuration."""

@@ -1,0 +1,152 @@
+"""The recurrent cells in ONNX: a whole encoder layer as one operator, a decoder step as nodes.
+
+The operators know the lengths of the sentences: one that has ended keeps its state, and the backward direction
+begins at its last symbol. Their GRU keeps the old state with z; where ours writes with z, its gate is computed from
+the negated sum, since 1 - sigmoid(a) = sigmoid(-a).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dragoman.export.graph import Graph, Value
+from dragoman.model.cells import GRU, LSTM, Cell, Tanh
+from dragoman.model.encoder import Layer
+from dragoman.model.maps import Map
+
+Array = NDArray[Any]
+
+
+def array(parameter: torch.Tensor) -> Array:
+    """The numbers of a parameter in float32; the same memory where they are in float32 already."""
+    numbers: Array = parameter.detach().cpu().float().numpy()
+    return numbers
+
+
+def bias_of(linear: Map) -> Array | None:
+    """The bias of every output of a map, [n_out] or [D, n_out]: zero where it has none, None where none has one."""
+    if linear.bias is None:
+        return None
+    bias = array(linear.bias)
+    return np.concatenate((np.zeros((*bias.shape[:-1], linear.unbiased), np.float32), bias), axis=-1)
+
+
+def apply(g: Graph, linear: Map, x: Value, plus: Value | None = None) -> Value:
+    """W x + b + plus for rows x [N, n_in]."""
+    bias = bias_of(linear)
+    if bias is None:
+        return g.product(x, array(linear.weight), plus)
+    product = g.product(x, array(linear.weight), g.constant(bias) if plus is None else plus)
+    return product if plus is None else product + g.constant(bias)
+
+
+def parts(cell: Cell) -> int:
+    """How many tensors the state of a cell is."""
+    return 2 if isinstance(cell, LSTM) else 1
+
+
+# A whole layer -------------------------------------------------------------------------------------------------------
+
+
+def run_layer(g: Graph, layer: Layer, read: Value, lengths: Value) -> tuple[Value, tuple[Value, ...]]:
+    """One layer from the zero state over all steps.
+
+    Args:
+        read: [S, B, n] in reading order of a forward layer.
+        lengths: int32 [B].
+
+    Returns:
+        hidden states [S, D, B, H], those of the backward direction in source order too, and the state after each
+        sentence's last symbol read, [D, B, H] each.
+    """
+    cell = layer.cell
+    w = _directed(array(layer.inputs.weight), 2)
+    bias = bias_of(layer.inputs)
+    b = np.zeros(w.shape[:2], np.float32) if bias is None else _directed(bias, 1)
+    settings: dict[str, Any] = {
+        "hidden_size": cell.size,
+        "direction": "bidirectional" if len(w) > 1 else "forward",
+    }
+    if isinstance(cell, LSTM):
+        order = _order(cell.size, (0, 2, 1, 3))  # ours: i, f, o, g; the operator's: i, o, f, g
+        u, zero = _directed(array(cell.recurrent_gates.weight), 2), np.zeros_like(b)
+        peepholes = None
+        if cell.peepholes is not None:
+            p = array(cell.peepholes).reshape(len(w), 3 * cell.size)[:, _order(cell.size, (0, 2, 1))]
+            peepholes = g.constant(p)
+        weights = [g.constant(part[:, order]) for part in (w, u)]
+        both = g.constant(np.concatenate((b[:, order], zero), axis=1))
+        hidden, last, memory = g.nodes("LSTM", 3, read, *weights, both, lengths, None, None, peepholes, **settings)
+        return hidden, (last, memory)
+    if isinstance(cell, GRU):
+        order = _order(cell.size, (1, 0, 2))  # ours: r, z, candidate; the operator's: z, r, candidate
+        u = _directed(np.concatenate((array(cell.recurrent_gates.weight), array(cell.recurrent.weight)), axis=-2), 2)
+        inner = np.zeros_like(b)
+        if cell.recurrent.bias is not None:
+            inner[:, 2 * cell.size :] = array(cell.recurrent.bias)
+        sign = np.ones(3 * cell.size, np.float32)
+        sign[: cell.size] = 1 if cell.update == "keep" else -1
+        weights = [g.constant(part[:, order] * sign[:, None]) for part in (w, u)]
+        both = g.constant(np.concatenate((b[:, order] * sign, inner[:, order] * sign), axis=1))
+        settings["linear_before_reset"] = int(cell.reset == "after")
+        hidden, last = g.nodes("GRU", 2, read, *weights, both, lengths, **settings)
+        return hidden, (last,)
+    assert isinstance(cell, Tanh)
+    u = _directed(array(cell.recurrent.weight), 2)
+    both = g.constant(np.concatenate((b, np.zeros_like(b)), axis=1))
+    if settings["direction"] == "bidirectional":
+        settings["activations"] = ["Tanh", "Tanh"]
+    hidden, last = g.nodes("RNN", 2, read, g.constant(w), g.constant(u), both, lengths, **settings)
+    return hidden, (last,)
+
+
+def _directed(part: Array, dimensions: int) -> Array:
+    """With a first axis for the directions, also where there is one only."""
+    return part if part.ndim > dimensions else part[None]
+
+
+def _order(size: int, gates: tuple[int, ...]) -> NDArray[np.int64]:
+    """Rows of blocks of `size`, the blocks in the order given."""
+    return np.concatenate([np.arange(size) + gate * size for gate in gates])
+
+
+# One step ------------------------------------------------------------------------------------------------------------
+
+
+def step_cell(
+    g: Graph, cell: Cell, inputs: Value, state: tuple[Value, ...], bracket: Value | None = None
+) -> tuple[Value, ...]:
+    """Gate inputs [N, G] and state -> next state, as `CellStep`."""
+    if isinstance(cell, LSTM):
+        return _step_lstm(g, cell, inputs, *state)
+    (h,) = state
+    if isinstance(cell, GRU):
+        return (_step_gru(g, cell, inputs, h, bracket),)
+    assert isinstance(cell, Tanh)
+    return (g.tanh(apply(g, cell.recurrent, h, inputs)),)
+
+
+def _step_gru(g: Graph, cell: GRU, inputs: Value, h: Value, bracket: Value | None) -> Value:
+    size = cell.size
+    gates, below = g.split(inputs, 2 * size, size)
+    r, z = g.split(g.sigmoid(apply(g, cell.recurrent_gates, h, gates)), size, size)
+    if cell.reset == "before":
+        new = g.tanh(apply(g, cell.recurrent, r * h, below))
+    else:
+        new = g.tanh(below + r * apply(g, cell.recurrent, h, bracket))
+    return new + z * (h - new) if cell.update == "keep" else h + z * (new - h)
+
+
+def _step_lstm(g: Graph, cell: LSTM, inputs: Value, h: Value, c: Value) -> tuple[Value, Value]:
+    size = cell.size
+    a_i, a_f, a_o, a_g = g.split(apply(g, cell.recurrent_gates, h, inputs), size, size, size, size)
+    if cell.peepholes is None:
+        c = g.sigmoid(a_f) * c + g.sigmoid(a_i) * g.tanh(a_g)
+        return g.sigmoid(a_o) * g.tanh(c), c
+    p_i, p_f, p_o = (g.constant(p) for p in array(cell.peepholes))
+    c = g.sigmoid(a_f + p_f * c) * c + g.sigmoid(a_i + p_i * c) * g.tanh(a_g)
+    return g.sigmoid(a_o + p_o * c) * g.tanh(c), c

@@ -1,0 +1,140 @@
+"""The encoder graph: source ids to what steps look at and the state before the first word.
+
+    source [B, S], lengths [B]  ->  memory.* [B, S, ..], state.* [B, ..]
+
+A context that is fixed is part of the state: it moves with its row.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+from dragoman.export.cells import apply, array, parts, run_layer
+from dragoman.export.graph import Graph, Value
+from dragoman.model.attention import Attention, FixedContext
+from dragoman.model.bridge import Bridge
+from dragoman.model.encoder import Encoder
+from dragoman.model.maps import Map
+from dragoman.model.scores import Additive, Dot, General, Location, Score
+from dragoman.model.translation import TranslationModel
+
+State = tuple[Value, ...]
+
+
+class Annotated(NamedTuple):
+    """As `Annotations`: vectors [B, S, W], mask [B, S], the last state of each layer, the backward one at the top."""
+
+    vectors: Value
+    mask: Value
+    last: tuple[State, ...]
+    backward_first: Value
+
+
+def encoder_graph(model: TranslationModel) -> Graph:
+    """The graph of `TranslationModel.start`, in float32."""
+    g = Graph("encoder")
+    source, lengths = g.input("source", "int64", ["B", "S"]), g.input("lengths", "int64", ["B"])
+    seen = _encode(g, model, source, lengths)
+    summary = seen.last[-1][0]
+    if model.bridge.compressed is not None:
+        summary = g.tanh(apply(g, model.bridge.compressed, summary))
+    decoder = model.decoder
+    for number, state in enumerate(_first_states(g, model.bridge, seen, summary)):
+        for part, value in enumerate(state):
+            g.output(f"state.layer{number}.{part}", value, "float", ["B", decoder.layers[number].cell.size])
+    if decoder.feed is not None:
+        g.output("state.feed", g.zeros(source, decoder.readout.size), "float", ["B", decoder.readout.size])
+    if isinstance(decoder.attention, FixedContext):
+        g.output("state.context", summary, "float", ["B", "W"])
+    if isinstance(decoder.attention, Attention):
+        g.output("memory.vectors", seen.vectors, "float", ["B", "S", "W"])
+        g.output("memory.mask", seen.mask, "bool", ["B", "S"])
+        keys = _keys(g, decoder.attention.score, seen)
+        if keys is not None:
+            located = isinstance(decoder.attention.score, Location)
+            g.output("memory.keys", keys, "int64" if located else "float", ["B", "S"] if located else ["B", "S", "A"])
+        if decoder.order == "groundhog":
+            annotation = model.encoder.layers[-1].cell.size * (2 if model.encoder.direction == "both" else 1)
+            g.output("state.context", g.zeros(source, annotation), "float", ["B", "W"])
+        if decoder.coverage:
+            g.output("state.coverage", g.to(seen.mask, "float") * g.number(0.0), "float", ["B", "S"])
+    return g
+
+
+def _encode(g: Graph, model: TranslationModel, source: Value, lengths: Value) -> Annotated:
+    """In the order of reading: words are reversed before the first layer, annotations turned back after the last."""
+    encoder = model.encoder
+    both = encoder.direction == "both"
+    steps = g.transpose(source, 1, 0)  # [S, B]
+    read = _reversed(g, encoder, steps, lengths)
+    vectors = g.gather(g.constant(array(model.source.weight)), read)  # [S, B, E]
+    counts = g.to(lengths, "int32")
+    last = []
+    for number, layer in enumerate(encoder.layers, 1):
+        hidden, state = run_layer(g, layer, vectors, counts)
+        outputs = g.reshape(g.transpose(hidden, 0, 2, 1, 3), 0, 0, -1)  # [S, D, B, H] -> [S, B, W]
+        vectors = vectors + outputs if 0 < encoder.residual <= number else outputs
+        last.append(tuple(g.reshape(g.transpose(part, 1, 0, 2), 0, -1) for part in state))  # [D, B, H] -> [B, W]
+    top = g.gather(state[0], g.index(1 if both else 0))  # [D, B, H] -> [B, H]
+    vectors = _reversed(g, encoder, vectors, lengths)
+    mask = g.node("Less", g.positions(source, 1), g.unsqueeze(lengths, 1))
+    return Annotated(g.transpose(vectors, 1, 0, 2), mask, tuple(last), top)
+
+
+def _reversed(g: Graph, encoder: Encoder, steps: Value, lengths: Value) -> Value:
+    """[S, B, ..] with the words of each sentence turned round if the encoder reads them so; its own inverse."""
+    if encoder.direction != "reversed":
+        return steps
+    one = g.integers(1)
+    count = g.node("Max", lengths - one, one) if encoder.end_stays_last else lengths
+    return g.node("ReverseSequence", steps, count, batch_axis=1, time_axis=0)
+
+
+def _first_states(g: Graph, bridge: Bridge, seen: Annotated, summary: Value) -> tuple[State, ...]:
+    """As `Bridge` says."""
+    cells = bridge.cells
+    if bridge.kind == "copy":
+        return seen.last
+    if bridge.kind == "zero":
+        return tuple((g.zeros(summary, cell.size),) * parts(cell) for cell in cells)
+    if bridge.kind == "last":
+        top = seen.last[-1][0]
+        hidden = [g.columns(top, 0, cell.size) for cell in cells]
+    else:
+        seed = _seed(g, bridge, seen, summary)
+        hidden = [g.tanh(apply(g, linear, seed)) for linear in cast("list[Map]", list(bridge.maps))]
+    return tuple(
+        (h,) if parts(cell) == 1 else (h, h if bridge.memory else g.zeros(h, cell.size))
+        for cell, h in zip(cells, hidden, strict=True)
+    )
+
+
+def _seed(g: Graph, bridge: Bridge, seen: Annotated, summary: Value) -> Value:
+    if bridge.kind == "tanh-last":
+        return summary
+    if bridge.kind == "tanh-backward":
+        return seen.backward_first
+    real = g.to(seen.mask, "float")
+    shares = g.unsqueeze(real / g.total(real, 1), 1)  # [B, 1, S]
+    return g.node("Squeeze", g.matmul(shares, seen.vectors), g.integers(1))
+
+
+def _keys(g: Graph, score: Score, seen: Annotated) -> Value | None:
+    """What `Score.keys` makes of the annotations, or None where it is the annotations themselves."""
+    if isinstance(score, Dot):
+        return None if score.scale == 1.0 else seen.vectors * g.number(score.scale)
+    if isinstance(score, Location):
+        return _slots(g, score, seen.mask)
+    assert isinstance(score, Additive | General)
+    if score.annotation is None:
+        return None
+    return g.matmul(seen.vectors, g.constant(array(score.annotation.weight).T))
+
+
+def _slots(g: Graph, score: Location, mask: Value) -> Value:
+    """The slot of each position, int64 [B, S]; -1 where there is none."""
+    position, slots = g.positions(mask, 1), g.integers(score.slots)
+    length = g.node("Min", g.total(g.to(mask, "int64"), 1), slots)
+    first = g.integers(score.slots - 1) if score.reads_backwards else slots - length
+    slot = first - position if score.reads_backwards else first + position
+    return g.where(g.node("Less", position, length), slot, g.integers(-1))

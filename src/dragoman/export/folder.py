@@ -1,0 +1,148 @@
+"""The exported folder: what lies where, and whether it is all there as it was written.
+
+    DIR/encoder.onnx, step.onnx   the model
+    DIR/config.yaml               the complete configuration of the run
+    DIR/text/                     segmentations and vocabularies of both sides
+    DIR/manifest.json             format version, precision, and size and SHA-256 of every other file
+
+Nothing is used before everything has been checked against the manifest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.config.files import load_config
+from dragoman.config.schema import Config
+from dragoman.errors import ConfigError, RunError
+from dragoman.text.side import TextSide
+
+FORMAT = 1
+"""Version of the folder; a reader refuses a newer one."""
+_REMEDY = "copy the exported folder anew, or export the run again"
+MANIFEST, CONFIG, ENCODER, STEP, TEXT = "manifest.json", "config.yaml", "encoder.onnx", "step.onnx", "text"
+
+
+@dataclass(frozen=True)
+class ExportFolder:
+    """An exported folder that has been checked, its graphs in memory."""
+
+    path: Path
+    int8: bool
+    parameters: int
+    """Numbers that were learnt."""
+    encoder: bytes
+    step: bytes
+
+    @property
+    def text(self) -> Path:
+        return self.path / TEXT
+
+    @classmethod
+    def open(cls, path: str | Path) -> ExportFolder:
+        """Read and check the folder.
+
+        Raises:
+            RunError: a file is missing, truncated, altered or unknown to the manifest, or the format is newer.
+        """
+        folder = Path(path)
+        manifest = _read_manifest(folder)
+        there = {f"{TEXT}/{entry.name}" for entry in (folder / TEXT).glob("*")}
+        for name in sorted({CONFIG, ENCODER, STEP} | there):
+            if name not in manifest["files"]:
+                raise RunError(f"{folder / name}: {MANIFEST} does not list it; {_REMEDY}")
+        contents = {name: _checked(folder, name, facts) for name, facts in manifest["files"].items()}
+        return cls(folder, manifest["int8"], manifest["parameters"], contents[ENCODER], contents[STEP])
+
+    def load_config(self) -> Config:
+        """The configuration of the run that was exported.
+
+        Raises:
+            RunError: it has a key or value that this version does not know.
+        """
+        try:
+            return load_config(self.path / CONFIG)
+        except ConfigError as error:
+            raise RunError(str(error)) from None
+
+    def source_side(self) -> TextSide:
+        """Segmentation and vocabulary of the source."""
+        return TextSide.load(self.text, "source")
+
+    def target_side(self) -> TextSide:
+        """Segmentation and vocabulary of the target."""
+        return TextSide.load(self.text, "target")
+
+
+def is_export(path: str | Path) -> bool:
+    """Whether a folder was exported, even if a part of it has been lost."""
+    return any(os.path.lexists(os.path.join(path, name)) for name in (MANIFEST, ENCODER, STEP))
+
+
+def write_manifest(folder: Path, *, int8: bool, parameters: int) -> None:
+    """Describe the files that lie in a folder; written last, it says that they are all there."""
+    files = {}
+    for file in sorted(entry for entry in folder.rglob("*") if entry.is_file()):
+        content = file.read_bytes()
+        name = file.relative_to(folder).as_posix()
+        files[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    manifest = {"format": FORMAT, "int8": int8, "parameters": parameters, "files": files}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise RunError(f"{folder}: an exported folder, but its {MANIFEST} is missing; {_REMEDY}") from None
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise RunError(f"{path}: is damaged, it is not JSON; {_REMEDY}") from None
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        raise RunError(
+            f"{folder}: exported in format {version}, which is newer than this version of dragoman reads ({FORMAT}); "
+            "upgrade dragoman"
+        )
+    if version != FORMAT or not _is_complete(manifest):
+        raise RunError(f"{path}: is damaged, it lacks what every manifest has; {_REMEDY}")
+    return manifest  # type: ignore[no-any-return]
+
+
+def _is_complete(manifest: dict[str, Any]) -> bool:
+    files = manifest.get("files")
+    return (
+        isinstance(manifest.get("int8"), bool)
+        and isinstance(manifest.get("parameters"), int)
+        and isinstance(files, dict)
+        and all(_is_plain(name) and isinstance(facts, dict) for name, facts in files.items())
+    )
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name stays inside the folder."""
+    return name == os.path.normpath(name) and not os.path.isabs(name) and not name.startswith("..")
+
+
+def _checked(folder: Path, name: str, facts: dict[str, Any]) -> bytes:
+    path = folder / name
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise RunError(f"{path}: is missing; {_REMEDY}") from None
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(content) != facts.get("bytes"):
+        raise RunError(
+            f"{path}: is damaged: it has {len(content)} bytes where {facts.get('bytes')} were exported; {_REMEDY}"
+        )
+    if hashlib.sha256(content).hexdigest() != facts.get("sha256"):
+        raise RunError(f"{path}: is damaged: it is not the file that was exported (SHA-256 differs); {_REMEDY}")
+    return content

@@ -1,0 +1,132 @@
+"""Attention in the step graph: energies, weights and context of the cells against the memory of their sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dragoman.export.cells import apply, array
+from dragoman.export.graph import Graph, Value
+from dragoman.model.attention import Attention
+from dragoman.model.decoder import Decoder
+from dragoman.model.scopes import Global, Monotonic, Predictive, Scope
+from dragoman.model.scores import Additive, Dot, General, Location, Score
+
+Look = Callable[[Value, Value | None], tuple[Value, Value]]
+"""Queries [N, H] and coverage [N, S'] or None -> contexts [N, W] and alignment weights [N, S]."""
+
+
+class Memory(NamedTuple):
+    """As `Memory` of the model: annotations [B, S, W], mask [B, S], keys; int64 [1] counts of words, [B, 1]."""
+
+    vectors: Value
+    mask: Value
+    keys: Value
+    counts: Value
+
+
+def look(g: Graph, decoder: Decoder, time: Value) -> Look:
+    """The look of `Attention.bind`, its memory declared as inputs; time is int64 [1]."""
+    assert isinstance(decoder.attention, Attention)
+    score, scope = decoder.attention.score, decoder.attention.scope
+    memory = _memory(g, score)
+    sentences, length = g.size(memory.mask, 0), g.size(memory.mask, 1)
+
+    def grouped(x: Value) -> Value:
+        return g.reshape(x, sentences, -1, g.size(x, 1))  # [B*Q, n] -> [B, Q, n]
+
+    def seen_from(queries: Value, coverage: Value | None) -> tuple[Value, Value]:
+        if coverage is not None:
+            # the memory may have become narrower since it was summed: a longest sentence has left
+            coverage = grouped(g.node("Slice", coverage, g.integers(0), length, g.integers(1)))
+        energies = _energies(g, score, memory, queries, grouped, coverage)
+        weights = _weigh(g, scope, memory, energies, queries, sentences, time)
+        contexts = g.matmul(weights, memory.vectors)
+        return tuple(g.reshape(x, -1, g.size(x, 2)) for x in (contexts, weights))  # type: ignore[return-value]
+
+    return seen_from
+
+
+def _memory(g: Graph, score: Score) -> Memory:
+    vectors = g.input("memory.vectors", "float", ["B", "S", "W"])
+    mask = g.input("memory.mask", "bool", ["B", "S"])
+    if isinstance(score, Location):
+        keys = g.input("memory.keys", "int64", ["B", "S"])
+    elif (isinstance(score, Dot) and score.scale == 1.0) or (isinstance(score, Additive) and score.annotation is None):
+        keys = vectors
+    else:
+        keys = g.input("memory.keys", "float", ["B", "S", "A"])
+    return Memory(vectors, mask, keys, g.total(g.to(mask, "int64"), 1))
+
+
+def _energies(
+    g: Graph,
+    score: Score,
+    memory: Memory,
+    queries: Value,
+    grouped: Callable[[Value], Value],
+    coverage: Value | None,
+) -> Value:
+    """[B, Q, S], as the score says."""
+    if isinstance(score, Dot | General):
+        return g.matmul(grouped(queries), g.transpose(memory.keys, 0, 2, 1))
+    if isinstance(score, Location):
+        return _by_position(g, score, memory, grouped(apply(g, score.query, queries)))
+    assert isinstance(score, Additive)
+    q = g.unsqueeze(grouped(apply(g, score.query, queries)), 2)
+    inner = g.unsqueeze(memory.keys, 1) + q  # [B, Q, S, A]
+    if coverage is not None:
+        assert score.coverage is not None
+        inner = inner + g.unsqueeze(coverage, 3) * g.constant(array(score.coverage))
+    v = array(score.v)
+    if score.length is not None:
+        v = v * (array(score.length) / ((v * v).sum() ** 0.5))
+    # a product of two matrices: that of a matrix and a vector is a slow one in onnxruntime
+    energies = g.matmul(g.reshape(g.tanh(inner), -1, len(v)), g.constant(v[:, None]))
+    return g.reshape(energies, g.size(inner, 0), g.size(inner, 1), g.size(inner, 2))
+
+
+def _by_position(g: Graph, score: Location, memory: Memory, by_slot: Value) -> Value:
+    """[B, Q, slots] -> [B, Q, S], -inf where a position has no slot."""
+    if not score.masked:
+        by_slot = g.node("LogSoftmax", by_slot, axis=-1)
+    slot = g.unsqueeze(g.node("Max", memory.keys, g.integers(0)), 1)  # [B, 1, S]
+    shape = g.concat(g.size(by_slot, 0), g.size(by_slot, 1), g.size(memory.keys, 1), axis=0)
+    energies = g.node("GatherElements", by_slot, g.node("Expand", slot, shape), axis=2)
+    nowhere = g.node("Less", g.unsqueeze(memory.keys, 1), g.integers(0))
+    return g.where(nowhere, g.number(float("-inf")), energies)
+
+
+def _weigh(
+    g: Graph, scope: Scope, memory: Memory, energies: Value, queries: Value, sentences: Value, time: Value
+) -> Value:
+    """Alignment weights [B, Q, S], as the scope says."""
+    real = g.unsqueeze(memory.mask, 1)  # [B, 1, S]
+    if isinstance(scope, Global):
+        return _weights_inside(g, energies, real, normalised=scope.normalised)
+    positions = g.positions(memory.mask, 1)
+    last = memory.counts - g.integers(1)  # [B, 1]
+    if isinstance(scope, Monotonic):
+        centres = g.unsqueeze(g.node("Min", time, last), 2)  # [B, 1, 1]
+        return _weights_inside(g, energies, _window(g, positions, centres, scope.window, real))
+    assert isinstance(scope, Predictive)
+    bent = g.tanh(apply(g, scope.position, queries))
+    share = g.sigmoid(g.matmul(bent, g.constant(array(scope.v)[:, None])))  # [N, 1]
+    centres = g.unsqueeze(g.to(memory.counts, "float"), 2) * g.reshape(share, sentences, -1, 1)  # [B, Q, 1]
+    whole = g.node("Min", g.to(g.node("Floor", centres), "int64"), g.unsqueeze(last, 2))
+    weights = _weights_inside(g, energies, _window(g, positions, whole, scope.window, real))
+    distances = (g.to(positions, "float") - centres) / g.number(scope.window)
+    return weights * g.node("Exp", distances * distances * g.number(-2.0))
+
+
+def _window(g: Graph, positions: Value, centres: Value, reach: int, real: Value) -> Value:
+    """True on the real positions not farther than `reach` from whole centres [B, Q, 1]."""
+    near = g.node("LessOrEqual", g.node("Abs", positions - centres), g.integers(reach))
+    return g.node("And", near, real)
+
+
+def _weights_inside(g: Graph, energies: Value, inside: Value, *, normalised: bool = False) -> Value:
+    """A softmax over the positions inside and exactly zero elsewhere; normalised: energies are logarithms already."""
+    open_energies = g.where(inside, energies, g.number(float("-inf")))
+    weights = g.node("Exp", open_energies) if normalised else g.node("Softmax", open_energies, axis=-1)
+    return g.where(inside, weights, g.number(0.0))  # the exponential of -inf is only nearly zero in onnxruntime

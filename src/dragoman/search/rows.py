@@ -1,0 +1,50 @@
+"""The rows of a search laid out as [sentences, width], so that what a sentence is remembered by is kept once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Rows(NamedTuple):
+    """The live rows of a search, grouped by sentence.
+
+    Sentences with fewer rows than the widest are filled up with copies of their first one; `cells` says where in
+    that layout each real row is.
+    """
+
+    sentences: int
+    width: int
+    cells: NDArray[np.int64]
+    """[R] row -> cell of the layout, sentence * width + place."""
+
+
+class Arranged(NamedTuple):
+    """The layout of the next step, and where its cells come from."""
+
+    rows: Rows
+    sentences: NDArray[np.int64]
+    """Those of the sentences before that still have rows."""
+    taken: NDArray[np.int64]
+    """[cells] which row of `parents` stands in each cell."""
+    parents: NDArray[np.int64]
+    """[cells] the cell before that each goes on from."""
+
+
+def first_rows(sentences: int) -> Rows:
+    """One row a sentence."""
+    return Rows(sentences, 1, np.arange(sentences))
+
+
+def arrange(old: Rows, parents: NDArray[np.int64]) -> Arranged:
+    """Lay out the rows that go on from rows `parents` of the layout before."""
+    parent_cells = old.cells[parents]
+    sentences, first, counts = np.unique(parent_cells // old.width, return_index=True, return_counts=True)
+    width = int(counts.max())
+    place = np.arange(len(parents)) - np.repeat(first, counts)
+    cells = np.repeat(np.arange(len(sentences)), counts) * width + place
+    taken = np.repeat(first, width)  # empty cells repeat the sentence's first row
+    taken[cells] = np.arange(len(parents))
+    return Arranged(Rows(len(sentences), width, cells), sentences, taken, parent_cells[taken])
