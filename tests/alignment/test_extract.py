@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.alignment.extract import segment_links, segment_weights, surface_spans, word_links, words_of
+from dragoman.alignment.extract import (
+    end_weights,
+    heaviest_links,
+    links_from,
+    segment_links,
+    segment_weights,
+    surface_spans,
+    word_links,
+    word_weights,
+    words_of,
+)
 from dragoman.text.side import raw_words
 
 # Rows: two target segments and EOS. Columns: three source segments and EOS.
@@ -52,6 +62,41 @@ def test_weights_are_summed_over_the_segments_of_both_words():
     assert word_links(weights, source_spans, source_words, target_spans, target_words) == [(1, 0), (1, 1)]
     weights[1] = [0.3, 0.2, 0.5]  # now 0.6 + 0.5 + 0.6 against 0.4 + 0.5 + 0.4
     assert word_links(weights, source_spans, source_words, target_spans, target_words) == [(0, 0), (1, 1)]
+
+
+def test_word_weights_are_sums_over_the_source_word_and_means_over_the_target_word():
+    # source: "ab c" as a, b, c and the end; target: "xy z" as x, y, z.
+    attention = np.array(
+        [[0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.2, 0.2], [0.0, 0.2, 0.8, 0.0], [0.25, 0.25, 0.25, 0.25]], dtype=np.float32
+    )
+    spans = [(0, 1), (1, 2), (3, 4)], [(0, 2), (3, 4)]
+    words = word_weights(segment_weights(attention, 0, 3), end_weights(attention, 0, 3), *spans, *spans)
+    np.testing.assert_allclose(words.weights, [[0.45, 0.25], [0.2, 0.8]], atol=1e-7)
+    np.testing.assert_allclose(words.end, [0.3, 0.0], atol=1e-7)
+    assert heaviest_links(words) == [(0, 0), (1, 1)]
+    shifted = word_weights(segment_weights(attention, 1, 3), end_weights(attention, 1, 3), *spans, *spans)
+    np.testing.assert_allclose(shifted.weights, [[0.4, 0.5], [0.5, 0.25]], atol=1e-7)
+    np.testing.assert_allclose(shifted.end, [0.1, 0.25], atol=1e-7)
+
+
+def test_a_model_that_reads_no_end_has_no_weight_on_it():
+    assert end_weights(ATTENTION[:, :3], 0, 3).tolist() == [0, 0]
+
+
+def test_a_threshold_gives_a_word_no_link_one_or_several():
+    weights = np.array([[0.5, 0.5, 0.0], [0.2, 0.3, 0.1], [0.0, 0.1, 0.9]], dtype=np.float32)
+    spans = [(0, 1), (2, 3), (4, 5)]
+    words = word_weights(weights, np.zeros(3, np.float32), spans, spans, spans, spans)
+    assert links_from(words, 0.5) == [(0, 0), (1, 0), (2, 2)]
+    assert links_from(words, 0.25) == [(0, 0), (1, 0), (1, 1), (2, 2)]
+    assert links_from(words, 1.0) == []
+
+
+def test_words_that_were_not_read_or_written_are_told():
+    spans, words = [(2, 3)], [(0, 1), (2, 3)]
+    found = word_weights(np.ones((1, 1), np.float32), np.zeros(1, np.float32), spans, words, spans, words)
+    assert (found.source_read.tolist(), found.target_written.tolist()) == ([False, True], [False, True])
+    assert found.weights.tolist() == [[0, 0], [0, 1]]
 
 
 def test_every_target_word_has_one_link_even_without_any_weight():

@@ -4,7 +4,7 @@ A word of a raw line is what stands between blanks (text/side.py, `raw_words`); 
 writes. Which step's weights speak of a word depends on the model (papers differ, see `segment_weights`); everything
 after that is the same for all.
 
-Letters: S source segments, T target segments, I source words, J target words (of either, those with a segment).
+Letters: S source segments, T target segments, I source words, J target words.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import bisect
 import difflib
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,73 @@ def segment_links(weights: NDArray[np.float32]) -> list[Link]:
     return sorted((int(source), target) for target, source in enumerate(weights.argmax(axis=1)))
 
 
+def end_weights(attention: NDArray[np.float32], shift: int, source_segments: int) -> NDArray[np.float32]:
+    """The weights on the source's EOS, [T], in the rows that `segment_weights` takes; 0 if the model reads no EOS."""
+    assert shift in (0, 1), shift
+    targets = len(attention) - 1
+    return np.asarray(attention[shift : shift + targets, source_segments:].sum(axis=1))
+
+
+class WordWeights(NamedTuple):
+    """Alignment weights between the words of two raw lines."""
+
+    weights: NDArray[np.float64]
+    """[J, I]; for global attention each row, with its `end`, sums to 1."""
+    end: NDArray[np.float64]
+    """[J] weight on the source's EOS, which is no word."""
+    source_read: NDArray[np.bool_]
+    """[I] whether a source word has a segment: not if it lies beyond those that the model was given."""
+    target_written: NDArray[np.bool_]
+    """[J] the same for target words."""
+
+
+def word_weights(
+    weights: NDArray[np.float32],
+    end: NDArray[np.float32],
+    source_spans: Sequence[Span],
+    source_words: Sequence[Span],
+    target_spans: Sequence[Span],
+    target_words: Sequence[Span],
+) -> WordWeights:
+    """Weights between words out of those between segments.
+
+    `weights` [T, S] and `end` [T] are those of the segments at `target_spans` [T] and `source_spans` [S]. The weight
+    between two words is the sum over the segments of the source word (weights of one step are shares of one whole) and
+    the mean over those of the target word (each has a step of its own).
+    """
+    source_word = words_of(source_spans, source_words)
+    target_word = words_of(target_spans, target_words)
+    into_source = source_word[:, None] == np.arange(len(source_words))  # [S, I]
+    into_target = target_word == np.arange(len(target_words))[:, None]  # [J, T]
+    steps = into_target.sum(axis=1)
+    into_target = into_target / np.maximum(steps, 1)[:, None]
+    return WordWeights(
+        weights=into_target @ (weights.astype(np.float64) @ into_source),  # [J, T] @ [T, S] @ [S, I] -> [J, I]
+        end=into_target @ end.astype(np.float64),
+        source_read=into_source.any(axis=0),
+        target_written=steps > 0,
+    )
+
+
+def heaviest_links(words: WordWeights) -> list[Link]:
+    """One link for each target word: its heaviest source word, the leftmost of equals.
+
+    So every target word has exactly one link, unless the source is blank, or the word lies beyond the segments that the
+    model was given.
+    """
+    if not words.source_read.any():
+        return []
+    heaviest = np.where(words.source_read, words.weights, -np.inf).argmax(axis=1)
+    targets = np.flatnonzero(words.target_written)
+    return sorted(zip(heaviest[targets].tolist(), targets.tolist(), strict=True))
+
+
+def links_from(words: WordWeights, threshold: float) -> list[Link]:
+    """Every link with a weight of `threshold` or more: of any word none, one or several; `threshold` above 0."""
+    targets, sources = np.nonzero(words.weights >= threshold)
+    return sorted(zip(sources.tolist(), targets.tolist(), strict=True))
+
+
 def word_links(
     weights: NDArray[np.float32],
     source_spans: Sequence[Span],
@@ -49,23 +117,9 @@ def word_links(
     target_spans: Sequence[Span],
     target_words: Sequence[Span],
 ) -> list[Link]:
-    """One link for each target word: its heaviest source word, the leftmost of equals.
-
-    `weights` [T, S] are those of the segments at `target_spans` [T] and `source_spans` [S]. The weight between two
-    words is the sum over the segments of the source word (weights of one step are shares of one whole) and over those
-    of the target word (each has a step of its own; their mean would choose the same links). So every target word has
-    exactly one link, unless the source is blank, or the word lies beyond the segments that the model was given.
-    """
-    source_word = words_of(source_spans, source_words)
-    target_word = words_of(target_spans, target_words)
-    sources, targets = np.unique(source_word[source_word >= 0]), np.unique(target_word[target_word >= 0])
-    if not len(sources) or not len(targets):
-        return []
-    into_source = source_word[:, None] == sources  # [S, I]
-    into_target = target_word == targets[:, None]  # [J, T]
-    by_word = into_target @ (weights.astype(np.float64) @ into_source)  # [J, T] @ [T, S] @ [S, I] -> [J, I]
-    heaviest = sources[by_word.argmax(axis=1)]
-    return sorted(zip(heaviest.tolist(), targets.tolist(), strict=True))
+    """The `heaviest_links` of the words of segments with `weights` [T, S]."""
+    end = np.zeros(len(weights), dtype=np.float32)
+    return heaviest_links(word_weights(weights, end, source_spans, source_words, target_spans, target_words))
 
 
 def words_of(spans: Sequence[Span], words: Sequence[Span]) -> NDArray[np.int64]:
