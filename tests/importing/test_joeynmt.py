@@ -65,8 +65,29 @@ def test_the_configuration_tells_the_composition(tmp_path: Path) -> None:
     assert config.model.embedding.tied == "output"
     assert (config.model.bridge.kind, config.model.bridge.memory) == ("tanh-last", "hidden")
     assert (config.model.decoder.order, config.model.readout.kind) == ("update-then-look", "attentional")
-    assert (config.search.beam, config.search.normalisation, config.search.alpha) == (3, "gnmt", 1.0)
     assert (config.text.source.segmentation, config.text.source.language) == ("blanks", "de")
+
+
+@pytest.mark.parametrize(
+    ("testing", "expected"),
+    [
+        ({}, {"beam": 1, "normalisation": "none", "max_factor": 1.5, "max_extra": 1, "block_unknown": False}),
+        ({"beam_size": 3, "beam_alpha": 1}, {"beam": 3, "normalisation": "gnmt", "alpha": 1.0}),
+        ({"alpha": 0.5}, {"normalisation": "gnmt", "alpha": 0.5}),
+        ({"max_output_length": 40, "generate_unk": False}, {"max_extra": 40, "block_unknown": True}),
+    ],
+)
+def test_settings_of_search_come_along(testing: dict[str, Any], expected: dict[str, Any], tmp_path: Path) -> None:
+    checkpoint = JoeyNMT().save(tmp_path, testing=testing)
+    search = imported(checkpoint).config.search.model_dump()
+    assert {key: search[key] for key in expected} == expected
+
+
+def test_a_setting_of_the_wrong_type_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoint = JoeyNMT().save(tmp_path, testing={"beam_size": "five"})
+    assert main(["import", "--from", "joeynmt", str(checkpoint), "--out", str(tmp_path / "run")]) == 2
+    path = tmp_path / "config.yaml"
+    assert capsys.readouterr().err == f"dragoman: error: {path}: testing.beam_size: five: is not a number\n"
 
 
 def test_vocabulary_and_configuration_may_lie_elsewhere(tmp_path: Path) -> None:
@@ -87,7 +108,7 @@ def test_a_vocabulary_without_the_special_symbols_has_them_in_front(tmp_path: Pa
 
 def test_characters_are_segmented_as_characters(tmp_path: Path) -> None:
     data = {"src": {"lang": "de", "level": "char"}, "trg": {"lang": "en", "level": "word"}}
-    run = imported(JoeyNMT().save(tmp_path, **data))
+    run = imported(JoeyNMT().save(tmp_path, data=data))
     assert run.source.encode("x y").pieces == ["x", "▁", "y"]
     assert run.target.encode("x y").pieces == ["x", "y"]
 
@@ -99,14 +120,14 @@ def test_a_sentencepiece_model_beside_the_checkpoint_is_used(tmp_path: Path, sen
         "tokenizer_type": "sentencepiece",
         "tokenizer_cfg": {"model_file": "a/sp.model"},
     }
-    checkpoint = JoeyNMT().save(tmp_path, src=side)
+    checkpoint = JoeyNMT().save(tmp_path, data={"src": side})
     (tmp_path / "sp.model").write_bytes(sentencepiece_model)
     assert imported(checkpoint).source.encode("Hund läuft").pieces[0].startswith("▁")
 
 
 def test_what_joeynmt_does_to_text_itself_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     side = {"lang": "de", "level": "bpe", "lowercase": True, "tokenizer_type": "subword-nmt"}
-    imported(JoeyNMT().save(tmp_path, src=side))
+    imported(JoeyNMT().save(tmp_path, data={"src": side}))
     assert capsys.readouterr().err.splitlines()[0] == (
         "data.src: JoeyNMT does this to text itself, dragoman does not: lowercase: True; tokenizer_type: subword-nmt"
     )

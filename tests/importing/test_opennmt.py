@@ -140,6 +140,12 @@ def test_what_cannot_be_imported_is_named(
             "decoder_start_token: </s>: only <s> can be imported",
         ),
         ({"vocab": {"src": ["a"], "tgt": ["a"]}}, "vocabulary src: has no <blank>, which the model cannot do without"),
+        ({"vocab": {"src": ["a"]}}, "has no opt and vocab; is it a checkpoint of OpenNMT-py 3?"),
+        (
+            {"model": {}},
+            "has no tensor 'encoder.embeddings.make_embedding.emb_luts.0.weight'; it is no recurrent"
+            " translation model with attention",
+        ),
         ({"generator": {}}, "has no tensor 'generator.weight'; it is no recurrent translation model with attention"),
     ],
 )

@@ -97,16 +97,16 @@ class JoeyNMT(nn.Module):
         return (hidden, hidden) if self.rnn == "lstm" else hidden
 
     def save(self, folder: Path, **settings: Any) -> Path:
-        """What the toolkit writes into its model folder; `settings` are keys of `data`."""
+        """What the toolkit writes into its model folder; `settings` replace sections of its configuration."""
         folder.mkdir(parents=True, exist_ok=True)
         embedding = {"embedding_dim": 4, "scale": self.scale}
         config = {
-            "data": {"src": {"lang": "de", "level": "word"}, "trg": {"lang": "en", "level": "word"}, **settings},
-            "testing": {"beam_size": 3, "beam_alpha": 1.0},
+            "data": {"src": {"lang": "de", "level": "word"}, "trg": {"lang": "en", "level": "word"}},
             "model": {
                 "encoder": {"type": "recurrent", "embeddings": embedding},
                 "decoder": {"type": "recurrent", "embeddings": embedding, "init_hidden": self.initial},
             },
+            **settings,
         }
         (folder / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
         for name, words in (("src_vocab.txt", self.source_words), ("trg_vocab.txt", self.target_words)):

@@ -85,6 +85,13 @@ class _Settings:
             value = value[name]
         return value
 
+    def number(self, key: str, default: float) -> float:
+        """The value of a key that is a number."""
+        value = self.get(key, default)
+        if not isinstance(value, int | float):
+            raise self.refuse(key, "is not a number")
+        return value
+
     def refuse(self, key: str, why: str) -> InputError:
         """The error for a setting that cannot be imported."""
         return InputError(f"{self.path}: {key}: {self.get(key)}: {why}")
@@ -100,7 +107,7 @@ def _entries(file: Path, settings: _Settings) -> Entries:
     first = [
         *special.values(),
         *([separator] if separator else []),
-        *settings.get("data.special_symbols.lang_tags", []),
+        *(settings.get("data.special_symbols.lang_tags") or []),
     ]
     tokens = list(dict.fromkeys([*first, *read_entries(file)]))
     symbols = Symbols(special["pad_token"], special["unk_token"], special["bos_token"], special["eos_token"])
@@ -118,7 +125,7 @@ def _text(settings: _Settings, side: str, folder: Path, segmenter: Path | None, 
     ]
     text = {"segmentation": "characters" if kind == "char" else "blanks"}
     if kind == "sentencepiece":
-        segmenter = segmenter or folder / Path(str(settings.get(f"data.{side}.tokenizer_cfg.model_file"))).name
+        segmenter = segmenter or folder / Path(str(settings.get(f"data.{side}.tokenizer_cfg.model_file", ""))).name
         if segmenter.is_file():
             text = {"segmentation": "bpe", "model": str(segmenter)}
         else:
@@ -132,9 +139,17 @@ def _text(settings: _Settings, side: str, folder: Path, segmenter: Path | None, 
 
 
 def _search(settings: _Settings) -> dict[str, Any]:
-    alpha = settings.get("testing.beam_alpha", settings.get("testing.alpha", -1))
-    normalisation = {"normalisation": "gnmt", "alpha": alpha} if alpha > 0 else {"normalisation": "none"}
-    return {"beam": max(1, settings.get("testing.beam_size", 1)), **normalisation}
+    """Its beam, its length normalisation, and its limits, of which the longest one is of a batch there."""
+    alpha = settings.number("testing.beam_alpha", settings.number("testing.alpha", -1))
+    longest = int(settings.number("testing.max_output_length", -1))
+    return {
+        "beam": max(1, int(settings.number("testing.beam_size", 1))),
+        **({"normalisation": "gnmt", "alpha": float(alpha)} if alpha > 0 else {"normalisation": "none"}),
+        # with the end of sentence: half as much again as the source, or a number of its own
+        **({"max_factor": 1.5, "max_extra": 1} if longest < 0 else {"max_factor": 1e-6, "max_extra": longest}),
+        "min_factor": 1e-3,  # one word
+        "block_unknown": not settings.get("testing.generate_unk", True),
+    }
 
 
 # Model ---------------------------------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ def stack_parts(tensors: Tensors, prefix: str) -> list[list[Part]]:
         names = [f"l{len(layers)}{suffix}" for suffix in ("", "_reverse")]
         found = [name for name in names if f"{prefix}.weight_ih_{name}" in tensors]
         layers.append([_part(tensors, prefix, f"_{name}") for name in found])
-    return layers
+    return layers or [[_part(tensors, prefix, "_l0")]]  # which says what is missing
 
 
 def cell_parts(tensors: Tensors, prefix: str) -> list[list[Part]]:

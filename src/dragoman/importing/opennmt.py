@@ -59,7 +59,11 @@ def read_opennmt(checkpoint: Path, *, segmenters: Sequence[Path | None] = (None,
     """
     content = read_checkpoint(checkpoint)
     options, vocabularies = content.get("opt"), content.get("vocab")
-    if not isinstance(options, Namespace) or not isinstance(vocabularies, Mapping):
+    if (
+        not isinstance(options, Namespace)
+        or not isinstance(vocabularies, Mapping)
+        or not {"src", "tgt"} <= {*vocabularies}
+    ):
         raise InputError(f"{checkpoint}: has no opt and vocab; is it a checkpoint of OpenNMT-py 3?")
     _require_expressible(options, checkpoint)
     start = vocabularies.get("decoder_start_token", SYMBOLS.begin)
@@ -69,7 +73,7 @@ def read_opennmt(checkpoint: Path, *, segmenters: Sequence[Path | None] = (None,
         Side(rearrange(vocabularies[side], SYMBOLS, f"{checkpoint}: vocabulary {side}"), _text(segmenter))
         for side, segmenter in zip(("src", "tgt"), segmenters, strict=True)
     )
-    model, weights = _model(_tensors(content, checkpoint), source.entries, target.entries, options)
+    model, weights = _model(_tensors(content, checkpoint), source.entries, target.entries)
     return Imported(source, target, model, {}, weights, _notes(options, segmenters))
 
 
@@ -104,9 +108,7 @@ def _notes(options: Namespace, segmenters: Sequence[Path | None]) -> list[str]:
     return [f"transforms: {', '.join(transforms)}: OpenNMT-py does this to text itself, dragoman does not"]
 
 
-def _model(
-    tensors: Tensors, source: Entries, target: Entries, options: Namespace
-) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _model(tensors: Tensors, source: Entries, target: Entries) -> tuple[dict[str, Any], dict[str, Tensor]]:
     lookup = "embeddings.make_embedding.emb_luts.0.weight"
     parts = (("encoder", source), ("decoder", target))
     words = [entries.arrange(tensors.take(f"{part}.{lookup}")) for part, entries in parts]
@@ -115,7 +117,7 @@ def _model(
     writer = decoder(layers, words[1].shape[1])
     mixing = tensors.take("decoder.attn.linear_out.weight")
     output, bias = (target.arrange(tensors.take(f"generator.{name}")) for name in ("weight", "bias"))
-    attention, energies = _attention(tensors, options.global_attention)
+    attention, energies = _attention(tensors)
     tied = "none"
     if torch.equal(words[1], output):
         tied = "all" if torch.equal(words[0], output) and source.pieces == target.pieces else "output"
@@ -126,7 +128,7 @@ def _model(
         "bridge": {"kind": "copy"},
         "decoder": writer.model,
         "attention": attention,
-        "readout": {"kind": "affine" if options.global_attention == "mlp" else "attentional", "size": len(mixing)},
+        "readout": {"kind": "affine" if "decoder.attn.v.weight" in tensors else "attentional", "size": len(mixing)},
     }
     weights = {
         "source.weight": words[0],
@@ -149,13 +151,14 @@ def _bias(tensors: Tensors, mixing: Tensor) -> Tensor:
     return tensors.take(name) if name in tensors else mixing.new_zeros(len(mixing))
 
 
-def _attention(tensors: Tensors, score: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _attention(tensors: Tensors) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """`general` has a map, `mlp` several, `dot` none."""
     name, ours = "decoder.attn", "decoder.attention.score"
-    if score == "dot":
-        return {"score": "dot"}, {}
-    if score == "general":
+    if f"{name}.linear_in.weight" in tensors:
         # h_s^T (W h_t) = (W^T h_s)^T h_t
         return {"score": "general"}, {f"{ours}.annotation.weight": tensors.take(f"{name}.linear_in.weight").t()}
+    if f"{name}.v.weight" not in tensors:
+        return {"score": "dot"}, {}
     # v^T tanh(W h_t + b + U h_s) is the additive score with a bias, which is the normed one with g = |v|
     v = tensors.take(f"{name}.v.weight")[0]
     return {"score": "normed-additive", "size": len(v)}, {
