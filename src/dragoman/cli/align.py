@@ -3,36 +3,116 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator
+from itertools import tee
+from typing import TYPE_CHECKING
 
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.parsing import Parser, add_general_options, probability
 from dragoman.cli.score import add_pair_options
+from dragoman.cli.symmetrize import BEST_KNOWN, METHODS
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.alignment.extract import WordWeights
+    from dragoman.alignment.links import Link
+    from dragoman.run import Run
 
 SUMMARY = "align the words of given translations"
 DESCRIPTION = (
     "Prints for each pair of lines the links between their words, as they stand between blanks: Pharaoh format, i-j,\n"
-    "source and target word from 0. Each target word has one link, to the source word with most alignment weight."
+    "source and target word from 0. Each target word has one link, to the source word with most alignment weight.\n"
+    "With a second run, which translates from target to source, the links of both are joined."
 )
-EXAMPLES = ("dragoman align RUN test.de test.en > test.align",)
+EXAMPLES = (
+    "dragoman align RUN test.de test.en > test.align",
+    "dragoman align RUN test.de test.en --threshold 0.3 --matrix test.npz -o test.align",
+    "dragoman align DE-EN test.de test.en --reverse EN-DE --symmetrize intersection --format naacl",
+)
 
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `align`."""
     add_pair_options(parser)
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the links go")
+    parser.add_argument(
+        "--format",
+        choices=("pharaoh", "talp", "naacl"),
+        default="pharaoh",
+        help="pharaoh: i-j, words from 0; talp: the same from 1; naacl: a line for each link, all from 1",
+    )
+    parser.add_argument("--one-based", action="store_true", help="count words from 1 in the Pharaoh format too")
+    parser.add_argument(
+        "--threshold",
+        type=probability,
+        metavar="T",
+        help="all links with a weight of T or more, instead of the heaviest of each target word",
+    )
+    parser.add_argument(
+        "--matrix", metavar="FILE.npz", help="write the weights between words: arrays N and N.eos for line N, from 0"
+    )
+    parser.add_argument("--reverse", metavar="RUN2", help="a run folder of the other direction")
+    parser.add_argument(
+        "--symmetrize", choices=METHODS, help=f"how the links of both are joined (default: {BEST_KNOWN})"
+    )
     add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print a line of links for each pair."""
-    from dragoman.alignment.links import write_links
-    from dragoman.errors import ConfigError
-    from dragoman.model.devices import set_threads
-    from dragoman.run import open_run
-    from dragoman.text.corpus import read_pairs
+    """Print the links of each pair."""
+    if options.symmetrize is not None and options.reverse is None:
+        raise ConfigError("--symmetrize joins the links of two directions; give the other run with --reverse RUN2")
 
-    set_threads(options.threads)
-    opened = open_run(options.run, device=options.device)
+    from dragoman.alignment.extract import heaviest_links, links_from
+    from dragoman.alignment.formats import format_alignments
+    from dragoman.alignment.symmetrize import symmetrize
+    from dragoman.text.corpus import read_pairs
+    from dragoman.text.lines import write_lines
+
+    forward = _open(options.run, options)
+    backward = None if options.reverse is None else _open(options.reverse, options)
+
+    def links(words: WordWeights) -> list[Link]:
+        return heaviest_links(words) if options.threshold is None else links_from(words, options.threshold)
+
+    def joined() -> Iterator[list[Link]]:
+        pairs, again = tee((pair.source, pair.target) for pair in read_pairs([options.files]))
+        ahead = _weights(forward, pairs)
+        if options.matrix is not None:
+            ahead = _written(ahead, options.matrix)
+        if backward is None:
+            yield from map(links, ahead)
+            return
+        back = _weights(backward, ((target, source) for source, target in again))
+        for there, home in zip(ahead, back, strict=True):
+            turned = [(source, target) for target, source in links(home)]
+            yield symmetrize(links(there), turned, options.symmetrize or BEST_KNOWN)
+
+    write_lines(options.output, format_alignments(joined(), options.format, one_based=options.one_based))
+
+
+def _open(path: str, options: argparse.Namespace) -> Run:
+    from dragoman.run import open_run
+
+    opened = open_run(path, device=options.device, threads=options.threads)
     if opened.config.model.decoder.context != "attended":
-        raise ConfigError(f"the model of {options.run} has no attention, so it cannot align")
-    pairs = ((pair.source, pair.target) for pair in read_pairs([options.files]))
-    write_links(options.output, (scored.alignment for scored in opened.scorer().score(pairs)))
+        raise ConfigError(f"the model of {path} has no attention, so it cannot align")
+    return opened
+
+
+def _weights(run: Run, pairs: Iterable[tuple[str, str]]) -> Iterator[WordWeights]:
+    for scored in run.scorer().score(pairs):
+        assert scored.word_weights is not None
+        yield scored.word_weights
+
+
+def _written(weights: Iterable[WordWeights], path: str) -> Iterator[WordWeights]:
+    """The same; each is written to a file as it passes."""
+    import numpy as np
+
+    from dragoman.cli.attention import AttentionFile
+
+    with AttentionFile(path) as file:
+        for number, words in enumerate(weights):
+            file.write(number, words.weights.astype(np.float32))
+            file.write(f"{number}.eos", words.end.astype(np.float32))
+            yield words

@@ -40,15 +40,15 @@ class AttentionFile:
         except OSError as failure:
             raise self._unwritable(failure) from failure
 
-    def write(self, number: int, weights: NDArray[np.float32] | None) -> None:
-        """Append the array of a line.
+    def write(self, name: int | str, weights: NDArray[np.float32] | None) -> None:
+        """Append an array; the name is the number of its line, or begins with it.
 
         Raises:
             InputError: the disk is full.
         """
         array = np.zeros((0, 0), np.float32) if weights is None else np.ascontiguousarray(weights)
         try:
-            with self._archive.open(f"{number}.npy", "w", force_zip64=True) as entry:
+            with self._archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 write_array(entry, array, allow_pickle=False)
         except OSError as error:
             raise self._unwritable(error) from error

@@ -12,7 +12,22 @@ from collections.abc import Sequence
 from typing import cast
 
 import dragoman
-from dragoman.cli import aer, align, config, demo, describe, evaluate, import_model, presets, score, train, translate
+from dragoman.cli import (
+    aer,
+    align,
+    config,
+    demo,
+    describe,
+    evaluate,
+    export,
+    import_model,
+    presets,
+    rescore,
+    score,
+    symmetrize,
+    train,
+    translate,
+)
 from dragoman.cli.parsing import Parser, Verb, did_you_mean
 from dragoman.errors import ConfigError, DragomanError
 
@@ -22,8 +37,11 @@ VERBS = {
     "translate": cast(Verb, translate),
     "score": cast(Verb, score),
     "align": cast(Verb, align),
+    "symmetrize": cast(Verb, symmetrize),
     "aer": cast(Verb, aer),
     "evaluate": cast(Verb, evaluate),
+    "rescore": cast(Verb, rescore),
+    "export": cast(Verb, export),
     "import": cast(Verb, import_model),
     "presets": cast(Verb, presets),
     "describe": cast(Verb, describe),
@@ -31,7 +49,7 @@ VERBS = {
 }
 """In the order of the help; each is one file."""
 
-TRAIN_EXTRA = ("babel", "jinja2", "matplotlib", "sacrebleu", "safetensors", "tensorboard", "torch", "tqdm")
+TRAIN_EXTRA = ("babel", "jinja2", "matplotlib", "onnx", "sacrebleu", "safetensors", "tensorboard", "torch", "tqdm")
 """Packages that come with the extra `train` only."""
 
 

@@ -1,0 +1,114 @@
+"""`dragoman align` and `symmetrize`, with all their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dragoman.alignment.formats import read_alignments
+from dragoman.alignment.links import read_links
+from dragoman.cli.main import main
+
+from .conftest import SMALL, Corpus
+
+ONE_THREAD = ["--threads", "1", "--device", "cpu", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def reverse_run(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the other direction that has hardly learnt anything: its links differ from those of `run_folder`."""
+    out = tmp_path_factory.mktemp("runs") / "reverse"
+    text = ["--train", *map(str, corpus.train[::-1]), "--dev", *map(str, corpus.dev[::-1])]
+    options = ["--preset", "demo", "--out", str(out), "--threads", "1", "--quiet"]
+    assert main(["train", *options, *text, "--set", *SMALL, "training.epochs=1"]) == 0
+    return out
+
+
+@pytest.fixture
+def files(corpus: Corpus) -> list[str]:
+    return [str(path) for path in corpus.test]
+
+
+def test_a_matrix_has_a_row_for_each_target_word_and_the_end_apart(
+    run_folder: Path, files: list[str], tmp_path: Path
+) -> None:
+    out, matrix = tmp_path / "links", tmp_path / "weights.npz"
+    assert main(["align", str(run_folder), *files, "-o", str(out), "--matrix", str(matrix), *ONE_THREAD]) == 0
+    arrays = np.load(matrix)
+    assert sorted(arrays.files) == sorted([str(n) for n in range(20)] + [f"{n}.eos" for n in range(20)])
+    text = [Path(name).read_text(encoding="utf-8").splitlines() for name in files]
+    for number, links in enumerate(read_links(out)):
+        weights, end = arrays[str(number)], arrays[f"{number}.eos"]
+        assert weights.shape == (len(text[1][number].split()), len(text[0][number].split()))
+        np.testing.assert_allclose(weights.sum(axis=1) + end, 1, atol=1e-5)
+        assert [(int(source), target) for target, source in enumerate(weights.argmax(axis=1))] == sorted(
+            links, key=lambda link: link[1]
+        )
+
+
+def test_a_threshold_links_all_weights_from_there_on(run_folder: Path, files: list[str], tmp_path: Path) -> None:
+    out, matrix = tmp_path / "links", tmp_path / "weights.npz"
+    options = ["-o", str(out), "--matrix", str(matrix), "--threshold", "0.02", *ONE_THREAD]
+    assert main(["align", str(run_folder), *files, *options]) == 0
+    arrays = np.load(matrix)
+    found = list(read_links(out))
+    for number, links in enumerate(found):
+        targets, sources = np.nonzero(arrays[str(number)] >= 0.02)
+        assert links == sorted(zip(sources.tolist(), targets.tolist(), strict=True))
+    words = sum(len(line.split()) for line in Path(files[1]).read_text(encoding="utf-8").splitlines())
+    assert sum(map(len, found)) > words
+
+
+@pytest.mark.parametrize("options", [["--format", "naacl"], ["--format", "talp"], ["--one-based"]])
+def test_every_format_says_the_same(options: list[str], run_folder: Path, files: list[str], tmp_path: Path) -> None:
+    plain, out = tmp_path / "plain", tmp_path / "links"
+    assert main(["align", str(run_folder), *files, "-o", str(plain), *ONE_THREAD]) == 0
+    assert main(["align", str(run_folder), *files, "-o", str(out), *options, *ONE_THREAD]) == 0
+    assert plain.read_bytes() != out.read_bytes()
+    found = read_alignments(out, one_based=True)
+    assert found.format == ("naacl" if "naacl" in options else "talp")
+    assert [sorted(marked.sure) for marked in found.sentences] == list(read_links(plain))
+
+
+@pytest.mark.parametrize("method", [None, "intersection", "union", "grow-diag", "grow-diag-final"])
+def test_two_runs_are_joined_as_their_two_files_are(
+    method: str | None, run_folder: Path, reverse_run: Path, files: list[str], tmp_path: Path
+) -> None:
+    ahead, back, both, joined = (tmp_path / name for name in ("ahead", "back", "both", "joined"))
+    assert main(["align", str(run_folder), *files, "-o", str(ahead), *ONE_THREAD]) == 0
+    assert main(["align", str(reverse_run), *files[::-1], "-o", str(back), *ONE_THREAD]) == 0
+    how = [] if method is None else ["--symmetrize", method]
+    assert (
+        main(["align", str(run_folder), *files, "--reverse", str(reverse_run), *how, "-o", str(both), *ONE_THREAD]) == 0
+    )
+    how = [] if method is None else ["--method", method]
+    assert main(["symmetrize", str(ahead), str(back), "--swapped", *how, "-o", str(joined), "--quiet"]) == 0
+    assert list(read_links(both)) == list(read_links(joined))
+    assert ahead.read_bytes() != joined.read_bytes()
+
+
+def test_symmetrize_joins_lines_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ahead, back = tmp_path / "ahead", tmp_path / "back"
+    ahead.write_text("0-0 1-1\n\n0-0 0-1\n", encoding="utf-8")
+    back.write_text("0-0\n0-0\n0-0\n", encoding="utf-8")
+    assert main(["symmetrize", str(ahead), str(back), "--method", "intersection"]) == 0
+    assert capsys.readouterr().out == "0-0\n\n0-0\n"
+    assert main(["symmetrize", str(ahead), str(back)]) == 0
+    assert capsys.readouterr().out == "0-0 1-1\n0-0\n0-0 0-1\n"
+
+
+def test_symmetrize_refuses_files_of_unequal_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ahead, back = tmp_path / "ahead", tmp_path / "back"
+    ahead.write_text("0-0\n0-0\n", encoding="utf-8")
+    back.write_text("0-0\n", encoding="utf-8")
+    assert main(["symmetrize", str(ahead), str(back)]) == 2
+    assert f"{back}: ends after 1 lines, before the other file does" in capsys.readouterr().err
+    assert main(["symmetrize", "-", "-"]) == 2
+    assert "cannot both be standard input" in capsys.readouterr().err
+
+
+def test_symmetrizing_needs_a_second_run(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["align", "run", *files, "--symmetrize", "union"]) == 2
+    assert "give the other run with --reverse RUN2" in capsys.readouterr().err
