@@ -215,7 +215,7 @@ class Turn:
         counts = np.array([phrases.count for phrases in self.rules.phrases])[self.sentences]
         missing = counts[:, None] - met
         room = self.rules.longest[self.sentences] - self.length - 1
-        return (missing > 0) & ((tokens == EOS) | (missing > room[:, None]))
+        return np.asarray((missing > 0) & ((tokens == EOS) | (missing > room[:, None])))
 
     def _narrowed(
         self, log_probabilities: NDArray[np.float64], tokens: NDArray[np.int64], met: NDArray[np.int64], wanted: int

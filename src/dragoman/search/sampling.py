@@ -41,6 +41,8 @@ class Sampling:
     top_p: float | None = None
     """Draw among the fewest symbols that together have this probability (after temperature and top_k)."""
     seed: int = 1
+    distinct: bool = False
+    """Draw without replacement: no translation of a line comes twice (stochastic.py)."""
 
     def __post_init__(self) -> None:
         if not 0 < self.temperature < np.inf:
@@ -150,7 +152,7 @@ def _draw(
     lines: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The next symbol of each sample, [R], and its log-probability; -1 where nothing is permitted."""
-    cumulative = np.cumsum(_weights(continuations, sampling), axis=1)[rows]  # [R, k]
+    cumulative = np.cumsum(drawing_weights(continuations, sampling), axis=1)[rows]  # [R, k]
     total = cumulative[:, -1]
     position = uniform(sampling.seed, lines[samples.sentences], samples.numbers, samples.length) * total
     choice = (cumulative > position[:, None]).argmax(axis=1)  # the first symbol whose share reaches beyond
@@ -158,7 +160,7 @@ def _draw(
     return tokens, continuations.log_probabilities[rows, choice]
 
 
-def _weights(continuations: Continuations, sampling: Sampling) -> NDArray[np.float64]:
+def drawing_weights(continuations: Continuations, sampling: Sampling) -> NDArray[np.float64]:
     """What symbols are drawn in proportion to, in the order of `continuations`; not normalised."""
     largest = continuations.log_probabilities.max(axis=1, keepdims=True)
     below = continuations.log_probabilities - np.where(largest > -np.inf, largest, 0.0)

@@ -8,8 +8,11 @@ are translated, with one warning), and is still one line.
 from __future__ import annotations
 
 import html
+import itertools
+import logging
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -18,18 +21,38 @@ from numpy.typing import NDArray
 from dragoman.alignment.extract import segment_weights, surface_spans, word_links
 from dragoman.alignment.links import Link
 from dragoman.config.schema import SearchConfig
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, InputError
 from dragoman.search.beam import beam_search
 from dragoman.search.engine import Engine
+from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.search.reading import ModelReader, Read, Reader
+from dragoman.search.rules import Demand, Rules
 from dragoman.search.sampling import Sampling, sample
-from dragoman.search.streaming import Shortener, in_length_order, source_batch
-from dragoman.text.side import Encoded, TextSide, raw_words
+from dragoman.search.stochastic import stochastic_beam_search
+from dragoman.search.streaming import in_length_order
+from dragoman.search.unknown import Replacement, UnknownWords
+from dragoman.text.side import TextSide, raw_words
+from dragoman.text.vocabulary import UNK
 
 ROWS = 320
 """Rows of a batch in search: sentences times the beam, or times the samples of each."""
+GRID = 8
+"""With phrases that must appear a sentence has a beam for each segment of these; this many are reckoned with."""
 SHOWN = 60
 """Segments of either side up to which a notebook shows the heat map."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked of the translation of one line, as raw text of the target."""
+
+    prefix: str = ""
+    """How it begins."""
+    phrases: Sequence[str] = ()
+    """Words and phrases that must appear in it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +70,7 @@ class Translation:
     tokens: list[str]
     """T target segments, end of sentence not included."""
     source_tokens: list[str]
-    """S source segments, end of sentence not included."""
+    """S source segments, end of sentence not included; for an ensemble the words of the line."""
     attention: NDArray[np.float32] | None
     """[T + 1, S], or [T + 1, S + 1] if the model reads an end of sentence: row t was in use when segment t (last:
     the end of sentence) was predicted. None for a model without attention, and for a blank line."""
@@ -55,6 +78,8 @@ class Translation:
     """(source word, target word) between the words of the raw lines, from 0; one for each target word."""
     finished: bool
     """False if the translation was cut off at the longest length."""
+    replacements: list[Replacement] = field(default_factory=list)
+    """The unknown words that were replaced in `text`; `tokens` has them as the model wrote them."""
 
     def _repr_html_(self) -> str:
         """For notebooks: the text, and the alignment weights as a heat map."""
@@ -70,7 +95,12 @@ class _Line(NamedTuple):
     number: int
     """From 0."""
     text: str
-    encoded: Encoded
+    read: Read
+    demand: Demand
+    prefix: list[str]
+    """The segments of the demanded prefix, those that the model does not know included."""
+    phrases: Sequence[str]
+    """The demanded phrases."""
 
 
 class Translator:
@@ -87,16 +117,44 @@ class Translator:
         target: TextSide,
         search: SearchConfig,
         sampling: Sampling | None = None,
+        *,
+        banned: Iterable[str] = (),
+        unknown: UnknownWords | None = None,
     ) -> None:
-        """With `sampling` translations are drawn instead of looked for, and `n_best` says how many."""
+        """With `sampling` translations are drawn instead of looked for, and `n_best` says how many.
+
+        `banned` words and phrases are never written, as `target` segments them; with `unknown` the unknown word is
+        replaced.
+
+        Raises:
+            ConfigError: a banned word cannot be told from any other unknown word.
+        """
         assert engine.vocabulary_size == len(target.vocabulary)
-        self._engine = engine
-        self._source = source
+        self._reader: Reader = ModelReader(engine, source)
         self._target = target
         self._search = search
         self._sampling = sampling
+        self._banned = [self._banned_ids(word) for word in banned if word.strip()]
+        self._unknown = unknown
         self._surfaces: dict[int, str] = {}
-        self._shorten = Shortener()
+        self._said_hidden = False
+
+    @classmethod
+    def of_ensemble(
+        cls,
+        ensemble: Ensemble,
+        target: TextSide,
+        search: SearchConfig,
+        sampling: Sampling | None = None,
+        *,
+        banned: Iterable[str] = (),
+        unknown: UnknownWords | None = None,
+    ) -> Translator:
+        """The translator of several models, which have one `target` side."""
+        first = ensemble.members[0]
+        translator = cls(first.engine, first.source, target, search, sampling, banned=banned, unknown=unknown)
+        translator._reader = ensemble
+        return translator
 
     def translate(self, text: str) -> Translation:
         """The best translation of one line; what is translated often is better given to `translate_lines`.
@@ -107,15 +165,22 @@ class Translator:
         return next(self.translate_lines([text]))[0]
 
     def translate_lines(
-        self, lines: Iterable[str], n_best: int = 1, *, read_ahead: int | None = None
+        self,
+        lines: Iterable[str],
+        n_best: int = 1,
+        *,
+        wishes: Iterable[Wish] | None = None,
+        read_ahead: int | None = None,
     ) -> Iterator[list[Translation]]:
         """For each line its translations, best first (samples: in the order drawn).
 
         There are `n_best` of them, fewer if fewer hypotheses finished, never none; a blank line has one, blank.
-        Lines are read ahead by a window of `read_ahead` lines (None: see streaming.py).
+        Of `wishes` there is one for each line, if any. Lines are read ahead by a window of `read_ahead` lines (None:
+        see streaming.py).
 
         Raises:
-            ConfigError: `n_best` is not from 1 to the beam.
+            ConfigError: `n_best` is not from 1 to the beam; a coverage penalty is asked of a model without attention.
+            InputError: there are more or fewer wishes than lines, or one that the model cannot meet.
             RunError: the model's answers are not numbers.
         """
         if n_best < 1:
@@ -125,69 +190,142 @@ class Translator:
                 f"n-best is {n_best}, but a beam of {self._search.beam} keeps no more than {self._search.beam} "
                 f"translations; set the beam to {n_best} or more"
             )
+        rows = (self._search.beam if self._sampling is None else n_best) * (1 if wishes is None else GRID)
         return in_length_order(
-            (self._prepare(number, line) for number, line in enumerate(lines)),
+            (self._prepare(number, line, wish) for number, (line, wish) in enumerate(_together(lines, wishes))),
             lambda batch: self._translate_batch(batch, n_best),
-            length=lambda line: len(line.encoded.ids),
+            length=lambda line: line.read.segments,
             characters=lambda line: len(line.text),
-            sentences=max(1, ROWS // (self._search.beam if self._sampling is None else n_best)),
+            sentences=max(1, ROWS // rows),
             read_ahead=read_ahead,
         )
 
-    def _prepare(self, number: int, text: str) -> _Line:
-        """Cut a line into segments, and off where it becomes too long for a model."""
-        return _Line(number, text, self._shorten(self._source.encode(text), f"line {number + 1}"))
+    def _prepare(self, number: int, text: str, wish: Wish) -> _Line:
+        """Cut a line into segments, and off where it becomes too long for a model; the same for what is wished."""
+        prefix = self._target.encode(wish.prefix)
+        phrases = [self._phrase_ids(phrase, number) for phrase in wish.phrases]
+        demand = Demand(prefix.ids, phrases)
+        read = self._reader.read(text, f"line {number + 1}")
+        return _Line(number, text, read, demand, prefix.pieces, wish.phrases)
 
     def _translate_batch(self, batch: list[_Line], n_best: int) -> list[list[Translation]]:
         """Search for the lines that have segments; the others are blank."""
-        full = [line for line in batch if line.encoded.ids]
+        full = [line for line in batch if line.read.segments]
         found = iter(self._search_batch(full, n_best) if full else [])
         return [
-            [self._translation(line, hypothesis) for hypothesis in next(found)] if line.encoded.ids else [_blank(line)]
+            [self._translation(line, hypothesis) for hypothesis in next(found)]
+            if line.read.segments
+            else [_blank(line)]
             for line in batch
         ]
 
     def _search_batch(self, batch: Sequence[_Line], n_best: int) -> list[list[Hypothesis]]:
-        source, lengths = source_batch(self._engine, [line.encoded.ids for line in batch])
+        engine, source, lengths, segments = self._reader.batch([line.read for line in batch])
+        demands = [line.demand for line in batch]
+        rules = Rules.from_config(self._search, engine.vocabulary_size, segments, demands, self._banned)
         if self._sampling is None:
-            return beam_search(self._engine, source, lengths, self._search, n_best)
+            return beam_search(engine, source, lengths, self._search, n_best, rules)
         numbers = np.array([line.number for line in batch], dtype=np.int64)
-        return sample(self._engine, source, lengths, self._search, self._sampling, numbers, n_best)
+        draw = stochastic_beam_search if self._sampling.distinct else sample
+        return draw(engine, source, lengths, self._search, self._sampling, numbers, n_best, rules)
 
     def _translation(self, line: _Line, hypothesis: Hypothesis) -> Translation:
-        segments = hypothesis.tokens[:-1]
-        text = " ".join(self._target.decode(segments).splitlines())
+        segments, attention = hypothesis.tokens[:-1], hypothesis.attention
+        weights = None
+        if attention is not None:
+            weights = segment_weights(attention, self._reader.attention_shift, len(line.read.pieces))
+        replacements = self._replacements(line, segments, weights)
+        # What the model calls unknown, but we know: the beginning that was given, and replaced words.
+        known = {place: piece for place, piece in enumerate(line.prefix[: len(segments)]) if segments[place] == UNK}
+        known |= {replacement.segment: replacement.target for replacement in replacements}
+        tokens = self._target.vocabulary.pieces(segments)
+        pieces = [known.get(place, piece) for place, piece in enumerate(tokens)]
+        text = " ".join(self._target.segmentation.join(pieces).splitlines())
+        self._warn_of_hidden_phrases(line, text)
+        alignment: list[Link] = []
+        if weights is not None:
+            surfaces = [known.get(place) or self._surface(segment) for place, segment in enumerate(segments)]
+            spans = surface_spans(surfaces, text)
+            alignment = word_links(weights, line.read.offsets, raw_words(line.text), spans, raw_words(text))
         return Translation(
             source=line.text,
             text=text,
             score=hypothesis.score,
             log_probability=hypothesis.log_probability,
-            tokens=self._target.vocabulary.pieces(segments),
-            source_tokens=line.encoded.pieces,
-            attention=hypothesis.attention,
-            alignment=self._alignment(line, segments, text, hypothesis.attention),
+            tokens=tokens,
+            source_tokens=line.read.pieces,
+            attention=attention,
+            alignment=alignment,
             finished=hypothesis.finished,
+            replacements=replacements,
         )
 
-    def _alignment(
-        self, line: _Line, segments: list[int], text: str, attention: NDArray[np.float32] | None
-    ) -> list[Link]:
-        """Links between the words of the line and those of `text`."""
-        if attention is None:
+    def _replacements(
+        self, line: _Line, segments: Sequence[int], weights: NDArray[np.float32] | None
+    ) -> list[Replacement]:
+        """What stands for the unknown words, those of a given beginning left out."""
+        unknown = [place for place, segment in enumerate(segments) if segment == UNK and place >= len(line.prefix)]
+        if self._unknown is None or weights is None or not unknown:
             return []
-        return word_links(
-            segment_weights(attention, self._engine.attention_shift, len(line.encoded.ids)),
-            line.encoded.offsets,
-            raw_words(line.text),
-            surface_spans([self._surface(segment) for segment in segments], text),
-            raw_words(text),
-        )
+        words = self._reader.copied_words(line.text, line.read)
+        return self._unknown.replace(unknown, weights, line.read.offsets, line.text, words)
+
+    def _banned_ids(self, word: str) -> list[int]:
+        """A word or phrase that is never to be written."""
+        ids, pieces, _ = self._target.encode(word)
+        if UNK in ids:
+            raise ConfigError(
+                f"banned word {word!r}: the model does not know {pieces[ids.index(UNK)]!r}, so it never writes that; "
+                "leave it out"
+            )
+        return ids
+
+    def _phrase_ids(self, phrase: str, number: int) -> list[int]:
+        """A phrase that must appear in the translation of line `number`, from 0."""
+        ids, pieces, _ = self._target.encode(phrase)
+        if UNK in ids:
+            raise InputError(
+                f"line {number + 1}: {phrase!r} cannot appear in its translation: the model does not know "
+                f"{pieces[ids.index(UNK)]!r}; leave it out, or give a word of the target vocabulary"
+            )
+        for banned in self._banned:
+            if any(ids[at : at + len(banned)] == banned for at in range(len(ids))):
+                raise InputError(f"line {number + 1}: {phrase!r} must appear in its translation, but is banned as well")
+        return ids
+
+    def _warn_of_hidden_phrases(self, line: _Line, text: str) -> None:
+        """Say once if a phrase was written only as a part of longer words: its segments may go on."""
+        for phrase in line.phrases:
+            if not self._said_hidden and not re.search(rf"(?<!\w){re.escape(phrase.strip())}(?!\w)", text):
+                log.warning(
+                    "line %d: %r was written only as a part of other words: %r (said once)",
+                    line.number + 1,
+                    phrase,
+                    text,
+                )
+                self._said_hidden = True
 
     def _surface(self, segment: int) -> str:
         """A segment joined on its own; remembered, because joining costs more than all the rest of an alignment."""
         if segment not in self._surfaces:
             self._surfaces[segment] = self._target.decode([segment])
         return self._surfaces[segment]
+
+
+def _together(lines: Iterable[str], wishes: Iterable[Wish] | None) -> Iterator[tuple[str, Wish]]:
+    """Each line with what is wished of it."""
+    if wishes is None:
+        yield from ((line, Wish()) for line in lines)
+        return
+    for number, (line, wish) in enumerate(itertools.zip_longest(lines, wishes)):
+        if line is None or wish is None:
+            raise InputError(
+                f"prefixes and constraints go on after the input has ended at line {number}"
+                if line is None
+                else f"prefixes or constraints end at line {number}, but the input goes on; give a line, blank or not, "
+                "for each of the input"
+            )
+        yield line, wish
 
 
 def _blank(line: _Line) -> Translation:

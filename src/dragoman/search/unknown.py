@@ -1,0 +1,73 @@
+"""What is written in place of the unknown word: a dictionary's translation of the source word it came from, or a copy.
+
+The source word is the one with most alignment weight in the step that speaks of the unknown word (`segment_weights`;
+Luong et al. 2015 look one step later than Bahdanau et al. 2015), ends of sentences left out. What is done with it are
+the three heuristics of the code of Jean et al. 2015:
+
+    copy                    the source word itself (0)
+    dictionary              its translation, else the word itself (1); also Luong et al. 2015
+    lowercase-dictionary    its translation if it begins in lower case, else the word itself (2): names are copied
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.alignment.extract import Span, words_of
+
+UnknownRule = Literal["copy", "dictionary", "lowercase-dictionary"]
+
+UNKNOWN_RULES: tuple[str, ...] = get_args(UnknownRule)
+
+
+class Replacement(NamedTuple):
+    """An unknown word that was replaced."""
+
+    segment: int
+    """Its place among the target segments, from 0."""
+    source: str
+    """The source word."""
+    target: str
+    """What stands in its place."""
+    how: Literal["dictionary", "copy"]
+
+
+@dataclass(frozen=True)
+class UnknownWords:
+    """The rule, and the dictionary it looks into: source word -> target word."""
+
+    rule: UnknownRule = "dictionary"
+    dictionary: Mapping[str, str] = field(default_factory=dict)
+
+    def replace(
+        self,
+        unknown: Sequence[int],
+        weights: NDArray[np.float32],
+        segments: Sequence[Span],
+        text: str,
+        words: list[Span],
+    ) -> list[Replacement]:
+        """What stands for the target segments `unknown`.
+
+        `weights` [T, S] speak of each target segment, S source segments lie at `segments` in the raw line `text`, and
+        its words at `words`; a line without words replaces nothing.
+        """
+        owners = words_of(segments, words)[: weights.shape[1]]
+        if not (owners >= 0).any():
+            return []
+        by_word = np.zeros((len(weights), len(words) + 1))  # the last column for what belongs to no word
+        np.add.at(by_word.T, owners, weights[:, : len(owners)].T.astype(np.float64))
+        read = np.isin(np.arange(len(words)), owners)
+        heaviest = np.where(read, by_word[:, :-1], -np.inf).argmax(axis=1)
+        return [self._replacement(place, text[slice(*words[heaviest[place]])]) for place in unknown]
+
+    def _replacement(self, place: int, word: str) -> Replacement:
+        looks_up = self.rule == "dictionary" or (self.rule == "lowercase-dictionary" and word[:1].islower())
+        if looks_up and word in self.dictionary:
+            return Replacement(place, word, self.dictionary[word], "dictionary")
+        return Replacement(place, word, word, "copy")
