@@ -39,6 +39,7 @@ HOUSE = (
     "model",
     "search",
     "scoring",
+    "tuning",
     "evaluation",
     "training",
     "report",

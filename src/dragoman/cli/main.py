@@ -24,9 +24,11 @@ from dragoman.cli import (
     presets,
     rescore,
     score,
+    select,
     symmetrize,
     train,
     translate,
+    tune,
 )
 from dragoman.cli.parsing import Parser, Verb, did_you_mean
 from dragoman.errors import ConfigError, DragomanError
@@ -41,6 +43,8 @@ VERBS = {
     "aer": cast(Verb, aer),
     "evaluate": cast(Verb, evaluate),
     "rescore": cast(Verb, rescore),
+    "select": cast(Verb, select),
+    "tune": cast(Verb, tune),
     "export": cast(Verb, export),
     "import": cast(Verb, import_model),
     "presets": cast(Verb, presets),

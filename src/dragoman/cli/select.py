@@ -1,0 +1,85 @@
+"""`dragoman select`: the best hypothesis of each sentence of an n-best list."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from dragoman.cli.parsing import Parser, add_general_options, positive_float, positive_int
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.tuning.choosing import Rule
+
+SUMMARY = "pick the best hypothesis of each list"
+DESCRIPTION = (
+    "Prints one hypothesis for each sentence of a Moses n-best list: the one with the best total, unless an option\n"
+    "says what else is best. A sentence without hypotheses is a blank line, so that lines stay those of the source."
+)
+EXAMPLES = (
+    "dragoman select test.rescored.gz --weights tuned.weights > test.out",
+    "dragoman select test.rescored.gz --average Neural > test.out",
+    "dragoman select test.nbest --oracle test.en > test.oracle",
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Declare the options of `select`."""
+    parser.add_argument("nbest", metavar="NBEST", help="a Moses n-best list, .gz, .xz or .zst too; - is standard input")
+    best = parser.add_argument_group("what is best (default: the total of the list)")
+    scores = best.add_mutually_exclusive_group()
+    scores.add_argument("--weights", metavar="FILE", help="weighted sum of the features; lines `Name= weight ...`")
+    scores.add_argument("--average", nargs="+", metavar="NAME", help="plain average of the total and these features")
+    scores.add_argument("--oracle", nargs="+", metavar="REF", help="sentence BLEU against these references")
+    best.add_argument(
+        "--mbr", action="store_true", help="minimum Bayes risk: the best BLEU to be expected, by that score"
+    )
+    best.add_argument("--mbr-scale", type=positive_float, default=1.0, metavar="F", help="factor of scores for --mbr")
+    best.add_argument(
+        "--mbr-size", type=positive_int, default=100, metavar="N", help="hypotheses that take part in --mbr"
+    )
+    parser.add_argument(
+        "--lines", type=positive_int, metavar="N", help="sentences there are, where the last may be missing"
+    )
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the hypotheses go")
+    add_general_options(parser, device=False)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write a line for each sentence."""
+    if options.mbr and options.oracle:
+        raise ConfigError("--oracle knows what is best, --mbr does not; leave one of them out")
+
+    from dragoman.errors import InputError
+    from dragoman.scoring.nbest import by_sentence, read_nbest
+    from dragoman.text.lines import replace_output
+    from dragoman.tuning.choosing import by_expected_bleu, choose
+
+    rule = _rule(options)
+    if options.mbr:
+        rule = by_expected_bleu(rule, options.mbr_scale, options.mbr_size)
+    with replace_output(options.output) as file:
+        written = 0
+        for entry in choose(by_sentence(read_nbest(options.nbest)), rule):
+            file.write("\n" * (entry.sentence - written) + entry.text + "\n")
+            written = entry.sentence + 1
+        if options.lines is not None:
+            if written > options.lines:
+                raise InputError(
+                    f"{options.nbest}: has hypotheses of more than the {options.lines} sentences of --lines"
+                )
+            file.write("\n" * (options.lines - written))
+
+
+def _rule(options: argparse.Namespace) -> Rule:
+    from dragoman.tuning.choosing import by_average, by_oracle, by_total, by_weights
+    from dragoman.tuning.pool import read_references
+    from dragoman.tuning.weights import read_weights
+
+    if options.weights is not None:
+        return by_weights(read_weights(options.weights), options.weights, options.nbest)
+    if options.average is not None:
+        return by_average(options.average, options.nbest)
+    if options.oracle is not None:
+        return by_oracle(read_references(options.oracle), options.oracle[0])
+    return by_total

@@ -1,0 +1,89 @@
+"""Weights of features in Moses' form: `Name= w w`, a line for each name, as in the section [weight] of a moses.ini."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.errors import InputError
+from dragoman.scoring.nbest import Entry, format_value, parse_number
+from dragoman.text.lines import read_lines, write_lines
+
+Weights = dict[str, tuple[float, ...]]
+"""A weight for each value of each name, names in the order of the lists."""
+
+
+def read_weights(path: str | Path) -> Weights:
+    """Read `Name= w w` lines: a file of these alone, or a whole moses.ini, of which the section [weight] counts.
+
+    Raises:
+        InputError: the file cannot be read, or a line is no weight.
+    """
+    lines = [(number, line.strip()) for number, line in enumerate(read_lines(path), 1)]
+    if any(line == "[weight]" for _, line in lines):
+        lines = list(_section(lines))
+    weights: Weights = {}
+    for number, line in lines:
+        if not line or line.startswith("#"):
+            continue
+        name, equals, values = line.partition("=")
+        name = name.strip()
+        if not equals or not name or not values.split():
+            raise InputError(f"{path}:{number}: {line!r} is no weight; expected `Name= weight ...`")
+        if name in weights:
+            raise InputError(f"{path}:{number}: the weights of {name} are given twice")
+        place = f"{path}:{number}"
+        weights[name] = tuple(parse_number(value, place, f"a weight of {name}") for value in values.split())
+    if not weights:
+        raise InputError(f"{path}: no weights in it; expected lines `Name= weight ...`")
+    return weights
+
+
+def _section(lines: Iterable[tuple[int, str]]) -> Iterable[tuple[int, str]]:
+    inside = False
+    for number, line in lines:
+        if line.startswith("["):
+            inside = line == "[weight]"
+        elif inside:
+            yield number, line
+
+
+def write_weights(path: str | Path, weights: Mapping[str, Iterable[float]]) -> None:
+    """Write a line for each name; "-" is standard output."""
+    write_lines(path, (format_weights(name, values) for name, values in weights.items()))
+
+
+def format_weights(name: str, values: Iterable[float]) -> str:
+    """One line of weights."""
+    return f"{name}= {' '.join(map(format_value, values))}"
+
+
+def shape_of(entry: Entry) -> dict[str, int]:
+    """How many values each name has."""
+    return {name: len(values) for name, values in entry.features.items()}
+
+
+def as_vector(weights: Weights, shape: Mapping[str, int], place: str) -> NDArray[np.float64]:
+    """The weights [D] in the order of a list's features; `place` is what an error calls the weights.
+
+    Raises:
+        InputError: names or numbers of values do not fit.
+    """
+    for name in weights:
+        if name not in shape:
+            raise InputError(f"{place}: the list has no feature {name}; it has {', '.join(shape) or 'none'}")
+    for name, size in shape.items():
+        if name not in weights:
+            raise InputError(f"{place}: no weight for the feature {name} of the list")
+        if len(weights[name]) != size:
+            raise InputError(f"{place}: {len(weights[name])} weights for the {size} values of the feature {name}")
+    return np.array([value for name in shape for value in weights[name]])
+
+
+def as_weights(vector: NDArray[np.float64], shape: Mapping[str, int]) -> Weights:
+    """The same by names."""
+    values = iter(vector.tolist())
+    return {name: tuple(next(values) for _ in range(size)) for name, size in shape.items()}

@@ -1,0 +1,124 @@
+"""`dragoman select` and `dragoman tune`."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.cli.main import main
+from dragoman.text.lines import read_lines, write_lines
+from dragoman.tuning.pool import read_pool
+from dragoman.tuning.weights import as_vector, read_weights
+
+LISTS = (
+    "0 ||| a b c d ||| LM= -1 Net= -9 ||| -1",
+    "0 ||| a b c e ||| LM= -2 Net= -1 ||| -2",
+    "2 ||| x y ||| LM= -3 Net= -2 ||| -3",
+    "2 ||| x z ||| LM= -5 Net= -1.5 ||| -5",
+)
+REFERENCE = ("a b c e", "not there", "x z")
+
+
+@pytest.fixture
+def files(tmp_path):
+    write_lines(tmp_path / "list.gz", LISTS)
+    write_lines(tmp_path / "reference", REFERENCE)
+    return tmp_path
+
+
+def select(files, *more):
+    assert main(["select", str(files / "list.gz"), "-o", str(files / "out"), *more]) == 0
+    return list(read_lines(files / "out"))
+
+
+def complaint(capsys, out, *words):
+    """What a command that cannot work says; it writes nothing."""
+    assert main([*words, "-o", str(out), "--quiet"]) == 2
+    assert not out.exists()
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    return printed.err.removeprefix("dragoman: error: ").rstrip("\n")
+
+
+def test_there_is_a_line_for_each_sentence_also_where_the_list_has_none(files):
+    assert select(files) == ["a b c d", "", "x y"]
+    assert select(files, "--lines", "5") == ["a b c d", "", "x y", "", ""]
+
+
+def test_each_rule_chooses_its_own(files):
+    (files / "weights").write_text("Net= 1\nLM= 0.1\n")
+    assert select(files, "--weights", str(files / "weights")) == ["a b c e", "", "x z"]
+    assert select(files, "--average", "Net") == ["a b c e", "", "x y"]
+    assert select(files, "--oracle", str(files / "reference")) == ["a b c e", "", "x z"]
+    assert select(files, "--mbr", "--mbr-scale", "2", "--mbr-size", "3") == ["a b c d", "", "x y"]
+
+
+@pytest.mark.parametrize("method", ["mert", "mira", "pro"])
+def test_tuned_weights_choose_what_tuning_said(files, capsys, method):
+    needed = ["--reference", str(files / "reference"), "--method", method, "-o", str(files / "weights")]
+    more = ["--test", str(files / "list.gz"), "--test-reference", str(files / "reference")]
+    assert main(["tune", str(files / "list.gz"), *needed, *more]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "2 sentences, 4 distinct hypotheses, 2 weights"
+    assert len(said) == 2 + 3 + 2
+    assert said[-2].startswith("dev: mean ")
+    assert said[-1].endswith(", 3 runs")
+    pool = read_pool([files / "list.gz"], [files / "reference"])
+    vector = as_vector(read_weights(files / "weights"), pool.shape, "w")
+    best = max(float(line.split("BLEU ")[1].split(",")[0]) for line in said[2:5])
+    assert pool.bleu(vector) == pytest.approx(best, abs=0.005)
+    # MIRA gives up a sentence whose totals lie further apart than BLEU can be.
+    last = "x y" if method == "mira" else "x z"
+    assert select(files, "--weights", str(files / "weights")) == ["a b c e", "", last]
+
+
+def test_the_same_seed_gives_the_same_weights_and_lists_accumulate(files):
+    write_lines(files / "more", [*LISTS[:1], "2 ||| x z ||| LM= -4 Net= -1 ||| 0"])
+    pool = read_pool([files / "list.gz", files / "more"], [files / "reference"])
+    assert (pool.starts.tolist(), len(pool.features)) == ([0, 2], 5)
+    words = ["tune", str(files / "list.gz"), str(files / "more"), "--reference", str(files / "reference"), "--quiet"]
+    for name in ("one", "two"):
+        assert main([*words, "--runs", "1", "--seed", "7", "--restarts", "2", "-o", str(files / name)]) == 0
+    assert (files / "one").read_text() == (files / "two").read_text()
+
+
+def test_real_lists_are_tuned_and_rescored_totals_are_linear_in_the_features(shared_data, tmp_path):
+    folder = shared_data / "moses-nbest-fr-en"
+    lists = [str(folder / f"nbest.{number}.xz") for number in range(1, 6)]
+    reference = str(folder / "reference.en.xz")
+    pool = read_pool(lists, [reference])
+    assert (len(pool.starts), dict(pool.shape)) == (10, {"d": 7, "lm": 1, "tm": 5, "w": 1})
+    out = tmp_path / "weights"
+    words = ["--reference", reference, "--runs", "1", "--restarts", "1", "--quiet", "-o", str(out)]
+    assert main(["tune", *lists, *words]) == 0
+    tuned = as_vector(read_weights(out), pool.shape, "w")
+    # Each of Moses' own runs had weights of its own; on the five lists together tuning must beat equal weights.
+    assert pool.bleu(tuned) > pool.bleu(tuned * 0 + 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["select", "LIST", "--average", "No"], "LIST: a hypothesis of sentence 0 has no feature No; it has LM, Net"),
+        (["select", "LIST", "--weights", "W"], "W: no weight for the feature Net of the list"),
+        (["select", "LIST", "--oracle", "W"], "W: sentence 2 (counted from 0) has no reference; there are 1 lines"),
+        (["select", "LIST", "--lines", "2"], "LIST: has hypotheses of more than the 2 sentences of --lines"),
+        (["select", "LIST", "--mbr", "--oracle", "W"], "--oracle knows what is best, --mbr does not; leave one of "),
+        (["tune", "LIST", "--reference", "W"], "LIST: sentence 2 (counted from 0) has no reference; W has 1 lines"),
+        (["tune", "LIST", "--reference", "R", "--start", "W"], "W: no weight for the feature Net of the list"),
+        (["tune", "LIST", "--reference", "R", "W"], "R has 3 lines but W has 1"),
+        (["tune", "BAD", "--reference", "R"], "BAD: a hypothesis of sentence 0 has the features LM(1), others LM(1) "),
+        (["tune", "EMPTY", "--reference", "R"], "EMPTY: no hypotheses in it"),
+        (["tune", "LIST", "--reference", "R", "--test", "LIST"], "--test and --test-reference belong together"),
+        (["tune", "LIST", "--reference", "R", "--method", "pro", "--restarts", "3"], "--restarts is about mert"),
+    ],
+)
+def test_what_cannot_work_is_said_in_one_line(files, capsys, words, said):
+    (files / "weights").write_text("LM= 1\n")
+    write_lines(files / "bad", [LISTS[0], "0 ||| a ||| LM= 1 ||| 0"])
+    write_lines(files / "empty", [])
+    names = {"LIST": "list.gz", "W": "weights", "R": "reference", "BAD": "bad", "EMPTY": "empty"}
+    places = {word: str(files / name) for word, name in names.items()}
+    message = complaint(capsys, files / "out", *(places.get(word, word) for word in words))
+    for word, place in places.items():
+        message = message.replace(place, word)
+    assert message.startswith(said)
