@@ -30,9 +30,9 @@ class Annotated(NamedTuple):
     backward_first: Value
 
 
-def encoder_graph(model: TranslationModel) -> Graph:
-    """The graph of `TranslationModel.start`, in float32."""
-    g = Graph("encoder")
+def encoder_graph(model: TranslationModel, *, int8: bool) -> Graph:
+    """The graph of `TranslationModel.start`; the recurrent layers stay in float32, because their operators do."""
+    g = Graph("encoder", int8=int8)
     source, lengths = g.input("source", "int64", ["B", "S"]), g.input("lengths", "int64", ["B"])
     seen = _encode(g, model, source, lengths)
     summary = seen.last[-1][0]
@@ -67,7 +67,7 @@ def _encode(g: Graph, model: TranslationModel, source: Value, lengths: Value) ->
     both = encoder.direction == "both"
     steps = g.transpose(source, 1, 0)  # [S, B]
     read = _reversed(g, encoder, steps, lengths)
-    vectors = g.gather(g.constant(array(model.source.weight)), read)  # [S, B, E]
+    vectors = g.look_up(array(model.source.weight), read)  # [S, B, E]
     counts = g.to(lengths, "int32")
     last = []
     for number, layer in enumerate(encoder.layers, 1):

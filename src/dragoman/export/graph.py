@@ -3,10 +3,10 @@
 Values are written with as few words as in torch: `g.tanh(a) * b`. Sizes that batches change (B, S, R) are never
 written into a graph, so one file serves all of them.
 
-Products in int8 take each row x of the left side as whole numbers round(127 x / max|x|) and each column of the weight
-likewise, and multiply exactly in int32. A row's scale comes from that row alone: unlike with one scale for a whole
-batch, its answer does not depend on the rows beside it. Weights go from -63 to 63 only, because processors without
-VNNI add two products in 16 bits.
+In int8, embeddings are kept as whole numbers, a scale a row. Products take each row x of the left side as whole
+numbers round(127 x / max|x|) and each column of the weight likewise, and multiply exactly in int32. A row's scale
+comes from that row alone: unlike with one scale for a whole batch, its answer does not depend on the rows beside it.
+Weights go from -63 to 63 only, because processors without VNNI add two products in 16 bits.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _TYPES = {
     "bool": TensorProto.BOOL,
 }
 ROW_LEVELS, WEIGHT_LEVELS = 127, 63
+_ZERO_POINT = 128
 _SMALLEST = np.float32(1e-30)
 """Stands for the scale of a row of zeros."""
 
@@ -157,6 +158,10 @@ class Graph:
         """x[..., start:end]."""
         return self.node("Slice", x, self.integers(start), self.integers(end), self.integers(-1))
 
+    def narrowed(self, x: Value, width: Value) -> Value:
+        """x[:, :width], width int64 [1]."""
+        return self.node("Slice", x, self.integers(0), width, self.integers(1))
+
     def split(self, x: Value, *sizes: int) -> tuple[Value, ...]:
         """Parts of the last axis."""
         return self.nodes("Split", len(sizes), x, self.integers(*sizes), axis=-1)
@@ -177,6 +182,14 @@ class Graph:
         """float32 [N, size] with as many rows as `like`."""
         return self.node("ConstantOfShape", self.concat(self.size(like, 0), self.integers(size), axis=0))
 
+    def look_up(self, table: Array, indices: Value) -> Value:
+        """Rows of a table [V, E]; in int8 each has a scale of its own."""
+        if not self._int8:
+            return self.gather(self.constant(table), indices)
+        whole, scale = _in_whole_numbers(table, ROW_LEVELS)
+        rows = self.to(self.gather(self.constant(whole), indices), "float")
+        return rows * self.gather(self.constant(scale[:, None]), indices)
+
     def product(self, x: Value, weight: Array, plus: Value | None = None) -> Value:
         """x W^T + plus: [N, n_in] and W of [n_out, n_in] -> [N, n_out]."""
         if self._int8:
@@ -184,26 +197,31 @@ class Graph:
         return self.node("Gemm", x, self.constant(weight), plus, transB=1)
 
     def _int8_product(self, x: Value, weight: Array, plus: Value | None) -> Value:
-        rows, scale = self._in_whole_numbers(x)
-        largest = np.maximum(np.abs(weight).max(axis=1), _SMALLEST)
-        whole = np.rint(weight * (WEIGHT_LEVELS / largest)[:, None]).astype(np.int8)
+        rows, scale = self._rounded_rows(x)
+        whole, column_scale = _in_whole_numbers(weight, WEIGHT_LEVELS)
         product = self.node(
             "MatMulIntegerToFloat",
             rows,
             self.constant(np.ascontiguousarray(whole.T)),
             self.number(1.0),
-            self.constant((largest / WEIGHT_LEVELS).astype(np.float32)),
+            self.constant(column_scale),
+            self._once("zero point", np.array(_ZERO_POINT, np.uint8)),
             domain="com.microsoft",
         )
         scaled = product * scale
         return scaled if plus is None else scaled + plus
 
-    def _in_whole_numbers(self, x: Value) -> tuple[Value, Value]:
-        """x as int8 [N, n] and the scale of each row, [N, 1]; done once for all products of x."""
+    def _rounded_rows(self, x: Value) -> tuple[Value, Value]:
+        """x as uint8 [N, n] around 128 and the scale of each row, [N, 1]; done once for all products of x.
+
+        Not as int8: onnxruntime has no fast product of two signed matrices for x86.
+        """
         if x.name not in self._rounded:
             largest = self.node("ReduceMax", self.node("Abs", x), self.integers(-1), keepdims=0)
             scale = self.node("Max", largest, self.number(float(_SMALLEST))) * self.number(1 / ROW_LEVELS)
-            whole = self.node("QuantizeLinear", x, scale, axis=0, output_dtype=TensorProto.INT8)
+            middle = numpy_helper.from_array(np.array([_ZERO_POINT], np.uint8))
+            zero_points = self.node("ConstantOfShape", self.node("Shape", scale), value=middle)
+            whole = self.node("QuantizeLinear", x, scale, zero_points, axis=0)
             self._rounded[x.name] = whole, self.unsqueeze(scale, 1)
         return self._rounded[x.name]
 
@@ -224,3 +242,9 @@ class Graph:
             )
         data: bytes = model.SerializeToString()
         return data
+
+
+def _in_whole_numbers(matrix: Array, levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Each row as whole numbers from -levels to levels, and what they count in."""
+    scale = np.maximum(np.abs(matrix).max(axis=1), _SMALLEST) / levels
+    return np.rint(matrix / scale[:, None]).astype(np.int8), scale.astype(np.float32)

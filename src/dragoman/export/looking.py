@@ -38,7 +38,7 @@ def look(g: Graph, decoder: Decoder, time: Value) -> Look:
     def seen_from(queries: Value, coverage: Value | None) -> tuple[Value, Value]:
         if coverage is not None:
             # the memory may have become narrower since it was summed: a longest sentence has left
-            coverage = grouped(g.node("Slice", coverage, g.integers(0), length, g.integers(1)))
+            coverage = grouped(g.narrowed(coverage, length))
         energies = _energies(g, score, memory, queries, grouped, coverage)
         weights = _weigh(g, scope, memory, energies, queries, sentences, time)
         contexts = g.matmul(weights, memory.vectors)

@@ -70,7 +70,8 @@ def step_graph(model: TranslationModel, *, int8: bool) -> Graph:
         g.output("next.context", kept, "float", ["N", "W"])
     if held.coverage is not None:
         assert moved.weights is not None
-        g.output("next.coverage", held.coverage + moved.weights, "float", ["N", "S"])
+        before = g.narrowed(held.coverage, g.size(moved.weights, 1))
+        g.output("next.coverage", before + moved.weights, "float", ["N", "S"])
     return g
 
 
@@ -96,7 +97,7 @@ def _held(g: Graph, decoder: Decoder, parents: Value) -> Held:
 
 def _embed(g: Graph, model: TranslationModel, tokens: Value) -> Value:
     """Vectors of previous words [N, E]; of BOS the symbol's own, or zero."""
-    vectors = g.gather(g.constant(array(model.target.weight)), tokens)
+    vectors = g.look_up(array(model.target.weight), tokens)
     if not model.zero_first:
         return vectors
     there = g.node("Not", g.node("Equal", tokens, g.integers(BOS)))

@@ -77,14 +77,14 @@ def export_run(run: Run, out: Path, *, int8: bool = False, overwrite: bool = Fal
 
 
 def make_graphs(model: TranslationModel, *, int8: bool = False) -> Graphs:
-    """The graphs of a model; in int8 the products of the steps are.
+    """The graphs of a model; in int8 its embeddings are, and all products but those of the recurrent encoder.
 
     Raises:
         ConfigError: a graph is too large for its format.
     """
     source, target = (str(table.num_embeddings) for table in (model.source, model.target))
-    encoder = encoder_graph(model).serialise(
-        {"vocabulary_size": source, "source_eos": str(int(model.source_eos))},
+    encoder = encoder_graph(model, int8=int8).serialise(
+        {"vocabulary_size": source, "source_eos": str(int(model.source_eos))}
     )
     step = step_graph(model, int8=int8).serialise(
         {"vocabulary_size": target, "attention_shift": str(model.attention_shift)}
