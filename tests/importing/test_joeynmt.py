@@ -44,6 +44,8 @@ def assert_same_scores(run: Run, model: JoeyNMT) -> None:
         {"scale": True, "attention": "luong"},
         {"tied": True, "feed": True},
         {"tied": True, "scale": True},
+        {"shared": True},
+        {"shared": True, "tied": True, "size": 4},
     ],
     ids=str,
 )
@@ -57,6 +59,13 @@ def test_what_search_reports_is_what_the_equations_give(tmp_path: Path) -> None:
     best = next(iter(imported(model.save(tmp_path)).translator().translate_lines(["der Hund ."])))[0]
     expected = model.log_probabilities(["der", "Hund", "."], best.tokens).sum()
     assert best.log_probability == pytest.approx(float(expected), abs=1e-4)
+
+
+def test_one_matrix_for_everything_stays_one(tmp_path: Path) -> None:
+    run = imported(JoeyNMT(shared=True, tied=True, size=4).save(tmp_path))
+    assert run.config.text.joint
+    assert run.config.model.embedding.tied == "all"
+    assert run.engine.model.source.weight is run.engine.model.output.weight
 
 
 def test_the_configuration_tells_the_composition(tmp_path: Path) -> None:

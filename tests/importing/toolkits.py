@@ -36,10 +36,13 @@ class JoeyNMT(nn.Module):
         size: int = 5,
         scale: bool = False,
         tied: bool = False,
+        shared: bool = False,
     ) -> None:
         super().__init__()
         self.source_words, self.target_words = [*self.specials, *WORDS], [*self.specials, "a", "b", "c"]
-        kind, words = {"gru": nn.GRU, "lstm": nn.LSTM}[rnn], 5 if tied else 4
+        if shared:
+            self.target_words = self.source_words
+        kind, words = {"gru": nn.GRU, "lstm": nn.LSTM}[rnn], size if tied else 4
         self.initial, self.feed, self.scale, self.tied, self.rnn = initial, feed, scale, tied, rnn
         self.src_embed, self.trg_embed, self.encoder, self.decoder = (nn.Module() for _ in range(4))
         self.src_embed.lut = nn.Embedding(len(self.source_words), 4)
@@ -56,6 +59,8 @@ class JoeyNMT(nn.Module):
         if initial == "bridge":
             self.decoder.bridge_layer = nn.Linear(6, size)
         _draw(self)
+        if shared:
+            self.trg_embed.lut = self.src_embed.lut
         if tied:
             self.decoder.output_layer.weight = self.trg_embed.lut.weight
 

@@ -56,7 +56,7 @@ def write_run(imported: Imported, checkpoint: Path, out: Path, *, overwrite: boo
         {"language": UNKNOWN_LANGUAGE, **side.text, "vocabulary": max(len(side.entries.rows), 8)}
         for side in (imported.source, imported.target)
     ]
-    joint = sides[0] == sides[1] and imported.source.entries.pieces == imported.target.entries.pieces
+    joint = imported.source.entries.pieces == imported.target.entries.pieces
     text = {"source": sides[0], "target": sides[1], "joint": joint}
     config = build_config({"text": text, "model": imported.model, "search": imported.search}, str(checkpoint))
     vocabularies = [Vocabulary(side.entries.pieces) for side in (imported.source, imported.target)]
