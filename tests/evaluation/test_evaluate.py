@@ -7,8 +7,8 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Perplexity, evaluate
-from dragoman.evaluation.metrics import bleu, chrf
-from dragoman.evaluation.slices import Slicing, by_source_length
+from dragoman.evaluation.metrics import Preparation, bleu, chrf
+from dragoman.evaluation.slices import by_length_window, by_source_length, divided
 
 SOURCES = ["a b", "a b c d e f", "g h i j k l", "c"]
 REFERENCES = ["ein Hund", "der Hund läuft über die Wiese", "die Katze schläft auf dem Sofa", "ja"]
@@ -41,10 +41,26 @@ def test_a_slice_scores_as_a_corpus_of_its_sentences():
 
 
 def test_any_division_of_the_corpus_can_be_a_slicing():
-    by_hand = Slicing("genre", ("news", "talk"), (1, 0, 1, 0))
+    by_hand = divided("genre", ("news", "talk"), (1, 0, 1, 0))
     evaluation = evaluate(HYPOTHESES, REFERENCES, slicings=[by_hand, by_source_length(SOURCES)])
     assert [table.name for table in evaluation.slicings] == ["genre", "source length in words"]
     assert [part.sentences for part in evaluation.slicings[0].slices] == [2, 2]
+
+
+def test_slices_may_share_sentences():
+    (table,) = evaluate(HYPOTHESES, REFERENCES, slicings=[by_length_window(SOURCES, "source")]).slicings
+    assert [(part.label, part.sentences) for part in table.slices] == [
+        ("1", 4), ("2", 3 + 1), ("3", 4), ("4", 4), ("5", 4), ("6", 3)
+    ]  # fmt: skip
+    assert table.slices[5].scores == evaluate(HYPOTHESES[:3], REFERENCES[:3]).scores
+
+
+def test_tokenised_bleu_is_one_score_more_with_the_tokeniser_in_its_signature():
+    evaluation = evaluate(HYPOTHESES, REFERENCES, tokenised=Preparation("upper", str.upper))
+    assert [score.name for score in evaluation.scores] == ["BLEU", "tokenised BLEU", "chrF", "TER", "exact match"]
+    signature = evaluation.scores[1].signature
+    assert "tok:none|smooth:none" in signature
+    assert signature.endswith("|text:upper")
 
 
 def test_length_ratio_counts_words_as_bleu_does():

@@ -11,12 +11,14 @@ from dragoman.errors import InputError
 from dragoman.evaluation.metrics import (
     TOKENIZERS,
     ExactMatch,
+    Preparation,
     bleu,
     bleu_metric,
     chrf,
     chrf_metric,
     corpus_score,
     ter_metric,
+    tokenised_bleu_metric,
 )
 
 EIGHT_WORDS = "the cat sat on the red mat today"
@@ -128,3 +130,48 @@ def test_nothing_to_score_is_an_error(score):
 def test_blank_lines_are_scored_without_complaint():
     assert bleu(["", ""], ["", ""]) == 0
     assert chrf(["", "a"], ["a", ""]) == 0
+
+
+def multi_bleu(hypotheses, references):
+    """BLEU as multi-bleu.perl defines it, for one reference: written anew from its description."""
+    matches, totals, length, reference_length = [0] * 4, [0] * 4, 0, 0
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        words, wanted = hypothesis.split(), reference.split()
+        length, reference_length = length + len(words), reference_length + len(wanted)
+        for n in range(1, 5):
+            found = [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
+            there = [tuple(wanted[i : i + n]) for i in range(len(wanted) - n + 1)]
+            matches[n - 1] += sum(min(found.count(gram), there.count(gram)) for gram in set(found))
+            totals[n - 1] += len(found)
+    if not all(matches):
+        return 0.0
+    penalty = min(1.0, math.exp(1 - reference_length / length))
+    return 100 * penalty * math.exp(sum(math.log(m / t) for m, t in zip(matches, totals, strict=True)) / 4)
+
+
+def test_tokenised_bleu_is_that_of_multi_bleu():
+    draw = random.Random(3)
+    references = [" ".join(draw.choices(["a", "b", "c", "d", ",", "."], k=draw.randint(4, 12))) for _ in range(40)]
+    hypotheses = [" ".join(word for word in line.split() if draw.random() < 0.85) for line in references]
+    expected = multi_bleu(hypotheses, references)
+    assert 20 < expected < 90
+    assert corpus_score(tokenised_bleu_metric(), hypotheses, references) == pytest.approx(expected)
+
+
+def test_tokenised_bleu_of_the_vector_with_a_brevity_penalty():
+    hypothesis, reference = "the cat sat on the red mat today", "the cat sat on the red mat yesterday evening"
+    assert corpus_score(tokenised_bleu_metric(), [hypothesis], [reference]) == pytest.approx(74.21, abs=0.005)
+
+
+def test_tokenised_bleu_is_not_smoothed_and_keeps_case_and_punctuation():
+    metric = tokenised_bleu_metric()
+    assert corpus_score(metric, ["a b c x"], ["a b c d"]) == 0
+    assert corpus_score(metric, ["A b c d"], ["a b c d"]) == 0
+    assert corpus_score(metric, ["a b c d e."], ["a b c d e ."]) < 100
+
+
+def test_a_preparation_is_applied_to_both_sides():
+    metric = tokenised_bleu_metric(Preparation("apart", lambda line: line.replace(".", " .")))
+    assert corpus_score(metric, ["a b c d."], ["a b c d ."]) == pytest.approx(100)
+    assert metric.prepared(["x."]) == ["x ."]
+    assert metric.signature().endswith("|text:apart")

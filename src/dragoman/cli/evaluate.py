@@ -4,20 +4,44 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dragoman.cli.parsing import Parser, add_general_options, positive_int
 from dragoman.cli.score import add_pair_options
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.evaluation.evaluate import Evaluation
+    from dragoman.narration import Narrator
+    from dragoman.quality import Measuring
+    from dragoman.run import Run
+    from dragoman.text.corpus import Pair
 
 SUMMARY = "measure a run on a test set"
 DESCRIPTION = (
-    "Translates a test set and measures the translations against the references: BLEU, chrF, TER, exact match, with\n"
-    "the signatures that let others repeat them; also by length of the source; and the perplexity of the references."
+    "Translates a test set and measures the translations against the references: BLEU, tokenised BLEU, chrF, TER,\n"
+    "exact match, with the signatures that let others repeat them; also by parts of the test set; and the perplexity\n"
+    "of the references. With --hyp it measures given translations; without RUN there is then no perplexity."
 )
 EXAMPLES = (
     "dragoman evaluate RUN test.de test.en",
     "dragoman evaluate RUN test.de test.en --beam 1 --json > figures.json",
     "dragoman evaluate RUN test.tsv --report figures --output test.hyp",
+    "dragoman evaluate RUN test.de test.en --against RUN2",
+    "dragoman evaluate test.de test.en --hyp one.hyp --against other.hyp --by reference-groups --by rarity",
+)
+
+_SLICES = (
+    "source-length",
+    "reference-length",
+    "source-groups",
+    "reference-groups",
+    "source-window",
+    "reference-window",
+    "rarity",
 )
 
 
@@ -25,34 +49,143 @@ def add_options(parser: Parser) -> None:
     """Declare the options of `evaluate`."""
     add_pair_options(parser)
     parser.add_argument("--beam", type=positive_int, metavar="K", help="hypotheses kept (default: the run's)")
+    parser.add_argument("--hyp", metavar="FILE", help="measure these translations, a line for each pair")
+    parser.add_argument(
+        "--against",
+        metavar="RUN2|FILE",
+        help="test whether the difference to another run, or to a file of translations, is due to chance",
+    )
     parser.add_argument(
         "--tokenizer",
         choices=("13a", "none", "intl", "char", "zh"),
         default="13a",
         help="what BLEU takes for words: zh or char for text without blanks, none for text that is tokenised",
     )
+    parser.add_argument(
+        "--language",
+        metavar="LANG",
+        help="of the references, for tokenised BLEU (default: the run's, or en without a run)",
+    )
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the translations")
     parser.add_argument(
         "--report", type=Path, metavar="DIR", help="write figures and examples as a page, DIR/report.html"
+    )
+    parts = parser.add_argument_group("parts of the test set")
+    parts.add_argument(
+        "--by",
+        action="append",
+        choices=_SLICES,
+        help="divide by length in fixed bins, in groups of equal size, or in overlapping windows of 10 lengths; or by "
+        "how rare the words of the source are; may be repeated (default: source-length)",
+    )
+    parts.add_argument("--group", type=positive_int, default=200, metavar="N", help="sentences of a group")
+    parts.add_argument(
+        "--frequencies",
+        metavar="FILE",
+        help="words of the source, the most frequent first, or with their counts (default: the run's vocabulary)",
+    )
+    parts.add_argument(
+        "--without-unknown",
+        action="store_true",
+        help="also the pairs without unknown words, translated without producing one",
     )
     add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Translate, measure, print."""
+    _require_sense(options)
+
+    from dragoman.evaluation.slices import read_ranks
     from dragoman.narration import Narrator
-    from dragoman.quality import measure, write_quality_report
+    from dragoman.quality import Measuring, measure, measure_given, write_quality_report
     from dragoman.run import open_run
     from dragoman.text.corpus import read_pairs
-    from dragoman.text.lines import write_lines
+    from dragoman.text.lines import read_lines, write_lines
 
     narrator = Narrator(quiet=options.quiet)
-    pairs = list(read_pairs([options.files]))
-    opened = open_run(options.run, device=options.device, threads=options.threads)
-    quality = measure(opened, pairs, beam=options.beam, tokenizer=options.tokenizer, narrator=narrator)
+    measuring = Measuring(
+        slices=tuple(dict.fromkeys(options.by or ("source-length",))),
+        group=options.group,
+        ranks=None if options.frequencies is None else read_ranks(options.frequencies),
+        without_unknown=options.without_unknown,
+        tokenizer=options.tokenizer,
+        language=options.language,
+    )
+    # With given translations and two names, RUN SRC are really SRC REF, unless the first is a folder.
+    no_run = options.hyp is not None and len(options.files) == 1 and not os.path.isdir(options.run)
+    pairs = list(read_pairs([[Path(options.run), *options.files] if no_run else options.files]))
+    opened = None if no_run else open_run(options.run, device=options.device, threads=options.threads)
+    if options.hyp is not None:
+        hypotheses = list(read_lines(options.hyp))
+        _print(
+            options, measure_given(hypotheses, pairs, opened, measuring), hypotheses, pairs, opened, measuring, narrator
+        )
+        return
+    assert opened is not None
+    quality = measure(opened, pairs, beam=options.beam, measuring=measuring, narrator=narrator)
+    hypotheses = [translation.text for translation in quality.translations]
     if options.output is not None:
-        write_lines(options.output, (translation.text for translation in quality.translations))
-    print(json.dumps(quality.evaluation.to_json(), indent=2) if options.json else quality.evaluation.table())
+        write_lines(options.output, hypotheses)
+    _print(options, quality.evaluation, hypotheses, pairs, opened, measuring, narrator)
     if options.report is not None:
         narrator.say(f"report: {write_quality_report(options.report, opened, quality)}")
+
+
+def _require_sense(options: argparse.Namespace) -> None:
+    """Refuse options that would be without effect."""
+    if options.hyp is not None:
+        for name in ("beam", "output", "report", "without_unknown"):
+            if getattr(options, name):
+                raise ConfigError(
+                    f"--{name.replace('_', '-')} is about the run's own translations, and --hyp gives others; "
+                    "leave one of them out"
+                )
+    if options.frequencies is not None and "rarity" not in (options.by or ()):
+        raise ConfigError("--frequencies is about --by rarity, and has no meaning without it")
+
+
+def _print(
+    options: argparse.Namespace,
+    evaluation: Evaluation,
+    hypotheses: Sequence[str],
+    pairs: Sequence[Pair],
+    opened: Run | None,
+    measuring: Measuring,
+    narrator: Narrator,
+) -> None:
+    from dragoman.evaluation.evaluate import columns, corpus_metrics
+    from dragoman.evaluation.significance import compare
+    from dragoman.quality import tokens
+
+    if options.against is None:
+        print(json.dumps(evaluation.to_json(), indent=2) if options.json else evaluation.table())
+        return
+    comparisons = compare(
+        hypotheses,
+        _others(options, pairs, narrator),
+        [pair.target for pair in pairs],
+        corpus_metrics(measuring.tokenizer, tokens(measuring, opened)),
+        options.against,
+    )
+    if options.json:
+        print(json.dumps({**evaluation.to_json(), "comparison": comparisons.to_json()}, indent=2))
+    else:
+        print(f"{evaluation.table()}\n\n{columns(comparisons.rows())}")
+
+
+def _others(options: argparse.Namespace, pairs: Sequence[Pair], narrator: Narrator) -> list[str]:
+    """The translations to compare with: those of a run, or the lines of a file."""
+    from dragoman.quality import translate
+    from dragoman.run import open_run
+    from dragoman.text.lines import read_lines
+
+    if not os.path.isdir(options.against):
+        return list(read_lines(options.against))
+    other = open_run(options.against, device=options.device, threads=options.threads)
+    search = other.config.search
+    if options.beam is not None:
+        search = search.model_copy(update={"beam": options.beam})
+    found = translate(other, [pair.source for pair in pairs], search, narrator)
+    return [translation.text for translation in found]

@@ -17,11 +17,14 @@ from dragoman.errors import InputError
 from dragoman.evaluation.metrics import (
     ExactMatch,
     Metric,
+    Preparation,
+    SacreBleu,
     Tokenizer,
     bleu_metric,
     check_counts,
     chrf_metric,
     ter_metric,
+    tokenised_bleu_metric,
 )
 from dragoman.evaluation.slices import Slicing
 
@@ -128,14 +131,14 @@ class Evaluation:
             figures.append(("perplexity per token", f"{self.perplexity.per_token:.3f}"))
             figures.append(("NLL per sentence", f"{self.perplexity.nll_per_sentence:.2f}"))
         figures.append(("sentences", str(self.sentences)))
-        blocks = [_columns(figures)]
+        blocks = [columns(figures)]
         for slicing in self.slicings:
             head = (slicing.name, "sentences", *(score.name for score in self.scores))
             rows = [
                 (part.label, str(part.sentences), *(f"{score.value:.2f}" for score in part.scores))
                 for part in slicing.slices
             ]
-            blocks.append(_columns([head, *rows]))
+            blocks.append(columns([head, *rows]))
         blocks.append("\n".join(f"{score.name}  {score.signature}" for score in self.scores))
         return "\n\n".join(blocks)
 
@@ -147,24 +150,27 @@ def evaluate(
     slicings: Sequence[Slicing] = (),
     perplexity: Perplexity | None = None,
     tokenizer: Tokenizer = "13a",
+    tokenised: Preparation | None = None,
 ) -> Evaluation:
     """Measure translations, line by line against one reference each; raw (detokenised), cased text.
 
         evaluate(hypotheses, references, slicings=[by_source_length(sources)]).score("BLEU")
+
+    With `tokenised` also BLEU of text so prepared, as multi-bleu.perl computes it.
 
     Raises:
         InputError: no sentences, unequal numbers of them, or a slicing of another number of sentences.
     """
     check_counts(hypotheses, references)
     for slicing in slicings:
-        if len(slicing.slice_of) != len(hypotheses):
+        if slicing.sentences != len(hypotheses):
             raise InputError(
-                f"{len(hypotheses)} translations cannot be divided by the {slicing.name} of {len(slicing.slice_of)} "
+                f"{len(hypotheses)} translations cannot be divided by the {slicing.name} of {slicing.sentences} "
                 "sentences; line n of one must belong to line n of the other"
             )
-    metrics: list[Metric] = [bleu_metric(tokenizer), chrf_metric(), ter_metric(), ExactMatch()]
+    metrics: list[Metric] = [*corpus_metrics(tokenizer, tokenised), ExactMatch()]
     statistics = [metric.statistics(hypotheses, references) for metric in metrics]
-    everything = np.full(len(hypotheses), True)
+    everything = np.arange(len(hypotheses))
     words, reference_words = statistics[0][:, :2].sum(axis=0)
     return Evaluation(
         sentences=len(hypotheses),
@@ -175,20 +181,24 @@ def evaluate(
     )
 
 
+def corpus_metrics(tokenizer: Tokenizer = "13a", tokenised: Preparation | None = None) -> list[SacreBleu]:
+    """The metrics of sacreBLEU that an evaluation consists of."""
+    more = [] if tokenised is None else [tokenised_bleu_metric(tokenised)]
+    return [bleu_metric(tokenizer), *more, chrf_metric(), ter_metric()]
+
+
 def _slice_table(slicing: Slicing, metrics: Sequence[Metric], statistics: Sequence[NDArray[np.float64]]) -> SliceTable:
-    slice_of = np.array(slicing.slice_of)
     slices = []
-    for index, label in enumerate(slicing.labels):
-        members = slice_of == index
-        if members.any():
-            slices.append(Slice(label, int(members.sum()), _scores(metrics, statistics, members)))
+    for label, members in zip(slicing.labels, slicing.members, strict=True):
+        if members:
+            slices.append(Slice(label, len(members), _scores(metrics, statistics, np.array(members))))
     return SliceTable(slicing.name, tuple(slices))
 
 
 def _scores(
-    metrics: Sequence[Metric], statistics: Sequence[NDArray[np.float64]], members: NDArray[np.bool_]
+    metrics: Sequence[Metric], statistics: Sequence[NDArray[np.float64]], members: NDArray[np.int64]
 ) -> tuple[Score, ...]:
-    """The scores of the sentences where `members` [N] is true."""
+    """The scores of the sentences with these numbers."""
     return tuple(
         Score(metric.name, metric.score(rows[members].sum(axis=0)), metric.signature(), metric.higher_is_better)
         for metric, rows in zip(metrics, statistics, strict=True)
@@ -199,7 +209,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _columns(rows: Sequence[Sequence[str]]) -> str:
+def columns(rows: Sequence[Sequence[str]]) -> str:
     """Rows as aligned text: the first column to the left, figures to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []

@@ -7,7 +7,8 @@ except exact match. Not here: what is measured, and how it is shown (`evaluate.p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast, get_args
 
 import numpy as np
@@ -23,6 +24,15 @@ Tokenizer = Literal["13a", "none", "intl", "char", "zh"]
 text tokenised already (multi-bleu.perl up to smoothing); `zh` and `char` are for scripts without blanks."""
 
 TOKENIZERS: tuple[str, ...] = get_args(Tokenizer)
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What is done to lines before a metric sees them."""
+
+    name: str
+    """For the signature."""
+    apply: Callable[[str], str]
 
 
 class Metric(Protocol):
@@ -48,20 +58,37 @@ class SacreBleu:
     why this class is the only place that calls them, and why a test compares it with the public `corpus_score`.
     """
 
-    def __init__(self, name: str, metric: BLEU | CHRF | TER, *, higher_is_better: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        metric: BLEU | CHRF | TER,
+        *,
+        higher_is_better: bool = True,
+        preparation: Preparation | None = None,
+    ) -> None:
         self.name = name
         self.higher_is_better = higher_is_better
-        self._metric = metric
+        self.sacrebleu = metric
+        self._preparation = preparation
+
+    def prepared(self, lines: Sequence[str]) -> list[str]:
+        """The lines as sacreBLEU gets them."""
+        return list(lines) if self._preparation is None else [self._preparation.apply(line) for line in lines]
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-        return np.array(self._metric._extract_corpus_statistics(hypotheses, [references]), dtype=np.float64)
+        rows = self.sacrebleu._extract_corpus_statistics(self.prepared(hypotheses), [self.prepared(references)])
+        return np.array(rows, dtype=np.float64)
 
     def score(self, statistics: NDArray[np.float64]) -> float:
         # A list: sacreBLEU's BLEU tests `any(counts)`, and formats them, as Python numbers.
-        return float(self._metric._compute_score_from_stats(cast("list[Any]", statistics.tolist())).score)
+        return float(self.sacrebleu._compute_score_from_stats(cast("list[Any]", statistics.tolist())).score)
 
     def signature(self) -> str:
-        return str(self._metric.get_signature())
+        return self.described(self.sacrebleu.get_signature())
+
+    def described(self, signature: object) -> str:
+        """A signature of sacreBLEU, with what was done to the text before."""
+        return str(signature) if self._preparation is None else f"{signature}|text:{self._preparation.name}"
 
 
 class ExactMatch:
@@ -83,12 +110,21 @@ class ExactMatch:
 
 
 def bleu_metric(tokenizer: Tokenizer = "13a") -> SacreBleu:
-    """BLEU: corpus level, cased, exponential smoothing of zero counts.
+    """BLEU: corpus level, cased, exponential smoothing of zero counts; with `13a` that of mteval-v13a -c, "NIST BLEU".
 
     A statistics row is hypothesis length, reference length (words), then matches and totals of 1- to 4-grams.
     """
     # force: no advice on stderr about lines that look tokenised; the signature says what was counted.
     return SacreBleu("BLEU", BLEU(tokenize=tokenizer, force=True))
+
+
+def tokenised_bleu_metric(preparation: Preparation | None = None) -> SacreBleu:
+    """BLEU as multi-bleu.perl computes it: words between blanks, cased, and 0 if no n-gram of some length matches.
+
+    `preparation` tokenises; None for text that is tokenised already. The papers report this BLEU (papers.md, pitfall
+    18), on text tokenised by the Moses scripts: the figure depends on the tokeniser, so the signature names it.
+    """
+    return SacreBleu("tokenised BLEU", BLEU(tokenize="none", smooth_method="none", force=True), preparation=preparation)
 
 
 def chrf_metric() -> SacreBleu:

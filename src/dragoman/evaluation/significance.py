@@ -1,0 +1,144 @@
+"""Whether one set of translations is really better than another: sacreBLEU's paired tests.
+
+Both tests ask how often chance alone would give a difference as large as the one seen, if the two systems were equally
+good. Paired bootstrap (Koehn 2004) draws test sets of the same size out of this one; approximate randomisation (Riezler
+and Maxwell 2005) swaps the two translations of a sentence at random. Draws come from a fixed seed. Equal scores have
+p = 1: sacreBLEU counts the draws with a larger difference, and where all are 0 it would answer the smallest p there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sacrebleu.significance import PairedTest, Result
+
+from dragoman.evaluation.metrics import SacreBleu, check_counts
+
+BOOTSTRAP_SAMPLES = 1000
+RANDOMISATION_TRIALS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One metric of two sets of translations."""
+
+    name: str
+    score: float
+    """Of the translations measured."""
+    other_score: float
+    """Of those they are compared with."""
+    interval: float
+    """Half of the 95 % confidence interval of `score`, from the bootstrap samples."""
+    other_interval: float
+    bootstrap_p: float
+    """p-value of the paired bootstrap test."""
+    randomisation_p: float
+    """p-value of the approximate randomisation test."""
+    signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """All metrics of two sets of translations."""
+
+    other: str
+    """What the translations are compared with."""
+    metrics: tuple[Comparison, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return {
+            "against": self.other,
+            "scores": {
+                found.name: {
+                    "score": found.score,
+                    "other_score": found.other_score,
+                    "interval": found.interval,
+                    "other_interval": found.other_interval,
+                    "bootstrap_p": found.bootstrap_p,
+                    "randomisation_p": found.randomisation_p,
+                    "signature": found.signature,
+                }
+                for found in self.metrics
+            },
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """The same for a table, its head first."""
+        head = (f"against {self.other}", "this", "other", "difference", "p (bootstrap)", "p (randomisation)")
+        return [
+            head,
+            *(
+                (
+                    found.name,
+                    f"{found.score:.2f} ± {found.interval:.2f}",
+                    f"{found.other_score:.2f} ± {found.other_interval:.2f}",
+                    f"{found.score - found.other_score:+.2f}",
+                    f"{found.bootstrap_p:.4f}",
+                    f"{found.randomisation_p:.4f}",
+                )
+                for found in self.metrics
+            ),
+        ]
+
+
+def compare(
+    hypotheses: Sequence[str],
+    others: Sequence[str],
+    references: Sequence[str],
+    metrics: Sequence[SacreBleu],
+    other: str,
+    *,
+    samples: int = BOOTSTRAP_SAMPLES,
+    trials: int = RANDOMISATION_TRIALS,
+) -> Comparisons:
+    """Test the translations against others of the same sources.
+
+    Raises:
+        InputError: no sentences, or unequal numbers of them.
+    """
+    check_counts(hypotheses, references)
+    check_counts(others, references)
+    return Comparisons(
+        other, tuple(_compare(hypotheses, others, references, metric, samples, trials) for metric in metrics)
+    )
+
+
+def _compare(
+    hypotheses: Sequence[str],
+    others: Sequence[str],
+    references: Sequence[str],
+    metric: SacreBleu,
+    samples: int,
+    trials: int,
+) -> Comparison:
+    systems: list[tuple[str, Sequence[str]]]
+    systems = [("other", metric.prepared(others)), ("this", metric.prepared(hypotheses))]
+    target = [metric.prepared(references)]
+
+    def test(kind: str, count: int) -> tuple[list[Result], str]:
+        # One metric at a time: sacreBLEU names results by metric, and there may be two kinds of BLEU.
+        paired = PairedTest(systems, {metric.name: metric.sacrebleu}, target, test_type=kind, n_samples=count)
+        signatures, results = paired()
+        (name,) = signatures
+        return cast("list[Result]", results[name]), metric.described(signatures[name])
+
+    (other, this), signature = test("bs", samples)
+    equal = this.score == other.score
+    return Comparison(
+        name=metric.name,
+        score=float(this.score),
+        other_score=float(other.score),
+        interval=_number(this.ci),
+        other_interval=_number(other.ci),
+        bootstrap_p=1.0 if equal else _number(this.p_value),
+        randomisation_p=1.0 if equal else _number(test("ar", trials)[0][1].p_value),
+        signature=f"{signature}|ar:{trials}",
+    )
+
+
+def _number(value: float | None) -> float:
+    assert value is not None
+    return float(value)

@@ -1,0 +1,145 @@
+"""`dragoman evaluate` with given translations, comparisons and parts of the test set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+
+from .conftest import Corpus
+
+ONE_THREAD = ["--threads", "1", "--device", "cpu", "--quiet"]
+
+
+@pytest.fixture
+def files(corpus: Corpus) -> list[str]:
+    return [str(path) for path in corpus.test]
+
+
+@pytest.fixture
+def hypotheses(corpus: Corpus, tmp_path: Path) -> Path:
+    """The references without their last letters."""
+    lines = corpus.test[1].read_text(encoding="utf-8").splitlines()
+    path = tmp_path / "one.hyp"
+    path.write_text("".join(f"{line[:-1]}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def figures(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    assert main(["evaluate", *arguments, "--json", *ONE_THREAD]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return json.loads(printed.out)
+
+
+def test_given_translations_need_no_run(files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = figures(capsys, *files, "--hyp", str(hypotheses))
+    assert found["scores"]["exact match"]["score"] == 0
+    assert "perplexity" not in found
+    perfect = figures(capsys, *files, "--hyp", files[1])
+    assert perfect["scores"]["exact match"]["score"] == 100
+    assert perfect["scores"]["tokenised BLEU"]["signature"].endswith("|text:moses-en")
+
+
+def test_given_translations_and_a_run_have_a_perplexity(
+    run_folder: Path, files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = figures(capsys, str(run_folder), *files, "--hyp", str(hypotheses), "--language", "de")
+    assert found["scores"]["exact match"]["score"] == 0
+    assert found["perplexity"]["sentences"] == 20
+    assert found["scores"]["tokenised BLEU"]["signature"].endswith("|text:moses-de")
+
+
+def test_a_runs_output_given_again_has_the_same_figures(
+    run_folder: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    own = figures(capsys, str(run_folder), *files, "-o", str(out))
+    assert figures(capsys, str(run_folder), *files, "--hyp", str(out)) == own
+
+
+def test_a_run_is_compared_with_a_file_and_with_a_run(
+    run_folder: Path, files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compared = figures(capsys, str(run_folder), *files, "--against", str(hypotheses))
+    comparison = compared["comparison"]
+    assert comparison["against"] == str(hypotheses)
+    assert set(comparison["scores"]) == {"BLEU", "tokenised BLEU", "chrF", "TER"}
+    chrf = comparison["scores"]["chrF"]
+    assert chrf["score"] == pytest.approx(compared["scores"]["chrF"]["score"])
+    assert chrf["score"] > chrf["other_score"]
+    assert chrf["randomisation_p"] < 0.05
+    with_itself = figures(capsys, str(run_folder), *files, "--against", str(run_folder))["comparison"]
+    assert with_itself["scores"]["chrF"]["bootstrap_p"] == 1
+
+
+def test_parts_of_the_test_set_as_asked_for(
+    run_folder: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = ["source-length", "reference-length", "source-groups", "reference-groups", "source-window",
+             "reference-window", "rarity"]  # fmt: skip
+    options = [word for name in every for word in ("--by", name)]
+    slices = figures(capsys, str(run_folder), *files, "--group", "8", *options)["slices"]
+    assert len(slices) == 7
+    for name, parts in slices.items():
+        counts = [part["sentences"] for part in parts]
+        assert "window" in name or sum(counts) == 20
+        if "groups of 8" in name:
+            assert counts == [8, 8, 4]
+    frequencies = tmp_path / "words"
+    frequencies.write_text("a\nb\n", encoding="utf-8")
+    rarity = figures(capsys, *files, "--hyp", files[1], "--by", "rarity", "--frequencies", str(frequencies))["slices"]
+    assert [list(map(len, rarity.values())), *rarity] == [[1], "mean frequency rank of source words, groups of 200"]
+
+
+def test_pairs_without_unknown_words_are_translated_without_producing_one(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("ab\tAB\nfe d\tFE D\nab ?\tAB\nab\tAB !\n", encoding="utf-8")  # ? and ! were never seen
+    found = figures(capsys, str(run_folder), str(pairs), "--without-unknown")
+    every, known = found["slices"]["unknown words"]
+    assert (every["label"], every["sentences"]) == ("all", 4)
+    assert (known["label"], known["sentences"]) == ("without, none produced", 2)
+    assert every["scores"]["chrF"] == found["scores"]["chrF"]["score"]
+    assert known["scores"]["exact match"] == 100
+
+
+def test_the_table_shows_the_comparison_last(
+    files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--hyp", str(hypotheses), "--against", files[1], "--tokenizer", "char"]
+    assert main(["evaluate", *files, *options, "--quiet"]) == 0
+    last = capsys.readouterr().out.split("\n\n")[-1].splitlines()
+    assert last[0].startswith(f"against {files[1]} ")
+    assert [line.split()[0] for line in last[1:]] == ["BLEU", "chrF", "TER"]  # words between blanks say nothing here
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--hyp", "x", "--beam", "2"], "--beam is about the run's own translations, and --hyp gives others"),
+        (["--hyp", "x", "--report", "d"], "--report is about the run's own translations"),
+        (["--hyp", "x", "--without-unknown"], "--without-unknown is about the run's own translations"),
+        (["--frequencies", "x"], "--frequencies is about --by rarity, and has no meaning without it"),
+    ],
+)
+def test_options_without_effect_are_refused(
+    options: list[str], message: str, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", "run", *files, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_what_is_missing_is_said(files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", *files, "--hyp", str(hypotheses), "--by", "rarity"]) == 2
+    assert "slices by rarity need the frequencies of words" in capsys.readouterr().err
+    short = hypotheses.with_name("short")
+    short.write_text("A\n", encoding="utf-8")
+    assert main(["evaluate", *files, "--hyp", str(short)]) == 2
+    assert "1 translations cannot be compared with 20 references" in capsys.readouterr().err
+    assert main(["evaluate", *files, "--hyp", str(hypotheses), "--against", str(short)]) == 2
+    assert "1 translations cannot be compared with 20 references" in capsys.readouterr().err
