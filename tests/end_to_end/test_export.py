@@ -1,0 +1,232 @@
+"""`dragoman export`, and every command that takes the folder in place of the run it came from."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import dragoman
+from dragoman.cli.main import main
+from dragoman.export import folder as export_folder
+
+from .conftest import Corpus
+
+Printed = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def exported(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny run, exported in float32. Tests must not change it."""
+    out = tmp_path_factory.mktemp("exported") / "new" / "light"
+    assert main(["export", str(run_folder), "--out", str(out), "--quiet"]) == 0
+    return out
+
+
+@pytest.fixture
+def copy(exported: Path, tmp_path: Path) -> Path:
+    """One to damage."""
+    return Path(shutil.copytree(exported, tmp_path / "copy"))
+
+
+def _translate(folder: Path, source: Path) -> int:
+    return main(["translate", str(folder), "-i", str(source), "--threads", "1", "--device", "cpu"])
+
+
+def test_exporting_says_how_near_its_numbers_are_and_how_large_it_is(
+    run_folder: Path, tmp_path: Path, capsys: Printed
+) -> None:
+    assert main(["export", str(run_folder), "--out", str(tmp_path / "light")]) == 0
+    printed = capsys.readouterr()
+    difference, size = printed.err.splitlines()
+    assert printed.out == ""
+    assert float(difference.removeprefix("largest difference of a log-probability from the run's: ")) < 1e-4
+    assert size.startswith(f"exported: {tmp_path / 'light'} (")
+    names = {file.relative_to(tmp_path / "light").as_posix() for file in (tmp_path / "light").rglob("*.*")}
+    assert {"manifest.json", "config.yaml", "encoder.onnx", "step.onnx", "text/source.vocabulary"} <= names
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["translate", "RUN", "-i", "SOURCE"],
+        ["translate", "RUN", "-i", "SOURCE", "--beam", "1"],
+        ["translate", "RUN", "-i", "SOURCE", "--nbest", "3", "--format", "nbest", "--alignments", "-", "-o", "OUT"],
+        ["translate", "RUN", "-i", "SOURCE", "--sample", "--seed", "3"],
+        ["align", "RUN", "SOURCE", "TARGET"],
+    ],
+    ids=" ".join,
+)
+def test_commands_print_the_same_for_the_run_and_the_exported_folder(
+    run_folder: Path, exported: Path, corpus: Corpus, tmp_path: Path, capsys: Printed, command: list[str]
+) -> None:
+    printed = []
+    for run in (run_folder, exported):
+        names = {"RUN": run, "SOURCE": corpus.test[0], "TARGET": corpus.test[1], "OUT": tmp_path / "out"}
+        words = [str(names.get(word, word)) for word in command]
+        assert main([*words, "--threads", "1", "--device", "cpu"]) == 0
+        printed.append(capsys.readouterr())
+    assert printed[0] == printed[1]
+    assert len(printed[0].out.splitlines()) == 20
+    assert printed[0].err == ""
+
+
+def test_scores_are_the_same_to_1e_4(run_folder: Path, exported: Path, corpus: Corpus, capsys: Printed) -> None:
+    scores = []
+    for run in (run_folder, exported):
+        assert main(["score", str(run), *map(str, corpus.dev), "--threads", "1"]) == 0
+        scores.append([float(line) for line in capsys.readouterr().out.splitlines()])
+    assert len(scores[0]) == 20
+    assert scores[1] == pytest.approx(scores[0], abs=1e-4)
+
+
+def test_load_gives_the_same_translation(run_folder: Path, exported: Path) -> None:
+    ours, theirs = (dragoman.load(folder).translate("fed cba") for folder in (exported, run_folder))
+    assert (ours.text, ours.alignment) == (theirs.text, theirs.alignment)
+    assert ours.log_probability == pytest.approx(theirs.log_probability, abs=1e-4)
+
+
+@pytest.mark.parametrize("command", ["translate", "score"])
+def test_an_exported_folder_needs_neither_torch_nor_onnx(exported: Path, corpus: Corpus, command: str) -> None:
+    files = ["-i", str(corpus.test[0])] if command == "translate" else [str(corpus.test[0]), str(corpus.test[1])]
+    program = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(['torch', 'onnx', 'safetensors', 'sacrebleu', 'matplotlib']))\n"
+        "from dragoman.cli.main import main\n"
+        f"assert main([{command!r}, {str(exported)!r}, *{files!r}, '--threads', '1']) == 0\n"
+        "assert sys.modules['torch'] is None\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert len(done.stdout.splitlines()) == 20
+
+
+def test_int8_learns_nothing_wrong_and_is_smaller(
+    run_folder: Path, exported: Path, corpus: Corpus, tmp_path: Path, capsys: Printed
+) -> None:
+    light = tmp_path / "int8"
+    assert main(["export", str(run_folder), "--out", str(light), "--int8", "--quiet"]) == 0
+    assert (light / "encoder.onnx").stat().st_size < (exported / "encoder.onnx").stat().st_size
+    assert _translate(light, corpus.test[0]) == 0
+    found = capsys.readouterr().out.splitlines()
+    references = corpus.test[1].read_text(encoding="utf-8").splitlines()
+    right = sum(one == other for one, other in zip(found, references, strict=True))
+    assert _translate(exported, corpus.test[0]) == 0
+    exact = capsys.readouterr().out.splitlines()
+    assert right >= sum(one == other for one, other in zip(exact, references, strict=True)) - 1
+
+
+def test_an_export_is_replaced_only_when_asked(run_folder: Path, copy: Path, tmp_path: Path, capsys: Printed) -> None:
+    words = ["export", str(run_folder), "--out", str(copy), "--int8", "--quiet"]
+    assert main(words) == 2
+    assert capsys.readouterr().err == (
+        f"dragoman: error: {copy}: an exported folder is there already; --overwrite replaces it, or give another path\n"
+    )
+    assert main([*words, "--overwrite"]) == 0
+    assert json.loads((copy / "manifest.json").read_text())["int8"] is True
+    assert [path.name for path in tmp_path.iterdir()] == ["copy"]  # nothing is left beside it
+
+
+@pytest.mark.parametrize("out", ["a file", "a folder with other files", "the run itself"])
+def test_nothing_else_is_ever_replaced(run_folder: Path, tmp_path: Path, capsys: Printed, out: str) -> None:
+    path = run_folder if out == "the run itself" else tmp_path / "out"
+    if out == "a file":
+        path.write_text("precious")
+    elif out == "a folder with other files":
+        path.mkdir()
+        (path / "thesis.tex").write_text("precious")
+    before = sorted(path.rglob("*"))
+    assert main(["export", str(run_folder), "--out", str(path), "--overwrite"]) == 2
+    message = "is there already and is no folder" if out == "a file" else "holds other files"
+    assert f"dragoman: error: {path}: {message}; give " in capsys.readouterr().err
+    assert sorted(path.rglob("*")) == before
+
+
+def test_an_exported_folder_is_not_exported_again(exported: Path, tmp_path: Path, capsys: Printed) -> None:
+    assert main(["export", str(exported), "--out", str(tmp_path / "again")]) == 2
+    assert capsys.readouterr().err == (f"dragoman: error: {exported}: was exported already; give the run folder\n")
+
+
+def test_an_exported_folder_is_for_the_cpu(exported: Path, corpus: Corpus, capsys: Printed) -> None:
+    assert main(["translate", str(exported), "-i", str(corpus.test[0]), "--device", "cuda"]) == 2
+    assert "was exported, which is for the CPU; give the run folder instead" in capsys.readouterr().err
+
+
+def _remove(name: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).unlink()
+
+
+def _cut(name: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:-10])
+
+
+def _alter(name: str) -> Callable[[Path], object]:
+    def alter(folder: Path) -> None:
+        content = bytearray((folder / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (folder / name).write_bytes(content)
+
+    return alter
+
+
+def _rewrite(**changes: object) -> Callable[[Path], object]:
+    def rewrite(folder: Path) -> None:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        (folder / "manifest.json").write_text(json.dumps({**manifest, **changes}))
+
+    return rewrite
+
+
+DAMAGES = {
+    "no encoder": (_remove("encoder.onnx"), "encoder.onnx: is missing; copy the exported folder anew, or export"),
+    "no vocabulary": (_remove("text/target.vocabulary"), "text/target.vocabulary: is missing"),
+    "no manifest": (_remove("manifest.json"), "an exported folder, but its manifest.json is missing"),
+    "truncated step": (_cut("step.onnx"), "step.onnx: is damaged: it has "),
+    "altered step": (_alter("step.onnx"), "step.onnx: is damaged: it is not the file that was exported (SHA-256"),
+    "altered vocabulary": (_alter("text/source.vocabulary"), "text/source.vocabulary: is damaged"),
+    "altered configuration": (_alter("config.yaml"), "config.yaml: is damaged"),
+    "truncated manifest": (_cut("manifest.json"), "manifest.json: is damaged, it is not JSON"),
+    "a list for a manifest": (lambda folder: (folder / "manifest.json").write_text("[]"), "lacks what every manifest"),
+    "manifest without files": (_rewrite(files=None), "manifest.json: is damaged, it lacks what every manifest has"),
+    "manifest that forgets the graphs": (_rewrite(files={}), "manifest.json does not list it"),
+    "manifest that leads elsewhere": (_rewrite(files={"../x": {}}), "manifest.json: is damaged, it lacks what"),
+    "newer format": (
+        _rewrite(format=export_folder.FORMAT + 1),
+        "exported in format 2, which is newer than this version of dragoman reads (1); upgrade dragoman",
+    ),
+    "a text file of another run": (
+        lambda folder: (folder / "text" / "source.model").write_text("x"),
+        "text/source.model: manifest.json does not list it",
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_folder_is_told_and_not_used(copy: Path, corpus: Corpus, capsys: Printed, damage: str) -> None:
+    act, message = DAMAGES[damage]
+    act(copy)
+    assert _translate(copy, corpus.test[0]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert printed.err.startswith(f"dragoman: error: {copy}")
+    assert message in printed.err
+
+
+def test_a_vocabulary_that_does_not_fit_is_told(copy: Path, corpus: Corpus, capsys: Printed) -> None:
+    """A folder put together from two runs, with a manifest for it."""
+    path = copy / "text" / "target.vocabulary"
+    header, *pieces = path.read_text(encoding="utf-8").splitlines()
+    count = len(pieces)
+    path.write_text("\n".join([header.replace(str(count), str(count - 1)), *pieces[:-1], ""]), encoding="utf-8")
+    (copy / "manifest.json").unlink()
+    export_folder.write_manifest(copy, int8=False, parameters=1)
+    assert _translate(copy, corpus.test[0]) == 2
+    assert capsys.readouterr().err == (
+        f"dragoman: error: {copy}: the model knows {count} target symbols and the vocabulary in text/ has {count - 1}; "
+        "they are not of the same run; export the run again\n"
+    )
