@@ -26,20 +26,11 @@ def learn_dictionary(
 
     Of equally frequent translations the first in the order of code points is taken. Source words are in order of
     code points too.
-
-    Raises:
-        InputError: a link leads to a word that the line does not have.
     """
     counts: Counter[tuple[str, str]] = Counter()
-    for number, (source, target, links) in enumerate(sentences, 1):
+    for source, target, links in sentences:
         left, right = source.split(), target.split()
-        for i, j in links:
-            if i >= len(left) or j >= len(right):
-                raise InputError(
-                    f"line {number}: link {i}-{j} leads beyond the {len(left)} source and {len(right)} target words; "
-                    "words are what stands between blanks, counted from 0"
-                )
-            counts[bare(left[i]), bare(right[j])] += 1
+        counts.update((bare(left[i]), bare(right[j])) for i, j in links)
     best: dict[str, tuple[str, int]] = {}
     for (source_word, target_word), count in sorted(
         counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])

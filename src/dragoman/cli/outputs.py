@@ -28,6 +28,7 @@ class Outputs:
             options = self._options
             self._text = files.enter_context(open_output(options.output))
             self._links = files.enter_context(open_output(options.alignments)) if options.alignments else None
+            self._unknown = files.enter_context(open_output(options.unk_log)) if options.unk_log else None
             self._weights = files.enter_context(AttentionFile(options.attention)) if options.attention else None
             self._files = files.pop_all()
         return self
@@ -50,6 +51,9 @@ class Outputs:
             self._text.write(line + "\n")
         if self._links is not None:
             self._links.write(format_links(n_best[0].alignment) + "\n")
+        if self._unknown is not None:
+            for segment, source, target, how in n_best[0].replacements:
+                self._unknown.write(f"{number + 1}\t{segment + 1}\t{source}\t{target}\t{how}\n")
         if self._weights is not None:
             self._weights.write(number, n_best[0].attention)
         self._written = True
@@ -58,6 +62,8 @@ class Outputs:
         self._text.flush()
         if self._links is not None:
             self._links.flush()
+        if self._unknown is not None:
+            self._unknown.flush()
         self._written = False
 
 

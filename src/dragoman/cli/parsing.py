@@ -112,6 +112,11 @@ def non_negative_float(text: str) -> float:
     return _number(text, float, "a number, 0 or more", lambda value: 0 <= value < float("inf"))
 
 
+def finite_float(text: str) -> float:
+    """Any number."""
+    return _number(text, float, "a number", lambda value: abs(value) < float("inf"))
+
+
 def probability(text: str) -> float:
     """A number above 0, up to 1."""
     return _number(text, float, "a number above 0, at most 1", lambda value: 0 < value <= 1)

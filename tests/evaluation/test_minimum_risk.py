@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import sacrebleu
+
+import pytest
+
+from dragoman.evaluation.minimum_risk import by_expected_utility, sentence_utility
+
+
+def shared_words(candidate: str, reference: str) -> float:
+    return float(len(set(candidate.split()) & set(reference.split())))
+
+
+def test_the_candidate_that_agrees_most_with_all_is_first() -> None:
+    # Weighted sums of shared words: 2 + 1 + 0, 1 + 2 + 1, 0 + 1 + 2.
+    assert by_expected_utility(["a b", "b c", "c d"], [1, 1, 1], shared_words) == [1, 0, 2]
+
+
+def test_weights_count() -> None:
+    # 2 * 3 + 1, 3 + 2 + 1, 1 + 2.
+    assert by_expected_utility(["a b", "b c", "c d"], [3, 1, 1], shared_words) == [0, 1, 2]
+
+
+def test_a_candidate_drawn_twice_counts_twice_and_keeps_both_places() -> None:
+    assert by_expected_utility(["b c", "a b", "a b", "a b"], [1, 1, 1, 1], shared_words) == [1, 2, 3, 0]
+
+
+@pytest.mark.parametrize("name", ["chrf", "bleu"])
+def test_the_metrics_are_those_of_sacrebleu(name: str) -> None:
+    utility = sentence_utility(name)  # type: ignore[arg-type]
+    pair = "the cat sat on the mat", "a cat sat on a mat today"
+    score = sacrebleu.sentence_chrf if name == "chrf" else sacrebleu.sentence_bleu
+    assert utility(*pair) == pytest.approx(score(pair[0], [pair[1]]).score)
+    assert utility(pair[0], pair[0]) == pytest.approx(100)
+    assert 0 < utility(*pair) < 100
+    assert utility("", "x") == 0
+
+
+@pytest.mark.parametrize("name", ["chrf", "bleu"])
+def test_an_outlier_is_last(name: str) -> None:
+    candidates = ["a big dog runs", "something else entirely", "a big dog ran", "the big dog runs"]
+    order = by_expected_utility(candidates, [1, 1, 1, 1], sentence_utility(name))  # type: ignore[arg-type]
+    assert order[-1] == 1
+    assert order[0] == 0
