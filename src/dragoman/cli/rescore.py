@@ -52,7 +52,6 @@ def run(options: argparse.Namespace) -> None:
     if options.nbest == options.source == "-":
         raise ConfigError("the list and --source cannot both be standard input; give a file for one of them")
 
-    from dragoman.model.devices import set_threads
     from dragoman.narration import Narrator
     from dragoman.run import open_run
     from dragoman.scoring.lists import Feature, add_features, ensemble, forward, reverse, with_sources
@@ -60,9 +59,8 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.scoring.rescoring import log_probability, mean_log_probability
     from dragoman.text.lines import read_lines, replace_output
 
-    set_threads(options.threads)
     value = mean_log_probability if options.normalised else log_probability
-    runs = [open_run(path, device=options.device) for path in options.model]
+    runs = [open_run(path, device=options.device, threads=options.threads) for path in options.model]
     rescorers = [one.rescorer() for one in runs]
     if options.ensemble:
         _require_one_vocabulary(runs, options.model)
@@ -71,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
         first = [forward(rescorer, value) for rescorer in rescorers]
     features: list[tuple[str, Sequence[Feature]]] = [(options.add, first)]
     if options.reverse:
-        others = [open_run(path, device=options.device).rescorer() for path in options.reverse]
+        others = [open_run(path, device=options.device, threads=options.threads).rescorer() for path in options.reverse]
         features.append((f"{options.add}Reverse", [reverse(rescorer, value) for rescorer in others]))
     lists = by_sentence(read_nbest(options.nbest))
     sentences = with_sources(lists, read_lines(options.source), options.source)

@@ -1,0 +1,197 @@
+"""Neural scores as columns of a phrase table, in two passes that a kill in between does not undo.
+
+First the numbers of each row go to a file beside the output, as they are computed; then the table is written with
+them. Whoever starts again with the same table, models and columns goes on where that file ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice, tee
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+
+from dragoman.errors import InputError
+from dragoman.scoring.phrases import Row, by_source, read_table
+from dragoman.scoring.rescoring import Rescorer, Translations, log_probability
+from dragoman.text.lines import replace_output
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import UNK
+
+LEAST = math.exp(-100)
+"""Moses takes the logarithm of each score as a single-precision number, and cuts it off at -100."""
+_FORMAT = 1
+
+
+class Group(NamedTuple):
+    """The rows of one source phrase."""
+
+    source: str
+    rows: Sequence[Row]
+
+
+Column = Callable[[Iterable[Group]], Iterator[list[float]]]
+"""Groups to a score for each of their rows, group by group."""
+
+
+def forward(rescorer: Rescorer) -> Column:
+    """p(target | source), end of sentence included, each distinct pair scored once."""
+
+    def column(groups: Iterable[Group]) -> Iterator[list[float]]:
+        asked = (Translations(group.source, [row.target for row in group.rows]) for group in groups)
+        return ([_probability(log_probability(one)) for one in scores] for scores in rescorer.score(asked))
+
+    return column
+
+
+def reverse(rescorer: Rescorer) -> Column:
+    """p(source | target), by a model of the other direction."""
+
+    def column(groups: Iterable[Group]) -> Iterator[list[float]]:
+        for_pairs, for_groups = tee(groups)
+        pairs = (
+            (target, group.source) for group in for_pairs for target in dict.fromkeys(row.target for row in group.rows)
+        )
+        scores = rescorer.score_pairs(pairs)
+        for group in for_groups:
+            distinct = dict.fromkeys(row.target for row in group.rows)
+            found = {target: _probability(log_probability(next(scores))) for target in distinct}
+            yield [found[row.target] for row in group.rows]
+
+    return column
+
+
+def unknown_words(side: TextSide) -> Column:
+    """e to the number of target words that the network does not know: a penalty for each, once Moses has taken the
+    logarithm (Cho et al. 2014, section 4.1)."""
+
+    def column(groups: Iterable[Group]) -> Iterator[list[float]]:
+        return ([math.exp(side.encode(row.target).ids.count(UNK)) for row in group.rows] for group in groups)
+
+    return column
+
+
+def _probability(logarithm: float) -> float:
+    return max(math.exp(logarithm), LEAST)
+
+
+class Journal:
+    """The numbers of the first rows, on the disk: a line that says what they belong to, then float64 [n, columns]."""
+
+    def __init__(self, path: Path, identity: dict[str, object]) -> None:
+        self._path = path
+        self._head = (json.dumps({"dragoman-phrase-scores": _FORMAT, **identity}, sort_keys=True) + "\n").encode()
+
+    def rows(self, columns: int) -> int:
+        """How many rows are there; 0 where the file is missing or belongs to something else."""
+        try:
+            with self._path.open("rb") as file:
+                if file.read(len(self._head)) != self._head:
+                    return 0
+        except FileNotFoundError:
+            return 0
+        return (self._path.stat().st_size - len(self._head)) // (8 * columns)
+
+    def open_after(self, rows: int, columns: int) -> BinaryIO:
+        """The file, cut off after so many rows, to go on with.
+
+        Raises:
+            InputError: it cannot be written.
+        """
+        try:
+            file = self._path.open("r+b" if rows else "w+b")
+            if not rows:
+                file.write(self._head)
+            file.truncate(len(self._head) + 8 * columns * rows)
+            file.seek(0, os.SEEK_END)
+        except OSError as error:
+            raise InputError(f"{self._path}: cannot be written: {error.strerror}") from None
+        return file
+
+    def read(self, columns: int) -> Iterator[list[float]]:
+        """The numbers, row by row."""
+        with self._path.open("rb") as file:
+            file.seek(len(self._head))
+            while block := file.read(8 * columns * 1024):
+                yield from np.frombuffer(block, "<f8").reshape(-1, columns).tolist()
+
+    def remove(self) -> None:
+        """Done."""
+        self._path.unlink()
+
+
+def identity(table: str | Path, models: Sequence[str | Path], columns: Sequence[str]) -> dict[str, object]:
+    """What computed numbers depend on: the table, the models' weights and text sides, and which columns there are."""
+    stat = os.stat(table)
+    return {
+        "table": [os.path.realpath(table), stat.st_size, stat.st_mtime_ns],
+        "models": [_digest(Path(model)) for model in models],
+        "columns": list(columns),
+    }
+
+
+def _digest(folder: Path) -> str:
+    """SHA-256 over the files of a run folder, or an exported one, that scores depend on."""
+    files = sorted([*folder.glob("*.safetensors"), *folder.glob("*.onnx"), *(folder / "text").glob("*")])
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
+
+
+def compute(
+    table: str | Path, columns: Sequence[Column], journal: Journal, advance: Callable[[int], None] = lambda done: None
+) -> int:
+    """The first pass, from where it stopped; returns how many rows had been there already.
+
+    Raises:
+        InputError: the table is malformed, or the journal cannot be written.
+        RunError: a model's answers are not numbers.
+    """
+    before = done = journal.rows(len(columns))
+    with journal.open_after(before, len(columns)) as file:
+        rows = islice(read_table(table), before, None)
+        groups = (Group(source, group) for source, group in by_source(rows))
+        copies = tee(groups, len(columns))
+        answers = [column(copy) for column, copy in zip(columns, copies, strict=True)]
+        try:
+            for values in zip(*answers, strict=True):
+                file.write(np.array(values, "<f8").T.tobytes())
+                file.flush()  # what a kill leaves
+                done += len(values[0])
+                advance(done)
+        except OSError as error:
+            raise InputError(f"the computed scores cannot be written: {error.strerror}") from None
+    return before
+
+
+def write(table: str | Path, journal: Journal, columns: int, out: str | Path) -> None:
+    """The second pass: the table with the computed columns; the journal goes.
+
+    Raises:
+        InputError: the output cannot be written.
+    """
+    with replace_output(out) as file:
+        for row, values in zip(read_table(table), journal.read(columns), strict=True):
+            file.write(row.adding(values).line + "\n")
+    journal.remove()
+
+
+def moses_lines(out: str | Path, scores: int, added: int, name: str) -> list[str]:
+    """The lines of a moses.ini that read such a table; weights are those before tuning."""
+    return [
+        f"# the last {added} of {scores} scores are new; tune their weights",
+        "[feature]",
+        f"PhraseDictionaryMemory name={name} num-features={scores} path={os.path.abspath(out)} "
+        "input-factor=0 output-factor=0",
+        "",
+        "[weight]",
+        f"{name}= {' '.join(['0.2'] * scores)}",
+    ]

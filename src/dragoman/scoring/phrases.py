@@ -1,0 +1,95 @@
+"""Moses phrase tables: a pair a line, `source ||| target ||| scores [||| alignment ||| counts ||| ...]`.
+
+Tables are read and written as a stream in constant memory. A row keeps its line as it stood: only the field of scores
+changes, by what is added at its end. Pairs of one source stand together, as Moses needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from dragoman.errors import InputError
+from dragoman.scoring.nbest import BARS, format_value, parse_number
+from dragoman.text.lines import read_lines
+
+_FORM = "source ||| target ||| scores"
+_SCORES = 2
+"""The place of the scores among the fields."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A phrase pair."""
+
+    fields: tuple[str, ...]
+    """The parts of the line between triple bars, as they stand."""
+    scores: tuple[float, ...]
+
+    @property
+    def source(self) -> str:
+        """The source phrase without the blanks around it."""
+        return self.fields[0].strip(" \t")
+
+    @property
+    def target(self) -> str:
+        """The target phrase without the blanks around it."""
+        return self.fields[1].strip(" \t")
+
+    @property
+    def line(self) -> str:
+        """The row as a line of a table."""
+        return BARS.join(self.fields)
+
+    def adding(self, values: Sequence[float]) -> Row:
+        """The row with more scores behind those it has."""
+        field = self.fields[_SCORES]
+        kept = field.rstrip()
+        changed = f"{kept} {' '.join(format_value(value) for value in values)}{field[len(kept) :]}"
+        fields = (*self.fields[:_SCORES], changed, *self.fields[_SCORES + 1 :])
+        return Row(fields, (*self.scores, *values))
+
+
+def parse_row(line: str, place: str) -> Row:
+    """A line of a table; `place` is what an error calls it.
+
+    Raises:
+        InputError: it is no row.
+    """
+    fields = tuple(line.split(BARS))
+    if len(fields) <= _SCORES:
+        raise InputError(f"{place}: {len(fields)} of at least 3 fields between triple bars; expected `{_FORM}`")
+    scores = tuple(parse_number(text, place, "a score") for text in fields[_SCORES].split())
+    if not scores:
+        raise InputError(f"{place}: no scores in the third field; expected `{_FORM}`")
+    return Row(fields, scores)
+
+
+def read_table(path: str | Path) -> Iterator[Row]:
+    """Yield the rows of a table; names ending in .gz, .xz and .zst are decompressed.
+
+    Raises:
+        InputError: the file cannot be read, a line is no row, or has another number of scores than the first.
+    """
+    columns = None
+    for number, line in enumerate(read_lines(path), 1):
+        row = parse_row(line, f"{path}:{number}")
+        columns = columns or len(row.scores)
+        if len(row.scores) != columns:
+            raise InputError(f"{path}:{number}: {len(row.scores)} scores, where the first line has {columns}")
+        yield row
+
+
+def by_source(rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Each source phrase with its rows."""
+    for source, group in groupby(rows, key=lambda row: row.source):
+        yield source, list(group)
+
+
+def distinct_pairs(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+    """(source, target) of each pair once, however frequent it is (Cho et al. 2014, section 3.1 trains on them)."""
+    for source, group in by_source(rows):
+        for target in dict.fromkeys(row.target for row in group):
+            yield source, target

@@ -1,0 +1,195 @@
+"""Neural columns of phrase tables through the command."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+from dragoman.run import open_run
+from dragoman.scoring import phrase_scores
+from dragoman.scoring.phrases import read_table
+from dragoman.scoring.rescoring import Rescorer
+from dragoman.text.corpus import read_pairs
+from dragoman.text.lines import read_lines, write_lines
+
+PHRASES = ("ab", "ab c", "c", "d e", "ef", "zz")
+LINES = [
+    f"{source} ||| {target} ||| 0.5 1e-3 1 0.25 2.718 ||| 0-0 ||| 7 {number} 1 |||"
+    for source in PHRASES
+    for number, target in enumerate((source.upper(), "A?", "AB C", source.upper()))
+]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.gz"
+    write_lines(path, LINES)
+    return path
+
+
+def _words(table: Path, run_folder: Path, out: Path, *more: str) -> list[str]:
+    return ["phrase-table", str(table), "--model", str(run_folder), "--out", str(out), "--quiet", *more]
+
+
+def test_the_new_columns_are_probabilities_and_the_rest_stays(
+    table: Path, run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.xz"
+    assert main(_words(table, run_folder, out, "--reverse", str(run_folder), "--unknown")) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "# the last 3 of 8 scores are new; tune their weights",
+        "[feature]",
+        f"PhraseDictionaryMemory name=TranslationModel0 num-features=8 path={out} input-factor=0 output-factor=0",
+        "",
+        "[weight]",
+        "TranslationModel0= 0.2 0.2 0.2 0.2 0.2 0.2 0.2 0.2",
+    ]
+    scorer = open_run(run_folder).scorer()
+    for line, row in zip(LINES, read_table(out), strict=True):
+        forward, reverse, unknown = row.scores[5:]
+        (there,), (back,) = (
+            list(scorer.score([pair])) for pair in ((row.source, row.target), (row.target, row.source))
+        )
+        assert forward == pytest.approx(math.exp(there.log_probability), rel=1e-3)
+        assert reverse == pytest.approx(max(math.exp(back.log_probability), math.exp(-100)), rel=1e-3)
+        assert unknown == pytest.approx(math.exp(sum(letter in "?Z" for letter in row.target)), rel=1e-6)
+        added = row.line.removeprefix(line[: line.index(" ||| 0-0")]).removesuffix(line[line.index(" ||| 0-0") :])
+        assert len(added.split()) == 3
+        assert row.line.replace(added, "", 1) == line
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.xz", "table.gz"]
+
+
+def test_each_pair_is_scored_once_and_no_more_after_a_stop(
+    table: Path, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored: list[tuple[str, str]] = []
+    whole, out, journal = tmp_path / "whole", tmp_path / "out", tmp_path / "out.scores"
+    score_window = Rescorer._score_window
+
+    def counting(self, window):
+        scored.extend((one.source, text) for one in window for text in dict.fromkeys(one.targets))
+        return score_window(self, window)
+
+    def failing(self, window):
+        if scored:
+            raise KeyboardInterrupt
+        return counting(self, window)
+
+    monkeypatch.setattr("dragoman.scoring.rescoring.WINDOW", 10)
+    monkeypatch.setattr(Rescorer, "_score_window", counting)
+    assert main(_words(table, run_folder, whole)) == 0
+    distinct = len({tuple(line.split(" ||| ")[:2]) for line in LINES})
+    assert len(scored) == len(set(scored)) == distinct
+
+    scored.clear()
+    monkeypatch.setattr(Rescorer, "_score_window", failing)
+    assert main(_words(table, run_folder, out)) == 130
+    before = set(scored)
+    assert 0 < len(before) < distinct
+    with journal.open("ab") as file:
+        file.write(b"torn")  # what a kill in the middle of a row leaves
+
+    monkeypatch.setattr(Rescorer, "_score_window", counting)
+    scored.clear()
+    assert main(_words(table, run_folder, out)) == 0
+    assert not before & set(scored)
+    assert len(before) + len(scored) == distinct
+    for one, other in zip(read_table(whole), read_table(out), strict=True):
+        assert one.scores == pytest.approx(other.scores, rel=1e-4)
+        assert one.fields[3:] == other.fields[3:]
+    assert not journal.exists()
+
+
+def test_scores_of_another_table_or_other_columns_are_not_gone_on_with(
+    table: Path, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+
+    def stop(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(phrase_scores, "write", stop)
+        assert main(_words(table, run_folder, out)) == 130
+    head = json.loads((tmp_path / "out.scores").read_bytes().split(b"\n")[0])
+    assert head["columns"] == ["forward"]
+    assert (tmp_path / "out.scores").stat().st_size == len(json.dumps(head)) + 1 + 8 * len(LINES)
+    write_lines(table, LINES[:3])
+    assert main(_words(table, run_folder, out, "--unknown")) == 0
+    assert [len(row.scores) for row in read_table(out)] == [7, 7, 7]
+
+
+def test_a_kill_loses_little(run_folder: Path, tmp_path: Path) -> None:
+    table, out = tmp_path / "table", tmp_path / "out"
+    letters = "abcdef"
+    lines = [
+        f"{a}{b}{c} {d} ||| {a.upper()}{e.upper()} ||| 1"
+        for a, b, c, d, e in (
+            (a, b, c, d, e) for a in letters for b in letters for c in letters for d in letters for e in letters
+        )
+    ]
+    write_lines(table, lines)
+    words = [sys.executable, "-m", "dragoman", *_words(table, run_folder, out, "--threads", "1")]
+    running = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    journal = tmp_path / "out.scores"
+    deadline = time.monotonic() + 120
+    while not (journal.exists() and journal.stat().st_size > 8 * 1000) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.kill(running.pid, signal.SIGKILL)
+    running.wait()
+    assert not out.exists()
+    size = journal.stat().st_size
+    assert 8 * 1000 < size < 8 * len(lines)
+    done = subprocess.run([word for word in words if word != "--quiet"], capture_output=True, text=True, check=True)
+    (said,) = [line for line in done.stderr.splitlines() if line.endswith("phrase pairs had been scored before")]
+    assert 900 < int(said.split()[0]) <= size // 8
+    scored = list(read_table(out))
+    assert [row.source for row in scored] == [line.split(" ||| ")[0] for line in lines]
+    assert all(0 < row.scores[1] < 1 for row in scored)
+
+
+def test_distinct_pairs_are_training_text(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "pairs.tsv.gz"
+    assert main(["phrase-table", str(table), "--pairs", str(out)]) == 0
+    pairs = list(read_lines(out))
+    assert pairs == list(dict.fromkeys("\t".join(line.split(" ||| ")[:2]) for line in LINES))
+    assert [(pair.source, pair.target) for pair in read_pairs([[out]])] == [tuple(pair.split("\t")) for pair in pairs]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--out", "O"], "--model and --out are needed, or --pairs"),
+        (["--model", "RUN"], "--model and --out are needed, or --pairs"),
+        (["--model", "RUN", "--out", "TABLE"], "--out TABLE: give a file of its own"),
+        (["--pairs", "O.txt"], "--pairs O.txt: `dragoman train` knows pairs by the ending .tsv"),
+        (["--pairs", "O.tsv", "--model", "RUN"], "--pairs writes pairs of phrases and scores nothing"),
+        (["--model", "RUN", "--out", "O"], "TABLE:2: no scores in the third field"),
+    ],
+)
+def test_what_cannot_work_is_said_in_one_line(
+    more: list[str],
+    said: str,
+    run_folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = tmp_path / "table"
+    write_lines(table, ["a ||| b ||| 1", "a ||| c ||| "])
+    places = {"TABLE": str(table), "RUN": str(run_folder)}
+    assert main(["phrase-table", str(table), *(places.get(word, word) for word in more), "--quiet"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"dragoman: error: {said.replace('TABLE', str(table))}")
+    assert not Path("O").exists()
