@@ -38,9 +38,7 @@ def with_sources(lists: Iterable[List], sources: Iterable[str], name: str) -> It
         wanted = entries[0].sentence
         source = next((line for number, line in lines if number == wanted), None)
         if source is None:
-            raise InputError(
-                f"{name}: ends before sentence {wanted} (counted from 0), which the list has"
-            )
+            raise InputError(f"{name}: ends before sentence {wanted} (counted from 0), which the list has")
         yield Sentence(source, entries)
 
 
