@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import sacrebleu
-
 import pytest
+import sacrebleu
 
 from dragoman.evaluation.minimum_risk import by_expected_utility, sentence_utility
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, InputError
 from dragoman.search import streaming
 from dragoman.search.sampling import Sampling
-from dragoman.search.translator import Translator
+from dragoman.search.translator import Translator, Wish
 from dragoman.text.segmentation import Segments
+from dragoman.text.segmentation.blanks import Blanks
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK, Vocabulary
 
@@ -213,3 +214,76 @@ def test_reading_ahead_by_one_line_answers_each_at_once(copier):
     answers = copier.translate_lines(lines(), read_ahead=1)
     assert next(answers)[0].text == "ab"
     assert read == ["ab"]
+
+
+def wished(toy_engine, lines, wishes, **options):
+    """Translations of a copier, of words between blanks."""
+    side = TextSide(Blanks(), Vocabulary(["a", "b", "c", "d"]))
+    engine = toy_engine(len(side.vocabulary), answer=lambda s, p: {s[min(len(p), len(s)) - 1]: 0.9, 4: 0.05, 7: 0.05})
+    translator = Translator(engine, side, side, SearchConfig(beam=3, normalisation="none"), **options)
+    return [best for [best] in translator.translate_lines(lines, wishes=wishes)]
+
+
+def test_wishes_are_met_line_by_line(toy_engine):
+    wishes = [
+        Wish(),
+        Wish(prefix="b"),
+        Wish(phrases=["c d", " a "]),
+        Wish(prefix="X c", phrases=["a"]),
+        Wish(prefix="b"),
+    ]
+    found = wished(toy_engine, ["a b", "a b", "b b", "b b b", ""], wishes)
+    assert found[0].text == "a b"
+    assert found[1].text.startswith("b ")
+    assert "c d" in found[2].text
+    assert "a" in found[2].text.split()
+    assert found[3].text.startswith("X c ")  # the model knows no X, but we do
+    assert found[3].tokens[0] == "<unk>"
+    assert found[4].text == ""
+    [alone] = wished(toy_engine, ["b b"], wishes[2:3])
+    assert alone.text == found[2].text
+
+
+def test_banned_words_are_not_written(toy_engine):
+    [found] = wished(toy_engine, ["a b c"], None, banned=["b", "a c", " "])
+    assert "b" not in found.text.split()
+    assert "a c" not in found.text
+    assert found.finished
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ([Wish()], "prefixes or constraints end at line 1, but the input goes on; give a line, blank or not"),
+        ([Wish()] * 3, "prefixes and constraints go on after the input has ended at line 2"),
+        (
+            [Wish(), Wish(phrases=["a X"])],
+            "line 2: 'a X' cannot appear in its translation: the model does not know 'X'",
+        ),
+        ([Wish(), Wish(phrases=["a c b"])], "line 2: 'a c b' must appear in its translation, but is banned as well"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_refused(toy_engine, wishes, message):
+    with pytest.raises(InputError, match=message):
+        wished(toy_engine, ["a", "b"], wishes, banned=["c b"])
+
+
+def test_a_banned_word_that_the_model_never_writes_is_refused(toy_engine):
+    with pytest.raises(ConfigError, match="banned word 'X': the model does not know 'X', so it never writes that"):
+        wished(toy_engine, ["a"], None, banned=["X"])
+
+
+def test_a_phrase_that_only_appears_inside_a_word_is_warned_of_once(copier, caplog):
+    with caplog.at_level(logging.WARNING):
+        found = list(copier.translate_lines(["abc", "b ab"], wishes=[Wish(phrases=["a"])] * 2))
+    assert found[0][0].text == "abc"
+    assert [record.getMessage() for record in caplog.records] == [
+        "line 1: 'a' was written only as a part of other words: 'abc' (said once)"
+    ]
+
+
+def test_distinct_samples_are_all_different(toy_engine):
+    sampling = Sampling(seed=3, distinct=True)
+    translator = Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=1, max_extra=2), sampling)
+    for samples in translator.translate_lines(["ab", "", "c"], n_best=6):
+        assert len({tuple(sample.tokens) for sample in samples}) == len(samples) in (1, 6)

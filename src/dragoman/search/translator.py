@@ -244,9 +244,14 @@ class Translator:
         self._warn_of_hidden_phrases(line, text)
         alignment: list[Link] = []
         if weights is not None:
-            surfaces = [known.get(place) or self._surface(segment) for place, segment in enumerate(segments)]
-            spans = surface_spans(surfaces, text)
-            alignment = word_links(weights, line.read.offsets, raw_words(line.text), spans, raw_words(text))
+            # A dictionary may give several words for one segment; each is linked as it is.
+            surfaces = [
+                known[place].split() if place in known else [self._surface(segment)]
+                for place, segment in enumerate(segments)
+            ]
+            spans = surface_spans([word for words in surfaces for word in words], text)
+            rows = np.array([place for place, words in enumerate(surfaces) for _ in words], dtype=np.int64)
+            alignment = word_links(weights[rows], line.read.offsets, raw_words(line.text), spans, raw_words(text))
         return Translation(
             source=line.text,
             text=text,

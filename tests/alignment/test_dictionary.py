@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.alignment.dictionary import bare, learn_dictionary, read_dictionary, write_dictionary
+from dragoman.errors import InputError
+
+
+def test_the_most_frequent_translation_of_each_word_is_kept() -> None:
+    sentences = [
+        ("der Hund", "the dog", [(0, 0), (1, 1)]),
+        ("„Hund“, der", "a dog, that", [(0, 1), (1, 2)]),
+        ("der Hund", "the hound", [(0, 0), (1, 1)]),
+        ("der die", "that the", [(0, 0), (1, 1)]),
+    ]
+    # der: the 2, that 2 (the first in order of code points); Hund: dog 2, hound 1; die: the 1.
+    assert learn_dictionary(sentences, 1) == {"Hund": ("dog", 2), "der": ("that", 2), "die": ("the", 1)}
+    assert learn_dictionary(sentences, 2) == {"Hund": ("dog", 2), "der": ("that", 2)}
+    assert learn_dictionary(sentences) == {}
+
+
+@pytest.mark.parametrize(
+    ("word", "without"), [("Hund,", "Hund"), ("(z.B.)", "z.B"), ("...", "..."), ("a", "a"), ("»3«", "3")]
+)
+def test_punctuation_around_a_word_is_left_out(word: str, without: str) -> None:
+    assert bare(word) == without
+
+
+def test_what_was_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "words.gz"
+    write_dictionary(path, {"Hund": ("dog", 12), "rot": ("red", 10)})
+    assert read_dictionary(path) == {"Hund": "dog", "rot": "red"}
+
+
+def test_the_highest_count_wins_then_the_first_line(tmp_path: Path) -> None:
+    path = tmp_path / "words"
+    path.write_text("a\tx\t2\na\ty\t3\na\tz\t3\n\nb\tone\nb\ttwo\nc\tp q\n", encoding="utf-8")
+    assert read_dictionary(path) == {"a": "y", "b": "one", "c": "p q"}
+
+
+@pytest.mark.parametrize("line", ["word", "a\tb\tc", "a\tb\t1\td", "\tb", "a\t", "a\tb\t-1"])
+def test_a_line_that_is_none_of_a_dictionary_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "words"
+    path.write_text(f"a\tx\n{line}\n", encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        read_dictionary(path)
+    assert str(error.value).startswith(f"{path}:2: {line!r} is no line of a dictionary")
