@@ -1,0 +1,73 @@
+"""What the papers say of their models, seen on strings of symbols after a few seconds of training.
+
+The figures in the comments are of seeds 1 to 3; a test has the first one. Held-out strings, greedy search.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.model.synthetic import LONGEST, TASKS, exact_match, held_out_loss, train
+
+SIZES = ["embedding.source=32", "embedding.target=32", "decoder.size=64", "attention.size=64", "readout.size=64"]
+START = ["initial=scaled", "spread=0.3"]
+LSTMS = [*SIZES, *START, "encoder.cell=lstm", "encoder.size=64", "bridge.kind=copy", "decoder.cell=lstm"]
+
+BAHDANAU = [*SIZES, *START, "encoder.size=32"]
+LUONG = [
+    *LSTMS,
+    "encoder.direction=reversed",
+    "decoder.order=update-then-look",
+    "decoder.input_feeding=true",
+    "attention.score=general",
+    "readout.kind=attentional",
+]
+LOCAL_M = [*LUONG, "attention.scope=local-m", "attention.window=1"]
+CHO = [
+    *SIZES,
+    *START,
+    "encoder.size=64",
+    "encoder.direction=forward",
+    "bridge.kind=tanh-last",
+    "decoder.context=fixed",
+]
+SUTSKEVER = [*LSTMS, "encoder.direction=forward", "decoder.context=none", "readout.kind=linear"]
+DEEP = [*SUTSKEVER, "encoder.layers=2", "decoder.layers=2"]
+
+SHORT, LONG = (3, 4), (LONGEST - 1, LONGEST)
+
+
+@pytest.mark.parametrize("task", ["copy", "reverse", "sort"])
+def test_attention_with_the_previous_state_learns(task: str) -> None:
+    assert exact_match(train(BAHDANAU, TASKS[task]), TASKS[task], 3, LONGEST) == 1  # 100 % with every seed
+
+
+@pytest.mark.parametrize("task", ["copy", "reverse"])
+def test_attention_with_the_current_state_and_input_feeding_learns(task: str) -> None:
+    assert exact_match(train(LUONG, TASKS[task], updates=400), TASKS[task], 3, LONGEST) == 1  # 100 % with every seed
+
+
+@pytest.mark.parametrize("settings", [CHO, SUTSKEVER], ids=["seen at every step", "first state only"])
+def test_one_vector_for_the_whole_string_does_worse_the_longer_it_is(settings: list[str]) -> None:
+    """Attention gets all of these lengths right, see above."""
+    model = train(settings, TASKS["reverse"])
+    short, long = exact_match(model, TASKS["reverse"], *SHORT), exact_match(model, TASKS["reverse"], *LONG)
+    assert short > 0.95  # 99 to 100 %
+    assert long < 0.8  # seen at every step 62 to 69 %, first state only 46 to 50 %
+
+
+def test_monotonic_windows_copy_but_do_not_reverse() -> None:
+    """The word wanted lies outside the window, and the first state alone does not remember long strings."""
+    copying, reversing = train(LOCAL_M, TASKS["copy"]), train(LOCAL_M, TASKS["reverse"])
+    assert exact_match(copying, TASKS["copy"], *LONG) >= 0.98  # 99 to 100 %
+    assert exact_match(reversing, TASKS["reverse"], *LONG) < 0.4  # 25 %; all the source at once: 100 %
+
+
+def test_reversing_the_source_helps_deep_lstms_without_attention() -> None:
+    """Sutskever et al. 2014, section 3.3: first words close to their counterparts."""
+    forward = train(DEEP, TASKS["copy"])
+    backward = train([*DEEP, "encoder.direction=reversed"], TASKS["copy"])
+    # 0.17 to 0.18 and 0.12 nats a symbol
+    assert held_out_loss(backward, TASKS["copy"]) < 0.85 * held_out_loss(forward, TASKS["copy"])
+    # 38 to 46 and 56 to 67 %
+    assert exact_match(backward, TASKS["copy"], *LONG) > exact_match(forward, TASKS["copy"], *LONG)
