@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 import numpy as np
+import onnx
 import pytest
 import torch
 
@@ -82,6 +83,13 @@ def _assert_same_scores(ours: Engine, theirs: Engine, sources: list[list[int]], 
         np.testing.assert_allclose(found.attention[real], expected.attention[real], atol=1e-5)
         padding = np.arange(source[0].shape[1]) >= source[1][:, None]
         assert (found.attention.transpose(0, 2, 1)[padding] == 0).all()
+
+
+@pytest.mark.parametrize("name", COMPOSITIONS)
+def test_graphs_are_as_the_standard_has_them(name: str) -> None:
+    """Types and shapes included, for readers other than onnxruntime."""
+    for graph in make_graphs(_model(name)):
+        onnx.checker.check_model(onnx.load_from_string(graph), full_check=True)
 
 
 def test_int8_is_near_the_model_and_much_smaller() -> None:

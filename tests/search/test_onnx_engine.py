@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
 from dragoman.data.batches import pad_ids
 from dragoman.errors import RunError
 from dragoman.export.writing import Graphs, make_graphs
-from dragoman.model.translation import build
+from dragoman.model.translation import TranslationModel, build
 from dragoman.search.beam import beam_search
 from dragoman.search.onnx_engine import OnnxEngine
+from dragoman.search.torch_engine import TorchEngine
 
 SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]
 
@@ -26,12 +31,21 @@ COMPOSITIONS = {
 }
 
 
-def _graphs(name: str, *, int8: bool = False) -> Graphs:
+def _model(name: str) -> TranslationModel:
     sizes = ["embedding.source=5", "embedding.target=5", "encoder.size=4", "decoder.size=6", "readout.size=5"]
-    settings = [*sizes, "attention.size=4", "initial=uniform", "spread=1.2", *COMPOSITIONS[name]]
+    chosen = [*sizes, "attention.size=4", "initial=uniform", "spread=1.2", *COMPOSITIONS[name]]
     torch.manual_seed(9)
-    model = build(override(Config(), [f"model.{setting}" for setting in settings]).model, 17, 17)
-    return make_graphs(model.eval(), int8=int8)
+    return build(override(Config(), [f"model.{setting}" for setting in chosen]).model, 17, 17).eval()
+
+
+def _graphs(name: str, *, int8: bool = False) -> Graphs:
+    return make_graphs(_model(name), int8=int8)
+
+
+@functools.cache
+def _engines(name: str) -> tuple[TorchEngine, tuple[OnnxEngine, ...]]:
+    """The model in torch, and its graphs with one thread and with two."""
+    return TorchEngine(_model(name)), tuple(OnnxEngine(*_graphs(name), threads=threads) for threads in (1, 2))
 
 
 @pytest.fixture(scope="module", params=COMPOSITIONS)
@@ -90,6 +104,25 @@ def test_int8_answers_do_not_depend_on_the_rows_beside(name: str) -> None:
         assert [hypothesis.tokens for hypothesis in n_best] == [hypothesis.tokens for hypothesis in alone]
         for one, other in zip(n_best, alone, strict=True):
             assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
+
+
+ids = st.lists(st.integers(4, 16), min_size=1, max_size=9)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(st.sampled_from(sorted(COMPOSITIONS)), st.lists(ids, min_size=1, max_size=6), st.integers(1, 6), st.data())
+def test_any_batch_in_any_order_gives_what_torch_gives(
+    name: str, sources: list[list[int]], beam: int, data: st.DataObject
+) -> None:
+    model, engines = _engines(name)
+    order = data.draw(st.permutations(range(len(sources))))
+    engine = engines[data.draw(st.sampled_from([0, 1]))]
+    search = SearchConfig(beam=beam, max_factor=1.0, max_extra=4)
+    expected = beam_search(model, *pad_ids(sources, eos=model.source_eos), search, n_best=1)
+    turned = pad_ids([sources[index] for index in order], eos=model.source_eos)
+    for index, (found,) in zip(order, beam_search(engine, *turned, search, n_best=1), strict=True):
+        assert found.tokens == expected[index][0].tokens
+        assert found.log_probability == pytest.approx(expected[index][0].log_probability, abs=1e-4)
 
 
 def test_a_graph_that_onnxruntime_cannot_use_is_told() -> None:

@@ -127,7 +127,7 @@ class OnnxEngine:
 
 def _session(graph: bytes, threads: int | None) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors only
+    options.log_severity_level = 4  # what goes wrong is told once, as an error of ours
     options.intra_op_num_threads = threads or 0
     options.enable_mem_pattern = False  # patterns are kept for each shape, and shapes here are ever new ones
     try:
