@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dragoman.cli.parsing import (
     Parser,
@@ -49,6 +49,8 @@ EXAMPLES = (
 )
 
 log = logging.getLogger(__name__)
+
+Item = TypeVar("Item")
 
 
 def add_options(parser: Parser) -> None:
@@ -152,6 +154,7 @@ def run(options: argparse.Namespace) -> None:
     translator = _translator(options, runs)
     choose = _chooser(options)
     wishes = read_wishes(options.prefix, options.constraints)
+    wishes = None if wishes is None else _begun(wishes)
     lines = _begun(read_lines(options.input))
     count = unfinished = 0
     with Outputs(options) as outputs:
@@ -284,7 +287,7 @@ def _sampling(options: argparse.Namespace) -> Sampling | None:
     return Sampling(**{name: getattr(options, name) for name in names if getattr(options, name) is not None})
 
 
-def _begun(lines: Iterator[str]) -> Iterator[str]:
-    """The same lines, the first one already read: a missing input is found before any output is touched."""
-    first = list(islice(lines, 1))
-    return chain(first, lines)
+def _begun(stream: Iterator[Item]) -> Iterator[Item]:
+    """The same items, the first one already read: a missing input is found before any output is touched."""
+    first = list(islice(stream, 1))
+    return chain(first, stream)
