@@ -65,6 +65,21 @@ def test_each_source_is_encoded_once_and_each_distinct_translation_scored_once(m
     assert sum(scored) == sum(len(set(targets)) for _, targets in LISTS)
 
 
+def test_the_vocabulary_is_looked_through_once_where_translations_begin_alike(monkeypatch):
+    model = small_model("rnnsearch")
+    rows = []
+    log_probabilities = model.output.log_probabilities
+
+    def counting(readout):
+        rows.append(len(readout))
+        return log_probabilities(readout)
+
+    monkeypatch.setattr(model.output, "log_probabilities", counting)
+    list(Rescorer(TorchEngine(model), SIDE, SIDE).score(LISTS))
+    prefixes = {(source, text[:end]) for source, texts in LISTS for text in texts for end in range(len(text) + 1)}
+    assert sum(rows) == len(prefixes)
+
+
 @pytest.mark.parametrize("source_eos", [True, False])
 def test_an_engine_that_cannot_share_scores_the_same(toy_engine, source_eos, monkeypatch):
     monkeypatch.setattr(rescoring, "WINDOW", 4)

@@ -31,6 +31,9 @@ from dragoman.model.scopes import Global, Monotonic, Predictive, Scope
 from dragoman.model.scores import Additive, Dot, General, Location, Score
 from dragoman.text.vocabulary import BOS, PAD
 
+CHUNK = 1024
+"""Rows whose log-probabilities of the whole vocabulary are held at a time."""
+
 
 class Loss(NamedTuple):
     """Sums over the real target tokens of a batch, end of sentence counted, in nats.
@@ -152,7 +155,8 @@ class TranslationModel(nn.Module):
     @torch.inference_mode()
     def force_from(self, start: Start, owners: NDArray[np.int64], batch: Batch) -> Forced:
         """The same for the targets of a batch whose sources have been encoded: target n belongs to sentence
-        `owners[n]` [N] of the start, ascending; of the batch's source nothing is used."""
+        `owners[n]` [N] of the start, ascending; of the batch's source nothing is used. Where targets begin alike, the
+        softmax over the vocabulary, most of the work, is taken once."""
         sentences, counts = np.unique(owners, return_counts=True)
         if counts.min() != counts.max():
             sentences = owners  # each target has a copy of its source
@@ -161,15 +165,26 @@ class TranslationModel(nn.Module):
         state = start.state.select(torch.from_numpy(owners).to(self.device))
         previous = self._previous(self.previous_words(batch))
         output = self.decoder.unroll_from(previous, memory, state, len(sentences))
-        return self._forced(batch, output.readout, output.weights)
+        return self._forced(batch, output.readout, output.weights, _prefixes(owners, batch.target))
 
-    def _forced(self, batch: Batch, readout: Tensor, weights: Tensor | None) -> Forced:
+    def _forced(
+        self, batch: Batch, readout: Tensor, weights: Tensor | None, prefixes: NDArray[np.int64] | None = None
+    ) -> Forced:
+        """Gather the log-probabilities of the target words from readouts [N*T, O]; positions with the same number in
+        `prefixes` [N, T] have the same readout."""
         words, real = self._target(batch)
         result = torch.zeros(words.shape, dtype=self.output.weight.dtype, device=self.device)
         rows = torch.nonzero(real).squeeze(1)
-        for part in rows.split(1024):  # a vocabulary's worth of numbers per row: a few rows at a time
-            logs = self.output.log_probabilities(readout[part])
-            result[part] = logs.gather(1, words[part, None]).squeeze(1).to(result.dtype)
+        if prefixes is None:
+            distinct, which = rows, torch.arange(len(rows), device=self.device)
+        else:
+            _, first, inverse = np.unique(prefixes.ravel()[rows.cpu().numpy()], return_index=True, return_inverse=True)
+            distinct, which = rows[torch.from_numpy(first).to(self.device)], torch.from_numpy(inverse).to(self.device)
+        for start in range(0, len(distinct), CHUNK):
+            logs = self.output.log_probabilities(readout[distinct[start : start + CHUNK]])
+            asking = torch.nonzero((which >= start) & (which < start + CHUNK)).squeeze(1)
+            places = rows[asking]
+            result[places] = logs[which[asking] - start, words[places]].to(result.dtype)
         shape = batch.target.shape
         return Forced(result.view(shape), None if weights is None else weights.view(*shape, -1))
 
@@ -222,6 +237,20 @@ class TranslationModel(nn.Module):
         lengths = torch.from_numpy(batch.target_lengths)
         real = torch.arange(batch.target.shape[1]) < lengths[:, None]
         return torch.from_numpy(batch.target).flatten().to(self.device), real.flatten().to(self.device)
+
+
+def _prefixes(owners: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers [N, T] that are equal where the words before a position, and the source, are."""
+    numbers = np.empty(target.shape, np.int64)
+    number = np.unique(owners, return_inverse=True)[1]
+    offset = 0
+    for step in range(target.shape[1]):
+        if step:
+            pairs = number * (1 + int(target.max())) + target[:, step - 1]
+            number = np.unique(pairs, return_inverse=True)[1]
+        numbers[:, step] = number + offset
+        offset += len(owners)
+    return numbers
 
 
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:

@@ -127,15 +127,17 @@ def _windows(sentences: Iterable[Translations]) -> Iterator[list[Translations]]:
 
 
 def _batches(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
-    """Rows of like length, those of one source together."""
+    """Rows of one source together, those that begin alike beside each other: an engine may do that work once."""
     batch: list[_Row] = []
-    for row in sorted(rows, key=lambda row: len(row.ids)):
-        if batch and (len(batch) == ROWS or (len(batch) + 1) * (len(row.ids) + 1) > BATCH_SEGMENTS):
-            yield sorted(batch, key=lambda row: row.owner)
-            batch = []
+    longest = 0
+    for row in sorted(rows, key=lambda row: (row.owner, row.ids)):
+        longest = max(longest, len(row.ids) + 1)
+        if batch and (len(batch) == ROWS or (len(batch) + 1) * longest > BATCH_SEGMENTS):
+            yield batch
+            batch, longest = [], len(row.ids) + 1
         batch.append(row)
     if batch:
-        yield sorted(batch, key=lambda row: row.owner)
+        yield batch
 
 
 def log_probability(scores: TokenScores) -> float:
