@@ -94,8 +94,8 @@ class Candidates(NamedTuple):
     """[A, C]"""
     rows: NDArray[np.int64]
     """[A, C] the row each continues."""
-    met: NDArray[np.int64]
-    """[A, C] ids of demanded phrases met; candidates compete with those that have met as many."""
+    met: NDArray[np.int64] | None
+    """[A, C] ids of demanded phrases met; candidates compete with those that have met as many. None without phrases."""
 
 
 class Finished:
@@ -167,13 +167,14 @@ def beam_search(
     beam = _first_beam(engine, source, source_lengths)
     while len(beam.sentences):
         at_limit = rules.longest[beam.sentences] == beam.length
-        turn = rules.turn(beam.row_sentences, beam.words)
+        row_sentences = beam.row_sentences
+        turn = rules.turn(row_sentences, beam.words)
         must_close = at_limit & (finished.counts[beam.sentences] == 0)
         # K that live and one that ends can matter; all where a sentence must be closed: EOS may be the least of them.
         request = engine.vocabulary_size if must_close.any() else turn.request(config.beam)
         step = engine.step(beam.state, beam.parents, beam.tokens, request)
         history.append(beam.parents, beam.tokens, step.attention)
-        penalties = coverage.penalties(beam.row_sentences, beam.parents, step.attention)
+        penalties = coverage.penalties(row_sentences, beam.parents, step.attention)
         candidates = _best_candidates(beam, turn.permitted(step, config.beam + 1), config)
         ends, lives = _divide(beam, candidates, finished, config)
         _finish(beam, candidates, ends, penalties, finished)
@@ -219,20 +220,20 @@ def _best_candidates(beam: Beam, continuations: Continuations, config: SearchCon
         worth = (extended - config.diversity * better).reshape(sentences, -1)
     # A stable sort leaves equals in order of the parent, then of the id (Turn.permitted).
     order = np.argsort(-worth, axis=1, kind="stable")
-    met = np.zeros_like(tokens)
+    met = None
     if continuations.met is None:
         order = order[:, : config.beam + slots]
     else:
         by_slot = np.zeros((sentences, slots, k), dtype=np.int64)
         by_slot[beam.live] = continuations.met
-        met = by_slot.reshape(sentences, -1)
+        met = np.take_along_axis(by_slot.reshape(sentences, -1), order, axis=1)
     live_rows = beam.live.sum(axis=1)
     first_rows = np.cumsum(live_rows) - live_rows
     return Candidates(
         np.take_along_axis(totals, order, axis=1),
         np.take_along_axis(tokens, order, axis=1),
         first_rows[:, None] + order // k,
-        np.take_along_axis(met, order, axis=1),
+        met,
     )
 
 
@@ -251,9 +252,11 @@ def _divide(
 
 
 def _first_of_each(
-    members: NDArray[np.bool_], met: NDArray[np.int64], count: int | NDArray[np.int64]
+    members: NDArray[np.bool_], met: NDArray[np.int64] | None, count: int | NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """[A, C] the first `count` of the members in each row, of each number of ids met."""
+    if met is None:
+        return members & (members.cumsum(axis=1) <= count)
     first = np.zeros_like(members)
     for number in range(int(met.max(initial=0)) + 1):
         equals = members & (met == number)
