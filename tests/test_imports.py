@@ -66,6 +66,7 @@ HEAVY = {
     "sentencepiece": ("text.segmentation.subwords",),
     "sacremoses": ("text.segmentation.words",),
     "sacrebleu": ("evaluation",),
+    "thot": ("alignment.statistical",),
     "babel": ("text.cldr", "report"),
     "matplotlib": ("report",),
     "jinja2": ("report",),

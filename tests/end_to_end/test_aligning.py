@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -112,3 +113,72 @@ def test_symmetrize_refuses_files_of_unequal_length(tmp_path: Path, capsys: pyte
 def test_symmetrizing_needs_a_second_run(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["align", "run", *files, "--symmetrize", "union"]) == 2
     assert "give the other run with --reverse RUN2" in capsys.readouterr().err
+
+
+# Statistical aligners ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("aligner", ["ibm1", "ibm2", "hmm", "fast-align", "eflomal"])
+def test_every_statistical_aligner_learns_a_corpus_of_one_to_one_words(
+    aligner: str, corpus: Corpus, tmp_path: Path, files: list[str]
+) -> None:
+    pytest.importorskip("thot", reason="needs the extra `align`")
+    out, text = tmp_path / "links", [str(path) for path in corpus.train]
+    assert main(["align", *files, "--aligner", aligner, "--train", *text, "-o", str(out), "--quiet"]) == 0
+    found = list(read_links(out))
+    words = [len(line.split()) for line in Path(files[0]).read_text(encoding="utf-8").splitlines()]
+    right = sum(len({(i, i) for i in range(count)} & set(links)) for count, links in zip(words, found, strict=True))
+    assert all(len({target for _, target in links}) == len(links) for links in found)
+    assert right > 0.85 * sum(words)
+
+
+def test_both_directions_of_a_statistical_aligner_are_joined(tmp_path: Path, corpus: Corpus) -> None:
+    pytest.importorskip("thot", reason="needs the extra `align`")
+    files = [str(path) for path in corpus.train]
+    names = {name: tmp_path / name for name in ("ahead", "back", "both", "joined")}
+    for pair, name in ((files, "ahead"), (files[::-1], "back")):
+        assert main(["align", *pair, "--aligner", "ibm1", "-o", str(names[name]), "--quiet"]) == 0
+    how = ["--aligner", "ibm1", "--symmetrize", "union", "-o", str(names["both"]), "--quiet"]
+    assert main(["align", *files, *how]) == 0
+    join = ["--swapped", "--method", "union", "-o", str(names["joined"])]
+    assert main(["symmetrize", str(names["ahead"]), str(names["back"]), *join]) == 0
+    assert names["both"].read_bytes() == names["joined"].read_bytes()
+
+
+def test_a_statistical_aligner_keeps_blank_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("thot", reason="needs the extra `align`")
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("a b\tA B\n\tA\na\tA\nb\tB\n\t\n", encoding="utf-8")
+    empty = tmp_path / "empty.tsv"
+    empty.write_text("\t\n", encoding="utf-8")
+    for path, expected in ((pairs, "0-0 1-1\n\n0-0\n0-0\n\n"), (empty, "\n")):
+        source, target = tmp_path / "s", tmp_path / "t"
+        lines = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+        source.write_text("".join(f"{line[0]}\n" for line in lines), encoding="utf-8")
+        target.write_text("".join(f"{line[1]}\n" for line in lines), encoding="utf-8")
+        assert main(["align", str(source), str(target), "--aligner", "hmm", "--quiet"]) == 0
+        assert capsys.readouterr().out == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--aligner", "hmm", "--threshold", "0.5"], "--threshold is about the attention of a model"),
+        (["--aligner", "hmm", "--reverse", "R"], "--reverse is about the attention of a model"),
+        (["--train", "a", "b"], "--train is what a statistical aligner learns from; choose one with --aligner"),
+    ],
+)
+def test_options_of_the_other_way_are_refused(
+    options: list[str], message: str, files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["align", *files, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_missing_aligner_is_named(
+    files: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "thot", None)
+    monkeypatch.delitem(sys.modules, "dragoman.alignment.statistical", raising=False)
+    assert main(["align", *files, "--aligner", "hmm"]) == 2
+    assert "--aligner needs sil-thot, which is not installed; pip install 'dragoman[align]'" in capsys.readouterr().err

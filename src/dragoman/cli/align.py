@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import tee
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.cli.parsing import Parser, add_general_options, probability
@@ -21,12 +22,14 @@ SUMMARY = "align the words of given translations"
 DESCRIPTION = (
     "Prints for each pair of lines the links between their words, as they stand between blanks: Pharaoh format, i-j,\n"
     "source and target word from 0. Each target word has one link, to the source word with most alignment weight.\n"
-    "With a second run, which translates from target to source, the links of both are joined."
+    "With a second run, which translates from target to source, the links of both are joined.\n\n"
+    "With --aligner there is no RUN: a statistical aligner learns from the very text it aligns."
 )
 EXAMPLES = (
     "dragoman align RUN test.de test.en > test.align",
     "dragoman align RUN test.de test.en --threshold 0.3 --matrix test.npz -o test.align",
     "dragoman align DE-EN test.de test.en --reverse EN-DE --symmetrize intersection --format naacl",
+    "dragoman align test.de test.en --aligner hmm --symmetrize grow-diag-final-and --train train.de train.en",
 )
 
 
@@ -54,19 +57,82 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--symmetrize", choices=METHODS, help=f"how the links of both are joined (default: {BEST_KNOWN})"
     )
+    baseline = parser.add_argument_group("without a model")
+    baseline.add_argument(
+        "--aligner",
+        choices=("ibm1", "ibm2", "hmm", "fast-align", "eflomal"),
+        help="align SRC TGT with a statistical aligner, in both directions if --symmetrize is given (extra `align`)",
+    )
+    baseline.add_argument(
+        "--train",
+        nargs="+",
+        action="append",
+        type=Path,
+        metavar="FILE",
+        help="text that it learns from besides: SRC TGT, or one .tsv or .jsonl; may be repeated",
+    )
     add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the links of each pair."""
-    if options.symmetrize is not None and options.reverse is None:
-        raise ConfigError("--symmetrize joins the links of two directions; give the other run with --reverse RUN2")
+    _require_sense(options)
 
-    from dragoman.alignment.extract import heaviest_links, links_from
     from dragoman.alignment.formats import format_alignments
+    from dragoman.text.lines import write_lines
+
+    sentences = _by_model(options) if options.aligner is None else _by_aligner(options)
+    write_lines(options.output, format_alignments(sentences, options.format, one_based=options.one_based))
+
+
+def _require_sense(options: argparse.Namespace) -> None:
+    """Refuse options that would be without effect."""
+    if options.aligner is None:
+        if options.symmetrize is not None and options.reverse is None:
+            raise ConfigError("--symmetrize joins the links of two directions; give the other run with --reverse RUN2")
+        if options.train is not None:
+            raise ConfigError("--train is what a statistical aligner learns from; choose one with --aligner")
+        return
+    for name in ("threshold", "matrix", "reverse"):
+        if getattr(options, name) is not None:
+            raise ConfigError(f"--{name} is about the attention of a model, and --aligner {options.aligner} has none")
+
+
+def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
+    """Links of a statistical aligner. What it is given as RUN is the first file."""
+    from dragoman.alignment.symmetrize import symmetrize
+    from dragoman.narration import Narrator
+    from dragoman.text.corpus import read_pairs
+
+    try:
+        from dragoman.alignment.statistical import align_statistically
+    except ModuleNotFoundError as error:
+        if error.name != "thot":
+            raise
+        raise ConfigError("--aligner needs sil-thot, which is not installed; pip install 'dragoman[align]'") from None
+
+    def words(files: Sequence[Sequence[Path]]) -> list[tuple[list[str], list[str]]]:
+        return [(pair.source.split(), pair.target.split()) for pair in read_pairs(files)]
+
+    def swapped(pairs: Sequence[tuple[list[str], list[str]]]) -> list[tuple[list[str], list[str]]]:
+        return [(target, source) for source, target in pairs]
+
+    narrator = Narrator(quiet=options.quiet)
+    pairs = words([[Path(options.run), *options.files]])
+    more = [] if options.train is None else words(options.train)
+    ahead = align_statistically(pairs, options.aligner, more=more, narrator=narrator)
+    if options.symmetrize is None:
+        return ahead
+    back = align_statistically(swapped(pairs), options.aligner, more=swapped(more), narrator=narrator)
+    both = zip(ahead, back, strict=True)
+    return [symmetrize(there, [(i, j) for j, i in home], options.symmetrize) for there, home in both]
+
+
+def _by_model(options: argparse.Namespace) -> Iterator[list[Link]]:
+    """Links read off attention, as a stream."""
+    from dragoman.alignment.extract import heaviest_links, links_from
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.text.corpus import read_pairs
-    from dragoman.text.lines import write_lines
 
     forward = _open(options.run, options)
     backward = None if options.reverse is None else _open(options.reverse, options)
@@ -74,20 +140,17 @@ def run(options: argparse.Namespace) -> None:
     def links(words: WordWeights) -> list[Link]:
         return heaviest_links(words) if options.threshold is None else links_from(words, options.threshold)
 
-    def joined() -> Iterator[list[Link]]:
-        pairs, again = tee((pair.source, pair.target) for pair in read_pairs([options.files]))
-        ahead = _weights(forward, pairs)
-        if options.matrix is not None:
-            ahead = _written(ahead, options.matrix)
-        if backward is None:
-            yield from map(links, ahead)
-            return
-        back = _weights(backward, ((target, source) for source, target in again))
-        for there, home in zip(ahead, back, strict=True):
-            turned = [(source, target) for target, source in links(home)]
-            yield symmetrize(links(there), turned, options.symmetrize or BEST_KNOWN)
-
-    write_lines(options.output, format_alignments(joined(), options.format, one_based=options.one_based))
+    pairs, again = tee((pair.source, pair.target) for pair in read_pairs([options.files]))
+    ahead = _weights(forward, pairs)
+    if options.matrix is not None:
+        ahead = _written(ahead, options.matrix)
+    if backward is None:
+        yield from map(links, ahead)
+        return
+    back = _weights(backward, ((target, source) for source, target in again))
+    for there, home in zip(ahead, back, strict=True):
+        turned = [(source, target) for target, source in links(home)]
+        yield symmetrize(links(there), turned, options.symmetrize or BEST_KNOWN)
 
 
 def _open(path: str, options: argparse.Namespace) -> Run:
