@@ -15,7 +15,7 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     "dragoman export RUN --out LIGHT",
-    "dragoman export RUN --out LIGHT --int8 && dragoman translate LIGHT < new.de > new.en",
+    "dragoman export RUN --out LIGHT --int8 --overwrite",
 )
 
 

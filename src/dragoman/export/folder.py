@@ -98,7 +98,7 @@ def write_manifest(folder: Path, *, int8: bool, parameters: int) -> None:
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise RunError(f"{folder}: an exported folder, but its {MANIFEST} is missing; {_REMEDY}") from None
     except OSError as error:
@@ -113,7 +113,8 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
         )
     if version != FORMAT or not _is_complete(manifest):
         raise RunError(f"{path}: is damaged, it lacks what every manifest has; {_REMEDY}")
-    return manifest  # type: ignore[no-any-return]
+    complete: dict[str, Any] = manifest
+    return complete
 
 
 def _is_complete(manifest: dict[str, Any]) -> bool:

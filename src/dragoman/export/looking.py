@@ -35,14 +35,16 @@ def look(g: Graph, decoder: Decoder, time: Value) -> Look:
     def grouped(x: Value) -> Value:
         return g.reshape(x, sentences, -1, g.size(x, 1))  # [B*Q, n] -> [B, Q, n]
 
+    def ungrouped(x: Value) -> Value:
+        return g.reshape(x, -1, g.size(x, 2))  # [B, Q, n] -> [B*Q, n]
+
     def seen_from(queries: Value, coverage: Value | None) -> tuple[Value, Value]:
         if coverage is not None:
             # the memory may have become narrower since it was summed: a longest sentence has left
             coverage = grouped(g.narrowed(coverage, length))
         energies = _energies(g, score, memory, queries, grouped, coverage)
         weights = _weigh(g, scope, memory, energies, queries, sentences, time)
-        contexts = g.matmul(weights, memory.vectors)
-        return tuple(g.reshape(x, -1, g.size(x, 2)) for x in (contexts, weights))  # type: ignore[return-value]
+        return ungrouped(g.matmul(weights, memory.vectors)), ungrouped(weights)
 
     return seen_from
 
