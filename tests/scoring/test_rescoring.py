@@ -80,6 +80,16 @@ def test_the_vocabulary_is_looked_through_once_where_translations_begin_alike(mo
     assert sum(rows) == len(prefixes)
 
 
+@pytest.mark.parametrize("chunk", [1, 4])
+def test_few_rows_of_the_vocabulary_at_a_time_change_nothing(monkeypatch, chunk):
+    engine = TorchEngine(small_model("rnnsearch"))
+    whole = expected(engine)
+    monkeypatch.setattr("dragoman.model.translation.CHUNK", chunk)
+    for scores in (found(Rescorer(engine, SIDE, SIDE).score(LISTS)), expected(engine)):
+        for ours, theirs in zip(scores, whole, strict=True):
+            assert ours == pytest.approx(theirs, abs=1e-5)
+
+
 @pytest.mark.parametrize("source_eos", [True, False])
 def test_an_engine_that_cannot_share_scores_the_same(toy_engine, source_eos, monkeypatch):
     monkeypatch.setattr(rescoring, "WINDOW", 4)
