@@ -45,9 +45,7 @@ def override(config: Config, assignments: Sequence[str]) -> Config:
         section, model = values, cast("type[BaseModel] | None", Config)
         for depth, name in enumerate([*path, last]):
             if model is None or name not in model.model_fields:
-                known = _dotted_keys(Config)
-                near = did_you_mean(key.strip(), known) or did_you_mean(name, [k.rpartition(".")[2] for k in known])
-                raise ConfigError(f"--set {assignment}: unknown key {key.strip()!r}{near}")
+                raise ConfigError(f"--set {assignment}: unknown key {key.strip()!r}{_nearest_key(key.strip())}")
             if depth < len(path):
                 section = section[name]
             model = section_of(model, name)
@@ -124,9 +122,7 @@ def _readable(error: ValidationError) -> str:
     problem = error.errors()[0]
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
-        known = _dotted_keys(Config)
-        leaf = [name.rpartition(".")[2] for name in known]
-        return f"unknown key {key!r}{did_you_mean(key, known) or did_you_mean(str(problem['loc'][-1]), leaf)}"
+        return f"unknown key {key!r}{_nearest_key(key)}"
     message = problem["msg"][0].lower() + problem["msg"][1:]
     hint = did_you_mean(str(problem["input"]), _allowed(problem["loc"])) if problem["type"] == "literal_error" else ""
     return f"{key}: {message}, not {problem['input']!r}{hint}"
@@ -151,6 +147,14 @@ def _dotted_keys(model: type[BaseModel], prefix: str = "") -> list[str]:
         section = section_of(model, name)
         keys += _dotted_keys(section, f"{prefix}{name}.") if section else [f"{prefix}{name}"]
     return keys
+
+
+def _nearest_key(key: str) -> str:
+    """The key that was meant: one spelt alike, or one whose last part is."""
+    known = _dotted_keys(Config)
+    last = {name.rpartition(".")[2]: name for name in known}
+    near = difflib.get_close_matches(key.rpartition(".")[2], last, n=1, cutoff=0.6)
+    return did_you_mean(key, known) or (f" (did you mean {last[near[0]]!r}?)" if near else "")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
