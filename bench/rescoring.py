@@ -26,7 +26,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config
-from dragoman.model.translation import TranslationModel, build
+from dragoman.model.assembly import build
+from dragoman.model.translation import TranslationModel
 from dragoman.scoring.nbest import read_nbest
 from dragoman.scoring.rescoring import Rescorer, Translations
 from dragoman.search.torch_engine import TorchEngine

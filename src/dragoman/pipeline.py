@@ -23,8 +23,9 @@ from dragoman.data.store import Prepared, Store, build_store, store_pairs
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.evaluation.metrics import bleu, chrf
 from dragoman.folder import RunFolder
+from dragoman.model.assembly import build
 from dragoman.model.devices import DeviceName, choose_device, choose_precision, place_name, seed_weights
-from dragoman.model.translation import TranslationModel, build
+from dragoman.model.translation import TranslationModel
 from dragoman.narration import Narrator
 from dragoman.quality import write_run_report
 from dragoman.run import open_run, parameters

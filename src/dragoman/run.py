@@ -70,8 +70,8 @@ def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> 
     folder = RunFolder.open(path)
     config, source, target = folder.load_config(), folder.source_side(), folder.target_side()
 
+    from dragoman.model.assembly import build
     from dragoman.model.devices import choose_device, set_threads
-    from dragoman.model.translation import build
     from dragoman.model.weights import load_weights, restore_weights
     from dragoman.search.torch_engine import TorchEngine
 

@@ -15,7 +15,8 @@ from dragoman.config.scaling import scale
 from dragoman.config.schema import SearchConfig
 from dragoman.data.batches import pad_ids
 from dragoman.export.writing import make_graphs
-from dragoman.model.translation import TranslationModel, build
+from dragoman.model.assembly import build
+from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.search.engine import Engine
 from dragoman.search.onnx_engine import OnnxEngine

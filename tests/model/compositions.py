@@ -9,7 +9,8 @@ from dragoman.config.building import override
 from dragoman.config.presets import load_preset
 from dragoman.config.schema import Config, ModelConfig
 from dragoman.data.batches import Batch, pad_ids
-from dragoman.model.translation import TranslationModel, build
+from dragoman.model.assembly import build
+from dragoman.model.translation import TranslationModel
 
 VOCABULARY = 17
 

@@ -11,7 +11,8 @@ import torch
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
 from dragoman.data.batches import Batch, pad_ids
-from dragoman.model.translation import TranslationModel, build
+from dragoman.model.assembly import build
+from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.search.torch_engine import TorchEngine
 from dragoman.text.vocabulary import SPECIALS

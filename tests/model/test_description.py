@@ -10,8 +10,8 @@ import torch
 from dragoman.config.presets import load_preset, preset_names
 from dragoman.config.schema import BridgeConfig, ReadoutConfig
 from dragoman.model import description
+from dragoman.model.assembly import assemble
 from dragoman.model.description import describe
-from dragoman.model.translation import assemble
 from tests.model.compositions import COMPOSITIONS, VOCABULARY, model_config
 
 

@@ -9,10 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from dragoman.model.assembly import build
 from dragoman.model.attention import Memory, Seen
 from dragoman.model.bridge import Opening
 from dragoman.model.encoder import Annotations
-from dragoman.model.translation import TranslationModel, build
+from dragoman.model.translation import TranslationModel
 from tests.model.compositions import COMPOSITIONS, PAIRS, make_batch, model_config, random_model
 
 LSTM = [*COMPOSITIONS["no attention"], "decoder.first_word=symbol"]

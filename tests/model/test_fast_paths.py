@@ -7,7 +7,8 @@ import torch
 
 from dragoman.config.presets import load_preset, preset_names
 from dragoman.config.scaling import scale
-from dragoman.model.translation import TranslationModel, build
+from dragoman.model.assembly import build
+from dragoman.model.translation import TranslationModel
 from tests.model.compositions import COMPOSITIONS, VOCABULARY, make_batch, model_config
 from tests.model.plain import use_plain_operations
 

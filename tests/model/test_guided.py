@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from dragoman.data.batches import Batch, BatchLinks
+from dragoman.model.assembly import build
 from dragoman.model.guided import EPSILON, guided_loss
-from dragoman.model.translation import TranslationModel, build
+from dragoman.model.translation import TranslationModel
 from tests.model.compositions import PAIRS, VOCABULARY, make_batch, model_config
 
 LINKS = [[(0, 0), (2, 0), (3, 1)], [(0, 0), (0, 3), (0, 4)], [(6, 0), (1, 0), (0, 0), (3, 0)], []]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.model.translation import build
+from dragoman.model.assembly import build
 from dragoman.text.vocabulary import BOS, PAD
 from tests.model.compositions import COMPOSITIONS, PAIRS, VOCABULARY, make_batch, model_config, small_model
 

@@ -15,7 +15,8 @@ from dragoman.config.schema import Config, SearchConfig
 from dragoman.data.batches import pad_ids
 from dragoman.errors import RunError
 from dragoman.export.writing import Graphs, make_graphs
-from dragoman.model.translation import TranslationModel, build
+from dragoman.model.assembly import build
+from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.search.onnx_engine import OnnxEngine
 from dragoman.search.torch_engine import TorchEngine

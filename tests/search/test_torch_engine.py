@@ -9,7 +9,7 @@ import torch
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
 from dragoman.data.batches import pad_ids
-from dragoman.model.translation import build
+from dragoman.model.assembly import build
 from dragoman.search.beam import beam_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.torch_engine import TorchEngine

@@ -68,8 +68,7 @@ class Bridge(nn.Module):
             return tuple(self._state(cell, top[:, : cell.size]) for cell in self.cells)
         seed = self._seed(annotations, summary)
         return tuple(
-            self._state(cell, torch.tanh(m(seed).to(seed.dtype)))
-            for cell, m in zip(self.cells, self.maps, strict=True)
+            self._state(cell, torch.tanh(m(seed).to(seed.dtype))) for cell, m in zip(self.cells, self.maps, strict=True)
         )
 
     def _seed(self, annotations: Annotations, summary: Tensor) -> Tensor:

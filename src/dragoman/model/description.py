@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import torch
 
 from dragoman.config.schema import CellConfig, ModelConfig
-from dragoman.model.translation import TranslationModel, assemble
+from dragoman.model.assembly import assemble
+from dragoman.model.translation import TranslationModel
 
 PARTS = {
     "embedding": ("source.", "target."),

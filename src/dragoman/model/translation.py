@@ -1,35 +1,26 @@
-"""The five parts put together: embedding, encoder, bridge, decoder with attention, readout and softmax.
-
-`build` makes a model from its configuration; the parts themselves take plain parameters and other parts.
-"""
+"""The five parts put together: embedding, encoder, bridge, decoder with attention, readout and softmax."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dragoman.config.schema import CellConfig, ModelConfig
 from dragoman.data.batches import Batch
-from dragoman.model.attention import Attention, FixedContext, Memory
+from dragoman.model.attention import Memory
 from dragoman.model.bridge import Bridge
-from dragoman.model.cells import GRU, LSTM, Cell, Tanh
 from dragoman.model.decoder import Bound, Decoder, DecoderState
 from dragoman.model.dropout import Dropout
-from dragoman.model.encoder import Annotations, Encoder, Layer
+from dragoman.model.encoder import Annotations, Encoder
 from dragoman.model.guided import Guidance, guided_loss
-from dragoman.model.initial import initialise
 from dragoman.model.maps import Map
 from dragoman.model.output import Output
-from dragoman.model.readout import Attentional, Linear, Maxout, Readout
-from dragoman.model.scopes import Global, Monotonic, Predictive, Scope
-from dragoman.model.scores import Additive, Dot, General, Location, Score
-from dragoman.text.vocabulary import BOS, PAD
+from dragoman.text.vocabulary import BOS
 
 CHUNK = 1024
 """Rows whose log-probabilities of the whole vocabulary are held at a time."""
@@ -251,163 +242,3 @@ def _prefixes(owners: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[n
         numbers[:, step] = number + offset
         offset += len(owners)
     return numbers
-
-
-def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
-    """The model of a configuration for vocabularies of the given sizes, its parameters drawn as it says."""
-    model = assemble(config, source_vocabulary, target_vocabulary)
-    initialise(model, config.initial, config.spread)
-    return model
-
-
-def assemble(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
-    """The model of a configuration, its parameters not yet drawn; on the device `meta` it takes no memory."""
-    annotation = config.encoder.size * _directions(config)
-    source = nn.Embedding(source_vocabulary, config.embedding.source, padding_idx=PAD)
-    target = nn.Embedding(target_vocabulary, config.embedding.target, padding_idx=PAD)
-    decoder = _decoder(config, annotation)
-    model = TranslationModel(
-        source,
-        target,
-        _encoder(config),
-        _bridge(config, annotation, [layer.cell for layer in decoder.layers]),
-        decoder,
-        Output(decoder.readout.size, target_vocabulary, bias=config.biases, rank=config.readout.rank),
-        zero_first=config.decoder.first_word == "zero",
-        source_eos=config.source_eos,
-        attention_shift=int(config.attention.aligned_word == "read"),
-        embedding_dropout=_dropout(config, config.dropout.embedding),
-        word_dropout=config.dropout.words,
-        annotation_dropout=_dropout(config, config.dropout.annotations),
-    )
-    if config.embedding.tied != "none":
-        model.output.weight = cast(nn.Parameter, target.weight)
-    if config.embedding.tied == "all":
-        model.source = target
-    return model
-
-
-def _directions(config: ModelConfig) -> int:
-    return 2 if config.encoder.direction == "both" else 1
-
-
-def _encoder(config: ModelConfig) -> Encoder:
-    settings, directions = config.encoder, _directions(config)
-    layers, n_in = [], config.embedding.source
-    for _ in range(settings.layers):
-        layers.append(_layer(config, settings, n_in, directions, kernel=settings.cell.endswith("fused")))
-        n_in = settings.size * directions
-    return Encoder(
-        layers,
-        settings.direction,
-        source_eos=config.source_eos,
-        residual=settings.residual,
-        dropout=_dropout(config, config.dropout.layers),
-        recurrent_dropout=_recurrent_dropout(config),
-    )
-
-
-def _bridge(config: ModelConfig, annotation: int, cells: list[Cell]) -> Bridge:
-    settings = config.bridge
-    summed = settings.kind == "tanh-last" or config.decoder.context == "fixed"
-    return Bridge(
-        settings.kind,
-        cells,
-        config.encoder.size if settings.kind == "tanh-backward" else annotation,
-        compressed=Map(annotation, annotation, bias=config.biases) if summed and settings.summary == "tanh" else None,
-        memory=settings.memory == "hidden",
-        biases=config.biases,
-    )
-
-
-def _decoder(config: ModelConfig, annotation: int) -> Decoder:
-    settings = config.decoder
-    layers, n_in = [], config.embedding.target
-    for _ in range(settings.layers):
-        layers.append(_layer(config, settings, n_in))
-        n_in = settings.size
-    source = _source(config, annotation)
-    second = None
-    if source and settings.order == "two-step":
-        second = _layer(config, settings, annotation)
-    return Decoder(
-        layers,
-        source,
-        annotation,
-        _readout(config, annotation if source else 0),
-        order=settings.order,
-        reads_previous=settings.readout_state == "prev",
-        context_in_reset=settings.context_in_reset,
-        second=second,
-        input_feeding=settings.input_feeding,
-        coverage=config.attention.coverage,
-        residual=settings.residual,
-        dropout=_dropout(config, config.dropout.layers),
-        recurrent_dropout=_recurrent_dropout(config),
-        feed_dropout=_dropout(config, config.dropout.feed),
-        readout_dropout=_dropout(config, config.dropout.readout),
-    )
-
-
-def _readout(config: ModelConfig, context: int) -> Readout:
-    settings, state = config.readout, config.decoder.size
-    if settings.kind == "linear":
-        return Linear(state)
-    if settings.kind == "maxout":
-        return Maxout(state, config.embedding.target, context, settings.size, config.biases)
-    return Attentional(state, context, settings.size, config.biases, affine=settings.kind == "affine")
-
-
-def _layer(config: ModelConfig, settings: CellConfig, n_in: int, directions: int = 1, *, kernel: bool = False) -> Layer:
-    cell = _cell(settings, config.biases, directions)
-    unbiased = 0 if config.gate_biases else 2 * settings.size  # r and z stand before the candidate
-    return Layer(n_in, cell, directions, config.biases, unbiased=unbiased, kernel=kernel)
-
-
-def _cell(settings: CellConfig, biases: bool, directions: int = 1) -> Cell:
-    if settings.cell == "tanh":
-        return Tanh(settings.size, directions=directions)
-    if settings.cell.startswith("lstm"):
-        return LSTM(settings.size, peepholes=settings.peepholes, directions=directions)
-    inner_bias = biases and settings.cell == "gru-fused"
-    return GRU(settings.size, settings.reset, settings.update, inner_bias=inner_bias, directions=directions)
-
-
-def _source(config: ModelConfig, annotation: int) -> Attention | FixedContext | None:
-    if config.decoder.context == "attended":
-        return Attention(_score(config, annotation), _scope(config))
-    return FixedContext() if config.decoder.context == "fixed" else None
-
-
-def _score(config: ModelConfig, annotation: int) -> Score:
-    settings, query = config.attention, config.decoder.size
-    if settings.score in ("additive", "normed-additive"):
-        normed = settings.score == "normed-additive"
-        return Additive(query, annotation, settings.size, normed=normed, coverage=settings.coverage)
-    if settings.score == "concat":
-        return Additive(query, annotation, query, coverage=settings.coverage)
-    if settings.score == "concat-identity":
-        return Additive(query, annotation, annotation, identity=True, coverage=settings.coverage)
-    if settings.score == "location":
-        backwards = config.encoder.direction == "reversed"
-        return Location(query, settings.slots, masked=settings.masked, reads_backwards=backwards)
-    if settings.score == "general":
-        return General(query, annotation)
-    return Dot(query, scaled=settings.score == "scaled-dot")
-
-
-def _scope(config: ModelConfig) -> Scope:
-    settings = config.attention
-    if settings.scope == "local-m":
-        return Monotonic(settings.window)
-    if settings.scope == "local-p":
-        return Predictive(config.decoder.size, settings.window)
-    return Global(normalised=settings.score == "location" and not settings.masked)
-
-
-def _dropout(config: ModelConfig, probability: float) -> Dropout:
-    return Dropout(probability, variational=config.dropout.variational)
-
-
-def _recurrent_dropout(config: ModelConfig) -> Dropout:
-    return Dropout(config.dropout.recurrent, variational=True)
