@@ -5,7 +5,7 @@
 
 Same text, same batches, same search for all, so that perplexities can be compared; sizes shrink together by `--scale`,
 so that a model's proportions stay its paper's. Two recipes: `own` trains as the preset says (initial values, optimiser,
-rate, clipping, unit of the loss); `common` trains all in one way, so that only the models differ. Results are kept in
+rate, clipping, unit of the loss); `common` trains all in one way. Results are kept in
 bench/results/presets-multi30k-en-de.json after every run; a run that is there already is not made again. The table goes
 to stdout, for docs/presets.md. Counted are updates, not seconds, so other programs may run meanwhile.
 """
