@@ -102,6 +102,7 @@ def _joeynmt(python: str, model: str, scratch: Path, threads: int) -> list[str]:
         "training": {
             "optimizer": "adam",
             "learning_rate": 0.001,
+            "scheduling": "decaying",
             "clip_grad_norm": 5.0,
             "normalization": "tokens",
             "batch_size": 64,

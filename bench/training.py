@@ -40,7 +40,7 @@ from dragoman.report.facts import machine_name
 from dragoman.text.lines import read_lines
 
 RESULTS = Path(__file__).parent / "results" / "training.json"
-SKIP = 30
+SKIP = 10
 """Updates that do not count: start-up, first allocations."""
 
 
@@ -74,7 +74,7 @@ def main() -> None:
         _add_ratios(rows, megaflops, peaks)
         result["models"][model] = {"megaflops_per_target_token": megaflops, "runs": rows}
         print(_table(model, megaflops, rows), flush=True)
-    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(RESULTS)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 try:
     import psutil
 except ModuleNotFoundError:
-    sys.exit("the benchmarks need psutil: pip install psutil")
+    sys.exit("the benchmarks need psutil: pip install 'dragoman[bench]'")
 
 
 @dataclass
