@@ -83,6 +83,22 @@ def test_existing_run_is_not_touched(tmp_path: Path) -> None:
     assert folder.weights.read_bytes() == b"weights"
 
 
+def test_a_failure_while_preparing_leaves_nothing_of_ours_in_the_way(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt), RunFolder.create(path, CONFIG).being_prepared():
+        raise KeyboardInterrupt
+    assert not path.exists()
+    path.mkdir()
+    (path / "notes.txt").write_text("mine")
+    folder = RunFolder.create(path, CONFIG)
+    with pytest.raises(RunError), folder.being_prepared():
+        raise RunError("the text is bad")
+    assert [left.name for left in path.iterdir()] == ["notes.txt"]
+    with folder.create(path, CONFIG).being_prepared():
+        pass
+    assert folder.config.is_file()
+
+
 def test_overwrite_removes_our_files_and_no_others(tmp_path: Path) -> None:
     folder = complete(tmp_path / "run")
     (folder.path / "notes.txt").write_text("mine")

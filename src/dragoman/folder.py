@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,6 +105,19 @@ class RunFolder:
             raise RunError(f"{path}: the run folder cannot be made: {error.strerror}") from None
         folder.save_config(config)
         return folder
+
+    @contextmanager
+    def being_prepared(self) -> Iterator[None]:
+        """While inside, a failure takes away what has been written: there is no run yet that would be in the way."""
+        try:
+            yield
+        except BaseException:
+            for name in _OURS:
+                if os.path.lexists(self.path / name):
+                    _remove(self.path / name)
+            with suppress(OSError):  # other things lie in it
+                self.path.rmdir()
+            raise
 
     @classmethod
     def open(cls, path: str | Path) -> RunFolder:

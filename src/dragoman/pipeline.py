@@ -93,11 +93,12 @@ def train(
     _require_regular_files([*corpora, *dev, alignments])
     dev_pairs = _read_dev(dev)
     folder = RunFolder.create(out, config, overwrite=overwrite)
-    prepared = _prepare(config, corpora, alignments, folder, dropped, narrator)
-    prepared.source.save(folder.text, "source")
-    prepared.target.save(folder.text, "target")
-    _save_dev(folder, dev_pairs)
-    store_pairs(folder.dev_data, dev_pairs, prepared.source, prepared.target)
+    with folder.being_prepared():
+        prepared = _prepare(config, corpora, alignments, folder, dropped, narrator)
+        prepared.source.save(folder.text, "source")
+        prepared.target.save(folder.text, "target")
+        _save_dev(folder, dev_pairs)
+        store_pairs(folder.dev_data, dev_pairs, prepared.source, prepared.target)
     return _train(config, folder, prepared, device, narrator, resume=False)
 
 

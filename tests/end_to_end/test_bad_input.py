@@ -76,6 +76,7 @@ def test_unequal_line_counts_name_both_counts(corpus: Corpus, tmp_path: Path, sa
     short = _file(tmp_path / "short", b"A\nB\n")
     assert _train(corpus, tmp_path / "run", train=(corpus.train[0], short)) == 2
     assert said().startswith(f"{corpus.train[0]} has 300 lines but {short} has 2; line k of one must be")
+    assert not (tmp_path / "run").exists()  # nothing that the corrected command would have to overwrite
 
 
 def test_invalid_utf8_names_file_and_line(corpus: Corpus, tmp_path: Path, said: Said) -> None:

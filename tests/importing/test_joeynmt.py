@@ -180,6 +180,11 @@ def test_a_missing_file_is_named(name: str, tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr().err.startswith(f"dragoman: error: {tmp_path / name}: cannot read ")
 
 
+def test_a_mistyped_checkpoint_is_what_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "--from", "joeynmt", str(tmp_path / "bset.ckpt"), "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err.startswith(f"dragoman: error: {tmp_path / 'bset.ckpt'}: does not exist")
+
+
 def test_vocabularies_of_another_model_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint = JoeyNMT().save(tmp_path)
     with (tmp_path / "src_vocab.txt").open("a") as file:

@@ -111,6 +111,12 @@ def test_what_is_wrong_is_said_with_file_and_line(tmp_path, line, said):
     assert str(caught.value).startswith(f"{path}:2: {said}")
 
 
+def test_an_empty_list_is_said_to_be_empty(tmp_path):
+    (tmp_path / "list").write_text("")
+    with pytest.raises(InputError, match=r"list: no hypotheses in it"):
+        list(read_nbest(tmp_path / "list"))
+
+
 @pytest.mark.parametrize("number", range(1, 6))
 def test_real_lists_go_through_unchanged(shared_data, number):
     path = shared_data / "moses-nbest-fr-en" / f"nbest.{number}.xz"

@@ -48,8 +48,8 @@ def read_joeynmt(
     """
     folder = checkpoint.parent
     config = config or folder / "config.yaml"
-    settings = _Settings(config)
     state = read_checkpoint(checkpoint).get("model_state")
+    settings = _Settings(config)
     if not isinstance(state, dict):
         raise InputError(f"{checkpoint}: has no model_state; is it a checkpoint of JoeyNMT?")
     files = list(vocabularies) or [folder / "src_vocab.txt", folder / "trg_vocab.txt"]

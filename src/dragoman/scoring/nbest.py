@@ -124,9 +124,10 @@ def read_nbest(path: str | Path) -> Iterator[Entry]:
     """Yield the entries of a list; "-" is standard input, names ending in .gz, .xz and .zst are decompressed.
 
     Raises:
-        InputError: the file cannot be read, or a line is no entry, or its id is smaller than the one before.
+        InputError: the file cannot be read or is empty, or a line is no entry, or its id is smaller than the one
+            before.
     """
-    before = 0
+    before, number = 0, 0
     name = "standard input" if str(path) == STANDARD_STREAM else path
     for number, line in enumerate(read_lines(path), 1):
         entry = parse_entry(line, f"{name}:{number}")
@@ -137,6 +138,8 @@ def read_nbest(path: str | Path) -> Iterator[Entry]:
             )
         before = entry.sentence
         yield entry
+    if not number:
+        raise InputError(f"{name}: no hypotheses in it")
 
 
 def by_sentence(entries: Iterable[Entry]) -> Iterator[list[Entry]]:

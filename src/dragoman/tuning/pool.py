@@ -76,8 +76,6 @@ def read_pool(lists: Sequence[str | Path], references: Sequence[str | Path]) -> 
                 )
             values = tuple(value for group in entry.features.values() for value in group)
             sentences.setdefault(entry.sentence, {})[entry.text, values] = None
-    if not sentences:
-        raise InputError(f"{lists[0]}: no hypotheses in it")
     if not shape:
         raise InputError(f"{lists[0]}: its hypotheses have no features to weigh")
     ordered = [(expected[number], list(sentences[number])) for number in sorted(sentences)]
