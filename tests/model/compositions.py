@@ -59,7 +59,6 @@ COMPOSITIONS = {
     ],
     "no biases, everything tied": ["biases=false", "embedding.tied=all"],
     "cho": [
-        "biases=false",
         "encoder.direction=forward",
         "encoder.update=keep",
         "bridge.kind=tanh-last",

@@ -20,19 +20,7 @@ from tests.model.reference.papers import Weights
 
 Equations = Callable[[Weights, list[int], list[int]], Array]
 
-CHO = [
-    "encoder.direction=forward",
-    "encoder.update=keep",
-    "bridge.kind=tanh-last",
-    "bridge.summary=tanh",
-    "decoder.update=keep",
-    "decoder.reset=after",
-    "decoder.context_in_reset=true",
-    "decoder.context=fixed",
-    "decoder.first_word=zero",
-    "readout.rank=3",
-]
-RNNENCDEC = ["encoder.direction=forward", "bridge.kind=tanh-last", "decoder.context=fixed"]
+CHO, RNNENCDEC = COMPOSITIONS["cho"], COMPOSITIONS["rnnencdec"]
 SUTSKEVER = [
     "source_eos=false",
     "encoder.cell=lstm",

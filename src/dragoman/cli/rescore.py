@@ -90,11 +90,14 @@ def _counted(lists: Iterable[Sequence[Entry]], narrator: Narrator) -> Iterator[s
 
 
 def _require_one_vocabulary(runs: Sequence[Run], names: Sequence[str]) -> None:
-    """The words whose probabilities are averaged must be the same ones."""
+    """The words whose probabilities are averaged must be the same ones, and text must be cut into them alike."""
+    from dragoman.search.ensemble import require_same_target
+
+    require_same_target(names, [one.target.vocabulary for one in runs])
     files = [{path.name: path.read_bytes() for path in one.folder.text.glob("target.*")} for one in runs]
     for other, name in zip(files, names, strict=True):
         if other != files[0]:
             raise ConfigError(
-                f"--ensemble: {name} and {names[0]} cut or number target words differently; leave --ensemble out and "
+                f"--ensemble: {name} and {names[0]} cut target text differently; leave --ensemble out and "
                 "give their values weights"
             )

@@ -56,89 +56,111 @@ Item = TypeVar("Item")
 def add_options(parser: Parser) -> None:
     """Declare the options of `translate`."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run folder, or one that was exported; or several")
-    together = parser.add_argument_group("several runs")
-    together.add_argument(
+    _add_several_runs(parser)
+    _add_files(parser)
+    _add_search(parser)
+    _add_wishes(parser)
+    _add_unknown_words(parser)
+    _add_sampling(parser)
+    add_general_options(parser)
+
+
+def _add_several_runs(parser: Parser) -> None:
+    group = parser.add_argument_group("several runs")
+    group.add_argument(
         "--combine",
         choices=("probabilities", "log-probabilities", "logits"),
         help="whose mean is taken at each word (default: probabilities)",
     )
-    together.add_argument(
+    group.add_argument(
         "--weights", type=positive_float, nargs="+", metavar="W", help="of the runs, in their order (default: alike)"
     )
-    files = parser.add_argument_group("input and output")
-    files.add_argument("-i", "--input", default="-", metavar="FILE", help="lines to translate")
-    files.add_argument("-o", "--output", default="-", metavar="FILE", help="where translations go")
-    files.add_argument(
+
+
+def _add_files(parser: Parser) -> None:
+    group = parser.add_argument_group("input and output")
+    group.add_argument("-i", "--input", default="-", metavar="FILE", help="lines to translate")
+    group.add_argument("-o", "--output", default="-", metavar="FILE", help="where translations go")
+    group.add_argument(
         "--format",
         choices=("text", "jsonl", "nbest"),
         default="text",
         help="text: the translation; jsonl: everything, an object a line; nbest: Moses n-best lists",
     )
-    files.add_argument(
+    group.add_argument(
         "--batch",
         type=positive_int,
         metavar="N",
         help="lines read ahead, sorted by length and answered together; 1 answers each at once (default: 2000)",
     )
-    files.add_argument("--alignments", metavar="FILE", help="write word alignments of the raw lines, Pharaoh format")
-    files.add_argument(
+    group.add_argument("--alignments", metavar="FILE", help="write word alignments of the raw lines, Pharaoh format")
+    group.add_argument(
         "--attention", metavar="FILE.npz", help="write alignment weights: an array for each line, named by its number"
     )
-    search = parser.add_argument_group("search (default: as the run's configuration has it)")
-    search.add_argument("--beam", type=positive_int, metavar="K", help="hypotheses kept; 1 is greedy")
-    search.add_argument("--nbest", type=positive_int, default=1, metavar="N", help="translations for each line")
-    search.add_argument("--normalisation", choices=("none", "mean", "gnmt", "power"), help="of scores by length")
-    search.add_argument("--alpha", type=non_negative_float, metavar="A", help="exponent of the length for gnmt, power")
-    search.add_argument(
+
+
+def _add_search(parser: Parser) -> None:
+    group = parser.add_argument_group("search (default: as the run's configuration has it)")
+    group.add_argument("--beam", type=positive_int, metavar="K", help="hypotheses kept; 1 is greedy")
+    group.add_argument("--nbest", type=positive_int, default=1, metavar="N", help="translations for each line")
+    group.add_argument("--normalisation", choices=("none", "mean", "gnmt", "power"), help="of scores by length")
+    group.add_argument("--alpha", type=non_negative_float, metavar="A", help="exponent of the length for gnmt, power")
+    group.add_argument(
         "--length-weight", type=finite_float, metavar="W", help="off the score for each segment; below 0 a reward"
     )
-    search.add_argument("--coverage", type=non_negative_float, metavar="B", help="weight of the coverage penalty")
-    search.add_argument("--finish", choices=("refill", "shrink"), help="what becomes of a finished hypothesis's place")
-    search.add_argument("--max-factor", type=positive_float, metavar="F", help="longest output over source length")
-    search.add_argument("--max-extra", type=natural, metavar="N", help="segments added to that")
-    search.add_argument("--min-factor", type=non_negative_float, metavar="F", help="shortest output over source length")
-    search.add_argument("--block-unknown", action="store_true", default=None, help="never produce the unknown word")
-    search.add_argument(
+    group.add_argument("--coverage", type=non_negative_float, metavar="B", help="weight of the coverage penalty")
+    group.add_argument("--finish", choices=("refill", "shrink"), help="what becomes of a finished hypothesis's place")
+    group.add_argument("--max-factor", type=positive_float, metavar="F", help="longest output over source length")
+    group.add_argument("--max-extra", type=natural, metavar="N", help="segments added to that")
+    group.add_argument("--min-factor", type=non_negative_float, metavar="F", help="shortest output over source length")
+    group.add_argument("--block-unknown", action="store_true", default=None, help="never produce the unknown word")
+    group.add_argument(
         "--no-repeat-ngram", type=natural, metavar="N", help="no N segments in a row come twice; 0: they may"
     )
-    search.add_argument(
+    group.add_argument(
         "--diversity", type=non_negative_float, metavar="G", help="handicap of a candidate for each better sibling"
     )
-    search.add_argument(
+    group.add_argument(
         "--mbr", choices=("chrf", "bleu"), help="of --nbest N put first what agrees most with all, by this metric"
     )
-    wishes = parser.add_argument_group("what translations hold")
-    wishes.add_argument("--ban", action="append", default=[], metavar="WORDS", help="never write these; may come again")
-    wishes.add_argument("--ban-file", metavar="FILE", help="never write these, a word or phrase a line")
-    wishes.add_argument(
-        "--prefix", metavar="FILE", help="what each translation begins with, a line for each input line"
-    )
-    wishes.add_argument(
+
+
+def _add_wishes(parser: Parser) -> None:
+    group = parser.add_argument_group("what translations hold")
+    group.add_argument("--ban", action="append", default=[], metavar="WORDS", help="never write these; may come again")
+    group.add_argument("--ban-file", metavar="FILE", help="never write these, a word or phrase a line")
+    group.add_argument("--prefix", metavar="FILE", help="what each translation begins with, a line for each input line")
+    group.add_argument(
         "--constraints",
         metavar="FILE",
         help="words or phrases that must appear, a line for each input line: divided by tabs, or in FILE.jsonl a list",
     )
-    unknown = parser.add_argument_group("unknown words")
-    unknown.add_argument(
+
+
+def _add_unknown_words(parser: Parser) -> None:
+    group = parser.add_argument_group("unknown words")
+    group.add_argument(
         "--replace-unk", action="store_true", help="put a translation or a copy of the aligned source word instead"
     )
-    unknown.add_argument("--dictionary", metavar="FILE", help="source word, target word and perhaps a count, with tabs")
-    unknown.add_argument(
+    group.add_argument("--dictionary", metavar="FILE", help="source word, target word and perhaps a count, with tabs")
+    group.add_argument(
         "--unk-rule",
         choices=("copy", "dictionary", "lowercase-dictionary"),
         help="the last copies what begins with a capital (default: dictionary, which copies what it lacks)",
     )
-    unknown.add_argument("--unk-log", metavar="FILE", help="line, segment, source word, replacement and how, with tabs")
-    draw = parser.add_argument_group("sampling")
-    draw.add_argument("--sample", action="store_true", help="draw translations from the model instead of searching")
-    draw.add_argument("--temperature", type=positive_float, metavar="T", help="below 1 sharper (default: 1)")
-    draw.add_argument("--top-k", type=positive_int, metavar="K", help="draw among the K most probable (default: all)")
-    draw.add_argument(
+    group.add_argument("--unk-log", metavar="FILE", help="line, segment, source word, replacement and how, with tabs")
+
+
+def _add_sampling(parser: Parser) -> None:
+    group = parser.add_argument_group("sampling")
+    group.add_argument("--sample", action="store_true", help="draw translations from the model instead of searching")
+    group.add_argument("--temperature", type=positive_float, metavar="T", help="below 1 sharper (default: 1)")
+    group.add_argument("--top-k", type=positive_int, metavar="K", help="draw among the K most probable (default: all)")
+    group.add_argument(
         "--top-p", type=probability, metavar="P", help="draw among those that together have P (default: 1)"
     )
-    draw.add_argument("--distinct", action="store_true", help="draw no translation of a line twice")
-    draw.add_argument("--seed", type=natural, metavar="N", help="the same seed draws the same (default: 1)")
-    add_general_options(parser)
+    group.add_argument("--distinct", action="store_true", help="draw no translation of a line twice")
+    group.add_argument("--seed", type=natural, metavar="N", help="the same seed draws the same (default: 1)")
 
 
 def run(options: argparse.Namespace) -> None:

@@ -1,8 +1,6 @@
-"""Minimum Bayes risk: of several translations of a line the one that agrees most with all of them.
+"""Minimum Bayes risk with sacreBLEU's metrics of a sentence (with samples: Eikema and Aziz 2020).
 
-The expected utility of a translation is the mean of a sentence metric between it and every candidate, each weighted
-with its probability, as if the candidate were the reference (Kumar and Byrne 2004; with samples and chrF or BLEU,
-Eikema and Aziz 2020). Plain samples weigh alike, because the probable ones come more often; candidates that come once
+Plain samples weigh alike, because the probable ones come more often; candidates that come once
 each, those of a search or drawn without replacement, weigh what the model gives them.
 """
 
@@ -12,8 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+
+from dragoman.search.minimum_risk import expected_utilities
 
 Utility = Callable[[str, str], float]
 """(candidate, candidate taken for the reference) -> 0 to 100."""
@@ -28,12 +29,11 @@ def sentence_utility(name: Literal["chrf", "bleu"]) -> Utility:
 def by_expected_utility(candidates: Sequence[str], weights: Sequence[float], utility: Utility) -> list[int]:
     """The places of the candidates, highest expected utility first, the earlier of equals first.
 
-    `weights` are those of the candidates, above 0 in sum. Equal candidates are compared once.
+    `weights` are those of the candidates, above 0 in sum.
     """
-    texts = list(dict.fromkeys(candidates))
-    place = {text: index for index, text in enumerate(texts)}
-    shares = np.zeros(len(texts))
-    np.add.at(shares, [place[candidate] for candidate in candidates], np.asarray(weights, dtype=np.float64))
-    table = np.array([[utility(candidate, reference) for reference in texts] for candidate in texts])
-    expected = table @ shares / shares.sum()
-    return sorted(range(len(candidates)), key=lambda index: -expected[place[candidates[index]]])
+
+    def table(texts: Sequence[str]) -> NDArray[np.float64]:
+        return np.array([[utility(candidate, reference) for reference in texts] for candidate in texts])
+
+    order: list[int] = np.argsort(-expected_utilities(candidates, weights, table), kind="stable").tolist()
+    return order

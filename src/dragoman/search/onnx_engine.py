@@ -12,7 +12,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from dragoman.errors import RunError
 from dragoman.search.engine import Forced, Step
-from dragoman.search.rows import Rows, arrange, first_rows
+from dragoman.search.rows import Rows, arrange, first_rows, in_columns
 from dragoman.text.vocabulary import BOS
 
 _REFUSALS = (runtime.Fail, runtime.InvalidGraph, runtime.InvalidProtobuf, runtime.NotImplemented)
@@ -63,11 +63,7 @@ class OnnxEngine:
     def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> Step:
         assert isinstance(state, _State)
         outputs, after = self._advance(state, parents, tokens, np.zeros_like(tokens), k)
-        attention = None
-        if "attention" in outputs:
-            attention = np.zeros((len(parents), state.columns), np.float32)
-            seen = outputs["attention"]
-            attention[:, : seen.shape[1]] = seen
+        attention = in_columns(outputs["attention"], state.columns) if "attention" in outputs else None
         return Step(outputs["log_probabilities"], outputs["words"], attention, after)
 
     def force(

@@ -33,6 +33,11 @@ class Arranged(NamedTuple):
     """[cells] the cell before that each goes on from."""
 
 
+def in_columns(seen: NDArray[np.float32], columns: int) -> NDArray[np.float32]:
+    """Alignment weights [R, S] in the width of the source that was given: sentences that have left were longer."""
+    return np.pad(seen, ((0, 0), (0, columns - seen.shape[1])))
+
+
 def first_rows(sentences: int) -> Rows:
     """One row a sentence."""
     return Rows(sentences, 1, np.arange(sentences))

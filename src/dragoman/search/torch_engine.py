@@ -14,7 +14,7 @@ from dragoman.model.decoder import Bound, DecoderState
 from dragoman.model.translation import Forced as ModelForced
 from dragoman.model.translation import Start, TranslationModel
 from dragoman.search.engine import Forced, Step
-from dragoman.search.rows import Rows, arrange, first_rows
+from dragoman.search.rows import Rows, arrange, first_rows, in_columns
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,7 @@ class TorchEngine:
         best = step.log_probabilities.index_select(0, cells).topk(k, dim=1)
         attention = None
         if step.weights is not None:
-            attention = np.zeros((len(parents), now.columns), np.float32)
-            seen = step.weights.index_select(0, cells).float().cpu().numpy()
-            attention[:, : seen.shape[1]] = seen
+            attention = in_columns(step.weights.index_select(0, cells).float().cpu().numpy(), now.columns)
         after = replace(now, state=step.state)
         return Step(best.values.float().cpu().numpy(), best.indices.cpu().numpy(), attention, after)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import Entry
+from dragoman.search.minimum_risk import expected_utilities
 from dragoman.tuning.bleu import ORDER, SIZE, Ngram, Reference, ngrams, sentence_bleu, statistics_of
 from dragoman.tuning.pool import require_shape
 from dragoman.tuning.weights import Weights, as_vector, shape_of
@@ -104,14 +105,8 @@ def by_expected_bleu(scores: Rule, scale: float, most: int) -> Rule:
         score = scale * scores(entries)
         best = np.argsort(-score, kind="stable")[:most]
         posterior = np.exp(score[best] - score[best].max())
-        distinct: dict[str, int] = {}
-        for row in best:
-            distinct.setdefault(entries[row].text, len(distinct))
-        places = np.array([distinct[entries[row].text] for row in best])
-        masses = np.bincount(places, weights=posterior / posterior.sum())
-        expected = _mutual_bleu(list(distinct)) @ masses
         result = np.full(len(entries), -np.inf)
-        result[best] = expected[places]
+        result[best] = expected_utilities([entries[row].text for row in best], posterior, _mutual_bleu)
         return result
 
     return rule
