@@ -170,3 +170,32 @@ def _inputs(model: TranslationModel) -> tuple[torch.Tensor, Opening, Annotations
     mask = torch.arange(S) < torch.tensor([3, 2])[:, None]
     layers = tuple(layer.cell.state(torch.randn(B, 2, **draw)) for layer in model.decoder.layers)
     return words, Opening(layers, torch.randn(B, 2, **draw)), Annotations(vectors, mask, (), vectors[:, 0])
+
+
+@pytest.mark.parametrize("fed", ["true", "false"])
+@pytest.mark.parametrize("scope", ["local-p", "local-m"])
+def test_the_centres_of_local_attention_come_out_one_for_each_target_word(scope: str, fed: str) -> None:
+    """No weight lies outside [floor(p_t) - D, floor(p_t) + D], and stepping finds the same p_t as unrolling."""
+    settings = [*DECODERS["local-p, fed"], f"attention.scope={scope}", f"decoder.input_feeding={fed}"]
+    model = random_model(model_config([*TINY, *settings]))
+    words, opening, annotations = _inputs(model)
+    output = model.decoder.unroll(words, opening, annotations)
+    assert output.centres is not None
+    assert output.weights is not None
+    centres = output.centres.view(B, T)
+    distances = (torch.arange(S) - centres.floor().unsqueeze(2)).abs()
+    assert (distances[output.weights.view(B, T, S) > 0] <= 1).all()
+    if scope == "local-m":
+        last = annotations.mask.sum(dim=1, keepdim=True) - 1
+        assert torch.equal(centres.long(), torch.minimum(torch.arange(T), last))
+    bound = model.decoder.bind(model.decoder.remember(annotations, opening), B)
+    state = model.decoder.begin(opening)
+    for time in range(T):
+        step, state = model.decoder.step(model.decoder.words(words[:, time]), state, bound)
+        assert step.centres is not None
+        torch.testing.assert_close(step.centres, centres[:, time], check_dtype=False)
+
+
+def test_global_attention_has_no_centres() -> None:
+    model = random_model(model_config(TINY))
+    assert model.decoder.unroll(*_inputs(model)).centres is None

@@ -6,6 +6,7 @@ the order of the paper. Where what is seen does not feed back into the state, th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, cast
 
 import torch
@@ -53,10 +54,11 @@ class Words(NamedTuple):
 
 
 class Output(NamedTuple):
-    """Readout [N, O], and alignment weights [N, S] where there is attention."""
+    """Readout [N, O]; alignment weights [N, S] where there is attention, p_t [N] where its scope is local."""
 
     readout: Tensor
     weights: Tensor | None
+    centres: Tensor | None = None
 
 
 class Bound(NamedTuple):
@@ -183,7 +185,7 @@ class Decoder(nn.Module):
         moved = self._advance(words.gates, state, bound)
         readout = self._read(moved.hidden, words.readout, moved.seen, bound)
         state = moved.state._replace(feed=readout) if self.feed else moved.state
-        return Output(readout, moved.seen.weights if moved.seen else None), state
+        return _output(readout, moved.seen), state
 
     def unroll(self, words: Tensor, opening: Opening, annotations: Annotations) -> Output:
         """All steps over known previous words [B, T, E]: readouts [B*T, O] and weights [B*T, S]."""
@@ -202,26 +204,24 @@ class Decoder(nn.Module):
 
     def _unroll_fed(self, words: Words, state: DecoderState, bound: Bound) -> Output:
         """Each readout enters the next step, so everything stays in the loop."""
-        readouts, weights = [], []
+        outputs = []
         for gates, word in zip(words.gates.unbind(1), words.readout.unbind(1), strict=True):
             output, state = self.step(Words(gates, word), state, bound)
-            readouts.append(output.readout)
-            if output.weights is not None:
-                weights.append(output.weights)
-        return Output(_rows(readouts), _rows(weights) if weights else None)
+            outputs.append(output)
+        readouts, weights, centres = zip(*outputs, strict=True)
+        return Output(_rows(readouts), _rows_seen(weights), _rows_seen(centres))
 
     def _unroll_looking(self, words: Words, state: DecoderState, bound: Bound) -> Output:
         """Each state depends on what the one before it saw; readouts wait and are computed together."""
-        hidden, contexts, weights = [], [], []
+        hidden, looks = [], []
         for gates in words.gates.unbind(1):
             state, read, seen = self._advance(gates, state, bound)
             assert seen is not None
             hidden.append(read)
-            contexts.append(seen.context)
-            if seen.weights is not None:
-                weights.append(seen.weights)
+            looks.append(seen)
+        contexts, weights, centres = zip(*looks, strict=True)
         readout = self._read(_rows(hidden), words.readout.flatten(0, 1), Seen(_rows(contexts), None), bound)
-        return Output(readout, _rows(weights) if weights else None)
+        return Output(readout, _rows_seen(weights), _rows_seen(centres))
 
     def _unroll_layer_by_layer(self, words: Words, layers: tuple[State, ...], bound: Bound, targets: int) -> Output:
         """What is seen does not reach the states: one layer after the other, then one look for all steps."""
@@ -241,7 +241,7 @@ class Decoder(nn.Module):
         times = torch.arange(below.shape[1], device=rows.device).repeat(targets)  # of each source sentence
         seen = bound.look(rows, times) if bound.look else None
         readout = self._read(rows, words.readout.flatten(0, 1), seen, bound)
-        return Output(readout, seen.weights if seen else None)
+        return _output(readout, seen)
 
     def _advance(self, gates: Tensor, state: DecoderState, bound: Bound) -> Advanced:
         """Update and look once, in this decoder's order; gates [N, G] hold the previous word."""
@@ -307,6 +307,16 @@ class Decoder(nn.Module):
         return bound.drop_readout(bound.read(hidden, words, seen.context if seen else None))
 
 
-def _rows(steps: list[Tensor]) -> Tensor:
-    """T tensors [B, n] -> [B*T, n], sentence by sentence."""
-    return torch.stack(steps, 1).flatten(0, 1)
+def _output(readout: Tensor, seen: Seen | None) -> Output:
+    return Output(readout, seen.weights, seen.centres) if seen else Output(readout, None)
+
+
+def _rows(steps: Sequence[Tensor]) -> Tensor:
+    """T tensors [B, ...] -> [B*T, ...], sentence by sentence."""
+    return torch.stack(tuple(steps), 1).flatten(0, 1)
+
+
+def _rows_seen(steps: Sequence[Tensor | None]) -> Tensor | None:
+    """The same of what there is at every step or at none."""
+    present = [step for step in steps if step is not None]
+    return _rows(present) if present else None

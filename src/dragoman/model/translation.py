@@ -15,6 +15,7 @@ from dragoman.data.batches import Batch
 from dragoman.model.attention import Memory
 from dragoman.model.bridge import Bridge
 from dragoman.model.decoder import Bound, Decoder, DecoderState
+from dragoman.model.decoder import Output as Unrolled
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import Annotations, Encoder
 from dragoman.model.guided import Guidance, guided_loss
@@ -56,10 +57,12 @@ class Step(NamedTuple):
 
 
 class Forced(NamedTuple):
-    """Log-probabilities of given targets [B, T], zero on padding; alignment weights [B, T, S] or None."""
+    """Log-probabilities of given targets [B, T], zero on padding; alignment weights [B, T, S] or None, and where their
+    scope is local its centres p_t [B, T]."""
 
     log_probabilities: Tensor
     weights: Tensor | None
+    centres: Tensor | None = None
 
 
 class TranslationModel(nn.Module):
@@ -125,23 +128,22 @@ class TranslationModel(nn.Module):
             guided_attention: weight of the loss of the alignment weights against the links of the batch.
             previous: the words that each step reads instead of the known ones, [B, T], BOS first.
         """
-        readout, weights = self._unroll(batch, previous)
+        output = self._unroll(batch, previous)
         words, real = self._target(batch)
-        losses = self.output.loss(readout[real], words[real], label_smoothing)
+        losses = self.output.loss(output.readout[real], words[real], label_smoothing)
         counts = int(batch.target_lengths.sum()), len(batch.target_lengths)
         if not guided_attention:
             return Loss(losses.smoothed, losses.nll, *counts)
-        assert weights is not None, "there is attention to guide"
+        assert output.weights is not None, "there is attention to guide"
         assert batch.links is not None, "there are links to guide it by"
-        guidance = guided_loss(weights.view(*batch.target.shape, -1), batch.links, self.attention_shift)
+        guidance = guided_loss(output.weights.view(*batch.target.shape, -1), batch.links, self.attention_shift)
         objective = losses.smoothed + guided_attention * guidance.loss
         return Loss(objective, losses.nll, *counts, Guidance(guidance.loss.detach(), guidance.positions))
 
     @torch.inference_mode()
     def force(self, batch: Batch) -> Forced:
         """Log-probability of each given target word, and the alignment weights of the step that predicted it."""
-        readout, weights = self._unroll(batch)
-        return self._forced(batch, readout, weights)
+        return self._forced(batch, self._unroll(batch))
 
     @torch.inference_mode()
     def force_from(self, start: Start, owners: NDArray[np.int64], batch: Batch) -> Forced:
@@ -156,11 +158,9 @@ class TranslationModel(nn.Module):
         state = start.state.select(torch.from_numpy(owners).to(self.device))
         previous = self._previous(self.previous_words(batch))
         output = self.decoder.unroll_from(previous, memory, state, len(sentences))
-        return self._forced(batch, output.readout, output.weights, _prefixes(owners, batch.target))
+        return self._forced(batch, output, _prefixes(owners, batch.target))
 
-    def _forced(
-        self, batch: Batch, readout: Tensor, weights: Tensor | None, prefixes: NDArray[np.int64] | None = None
-    ) -> Forced:
+    def _forced(self, batch: Batch, output: Unrolled, prefixes: NDArray[np.int64] | None = None) -> Forced:
         """Gather the log-probabilities of the target words from readouts [N*T, O]; positions with the same number in
         `prefixes` [N, T] have the same readout."""
         words, real = self._target(batch)
@@ -172,12 +172,16 @@ class TranslationModel(nn.Module):
             _, first, inverse = np.unique(prefixes.ravel()[rows.cpu().numpy()], return_index=True, return_inverse=True)
             distinct, which = rows[torch.from_numpy(first).to(self.device)], torch.from_numpy(inverse).to(self.device)
         for start in range(0, len(distinct), CHUNK):
-            logs = self.output.log_probabilities(readout[distinct[start : start + CHUNK]])
+            logs = self.output.log_probabilities(output.readout[distinct[start : start + CHUNK]])
             asking = torch.nonzero((which >= start) & (which < start + CHUNK)).squeeze(1)
             places = rows[asking]
             result[places] = logs[which[asking] - start, words[places]].to(result.dtype)
         shape = batch.target.shape
-        return Forced(result.view(shape), None if weights is None else weights.view(*shape, -1))
+        return Forced(
+            result.view(shape),
+            None if output.weights is None else output.weights.view(*shape, -1),
+            None if output.centres is None else output.centres.view(shape),
+        )
 
     def start(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Start:
         """Encode a source batch [B, S]."""
@@ -195,14 +199,12 @@ class TranslationModel(nn.Module):
         target = torch.from_numpy(batch.target).to(self.device)
         return torch.cat((torch.full_like(target[:, :1], BOS), target[:, :-1]), dim=1)
 
-    def _unroll(self, batch: Batch, previous: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+    def _unroll(self, batch: Batch, previous: Tensor | None = None) -> Unrolled:
         """Readouts [B*T, O] and alignment weights [B*T, S] over the known target, or over other previous words."""
         annotations = self._annotate(batch.source, batch.source_lengths)
         previous = self.previous_words(batch) if previous is None else previous
-        output = self.decoder.unroll(
-            self._thin_out(self._previous(previous), previous), self.bridge(annotations), annotations
-        )
-        return output.readout, output.weights
+        words = self._thin_out(self._previous(previous), previous)
+        return self.decoder.unroll(words, self.bridge(annotations), annotations)
 
     def _annotate(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
         words = torch.from_numpy(source).to(self.device)

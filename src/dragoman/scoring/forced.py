@@ -43,6 +43,8 @@ class Scored:
     """T target segments."""
     attention: NDArray[np.float32] | None
     """[T + 1, S], or [T + 1, S + 1] if the model reads an end of sentence; None for a model without attention."""
+    centres: NDArray[np.float32] | None
+    """[T + 1] p_t, the centre of the window that each of those rows looked at; None where attention is not local."""
     alignment: list[Link]
     """(source word, target word) between the words of the raw lines, from 0: one for each target word, none for a
     blank source or a model without attention."""
@@ -102,12 +104,17 @@ class Scorer:
                 pair,
                 forced.log_probabilities[row, : len(pair.target_encoded.ids) + 1],
                 None if forced.attention is None else forced.attention[row],
+                None if forced.centres is None else forced.centres[row],
             )
             for row, pair in enumerate(batch)
         ]
 
     def _scored(
-        self, pair: _Pair, log_probabilities: NDArray[np.float32], attention: NDArray[np.float32] | None
+        self,
+        pair: _Pair,
+        log_probabilities: NDArray[np.float32],
+        attention: NDArray[np.float32] | None,
+        centres: NDArray[np.float32] | None,
     ) -> Scored:
         segments = len(pair.source_encoded.ids)
         words: WordWeights | None = None
@@ -129,6 +136,7 @@ class Scorer:
             source_tokens=pair.source_encoded.pieces,
             target_tokens=pair.target_encoded.pieces,
             attention=attention,
+            centres=None if centres is None else centres[: len(log_probabilities)].copy(),
             alignment=[] if words is None else heaviest_links(words),
             word_weights=words,
         )

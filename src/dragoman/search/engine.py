@@ -40,6 +40,9 @@ class Forced(NamedTuple):
     """[B, T] natural logarithm of each target symbol given the source and the symbols before; 0 on padding."""
     attention: NDArray[np.float32] | None
     """[B, T, S] the weights with which each symbol was predicted, or None."""
+    centres: NDArray[np.float32] | None = None
+    """[B, T] p_t of a local scope, in positions of the source from 0; None for a global one, and from an engine that
+    does not hand it out."""
 
 
 class Engine(Protocol):

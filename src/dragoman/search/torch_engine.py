@@ -112,5 +112,7 @@ def _batch(
 
 
 def _as_arrays(forced: ModelForced) -> Forced:
-    weights = None if forced.weights is None else forced.weights.float().cpu().numpy()
-    return Forced(forced.log_probabilities.float().cpu().numpy(), weights)
+    def array(tensor: torch.Tensor | None) -> NDArray[np.float32] | None:
+        return None if tensor is None else tensor.float().cpu().numpy()
+
+    return Forced(forced.log_probabilities.float().cpu().numpy(), array(forced.weights), array(forced.centres))
