@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 import sacrebleu
+from numpy.typing import NDArray
 
 from dragoman.evaluation.minimum_risk import by_expected_utility, sentence_utility
 
 
-def shared_words(candidate: str, reference: str) -> float:
-    return float(len(set(candidate.split()) & set(reference.split())))
+def shared_words(texts: Sequence[str]) -> NDArray[np.float64]:
+    words = [set(text.split()) for text in texts]
+    return np.array([[float(len(one & other)) for other in words] for one in words])
 
 
 def test_the_candidate_that_agrees_most_with_all_is_first() -> None:
@@ -25,14 +30,21 @@ def test_a_candidate_drawn_twice_counts_twice_and_keeps_both_places() -> None:
 
 
 @pytest.mark.parametrize("name", ["chrf", "bleu"])
-def test_the_metrics_are_those_of_sacrebleu(name: str) -> None:
-    utility = sentence_utility(name)  # type: ignore[arg-type]
-    pair = "the cat sat on the mat", "a cat sat on a mat today"
+def test_all_pairs_have_the_metric_of_sacrebleu(name: str) -> None:
+    texts = [
+        "The cat sat on the mat.",
+        "a cat sat on a mat, today",
+        "Cats!",
+        "the cat sat on the mat.",
+        "",
+        "don't 1,5",
+    ]
     score = sacrebleu.sentence_chrf if name == "chrf" else sacrebleu.sentence_bleu
-    assert utility(*pair) == pytest.approx(score(pair[0], [pair[1]]).score)
-    assert utility(pair[0], pair[0]) == pytest.approx(100)
-    assert 0 < utility(*pair) < 100
-    assert utility("", "x") == 0
+    expected = [[score(candidate, [reference]).score for reference in texts] for candidate in texts]
+    found = sentence_utility(name)(texts)  # type: ignore[arg-type]
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert found[0, 0] == pytest.approx(100)
+    assert 0 < found[0, 1] < 100
 
 
 @pytest.mark.parametrize("name", ["chrf", "bleu"])

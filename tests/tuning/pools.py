@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from dragoman.tuning.objective import BLEU, Objective
 from dragoman.tuning.pool import Pool, make_pool
 
 
-def random_pool(random: np.random.Generator, *, sentences: int, size: int, marked: int | None = None) -> Pool:
+def random_pool(
+    random: np.random.Generator,
+    *,
+    sentences: int,
+    size: int,
+    marked: int | None = None,
+    objective: Objective = BLEU,
+) -> Pool:
     """Lists of 2 to 9 hypotheses; with `marked` the one that is the reference has the largest value there."""
 
     def line() -> str:
@@ -22,4 +30,4 @@ def random_pool(random: np.random.Generator, *, sentences: int, size: int, marke
             features[:, marked] = [2.0, *random.uniform(-2, 1, size=count - 1)]
         order = random.permutation(count)
         made.append(([reference], [(texts[index], features[index].tolist()) for index in order]))
-    return make_pool({"A": size}, made)
+    return make_pool({"A": size}, made, objective)

@@ -3,9 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
+from dragoman.evaluation.minimum_risk import mutual_bleu, mutual_chrf
 from dragoman.scoring.nbest import parse_entry
-from dragoman.tuning.choosing import by_average, by_expected_bleu, by_oracle, by_total, by_weights, choose
+from dragoman.tuning.choosing import by_average, by_expectation, by_oracle, by_total, by_weights, choose
+from dragoman.tuning.objective import CHRF as CHRF_OBJECTIVE
 
 TEXTS = ["the cat sat", "the cat sat down", "a dog", "the cat sat down", "cats sit down here"]
 TOTALS = [-1.0, -1.2, -0.9, -1.1, -4.0]
@@ -47,13 +50,21 @@ def test_the_oracle_is_the_best_by_sentence_bleu():
     assert chosen(by_oracle([references], "refs")) == int(np.argmax(expected))
 
 
+def test_the_oracle_can_be_by_chrf():
+    references = ["the cat sat down here", "the cat sat up"]
+    expected = [CHRF().sentence_score(text, references).score for text in TEXTS]
+    np.testing.assert_allclose(by_oracle([references], "refs", CHRF_OBJECTIVE)(ENTRIES), expected)
+
+
+@pytest.mark.parametrize(
+    ("metric", "utility"), [(BLEU(tokenize="none", effective_order=True), mutual_bleu), (CHRF(), mutual_chrf)]
+)
 @pytest.mark.parametrize(("scale", "most"), [(1.0, 100), (0.1, 100), (5.0, 3)])
-def test_minimum_bayes_risk_is_the_expected_bleu(scale, most):
-    metric = BLEU(tokenize="none", effective_order=True)
+def test_minimum_bayes_risk_is_the_expected_metric(scale, most, metric, utility):
     kept = sorted(range(len(TEXTS)), key=lambda row: -TOTALS[row])[:most]
     posterior = np.exp(scale * np.array(TOTALS)[kept])
     posterior /= posterior.sum()
-    found = by_expected_bleu(by_total, scale, most)(ENTRIES)
+    found = by_expectation(by_total, scale, most, utility)(ENTRIES)
     for row, text in enumerate(TEXTS):
         if row in kept:
             gains = [metric.sentence_score(text, [TEXTS[other]]).score for other in kept]

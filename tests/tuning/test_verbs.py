@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from dragoman.cli.main import main
 from dragoman.text.lines import read_lines, write_lines
+from dragoman.tuning.objective import CHRF
 from dragoman.tuning.pool import read_pool
 from dragoman.tuning.weights import as_vector, read_weights
 
@@ -65,10 +67,33 @@ def test_tuned_weights_choose_what_tuning_said(files, capsys, method):
     pool = read_pool([files / "list.gz"], [files / "reference"])
     vector = as_vector(read_weights(files / "weights"), pool.shape, "w")
     best = max(float(line.split("BLEU ")[1].split(",")[0]) for line in said[2:5])
-    assert pool.bleu(vector) == pytest.approx(best, abs=0.005)
+    assert pool.score(vector) == pytest.approx(best, abs=0.005)
     # MIRA gives up a sentence whose totals lie further apart than BLEU can be.
     last = "x y" if method == "mira" else "x z"
     assert select(files, "--weights", str(files / "weights")) == ["a b c e", "", last]
+
+
+def test_the_difference_to_other_weights_is_tested_on_dev_and_test(files, capsys):
+    write_lines(files / "other", ["LM= 1"])  # Net weighs 0
+    lists, reference = str(files / "list.gz"), str(files / "reference")
+    words = ["tune", lists, "--reference", reference, "--test", lists, "--test-reference", reference]
+    assert main([*words, "--metric", "chrf", "--against", str(files / "other"), "-o", str(files / "weights")]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[1].startswith("start: chrF ")
+    pool = read_pool([lists], [reference], CHRF)
+    tuned, other = float(said[-1].split()[1]), float(said[-1].split()[3].rstrip(","))
+    assert other == pytest.approx(pool.score(np.array([1.0, 0.0])), abs=0.005)
+    assert tuned > other
+    for line, name in zip(said[-4:], ("dev", "dev", "test", "test"), strict=True):
+        assert line.startswith(f"{name}: ")
+    assert said[-1].endswith("(randomisation)")
+
+
+def test_the_oracle_of_select_can_be_by_chrf(files, capsys):
+    reference = str(files / "reference")
+    assert select(files, "--oracle", reference, "--metric", "chrf") == ["a b c e", "", "x z"]
+    assert main(["select", str(files / "list.gz"), "--metric", "chrf"]) == 2
+    assert "--metric is about --oracle and --mbr" in capsys.readouterr().err
 
 
 def test_the_same_seed_gives_the_same_weights_and_lists_accumulate(files):
@@ -92,7 +117,7 @@ def test_real_lists_are_tuned_and_rescored_totals_are_linear_in_the_features(sha
     assert main(["tune", *lists, *words]) == 0
     tuned = as_vector(read_weights(out), pool.shape, "w")
     # Each of Moses' own runs had weights of its own; on the five lists together tuning must beat equal weights.
-    assert pool.bleu(tuned) > pool.bleu(tuned * 0 + 1)
+    assert pool.score(tuned) > pool.score(tuned * 0 + 1)
 
 
 @pytest.mark.parametrize(

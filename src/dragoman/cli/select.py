@@ -30,9 +30,12 @@ def add_options(parser: Parser) -> None:
     scores = best.add_mutually_exclusive_group()
     scores.add_argument("--weights", metavar="FILE", help="weighted sum of the features; lines `Name= weight ...`")
     scores.add_argument("--average", nargs="+", metavar="NAME", help="plain average of the total and these features")
-    scores.add_argument("--oracle", nargs="+", metavar="REF", help="sentence BLEU against these references")
+    scores.add_argument("--oracle", nargs="+", metavar="REF", help="--metric against these references")
     best.add_argument(
-        "--mbr", action="store_true", help="minimum Bayes risk: the best BLEU to be expected, by that score"
+        "--mbr", action="store_true", help="minimum Bayes risk: the best --metric to be expected, by that score"
+    )
+    best.add_argument(
+        "--metric", choices=("bleu", "chrf"), help="of a sentence, for --oracle and --mbr (default: bleu)"
     )
     best.add_argument("--mbr-scale", type=positive_float, default=1.0, metavar="F", help="factor of scores for --mbr")
     best.add_argument(
@@ -49,15 +52,19 @@ def run(options: argparse.Namespace) -> None:
     """Write a line for each sentence."""
     if options.mbr and options.oracle:
         raise ConfigError("--oracle knows what is best, --mbr does not; leave one of them out")
+    if options.metric and not (options.mbr or options.oracle):
+        raise ConfigError("--metric is about --oracle and --mbr, and has no meaning without them")
 
     from dragoman.errors import InputError
+    from dragoman.evaluation.minimum_risk import mutual_bleu, mutual_chrf
     from dragoman.scoring.nbest import by_sentence, read_nbest
     from dragoman.text.lines import replace_output
-    from dragoman.tuning.choosing import by_expected_bleu, choose
+    from dragoman.tuning.choosing import by_expectation, choose
 
     rule = _rule(options)
     if options.mbr:
-        rule = by_expected_bleu(rule, options.mbr_scale, options.mbr_size)
+        utility = mutual_chrf if options.metric == "chrf" else mutual_bleu
+        rule = by_expectation(rule, options.mbr_scale, options.mbr_size, utility)
     with replace_output(options.output) as file:
         written = 0
         for entry in choose(by_sentence(read_nbest(options.nbest)), rule):
@@ -73,6 +80,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _rule(options: argparse.Namespace) -> Rule:
     from dragoman.tuning.choosing import by_average, by_oracle, by_total, by_weights
+    from dragoman.tuning.objective import OBJECTIVES
     from dragoman.tuning.pool import read_references
     from dragoman.tuning.weights import read_weights
 
@@ -81,5 +89,5 @@ def _rule(options: argparse.Namespace) -> Rule:
     if options.average is not None:
         return by_average(options.average, options.nbest)
     if options.oracle is not None:
-        return by_oracle(read_references(options.oracle), options.oracle[0])
+        return by_oracle(read_references(options.oracle), options.oracle[0], OBJECTIVES[options.metric or "bleu"])
     return by_total

@@ -79,6 +79,13 @@ class SacreBleu:
         rows = self.sacrebleu._extract_corpus_statistics(self.prepared(hypotheses), [self.prepared(references)])
         return np.array(rows, dtype=np.float64)
 
+    def statistics_against(self, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
+        """A row for each of many hypotheses of one sentence, [N, F]; its references are counted once."""
+        ready = self.sacrebleu._preprocess_segment
+        known = self.sacrebleu._extract_reference_info([ready(line) for line in self.prepared(references)])
+        rows = [self.sacrebleu._compute_segment_statistics(ready(line), known) for line in self.prepared(hypotheses)]
+        return np.array(rows, dtype=np.float64)
+
     def score(self, statistics: NDArray[np.float64]) -> float:
         # A list: sacreBLEU's BLEU tests `any(counts)`, and formats them, as Python numbers.
         return float(self.sacrebleu._compute_score_from_stats(cast("list[Any]", statistics.tolist())).score)

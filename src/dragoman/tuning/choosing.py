@@ -5,16 +5,15 @@ The first of equal ones wins, which in a list of Moses is the one that Moses pre
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import InputError
+from dragoman.evaluation.minimum_risk import Utility, expected_utilities
 from dragoman.scoring.nbest import Entry
-from dragoman.search.minimum_risk import expected_utilities
-from dragoman.tuning.bleu import ORDER, SIZE, Ngram, Reference, ngrams, sentence_bleu, statistics_of
+from dragoman.tuning.objective import BLEU, Objective
 from dragoman.tuning.pool import require_shape
 from dragoman.tuning.weights import Weights, as_vector, shape_of
 
@@ -79,8 +78,8 @@ def by_average(names: Sequence[str], name: str) -> Rule:
     return rule
 
 
-def by_oracle(references: Sequence[Sequence[str]], place: str) -> Rule:
-    """Sentence BLEU against the references of each sentence: what no weights can surpass by much.
+def by_oracle(references: Sequence[Sequence[str]], place: str, objective: Objective = BLEU) -> Rule:
+    """The metric of the sentence against the references of each sentence: what no weights can surpass by much.
 
     Its entries raise:
         InputError: a sentence has no reference in the file called `place`.
@@ -92,50 +91,21 @@ def by_oracle(references: Sequence[Sequence[str]], place: str) -> Rule:
             raise InputError(
                 f"{place}: sentence {sentence} (counted from 0) has no reference; there are {len(references)} lines"
             )
-        return sentence_bleu(statistics_of((entry.text for entry in entries), Reference(references[sentence])))
+        return objective.oracle(objective.statistics([entry.text for entry in entries], references[sentence]))
 
     return rule
 
 
-def by_expected_bleu(scores: Rule, scale: float, most: int) -> Rule:
-    """Minimum Bayes risk (Kumar and Byrne 2004): the largest mean sentence BLEU against all others, each weighted by
-    its posterior, the softmax of `scale` times its score. Of each list the `most` best by score take part."""
+def by_expectation(scores: Rule, scale: float, most: int, utility: Utility) -> Rule:
+    """Minimum Bayes risk: the largest mean utility against all others, each weighted by its posterior, the softmax of
+    `scale` times its score. Of each list the `most` best by score take part."""
 
     def rule(entries: Sequence[Entry]) -> NDArray[np.float64]:
         score = scale * scores(entries)
         best = np.argsort(-score, kind="stable")[:most]
         posterior = np.exp(score[best] - score[best].max())
         result = np.full(len(entries), -np.inf)
-        result[best] = expected_utilities([entries[row].text for row in best], posterior, _mutual_bleu)
+        result[best] = expected_utilities([entries[row].text for row in best], posterior, utility)
         return result
 
     return rule
-
-
-def _mutual_bleu(texts: Sequence[str]) -> NDArray[np.float64]:
-    """[n, n] sentence BLEU of each text, by row, with each as its reference."""
-    counts = [ngrams(text.split()) for text in texts]
-    lengths = np.array([len(text.split()) for text in texts])
-    rows = np.zeros((len(texts), len(texts), SIZE))
-    rows[..., 0], rows[..., 1] = lengths[:, None], lengths
-    for order in range(ORDER):
-        matrix = _count_matrix(counts, order + 1)
-        for number, one in enumerate(matrix):
-            rows[number, :, 2 + order] = np.minimum(one, matrix).sum(axis=1)
-        rows[..., 2 + ORDER + order] = np.maximum(0, lengths - order)[:, None]
-    return sentence_bleu(rows)
-
-
-def _count_matrix(counts: Sequence[Counter[Ngram]], order: int) -> NDArray[np.int32]:
-    """[n, F] how often each n-gram of one order occurs in each text."""
-    columns: dict[Ngram, int] = {}
-    for one in counts:
-        for ngram in one:
-            if len(ngram) == order:
-                columns.setdefault(ngram, len(columns))
-    matrix = np.zeros((len(counts), len(columns)), np.int32)
-    for row, one in zip(matrix, counts, strict=True):
-        for ngram, count in one.items():
-            if len(ngram) == order:
-                row[columns[ngram]] = count
-    return matrix

@@ -1,8 +1,8 @@
-"""Minimum error rate training (Och 2003): weights whose choices have the best BLEU.
+"""Minimum error rate training (Och 2003): weights whose choices have the best score.
 
 Along a line w + gamma d each hypothesis's total is a line in gamma, and the choice of a sentence changes only where
-the upper envelope of its lines has a corner. Between two neighbouring corners of all sentences BLEU is constant, so
-one pass over them finds the best gamma exactly (section 5). That is repeated along the axes and along random
+the upper envelope of its lines has a corner. Between two neighbouring corners of all sentences the metric is constant,
+so one pass over them finds the best gamma exactly (section 5). That is repeated along the axes and along random
 directions until no line is better, from the given weights and from random ones.
 """
 
@@ -13,13 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.tuning.bleu import corpus_bleu
 from dragoman.tuning.pool import Pool, Rows, Vector
 
 RESTARTS = 20
 """Random points to start from, beside the given one."""
 GAIN = 1e-6
-"""BLEU, 0-100, below which a line is not better."""
+"""Of the objective, 0-100, below which a line is not better."""
 NARROW = 1e-9
 """Intervals narrower than this, relative to where they lie, are corners that rounding has pulled apart."""
 
@@ -28,10 +27,10 @@ TINY = 1e-200
 
 
 class Tuned(NamedTuple):
-    """Weights [D], and the BLEU, 0-100, of what they choose from the lists."""
+    """Weights [D], and the objective, 0-100, of what they choose from the lists."""
 
     weights: Vector
-    bleu: float
+    score: float
 
 
 class Corners(NamedTuple):
@@ -49,42 +48,42 @@ class Corners(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The middle of the best interval of a line, and its BLEU."""
+    """The middle of the best interval of a line, and its score."""
 
     gamma: float
-    bleu: float
+    score: float
 
 
 def tune_mert(pool: Pool, start: Vector, random: np.random.Generator, *, restarts: int = RESTARTS) -> Tuned:
     """The best weights found from `start` [D] and from random points."""
     starts = [start, *random.uniform(-1, 1, size=(restarts, len(start)))]
-    return max((climb(pool, one, random) for one in starts), key=lambda tuned: tuned.bleu)
+    return max((climb(pool, one, random) for one in starts), key=lambda tuned: tuned.score)
 
 
 def climb(pool: Pool, start: Vector, random: np.random.Generator) -> Tuned:
     """Search line after line until none is better: the axes, and as many random directions."""
     size = len(start)
-    found = Tuned(_unit(start), pool.bleu(start))
+    found = Tuned(_unit(start), pool.score(start))
     while True:
-        before = found.bleu
+        before = found.score
         for direction in (*np.eye(size), *random.normal(size=(size, size))):
             best = search_line(pool, found.weights, direction)
-            if best.bleu > found.bleu + GAIN:
+            if best.score > found.score + GAIN:
                 weights = _unit(found.weights + best.gamma * direction)
                 # Counted again: where two totals are equal, rounding may choose otherwise than the envelope.
-                again = pool.bleu(weights)
-                if again > found.bleu + GAIN:
+                again = pool.score(weights)
+                if again > found.score + GAIN:
                     found = Tuned(weights, again)
-        if found.bleu <= before + GAIN:
+        if found.score <= before + GAIN:
             return found
 
 
 def search_line(pool: Pool, weights: Vector, direction: Vector) -> Best:
-    """The gamma with the best BLEU of `weights + gamma * direction`, of equal ones the nearest to 0."""
+    """The gamma with the best score of `weights + gamma * direction`, of equal ones the nearest to 0."""
     corners = envelope(pool, weights, direction)
     change = pool.statistics[corners.after] - pool.statistics[corners.before]
     first = pool.statistics[corners.first].sum(axis=0)
-    scores = corpus_bleu(np.concatenate((first[None], first + np.cumsum(change, axis=0))))  # [C + 1]
+    scores = pool.objective.score(np.concatenate((first[None], first + np.cumsum(change, axis=0))))  # [C + 1]
     if not len(corners.gamma):
         return Best(0.0, float(scores[0]))
     gamma = corners.gamma
@@ -139,6 +138,6 @@ def _taken(matrix: Vector, columns: NDArray[np.int64]) -> Vector:
 
 
 def _unit(weights: Vector) -> Vector:
-    """Scaled so that magnitudes sum to 1, as Moses does: BLEU depends on the direction alone."""
+    """Scaled so that magnitudes sum to 1, as Moses does: choices depend on the direction alone."""
     total = np.abs(weights).sum()
     return weights / total if total else weights

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import Entry, read_nbest
 from dragoman.text.lines import read_lines
-from dragoman.tuning.bleu import SIZE, Reference, Statistics, corpus_bleu, statistics_of
+from dragoman.tuning.objective import BLEU, Objective, Statistics
 from dragoman.tuning.weights import shape_of
 
 Vector = NDArray[np.float64]
@@ -29,9 +29,11 @@ class Pool:
     features: Vector
     """[N, D]"""
     statistics: Statistics
-    """[N, SIZE]"""
+    """[N, objective.size]"""
     starts: Rows
     """[S] the first row of each sentence; each has at least one."""
+    objective: Objective = BLEU
+    """What `statistics` are of."""
 
     @cached_property
     def ends(self) -> Rows:
@@ -51,12 +53,12 @@ class Pool:
         best: Rows = scores[self.rows].argmax(axis=1)
         return self.starts + best
 
-    def bleu(self, weights: Vector) -> float:
-        """Corpus BLEU, 0-100, of what the weights choose."""
-        return float(corpus_bleu(self.statistics[self.choose(weights)].sum(axis=0)))
+    def score(self, weights: Vector) -> float:
+        """The objective, 0-100, of what the weights choose."""
+        return float(self.objective.score(self.statistics[self.choose(weights)].sum(axis=0)))
 
 
-def read_pool(lists: Sequence[str | Path], references: Sequence[str | Path]) -> Pool:
+def read_pool(lists: Sequence[str | Path], references: Sequence[str | Path], objective: Objective = BLEU) -> Pool:
     """The hypotheses of one or several lists of the same sentences, each distinct one once.
 
     Raises:
@@ -79,20 +81,22 @@ def read_pool(lists: Sequence[str | Path], references: Sequence[str | Path]) -> 
     if not shape:
         raise InputError(f"{lists[0]}: its hypotheses have no features to weigh")
     ordered = [(expected[number], list(sentences[number])) for number in sorted(sentences)]
-    return make_pool(shape, ordered)
+    return make_pool(shape, ordered, objective)
 
 
 def make_pool(
-    shape: Mapping[str, int], sentences: Iterable[tuple[Sequence[str], Sequence[tuple[str, Sequence[float]]]]]
+    shape: Mapping[str, int],
+    sentences: Iterable[tuple[Sequence[str], Sequence[tuple[str, Sequence[float]]]]],
+    objective: Objective = BLEU,
 ) -> Pool:
     """From (references, [(hypothesis, feature values)]) for each sentence."""
     features: list[Vector] = []
     statistics: list[Statistics] = []
     for references, hypotheses in sentences:
         features.append(np.array([values for _, values in hypotheses], dtype=np.float64))
-        statistics.append(statistics_of((text for text, _ in hypotheses), Reference(references)))
+        statistics.append(objective.statistics([text for text, _ in hypotheses], references))
     starts = np.cumsum([0, *map(len, features)])[:-1]
-    return Pool(shape, np.concatenate(features), np.concatenate(statistics).reshape(-1, SIZE), starts)
+    return Pool(shape, np.concatenate(features), np.concatenate(statistics), starts, objective)
 
 
 def read_references(paths: Sequence[str | Path]) -> list[tuple[str, ...]]:

@@ -1,8 +1,9 @@
-"""Pairwise ranked optimisation (Hopkins and May 2011): weights that order pairs of hypotheses as BLEU+1 does.
+"""Pairwise ranked optimisation (Hopkins and May 2011): weights that order pairs of hypotheses as a metric does.
 
-Of each sentence many pairs are drawn, those nearly as good left out, and of the others the most different kept
-(section 3, figure 2). A logistic regression on differences of features learns which of the two is better; each pair
-counts in both directions. It is solved by Newton's method with a small weight decay; the paper calls a library.
+The metric of single sentences is BLEU+1, as in the paper, or chrF. Of each sentence many pairs are drawn, those nearly
+as good left out, and of the others the most different kept (section 3, figure 2). A logistic regression on differences
+of features learns which of the two is better; each pair counts in both directions. It is solved by Newton's method with
+a small weight decay; the paper calls a library.
 """
 
 from __future__ import annotations
@@ -10,14 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from dragoman.errors import InputError
-from dragoman.tuning.bleu import add_one_bleu
 from dragoman.tuning.mert import Tuned
 from dragoman.tuning.pool import Pool, Vector
 
 DRAWN, KEPT = 5000, 50
 """Pairs of each sentence."""
 DIFFERENT = 5.0
-"""BLEU+1, 0-100, by which a kept pair differs at least."""
+"""Of the metric, 0-100, by which a kept pair differs at least."""
 DECAY = 1e-3
 """Of the weights of standardised features, for each pair."""
 STEPS = 50
@@ -31,17 +31,20 @@ def tune_pro(pool: Pool, start: Vector, random: np.random.Generator) -> Tuned:
     """
     differences = _pairs(pool, random)
     if not len(differences):
-        raise InputError("no two hypotheses of a sentence differ by 5 points of BLEU; there is nothing to learn from")
+        name = pool.objective.name
+        raise InputError(
+            f"no two hypotheses of a sentence differ by 5 points of {name}; there is nothing to learn from"
+        )
     scale = np.sqrt((differences**2).mean(axis=0))
     scale[scale == 0] = 1  # a feature that never differs gets weight 0
     weights = _regression(differences / scale) / scale
-    return Tuned(weights, pool.bleu(weights))
+    return Tuned(weights, pool.score(weights))
 
 
 def _pairs(pool: Pool, random: np.random.Generator) -> Vector:
     """[P, D] features of the better hypothesis of each pair minus those of the worse."""
     found = [np.empty((0, pool.features.shape[1]))]
-    gains = add_one_bleu(pool.statistics)
+    gains = pool.objective.sentence(pool.statistics)
     for start, end in zip(pool.starts, pool.ends, strict=True):
         left, right = random.integers(start, end, size=(2, DRAWN))
         ahead = gains[left] - gains[right]

@@ -66,8 +66,12 @@ def shape_of(entry: Entry) -> dict[str, int]:
     return {name: len(values) for name, values in entry.features.items()}
 
 
-def as_vector(weights: Weights, shape: Mapping[str, int], place: str) -> NDArray[np.float64]:
+def as_vector(
+    weights: Weights, shape: Mapping[str, int], place: str, *, lacking: float | None = None
+) -> NDArray[np.float64]:
     """The weights [D] in the order of a list's features; `place` is what an error calls the weights.
+
+    A feature without weights is an error, or weighs `lacking`.
 
     Raises:
         InputError: names or numbers of values do not fit.
@@ -76,11 +80,12 @@ def as_vector(weights: Weights, shape: Mapping[str, int], place: str) -> NDArray
         if name not in shape:
             raise InputError(f"{place}: the list has no feature {name}; it has {', '.join(shape) or 'none'}")
     for name, size in shape.items():
-        if name not in weights:
+        if name not in weights and lacking is None:
             raise InputError(f"{place}: no weight for the feature {name} of the list")
-        if len(weights[name]) != size:
+        if name in weights and len(weights[name]) != size:
             raise InputError(f"{place}: {len(weights[name])} weights for the {size} values of the feature {name}")
-    return np.array([value for name in shape for value in weights[name]])
+    default = 0.0 if lacking is None else lacking
+    return np.array([value for name, size in shape.items() for value in weights.get(name, (default,) * size)])
 
 
 def as_weights(vector: NDArray[np.float64], shape: Mapping[str, int]) -> Weights:

@@ -1,7 +1,7 @@
 """BLEU as numbers that add up: what tuning computes thousands of times over the same hypotheses.
 
 A row of statistics is [hypothesis length, reference length, matches of 1- to 4-grams, totals of 1- to 4-grams], as
-`evaluation/metrics.py` has it; words stand between blanks, as n-best lists have them (as multi-bleu.perl counts).
+`metrics.py` has it; words stand between blanks, as n-best lists have them (as multi-bleu.perl counts).
 Of several references the closest length counts, the shorter of two equally close, and a match may be
 in any of them. A test holds these numbers against sacreBLEU's.
 """

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
+from dragoman.evaluation.bleu import Reference, add_one_bleu, corpus_bleu, sentence_bleu, statistics_of
 from dragoman.evaluation.metrics import bleu_metric
-from dragoman.tuning.bleu import Reference, add_one_bleu, corpus_bleu, sentence_bleu, statistics_of
 
 SENTENCES = st.lists(st.sampled_from("abcd"), max_size=9).map(" ".join)
 
