@@ -8,7 +8,7 @@ import pytest
 from dragoman.config.schema import SearchConfig
 from dragoman.search.beam import beam_search
 from dragoman.search.phrases import Phrases
-from dragoman.search.rules import Demand, Rules
+from dragoman.search.rules import Demand, Rules, grown
 from dragoman.search.sampling import Sampling, sample
 from dragoman.search.streaming import source_batch
 from dragoman.text.vocabulary import BOS, EOS, UNK
@@ -231,3 +231,18 @@ def test_diverse_search_is_a_plain_search_with_penalised_pruning(toy_engine, pen
             [found] = search(engine, [line], beam=3, max_factor=1, normalisation="none", diversity=penalty, max_extra=2)
             if expected:
                 assert [hypothesis.tokens for hypothesis in found] == [expected[0][1]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "demands", "banned"),
+    [({"no_repeat_ngram": 2}, (), ()), ({}, [Demand(phrases=[[A]])], ()), ({}, (), [[A, B]])],
+)
+def test_words_are_led_along_only_where_a_rule_asks_for_them(settings, demands, banned):
+    segments = np.array([3])
+    plain = Rules.from_config(SearchConfig(), 8, segments, [Demand(prefix=[A])], [[B]])
+    asking = Rules.from_config(SearchConfig(**settings), 8, segments, demands, banned)
+    rows = np.array([0, 0])
+    assert plain.first_words(2) is None
+    assert grown(None, rows, rows) is None
+    words = grown(asking.first_words(1), rows, np.array([A, B]))
+    assert grown(words, np.array([1]), np.array([C])).tolist() == [[B, C]]

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +51,10 @@ from dragoman.search.coverage import Coverage
 from dragoman.search.engine import Engine, Step
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
-from dragoman.search.rules import Continuations, Rules
+from dragoman.search.rules import Continuations, Rules, Words, grown
 from dragoman.text.vocabulary import BOS, EOS
+
+Value = TypeVar("Value", np.int64, np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,30 +68,47 @@ class Beam:
     """Segments in each of them."""
     sentences: NDArray[np.int64]
     """[A] their places in the batch, ascending."""
-    live: NDArray[np.bool_]
-    """[A, W] which slots hold a hypothesis: some first slots of each sentence, at least one."""
+    counts: NDArray[np.int64]
+    """[A] live hypotheses of each, at least one."""
+    slots: int
+    """W, the largest of these."""
     log_probabilities: NDArray[np.float64]
-    """[A, W] totals so far; -inf in an empty slot."""
+    """[R] totals so far."""
     parents: NDArray[np.int64]
     """[R] the row of the step before that each row comes from."""
     tokens: NDArray[np.int64]
     """[R] the symbol each row reads next."""
-    words: NDArray[np.int64]
-    """[R, length] the segments of each row, the last one being the one it reads next."""
+    words: Words
+    """[R, length] the segments of each row, the last one being the one it reads next, if a rule asks for them."""
     state: object
     """The engine's, before it has read `tokens`."""
 
     @property
     def row_sentences(self) -> NDArray[np.int64]:
         """[R] whose row each is: its place in the batch."""
-        return np.repeat(self.sentences, self.live.sum(axis=1))
+        return np.repeat(self.sentences, self.counts)
+
+    @property
+    def first_rows(self) -> NDArray[np.int64]:
+        """[A] the best row of each sentence."""
+        return np.cumsum(self.counts) - self.counts
+
+    def laid_out(self, values: NDArray[Value], filling: float) -> NDArray[Value]:
+        """Values of continuations [R, k] as [A, W * k]; `filling` for what a sentence with fewer than W rows lacks."""
+        places = len(self.counts)
+        if places * self.slots == len(values):
+            return values.reshape(places, -1)
+        cells = np.repeat(np.arange(places) * self.slots - self.first_rows, self.counts) + np.arange(len(values))
+        laid = np.full((places * self.slots, values.shape[1]), filling, dtype=values.dtype)
+        laid[cells] = values
+        return laid.reshape(places, -1)
 
 
 class Candidates(NamedTuple):
     """Live hypotheses with one more symbol, those of each sentence in the order of pruning, best first."""
 
     log_probabilities: NDArray[np.float64]
-    """[A, C] totals; -inf for what is forbidden and for filling."""
+    """[A, C] totals; -inf, and behind all others, for what is forbidden and for filling."""
     tokens: NDArray[np.int64]
     """[A, C]"""
     rows: NDArray[np.int64]
@@ -164,11 +183,11 @@ def beam_search(
     coverage = Coverage(config.coverage, segments)
     finished = Finished(len(source), n_best, normalisation)
     history = History()
-    beam = _first_beam(engine, source, source_lengths)
+    beam = _first_beam(engine, source, source_lengths, rules)
     while len(beam.sentences):
         at_limit = rules.longest[beam.sentences] == beam.length
         row_sentences = beam.row_sentences
-        turn = rules.turn(row_sentences, beam.words)
+        turn = rules.turn(row_sentences, beam.length, beam.words)
         must_close = at_limit & (finished.counts[beam.sentences] == 0)
         # K that live and one that ends can matter; all where a sentence must be closed: EOS may be the least of them.
         request = engine.vocabulary_size if must_close.any() else turn.request(config.beam)
@@ -178,23 +197,25 @@ def beam_search(
         candidates = _best_candidates(beam, turn.permitted(step, config.beam + 1), config)
         ends, lives = _divide(beam, candidates, finished, config)
         _finish(beam, candidates, ends, penalties, finished)
-        _close(beam, step, at_limit | ~lives.any(axis=1), penalties, finished)
-        stops = at_limit | _stops(beam, candidates, lives, finished, rules, normalisation, config)
+        ends_here = at_limit | ~lives.any(axis=1)
+        _close(beam, step, ends_here, penalties, finished)
+        stops = ends_here | _stops(beam, candidates, lives, finished, rules, normalisation, config)
         beam = _advance(beam, candidates, lives, stops, step.state)
     return history.rebuild(finished.best(), source_lengths)
 
 
-def _first_beam(engine: Engine, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> Beam:
+def _first_beam(engine: Engine, source: NDArray[np.int64], source_lengths: NDArray[np.int64], rules: Rules) -> Beam:
     """One empty hypothesis a sentence."""
     sentences = np.arange(len(source), dtype=np.int64)
     return Beam(
         length=0,
         sentences=sentences,
-        live=np.ones((len(source), 1), dtype=np.bool_),
-        log_probabilities=np.zeros((len(source), 1)),
+        counts=np.ones_like(sentences),
+        slots=1,
+        log_probabilities=np.zeros(len(source)),
         parents=sentences,
         tokens=np.full(len(source), BOS, dtype=np.int64),
-        words=np.zeros((len(source), 0), dtype=np.int64),
+        words=rules.first_words(len(source)),
         state=engine.start(source, source_lengths),
     )
 
@@ -204,36 +225,24 @@ def _best_candidates(beam: Beam, continuations: Continuations, config: SearchCon
 
     Where phrases are demanded, all of them.
     """
-    sentences, slots = beam.live.shape
-    k = continuations.tokens.shape[1]
-    # [R, k] -> [A, W, k] -> [A, W * k]; a sentence with fewer than W live hypotheses leaves -inf.
-    extended = np.full((sentences, slots, k), -np.inf)
-    symbols = np.zeros((sentences, slots, k), dtype=np.int64)
-    extended[beam.live] = continuations.log_probabilities
-    symbols[beam.live] = continuations.tokens
-    extended += beam.log_probabilities[:, :, None]
-    totals, tokens = extended.reshape(sentences, -1), symbols.reshape(sentences, -1)
+    extended = continuations.log_probabilities + beam.log_probabilities[:, None]  # [R, k]
+    k = extended.shape[1]
+    totals = beam.laid_out(extended, -np.inf)  # [A, W * k]
     worth = totals
     if config.diversity:
         possible = extended > -np.inf
-        better = np.where(possible, possible.cumsum(axis=2) - 1, 0)  # siblings come best first
-        worth = (extended - config.diversity * better).reshape(sentences, -1)
+        better = np.where(possible, possible.cumsum(axis=1) - 1, 0)  # siblings come best first
+        worth = beam.laid_out(extended - config.diversity * better, -np.inf)
     # A stable sort leaves equals in order of the parent, then of the id (Turn.permitted).
-    order = np.argsort(-worth, axis=1, kind="stable")
-    met = None
+    order = (-worth).argsort(axis=1, kind="stable")
     if continuations.met is None:
-        order = order[:, : config.beam + slots]
-    else:
-        by_slot = np.zeros((sentences, slots, k), dtype=np.int64)
-        by_slot[beam.live] = continuations.met
-        met = np.take_along_axis(by_slot.reshape(sentences, -1), order, axis=1)
-    live_rows = beam.live.sum(axis=1)
-    first_rows = np.cumsum(live_rows) - live_rows
+        order = order[:, : config.beam + beam.slots]
+    flat = order + np.arange(len(order))[:, None] * totals.shape[1]  # places in [A * W * k]
     return Candidates(
-        np.take_along_axis(totals, order, axis=1),
-        np.take_along_axis(tokens, order, axis=1),
-        first_rows[:, None] + order // k,
-        met,
+        totals.take(flat),
+        beam.laid_out(continuations.tokens, 0).take(flat),
+        order // k + beam.first_rows[:, None],
+        None if continuations.met is None else beam.laid_out(continuations.met, 0).take(flat),
     )
 
 
@@ -286,10 +295,9 @@ def _close(beam: Beam, step: Step, last: NDArray[np.bool_], penalties: NDArray[n
     closing = last & (finished.counts[beam.sentences] == 0)
     if not closing.any():
         return
-    places, slots = np.nonzero(beam.live)  # of each row
-    rows = np.flatnonzero(closing[places])
-    totals = beam.log_probabilities[places, slots] + end_log_probabilities(step)
-    finished.add(beam.length, beam.sentences[places[rows]], rows, totals[rows], penalties[rows], finished=False)
+    rows = np.flatnonzero(np.repeat(closing, beam.counts))
+    totals = beam.log_probabilities + end_log_probabilities(step)
+    finished.add(beam.length, beam.row_sentences[rows], rows, totals[rows], penalties[rows], finished=False)
 
 
 def _stops(
@@ -302,11 +310,14 @@ def _stops(
     config: SearchConfig,
 ) -> NDArray[np.bool_]:
     """[A] which sentences are done before the longest length: stops 1 and 2 of the module's docstring."""
+    counts = finished.counts[beam.sentences]
+    if not counts.any():
+        return np.zeros(len(counts), dtype=np.bool_)
     best = np.where(lives, candidates.log_probabilities, -np.inf).max(axis=1)  # -inf where nothing lives
     # The shortest of them has one segment more than the beam, and EOS.
     bound = normalisation.bound(best, rules.longest[beam.sentences] + 1, beam.length + 2)
     hopeless = bound <= finished.bar[beam.sentences]
-    full = (finished.counts >= config.beam)[beam.sentences] & (best <= finished.most_probable[beam.sentences])
+    full = (counts >= config.beam) & (best <= finished.most_probable[beam.sentences])
     return np.asarray(hopeless | full)
 
 
@@ -314,21 +325,20 @@ def _advance(
     beam: Beam, candidates: Candidates, lives: NDArray[np.bool_], stops: NDArray[np.bool_], state: object
 ) -> Beam:
     """The beam of the next step: the candidates that live on, without the sentences that have stopped."""
-    going = np.flatnonzero(~stops)
-    lives = lives[going]
-    places, ranks = np.nonzero(lives)  # one a row: sentence by sentence, best first
-    live_rows = lives.sum(axis=1)
-    live = np.arange(live_rows.max(initial=0)) < live_rows[:, None]
-    log_probabilities = np.full(live.shape, -np.inf)
-    log_probabilities[live] = candidates.log_probabilities[going[places], ranks]
-    parents, tokens = candidates.rows[going[places], ranks], candidates.tokens[going[places], ranks]
+    sentences = beam.sentences
+    if stops.any():
+        lives, sentences = lives & ~stops[:, None], sentences[~stops]
+    flat = np.flatnonzero(lives)  # one a row: sentence by sentence, best first
+    counts = np.count_nonzero(lives, axis=1)[~stops]
+    parents, tokens = candidates.rows.take(flat), candidates.tokens.take(flat)
     return Beam(
         length=beam.length + 1,
-        sentences=beam.sentences[going],
-        live=live,
-        log_probabilities=log_probabilities,
+        sentences=sentences,
+        counts=counts,
+        slots=int(counts.max(initial=0)),
+        log_probabilities=candidates.log_probabilities.take(flat),
         parents=parents,
         tokens=tokens,
-        words=np.column_stack((beam.words[parents], tokens)),
+        words=grown(beam.words, parents, tokens),
         state=state,
     )

@@ -35,7 +35,11 @@ class Arranged(NamedTuple):
 
 def in_columns(seen: NDArray[np.float32], columns: int) -> NDArray[np.float32]:
     """Alignment weights [R, S] in the width of the source that was given: sentences that have left were longer."""
-    return np.pad(seen, ((0, 0), (0, columns - seen.shape[1])))
+    if seen.shape[1] == columns:
+        return seen
+    wide = np.zeros((len(seen), columns), dtype=np.float32)
+    wide[:, : seen.shape[1]] = seen
+    return wide
 
 
 def first_rows(sentences: int) -> Rows:
@@ -46,10 +50,15 @@ def first_rows(sentences: int) -> Rows:
 def arrange(old: Rows, parents: NDArray[np.int64]) -> Arranged:
     """Lay out the rows that go on from rows `parents` of the layout before."""
     parent_cells = old.cells[parents]
-    sentences, first, counts = np.unique(parent_cells // old.width, return_index=True, return_counts=True)
+    counts = np.bincount(parent_cells // old.width, minlength=old.sentences)
+    sentences = np.flatnonzero(counts)
+    counts = counts[sentences]
     width = int(counts.max())
-    place = np.arange(len(parents)) - np.repeat(first, counts)
-    cells = np.repeat(np.arange(len(sentences)), counts) * width + place
+    everyone = np.arange(len(parents))
+    if len(sentences) * width == len(parents):  # as nearly always: all have as many rows, and no cell is empty
+        return Arranged(Rows(len(sentences), width, everyone), sentences, everyone, parent_cells)
+    first = np.cumsum(counts) - counts
+    cells = np.repeat(np.arange(len(sentences)) * width - first, counts) + everyone
     taken = np.repeat(first, width)  # empty cells repeat the sentence's first row
-    taken[cells] = np.arange(len(parents))
+    taken[cells] = everyone
     return Arranged(Rows(len(sentences), width, cells), sentences, taken, parent_cells[taken])

@@ -33,6 +33,16 @@ TOLERANCE = 1e-9
 """Keeps 1.1 * 10 from being a hair above 11 where a factor times a length is rounded."""
 
 
+Words = NDArray[np.int64] | None
+"""[R, L] the segments that each hypothesis holds, or None where no rule asks for them: a search that leads them along
+copies all of them at every step."""
+
+
+def grown(words: Words, rows: NDArray[np.int64], tokens: NDArray[np.int64]) -> Words:
+    """What new rows hold that continue `rows` of `words` with `tokens`."""
+    return None if words is None else np.column_stack((words[rows], tokens))
+
+
 @dataclass(frozen=True, slots=True)
 class Demand:
     """What is asked of one translation, in ids."""
@@ -114,27 +124,31 @@ class Rules:
             phrases,
         )
 
-    def turn(self, sentences: NDArray[np.int64], words: NDArray[np.int64]) -> Turn:
-        """The rules as they stand for rows of these `sentences` [R] that hold these `words` [R, L]."""
+    def first_words(self, rows: int) -> Words:
+        """What so many empty hypotheses hold; None if no rule asks for it."""
+        return np.zeros((rows, 0), dtype=np.int64) if self.no_repeat_ngram or self.banned or self.phrases else None
+
+    def turn(self, sentences: NDArray[np.int64], length: int, words: Words) -> Turn:
+        """The rules as they stand for rows of these `sentences` [R] that have `length` segments, which are `words`."""
         forced = {
-            row: int(self.prefixes[sentence][words.shape[1]])
+            row: int(self.prefixes[sentence][length])
             for row, sentence in enumerate(sentences.tolist() if self.prefixes else [])
-            if len(self.prefixes[sentence]) > words.shape[1]
+            if len(self.prefixes[sentence]) > length
         }
-        states = (
-            [self.phrases[sentence].state(line) for sentence, line in zip(sentences, words.tolist(), strict=True)]
-            if self.phrases
-            else []
-        )
+        if words is None:
+            return Turn(self, sentences, length, forced, [], {})
+        lines = words.tolist()
+        states = []
+        if self.phrases:
+            states = [self.phrases[sentence].state(line) for sentence, line in zip(sentences, lines, strict=True)]
         barred: dict[int, set[int]] = {}
-        if self.no_repeat_ngram or self.banned:
-            for row, line in enumerate(words.tolist()):
-                repeated = set(_repeated(line, self.no_repeat_ngram))
-                if states:
-                    repeated -= self.phrases[sentences[row]].next(states[row])
-                if unwanted := repeated.union(self._sequence_ends(line)):
-                    barred[row] = unwanted
-        return Turn(self, sentences, words.shape[1], forced, states, barred)
+        for row, line in enumerate(lines):
+            repeated = set(_repeated(line, self.no_repeat_ngram))
+            if states:
+                repeated -= self.phrases[sentences[row]].next(states[row])
+            if unwanted := repeated.union(self._sequence_ends(line)):
+                barred[row] = unwanted
+        return Turn(self, sentences, length, forced, states, barred)
 
     def _sequence_ends(self, line: list[int]) -> Iterator[int]:
         """The last ids of banned sequences whose other ids end the line."""
@@ -163,7 +177,7 @@ class Turn:
         """How many continuations to ask for so that `wanted` are left after dropping what is forbidden."""
         if self.forced or self.states:
             return len(self.rules.blocked)
-        forbidden = int(self.rules.blocked.sum()) + 1  # EOS, below the shortest length
+        forbidden = int(np.count_nonzero(self.rules.blocked)) + 1  # EOS, below the shortest length
         forbidden += max(map(len, self.barred.values()), default=0)
         return min(wanted + forbidden, len(self.rules.blocked))
 
@@ -183,8 +197,8 @@ class Turn:
             log_probabilities = np.take_along_axis(log_probabilities, order, axis=1)
             tokens = np.take_along_axis(tokens, order, axis=1)
         forbidden = self.rules.blocked[tokens]
-        too_short = self.rules.shortest[self.sentences] > self.length  # [R]
-        if too_short.any():
+        if self.rules.shortest.max(initial=0) > self.length:
+            too_short = self.rules.shortest[self.sentences] > self.length  # [R]
             forbidden |= too_short[:, None] & (tokens == EOS)
         for row, ids in self.barred.items():
             forbidden[row] |= np.isin(tokens[row], list(ids))
@@ -194,7 +208,7 @@ class Turn:
             forbidden |= self._hinders_phrases(tokens, met)
         for row, word in self.forced.items():
             forbidden[row] = tokens[row] != word
-        log_probabilities[forbidden] = -np.inf
+        np.putmask(log_probabilities, forbidden, -np.inf)
         if met is None:
             return Continuations(log_probabilities, tokens)
         return self._narrowed(log_probabilities, tokens, met, wanted)

@@ -20,7 +20,7 @@ from dragoman.errors import ConfigError
 from dragoman.search.engine import Engine
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
-from dragoman.search.rules import Continuations, Rules
+from dragoman.search.rules import Continuations, Rules, Words, grown
 from dragoman.text.vocabulary import BOS, EOS
 
 
@@ -67,8 +67,8 @@ class Samples:
     """[R] which sample of its sentence each is, from 0."""
     log_probabilities: NDArray[np.float64]
     """[R] totals so far."""
-    words: NDArray[np.int64]
-    """[R, length] the segments of each."""
+    words: Words
+    """[R, length] the segments of each, if a rule asks for them."""
 
 
 def sample(
@@ -96,15 +96,15 @@ def sample(
     normalisation = Normalisation.from_config(config)
     history = History()
     ends: list[list[End | None]] = [[None] * count for _ in range(len(source))]
-    samples = _first_samples(len(source), count)
+    samples = _first_samples(len(source), count, rules)
     state, parents = engine.start(source, source_lengths), np.arange(len(source), dtype=np.int64)
     tokens = np.full(len(source), BOS, dtype=np.int64)
     # All samples of a sentence begin from its one row of the first step; later each has a row of its own.
     rows = samples.sentences
     while len(samples.sentences):
         at_limit = rules.longest[samples.sentences] == samples.length  # [R]
-        first = samples.length == 0
-        turn = rules.turn(np.arange(len(source)) if first else samples.sentences, samples.words[: len(parents)])
+        words = None if samples.words is None else samples.words[: len(parents)]
+        turn = rules.turn(samples.sentences if samples.length else np.arange(len(source)), samples.length, words)
         every = sampling.top_k is None or at_limit.any()
         request = len(rules.blocked) if every else turn.request(sampling.top_k or 0)
         step = engine.step(state, parents, tokens, request)
@@ -126,21 +126,21 @@ def sample(
             samples.sentences[going],
             samples.numbers[going],
             totals[going],
-            np.column_stack((samples.words[going], drawn[going])),
+            grown(samples.words, going, drawn[going]),
         )
         state, parents, tokens = step.state, rows[going], drawn[going]
         rows = np.arange(len(going), dtype=np.int64)
     return history.rebuild([[end for end in sentence if end is not None] for sentence in ends], source_lengths)
 
 
-def _first_samples(sentences: int, count: int) -> Samples:
+def _first_samples(sentences: int, count: int, rules: Rules) -> Samples:
     """`count` empty samples a sentence."""
     return Samples(
         0,
         np.repeat(np.arange(sentences, dtype=np.int64), count),
         np.tile(np.arange(count, dtype=np.int64), sentences),
         np.zeros(sentences * count),
-        np.zeros((sentences * count, 0), dtype=np.int64),
+        rules.first_words(sentences * count),
     )
 
 

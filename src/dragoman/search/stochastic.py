@@ -24,7 +24,7 @@ from dragoman.config.schema import SearchConfig
 from dragoman.search.engine import Engine
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
-from dragoman.search.rules import Continuations, Rules
+from dragoman.search.rules import Continuations, Rules, Words, grown
 from dragoman.search.sampling import Sampling, drawing_weights, uniform
 from dragoman.text.vocabulary import BOS, EOS
 
@@ -43,8 +43,10 @@ class Prefixes:
     """[R] log-probability under what is drawn from: the model's, bent as `Sampling` says."""
     log_probabilities: NDArray[np.float64]
     """[R] that of the model itself."""
-    words: NDArray[np.int64]
-    """[R, L]"""
+    length: int
+    """L"""
+    words: Words
+    """[R, L] what each holds, if a rule asks for it."""
 
 
 class _Candidate(NamedTuple):
@@ -82,12 +84,13 @@ def stochastic_beam_search(
     history = History()
     beams: list[list[_Candidate]] = [[] for _ in range(len(source))]
     everyone, zeros = np.arange(len(source), dtype=np.int64), np.zeros(len(source))
-    prefixes = Prefixes(everyone, np.zeros_like(everyone), zeros, zeros, zeros, np.zeros((len(source), 0), np.int64))
+    first_words = rules.first_words(len(source))
+    prefixes = Prefixes(everyone, np.zeros_like(everyone), zeros, zeros, zeros, 0, first_words)
     state, parents = engine.start(source, source_lengths), everyone
     tokens = np.full(len(source), BOS, dtype=np.int64)
     while len(parents):
-        length = prefixes.words.shape[1]
-        turn = rules.turn(prefixes.sentences, prefixes.words)
+        length = prefixes.length
+        turn = rules.turn(prefixes.sentences, length, prefixes.words)
         step = engine.step(state, parents, tokens, engine.vocabulary_size)
         history.append(parents, tokens, step.attention)
         continuations = turn.permitted(step, engine.vocabulary_size)
@@ -117,7 +120,7 @@ def _continued(
     drawn = prefixes.drawn[:, None] + np.where(weights > 0, shares, -np.inf)
     keys = prefixes.places[:, None] * (1 << 32) + continuations.tokens
     own_lines = np.broadcast_to(lines[prefixes.sentences][:, None], keys.shape)
-    even = np.maximum(uniform(sampling.seed, own_lines, keys, prefixes.words.shape[1]), 2.0**-53)
+    even = np.maximum(uniform(sampling.seed, own_lines, keys, prefixes.length), 2.0**-53)
     noisy = drawn - np.log(-np.log(even))
     return drawn, _conditioned(noisy, prefixes.sums[:, None])
 
@@ -156,7 +159,7 @@ def _best_children(
             break
         token = int(continuations.tokens[row, column])
         total = float(prefixes.log_probabilities[row] + continuations.log_probabilities[row, column])
-        length = prefixes.words.shape[1]
+        length = prefixes.length
         end = None
         if token == EOS:
             end = End(float(normalisation.score(total, length + 1)), total, length, row, True)
@@ -173,7 +176,7 @@ def _closed(
     normalisation: Normalisation,
 ) -> _Candidate:
     """A prefix at the longest length: it ends here, of itself if EOS is what would have been drawn."""
-    total, length = float(prefixes.log_probabilities[row]) + end_log_probability, prefixes.words.shape[1]
+    total, length = float(prefixes.log_probabilities[row]) + end_log_probability, prefixes.length
     best = int(sums[row].argmax())
     finished = bool(sums[row, best] > -np.inf and continuations.tokens[row, best] == EOS)
     end = End(float(normalisation.score(total, length + 1)), total, length, row, finished)
@@ -196,6 +199,7 @@ def _next(prefixes: Prefixes, beams: list[list[_Candidate]]) -> tuple[Prefixes, 
         sums=np.array([kept.sum for _, _, kept in going]),
         drawn=np.array([kept.drawn for _, _, kept in going]),
         log_probabilities=np.array([kept.log_probability for _, _, kept in going]),
-        words=np.column_stack((prefixes.words[rows], tokens)),
+        length=prefixes.length + 1,
+        words=grown(prefixes.words, rows, tokens),
     )
     return after, rows, tokens
