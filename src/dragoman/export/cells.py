@@ -37,11 +37,7 @@ def bias_of(linear: Map) -> Array | None:
 
 def apply(g: Graph, linear: Map, x: Value, plus: Value | None = None) -> Value:
     """W x + b + plus for rows x [N, n_in]."""
-    bias = bias_of(linear)
-    if bias is None:
-        return g.product(x, array(linear.weight), plus)
-    product = g.product(x, array(linear.weight), g.constant(bias) if plus is None else plus)
-    return product if plus is None else product + g.constant(bias)
+    return g.product(x, array(linear.weight), bias_of(linear), plus)
 
 
 def parts(cell: Cell) -> int:
@@ -138,7 +134,7 @@ def _step_gru(g: Graph, cell: GRU, inputs: Value, h: Value, bracket: Value | Non
         new = g.tanh(apply(g, cell.recurrent, r * h, below))
     else:
         new = g.tanh(below + r * apply(g, cell.recurrent, h, bracket))
-    return new + z * (h - new) if cell.update == "keep" else h + z * (new - h)
+    return g.bound(new + z * (h - new) if cell.update == "keep" else h + z * (new - h))
 
 
 def _step_lstm(g: Graph, cell: LSTM, inputs: Value, h: Value, c: Value) -> tuple[Value, Value]:

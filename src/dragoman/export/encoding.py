@@ -2,15 +2,18 @@
 
     source [B, S], lengths [B]  ->  memory.* [B, S, ..], state.* [B, ..]
 
-A context that is fixed is part of the state: it moves with its row.
+A context that is fixed is part of the state: it moves with its row. Several models read the same source side by side;
+the names then have the number of the model: memory.0.vectors.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from dragoman.export.cells import apply, array, parts, run_layer
 from dragoman.export.graph import Graph, Value
+from dragoman.export.stepping import is_late, member_names
 from dragoman.model.attention import Attention, FixedContext
 from dragoman.model.bridge import Bridge
 from dragoman.model.encoder import Encoder
@@ -30,10 +33,20 @@ class Annotated(NamedTuple):
     backward_first: Value
 
 
-def encoder_graph(model: TranslationModel, *, int8: bool) -> Graph:
+def encoder_graph(models: Sequence[TranslationModel], *, int8: bool = False) -> Graph:
     """The graph of `TranslationModel.start`; the recurrent layers stay in float32, because their operators do."""
     g = Graph("encoder", int8=int8)
     source, lengths = g.input("source", "int64", ["B", "S"]), g.input("lengths", "int64", ["B"])
+    for name, model in zip(member_names(models), models, strict=True):
+        with g.member(name):
+            mask = _start(g, model, source, lengths)
+            if is_late(model, models):
+                g.output("state.attention", g.to(mask, "float") * g.number(0.0), "float", ["B", "S"])
+    return g
+
+
+def _start(g: Graph, model: TranslationModel, source: Value, lengths: Value) -> Value:
+    """Declare what one model hands out; the mask of real positions [B, S]."""
     seen = _encode(g, model, source, lengths)
     summary = seen.last[-1][0]
     if model.bridge.compressed is not None:
@@ -58,7 +71,7 @@ def encoder_graph(model: TranslationModel, *, int8: bool) -> Graph:
             g.output("state.context", g.zeros(source, annotation), "float", ["B", "W"])
         if decoder.coverage:
             g.output("state.coverage", g.to(seen.mask, "float") * g.number(0.0), "float", ["B", "S"])
-    return g
+    return seen.mask
 
 
 def _encode(g: Graph, model: TranslationModel, source: Value, lengths: Value) -> Annotated:

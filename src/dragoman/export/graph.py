@@ -3,16 +3,19 @@
 Values are written with as few words as in torch: `g.tanh(a) * b`. Sizes that batches change (B, S, R) are never
 written into a graph, so one file serves all of them.
 
-In int8, embeddings are kept as whole numbers, a scale a row. Products take each row x of the left side as whole
-numbers round(127 x / max|x|) and each column of the weight likewise, and multiply exactly in int32. A row's scale
-comes from that row alone: unlike with one scale for a whole batch, its answer does not depend on the rows beside it.
-Weights go from -63 to 63 only, because processors without VNNI add two products in 16 bits.
+In int8, embeddings are kept as whole numbers, a scale a row, and products take them as they are. Of other rows x on the
+left side of a product those that cannot leave [-1, 1] (states of cells, what tanh gives, means of such) become
+round(127 x), which is one operation; the others become round(127 x / max|x|). Each column of a weight is rounded like
+the latter; the products are exact, in int32. A row's scale comes from that row alone: unlike with one scale for a whole
+batch, its answer does not depend on the rows beside it. Weights go from -63 to 63 only, because processors without VNNI
+add two products in 16 bits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx
@@ -30,11 +33,22 @@ _TYPES = {
     "int32": TensorProto.INT32,
     "int64": TensorProto.INT64,
     "bool": TensorProto.BOOL,
+    "int8": TensorProto.INT8,
 }
 ROW_LEVELS, WEIGHT_LEVELS = 127, 63
 _ZERO_POINT = 128
 _SMALLEST = np.float32(1e-30)
 """Stands for the scale of a row of zeros."""
+_BETWEEN_ONES = ("Tanh", "Sigmoid", "Softmax")
+_KEEP_BETWEEN_ONES = {"Mul": None, "Concat": None, "Gather": 1, "Split": 1, "Reshape": 1, "Flatten": 1, "Transpose": 1}
+"""Operators whose results lie in [-1, 1] always, and if their first inputs do: how many, None for all."""
+
+
+class Rounded(NamedTuple):
+    """x as uint8 [.., n] around 128, and what it counts in: [.., 1] a row, None where that is 1 / 127 for all."""
+
+    whole: Value
+    scale: Value | None
 
 
 class Value:
@@ -67,17 +81,46 @@ class Graph:
         self._outputs: list[onnx.ValueInfoProto] = []
         self._constants: dict[object, Value] = {}
         self._kept: list[Array] = []  # what `_constants` knows by its id must stay alive
-        self._rounded: dict[str, tuple[Value, Value]] = {}
+        self._rounded: dict[str, Rounded] = {}
+        self._bounded: set[str] = set()
+        self._member = ""
 
-    def input(self, name: str, kind: str, shape: Sequence[int | str]) -> Value:
-        """A tensor that is handed in; sizes that vary have a name."""
-        self._inputs.append(helper.make_tensor_value_info(name, _TYPES[kind], shape))
-        return Value(self, name)
+    @property
+    def int8(self) -> bool:
+        """Whether products are in int8."""
+        return self._int8
+
+    @contextmanager
+    def member(self, name: str) -> Iterator[None]:
+        """While inside, KIND.REST of an input or output is called KIND.name.REST; "" leaves it as it is."""
+        self._member = name
+        yield
+        self._member = ""
+
+    def _called(self, name: str) -> str:
+        kind, dot, rest = name.partition(".")
+        return f"{kind}.{self._member}.{rest}" if dot and self._member else name
+
+    def input(self, name: str, kind: str, shape: Sequence[int | str], *, bounded: bool = False) -> Value:
+        """A tensor that is handed in; sizes that vary have a name. bounded: nothing in it leaves [-1, 1]."""
+        value = Value(self, self._called(name))
+        self._inputs.append(helper.make_tensor_value_info(value.name, _TYPES[kind], shape))
+        return self.bound(value) if bounded else value
 
     def output(self, name: str, value: Value, kind: str, shape: Sequence[int | str]) -> None:
         """Hand a tensor out under a name."""
+        name = self._called(name)
         self._nodes.append(helper.make_node("Identity", [value.name], [name]))
         self._outputs.append(helper.make_tensor_value_info(name, _TYPES[kind], shape))
+
+    def bound(self, value: Value) -> Value:
+        """The same, known not to leave [-1, 1]."""
+        self._bounded.add(value.name)
+        return value
+
+    def is_bounded(self, value: Value) -> bool:
+        """Whether nothing in it can leave [-1, 1]."""
+        return value.name in self._bounded
 
     def constant(self, array: Array) -> Value:
         """An array of the model; one that is used twice stands once."""
@@ -117,6 +160,10 @@ class Graph:
         outputs = [f"{kind.lower()}{len(self._nodes)}.{index}" for index in range(count)]
         names = ["" if value is None else value.name for value in inputs]
         self._nodes.append(helper.make_node(kind, names, outputs, domain=domain, **attributes))
+        if kind in _BETWEEN_ONES or (
+            kind in _KEEP_BETWEEN_ONES and self._bounded.issuperset(names[: _KEEP_BETWEEN_ONES[kind]])
+        ):
+            self._bounded.update(outputs)
         return tuple(Value(self, name) for name in outputs)
 
     def tanh(self, x: Value) -> Value:
@@ -135,7 +182,8 @@ class Graph:
         return self.node("Gather", x, indices, axis=axis)
 
     def where(self, condition: Value, x: Value, y: Value) -> Value:
-        return self.node("Where", condition, x, y)
+        chosen = self.node("Where", condition, x, y)
+        return self.bound(chosen) if self.is_bounded(x) and self.is_bounded(y) else chosen
 
     def reshape(self, x: Value, *shape: int | Value) -> Value:
         """0 keeps a size, -1 takes what is left, a Value is int64 [1]."""
@@ -143,6 +191,10 @@ class Graph:
             return self.node("Reshape", x, self.integers(*(size for size in shape if isinstance(size, int))))
         sizes = (size if isinstance(size, Value) else self.integers(size) for size in shape)
         return self.node("Reshape", x, self.concat(*sizes, axis=0))
+
+    def flatten(self, x: Value, axis: int) -> Value:
+        """[product of the axes before, product of the others]."""
+        return self.node("Flatten", x, axis=axis)
 
     def transpose(self, x: Value, *order: int) -> Value:
         return self.node("Transpose", x, perm=order)
@@ -182,48 +234,73 @@ class Graph:
         """float32 [N, size] with as many rows as `like`."""
         return self.node("ConstantOfShape", self.concat(self.size(like, 0), self.integers(size), axis=0))
 
-    def look_up(self, table: Array, indices: Value) -> Value:
-        """Rows of a table [V, E]; in int8 each has a scale of its own."""
+    def look_up(self, table: Array, indices: Value, there: Value | None = None) -> Value:
+        """Rows of a table [V, E], zero where `there`, bool of the shape of the indices, is false."""
+        kept = None if there is None else self.unsqueeze(self.to(there, "float"), 1)
         if not self._int8:
-            return self.gather(self.constant(table), indices)
-        whole, scale = _in_whole_numbers(table, ROW_LEVELS)
-        rows = self.to(self.gather(self.constant(whole), indices), "float")
-        return rows * self.gather(self.constant(scale[:, None]), indices)
+            vectors = self.gather(self.constant(table), indices)
+            return vectors if kept is None else vectors * kept
+        numbers, scales = _in_whole_numbers(table, ROW_LEVELS)
+        whole = self.gather(self.constant((numbers.astype(np.int16) + _ZERO_POINT).astype(np.uint8)), indices)
+        scale = self.gather(self.constant(scales[:, None]), indices)
+        scale = scale if kept is None else scale * kept
+        vectors = (self.to(whole, "float") - self.number(_ZERO_POINT)) * scale
+        self._rounded[vectors.name] = Rounded(whole, scale)
+        return vectors
 
-    def product(self, x: Value, weight: Array, plus: Value | None = None) -> Value:
-        """x W^T + plus: [N, n_in] and W of [n_out, n_in] -> [N, n_out]."""
+    def product(self, x: Value, weight: Array, bias: Array | None = None, plus: Value | None = None) -> Value:
+        """W x + b + plus for rows of x: [.., n_in] and W of [n_out, n_in] -> [.., n_out]; in float32 [N, n_in] only."""
+        b = None if bias is None else self.constant(bias)
         if self._int8:
-            return self._int8_product(x, weight, plus)
-        return self.node("Gemm", x, self.constant(weight), plus, transB=1)
+            columns, scales = in_int8_columns(weight)
+            product = self.int8_product(self.rounded(x), self.constant(columns), self.constant(scales), b)
+            return product if plus is None else product + plus
+        if b is None or plus is None:
+            return self.node("Gemm", x, self.constant(weight), plus if b is None else b, transB=1)
+        return self.node("Gemm", x, self.constant(weight), b, transB=1) + plus
 
-    def _int8_product(self, x: Value, weight: Array, plus: Value | None) -> Value:
-        rows, scale = self._rounded_rows(x)
-        whole, column_scale = _in_whole_numbers(weight, WEIGHT_LEVELS)
-        product = self.node(
-            "MatMulIntegerToFloat",
-            rows,
-            self.constant(np.ascontiguousarray(whole.T)),
-            self.number(1.0),
-            self.constant(column_scale),
-            self._once("zero point", np.array(_ZERO_POINT, np.uint8)),
-            domain="com.microsoft",
-        )
-        scaled = product * scale
-        return scaled if plus is None else scaled + plus
+    def int8_product(self, x: Rounded, columns: Value, scales: Value, bias: Value | None = None) -> Value:
+        """Of rounded rows with int8 columns [n_in, n_out] that count in scales [n_out]."""
+        unit = self.number(1 / ROW_LEVELS if x.scale is None else 1.0)
+        middle = self._once("zero point", np.array(_ZERO_POINT, np.uint8))
+        inputs: list[Value | None] = [x.whole, columns, unit, scales, middle]
+        if x.scale is None:
+            added = [] if bias is None else [None, bias]
+            return self.node("MatMulIntegerToFloat", *inputs, *added, domain="com.microsoft")
+        product = self.node("MatMulIntegerToFloat", *inputs, domain="com.microsoft") * x.scale
+        return product if bias is None else product + bias
 
-    def _rounded_rows(self, x: Value) -> tuple[Value, Value]:
-        """x as uint8 [N, n] around 128 and the scale of each row, [N, 1]; done once for all products of x.
+    def rounded(self, x: Value) -> Rounded:
+        """x as whole numbers; done once for all products of x.
 
         Not as int8: onnxruntime has no fast product of two signed matrices for x86.
         """
         if x.name not in self._rounded:
-            largest = self.node("ReduceMax", self.node("Abs", x), self.integers(-1), keepdims=0)
-            scale = self.node("Max", largest, self.number(float(_SMALLEST))) * self.number(1 / ROW_LEVELS)
-            middle = numpy_helper.from_array(np.array([_ZERO_POINT], np.uint8))
-            zero_points = self.node("ConstantOfShape", self.node("Shape", scale), value=middle)
-            whole = self.node("QuantizeLinear", x, scale, zero_points, axis=0)
-            self._rounded[x.name] = whole, self.unsqueeze(scale, 1)
+            self._rounded[x.name] = self._rounded_alike(x) if self.is_bounded(x) else self._rounded_by_row(x)
         return self._rounded[x.name]
+
+    def _rounded_alike(self, x: Value) -> Rounded:
+        middle = self._once("zero point", np.array(_ZERO_POINT, np.uint8))
+        return Rounded(self.node("QuantizeLinear", x, self.number(1 / ROW_LEVELS), middle), None)
+
+    def _rounded_by_row(self, x: Value) -> Rounded:
+        """x of [N, n]."""
+        largest = self.node("ReduceMax", self.node("Abs", x), self.integers(-1), keepdims=0)
+        scale = self.node("Max", largest, self.number(float(_SMALLEST))) * self.number(1 / ROW_LEVELS)
+        middle = numpy_helper.from_array(np.array([_ZERO_POINT], np.uint8))
+        zero_points = self.node("ConstantOfShape", self.node("Shape", scale), value=middle)
+        whole = self.node("QuantizeLinear", x, scale, zero_points, axis=0)
+        return Rounded(whole, self.unsqueeze(scale, 1))
+
+    def _used_nodes(self) -> tuple[list[onnx.NodeProto], set[str]]:
+        """Those that an output needs, and the names of all values that these read."""
+        used = {output.name for output in self._outputs}
+        nodes = []
+        for node in reversed(self._nodes):
+            if used.intersection(node.output):
+                nodes.append(node)
+                used.update(node.input)
+        return nodes[::-1], used
 
     def serialise(self, facts: Mapping[str, str]) -> bytes:
         """The file of the graph, with facts about it.
@@ -231,7 +308,9 @@ class Graph:
         Raises:
             ConfigError: it is larger than 2 GB, which the format cannot hold.
         """
-        graph = helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, self._weights)
+        nodes, used = self._used_nodes()
+        weights = [weight for weight in self._weights if weight.name in used]
+        graph = helper.make_graph(nodes, self._name, self._inputs, self._outputs, weights)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="dragoman")
         helper.set_model_props(model, dict(facts))
@@ -242,6 +321,12 @@ class Graph:
             )
         data: bytes = model.SerializeToString()
         return data
+
+
+def in_int8_columns(weight: Array) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """W of [n_out, n_in] as what `Graph.int8_product` takes: [n_in, n_out], and what each column counts in."""
+    whole, scales = _in_whole_numbers(weight, WEIGHT_LEVELS)
+    return np.ascontiguousarray(whole.T), scales
 
 
 def _in_whole_numbers(matrix: Array, levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

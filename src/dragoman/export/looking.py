@@ -8,9 +8,9 @@ from typing import NamedTuple
 from dragoman.export.cells import apply, array
 from dragoman.export.graph import Graph, Value
 from dragoman.model.attention import Attention
-from dragoman.model.decoder import Decoder
 from dragoman.model.scopes import Global, Monotonic, Predictive, Scope
 from dragoman.model.scores import Additive, Dot, General, Location, Score
+from dragoman.model.translation import TranslationModel
 
 Look = Callable[[Value, Value | None], tuple[Value, Value]]
 """Queries [N, H] and coverage [N, S'] or None -> contexts [N, W] and alignment weights [N, S]."""
@@ -25,32 +25,36 @@ class Memory(NamedTuple):
     counts: Value
 
 
-def look(g: Graph, decoder: Decoder, time: Value) -> Look:
-    """The look of `Attention.bind`, its memory declared as inputs; time is int64 [1]."""
-    assert isinstance(decoder.attention, Attention)
-    score, scope = decoder.attention.score, decoder.attention.scope
-    memory = _memory(g, score)
-    sentences, length = g.size(memory.mask, 0), g.size(memory.mask, 1)
+def look(g: Graph, model: TranslationModel, layout: Value, time: Value) -> Look:
+    """The look of `Attention.bind`, its memory declared as inputs.
+
+    Args:
+        layout: int64 [3]: B, Q, -1.
+        time: int64 [1].
+    """
+    attention = model.decoder.attention
+    assert isinstance(attention, Attention)
+    score, scope = attention.score, attention.scope
+    # The states of cells lie in [-1, 1], and so do their means; sums of two layers need not.
+    memory = _memory(g, score, bounded=not model.encoder.residual)
 
     def grouped(x: Value) -> Value:
-        return g.reshape(x, sentences, -1, g.size(x, 1))  # [B*Q, n] -> [B, Q, n]
-
-    def ungrouped(x: Value) -> Value:
-        return g.reshape(x, -1, g.size(x, 2))  # [B, Q, n] -> [B*Q, n]
+        return g.node("Reshape", x, layout)  # [B*Q, ..] -> [B, Q, n]
 
     def seen_from(queries: Value, coverage: Value | None) -> tuple[Value, Value]:
         if coverage is not None:
             # the memory may have become narrower since it was summed: a longest sentence has left
-            coverage = grouped(g.narrowed(coverage, length))
+            coverage = grouped(g.narrowed(coverage, g.size(memory.mask, 1)))
         energies = _energies(g, score, memory, queries, grouped, coverage)
-        weights = _weigh(g, scope, memory, energies, queries, sentences, time)
-        return ungrouped(g.matmul(weights, memory.vectors)), ungrouped(weights)
+        weights = _weigh(g, scope, memory, energies, queries, grouped, time)
+        context = g.flatten(g.matmul(weights, memory.vectors), 2)
+        return g.bound(context) if g.is_bounded(memory.vectors) else context, g.flatten(weights, 2)
 
     return seen_from
 
 
-def _memory(g: Graph, score: Score) -> Memory:
-    vectors = g.input("memory.vectors", "float", ["B", "S", "W"])
+def _memory(g: Graph, score: Score, *, bounded: bool) -> Memory:
+    vectors = g.input("memory.vectors", "float", ["B", "S", "W"], bounded=bounded)
     mask = g.input("memory.mask", "bool", ["B", "S"])
     if isinstance(score, Location):
         keys = g.input("memory.keys", "int64", ["B", "S"])
@@ -84,8 +88,7 @@ def _energies(
     if score.length is not None:
         v = v * (array(score.length) / ((v * v).sum() ** 0.5))
     # a product of two matrices: that of a matrix and a vector is a slow one in onnxruntime
-    energies = g.matmul(g.reshape(g.tanh(inner), -1, len(v)), g.constant(v[:, None]))
-    return g.reshape(energies, g.size(inner, 0), g.size(inner, 1), g.size(inner, 2))
+    return grouped(g.matmul(g.flatten(g.tanh(inner), 3), g.constant(v[:, None])))
 
 
 def _by_position(g: Graph, score: Location, memory: Memory, by_slot: Value) -> Value:
@@ -100,7 +103,13 @@ def _by_position(g: Graph, score: Location, memory: Memory, by_slot: Value) -> V
 
 
 def _weigh(
-    g: Graph, scope: Scope, memory: Memory, energies: Value, queries: Value, sentences: Value, time: Value
+    g: Graph,
+    scope: Scope,
+    memory: Memory,
+    energies: Value,
+    queries: Value,
+    grouped: Callable[[Value], Value],
+    time: Value,
 ) -> Value:
     """Alignment weights [B, Q, S], as the scope says."""
     real = g.unsqueeze(memory.mask, 1)  # [B, 1, S]
@@ -114,7 +123,7 @@ def _weigh(
     assert isinstance(scope, Predictive)
     bent = g.tanh(apply(g, scope.position, queries))
     share = g.sigmoid(g.matmul(bent, g.constant(array(scope.v)[:, None])))  # [N, 1]
-    centres = g.unsqueeze(g.to(memory.counts, "float"), 2) * g.reshape(share, sentences, -1, 1)  # [B, Q, 1]
+    centres = g.unsqueeze(g.to(memory.counts, "float"), 2) * grouped(share)  # [B, Q, 1]
     whole = g.node("Min", g.to(g.node("Floor", centres), "int64"), g.unsqueeze(last, 2))
     weights = _weights_inside(g, energies, _window(g, positions, whole, scope.window, real))
     distances = (g.to(positions, "float") - centres) / g.number(scope.window)

@@ -1,22 +1,26 @@
 """The step graph: every row reads one word and says which words may follow.
 
-    tokens, parents [N], rows [R], time [1], targets [R], k [1], state.* [N', ..], memory.* [B, S, ..]
+    tokens, parents [N], layout [3], rows [R], time [1], targets [R], k [1], state.* [N', ..], memory.* [B, S, ..]
         ->  log_probabilities, words [R, k], target_log_probabilities [R], attention [R, S], next.* [N, ..]
 
-The N cells are laid out as [B, Q], Q rows for each sentence of the memory; `parents` says which row of the state each
-cell goes on from, and `rows` which cells are real and want an answer.
+The N cells are laid out as [B, Q], Q rows for each sentence of the memory, and the layout is (B, Q, -1); `parents` says
+which row of the state each cell goes on from, and `rows` which cells are real and want an answer.
+
+Several models go side by side and answer together; what is handed from step to step then has the number of the model
+in its name: state.0.layer0.0. With a shortlist, part of the output layer is handed in (answering.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from dragoman.export.cells import apply, array, parts, step_cell
+from dragoman.export.answering import Asked, Mixture, answer, asked, in_chunks, logits_of
+from dragoman.export.cells import Array, apply, array, parts, step_cell
 from dragoman.export.graph import Graph, Value
 from dragoman.export.looking import look
 from dragoman.model.attention import Attention, FixedContext
 from dragoman.model.decoder import Decoder
-from dragoman.model.output import Output
 from dragoman.model.readout import Attentional, Linear, Maxout, Readout
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import BOS
@@ -42,23 +46,56 @@ class Moved(NamedTuple):
     weights: Value | None
 
 
-def step_graph(model: TranslationModel, *, int8: bool) -> Graph:
-    """The graph of `TranslationModel.step` and of the k best."""
+class Cells(NamedTuple):
+    """What is handed in for the N cells, the same for every model; time is int64 [1]."""
+
+    tokens: Value
+    parents: Value
+    layout: Value
+    time: Value
+
+
+class Said(NamedTuple):
+    """What a model says about R rows: logits [R, V], alignment weights of the N cells [N, S]."""
+
+    logits: Value
+    weights: Value | None
+
+
+def member_names(models: Sequence[TranslationModel]) -> list[str]:
+    """What each model is called in the names of inputs and outputs; one alone is not."""
+    return [""] if len(models) == 1 else [str(number) for number in range(len(models))]
+
+
+def step_graph(
+    models: Sequence[TranslationModel], mixture: Mixture, *, int8: bool = False, limited: bool = False
+) -> Graph:
+    """The graph of `TranslationModel.step` and of the k best; limited: of words that a shortlist will name."""
     g = Graph("step", int8=int8)
-    decoder = model.decoder
     tokens, parents = (g.input(name, "int64", ["N"]) for name in ("tokens", "parents"))
-    rows, time, targets = (
-        g.input(name, "int64", [size]) for name, size in (("rows", "R"), ("time", 1), ("targets", "R"))
-    )
-    best = g.input("k", "int64", [1])
-    held = _held(g, decoder, parents)
-    vectors = _embed(g, model, tokens)
+    cells = Cells(tokens, parents, g.input("layout", "int64", [3]), g.input("time", "int64", [1]))
+    wanted = asked(g, limited=limited)
+    said = []
+    for name, model in zip(member_names(models), models, strict=True):
+        with g.member(name):
+            said.append(_step(g, model, cells, wanted))
+    answer(g, [one.logits for one in said], mixture, wanted)
+    weights = _attention(g, models, [one.weights for one in said], mixture, parents)
+    if weights is not None:
+        g.output("attention", g.gather(weights, wanted.rows), "float", ["R", "S"])
+    return g
+
+
+def _step(g: Graph, model: TranslationModel, cells: Cells, wanted: Asked) -> Said:
+    """One model's step, its states declared as inputs and outputs."""
+    decoder = model.decoder
+    held = _held(g, decoder, cells.parents)
+    matrix = in_chunks(array(model.output.weight))
+    vectors = _embed(g, model, cells.tokens, matrix)
     gates = apply(g, decoder.layers[0].inputs, vectors)
-    moved = _advance(g, decoder, gates, held, time)
+    moved = _advance(g, model, gates, held, cells)
     readout = _read(g, decoder.readout, moved.hidden, vectors, moved.context)
-    _answer(g, model.output, g.gather(readout, rows), targets, best)
-    if moved.weights is not None:
-        g.output("attention", g.gather(moved.weights, rows), "float", ["R", "S"])
+    logits = logits_of(g, model.output, matrix, g.gather(readout, wanted.rows), wanted.owners)
     for number, state in enumerate(moved.layers):
         for part, value in enumerate(state):
             g.output(f"next.layer{number}.{part}", value, "float", ["N", decoder.layers[number].cell.size])
@@ -72,46 +109,76 @@ def step_graph(model: TranslationModel, *, int8: bool) -> Graph:
         assert moved.weights is not None
         before = g.narrowed(held.coverage, g.size(moved.weights, 1))
         g.output("next.coverage", before + moved.weights, "float", ["N", "S"])
-    return g
+    return Said(logits, moved.weights)
+
+
+def is_late(model: TranslationModel, models: Sequence[TranslationModel]) -> bool:
+    """Whether its weights speak of a word one step sooner than another's, and so are handed out one step later."""
+    attends = isinstance(model.decoder.attention, Attention)
+    return attends and model.attention_shift < max(each.attention_shift for each in models)
+
+
+def _attention(
+    g: Graph,
+    models: Sequence[TranslationModel],
+    weights: Sequence[Value | None],
+    mixture: Mixture,
+    parents: Value,
+) -> Value | None:
+    """[N, S] the weighted mean over the models that attend."""
+    if len(models) == 1:
+        return weights[0]
+    total = sum(share for share, own in zip(mixture.weights, weights, strict=True) if own is not None)
+    mixed = []
+    for name, model, share, own in zip(member_names(models), models, mixture.weights, weights, strict=True):
+        if own is None:
+            continue
+        now = own
+        if is_late(model, models):
+            with g.member(name):
+                before = g.gather(g.input("state.attention", "float", ["N'", "S'"]), parents)
+                now = g.narrowed(before, g.size(own, 1))
+                g.output("next.attention", own, "float", ["N", "S"])
+        mixed.append(now * g.number(share / total))
+    return g.node("Sum", *mixed) if mixed else None
 
 
 def _held(g: Graph, decoder: Decoder, parents: Value) -> Held:
     """The state that each cell goes on from."""
 
-    def taken(name: str, size: int | str) -> Value:
-        return g.gather(g.input(f"state.{name}", "float", ["N'", size]), parents)
+    def taken(name: str, size: int | str, *, bounded: bool) -> Value:
+        return g.gather(g.input(f"state.{name}", "float", ["N'", size], bounded=bounded), parents)
 
     layers = tuple(
-        tuple(taken(f"layer{number}.{part}", layer.cell.size) for part in range(parts(layer.cell)))
+        # of an LSTM's state, the second part is its memory, which may grow
+        tuple(taken(f"layer{number}.{part}", layer.cell.size, bounded=not part) for part in range(parts(layer.cell)))
         for number, layer in enumerate(decoder.layers)
     )
     fixed = isinstance(decoder.attention, FixedContext)
     looks = isinstance(decoder.attention, Attention)
     return Held(
         layers,
-        taken("feed", decoder.readout.size) if decoder.feed is not None else None,
-        taken("context", "W") if fixed or (looks and decoder.order == "groundhog") else None,
-        taken("coverage", "S'") if looks and decoder.coverage else None,
+        taken("feed", decoder.readout.size, bounded=_is_tanh(decoder.readout)) if decoder.feed is not None else None,
+        taken("context", "W", bounded=fixed) if fixed or (looks and decoder.order == "groundhog") else None,
+        taken("coverage", "S'", bounded=False) if looks and decoder.coverage else None,
     )
 
 
-def _embed(g: Graph, model: TranslationModel, tokens: Value) -> Value:
-    """Vectors of previous words [N, E]; of BOS the symbol's own, or zero."""
-    vectors = g.look_up(array(model.target.weight), tokens)
-    if not model.zero_first:
-        return vectors
-    there = g.node("Not", g.node("Equal", tokens, g.integers(BOS)))
-    return vectors * g.unsqueeze(g.to(there, "float"), 1)
+def _embed(g: Graph, model: TranslationModel, tokens: Value, matrix: Array) -> Value:
+    """Vectors of previous words [N, E]; of BOS the symbol's own, or zero. A matrix that serves twice stands once."""
+    tied = model.target.weight.data_ptr() == model.output.weight.data_ptr()
+    there = g.node("Not", g.node("Equal", tokens, g.integers(BOS))) if model.zero_first else None
+    return g.look_up(matrix if tied else array(model.target.weight), tokens, there)
 
 
-def _advance(g: Graph, decoder: Decoder, gates: Value, held: Held, time: Value) -> Moved:
+def _advance(g: Graph, model: TranslationModel, gates: Value, held: Held, cells: Cells) -> Moved:
     """Update and look once, in the decoder's order, as `Decoder._advance`."""
-    layers = held.layers
+    decoder, layers = model.decoder, held.layers
     if decoder.attention is None:
         layers, hidden = _update(g, decoder, gates, held, None)
         return Moved(layers, hidden, None, None)
     fixed = isinstance(decoder.attention, FixedContext)
-    bound = None if fixed else look(g, decoder, time)
+    bound = None if fixed else look(g, model, cells.layout, cells.time)
 
     def seen_from(query: Value) -> tuple[Value, Value | None]:
         if bound is None:
@@ -126,7 +193,7 @@ def _advance(g: Graph, decoder: Decoder, gates: Value, held: Held, time: Value) 
         hidden = before if decoder.reads_previous else hidden
     elif decoder.order == "groundhog":
         updated, output = _update(g, decoder, gates, held, held.context)
-        begun = g.node("Greater", time, g.integers(0))  # nothing has been emitted before that could be taken in
+        begun = g.node("Greater", cells.time, g.integers(0))  # nothing has been emitted before that could be taken in
         hidden = g.where(begun, output, layers[-1][0])
         layers = tuple(
             tuple(g.where(begun, new, old) for new, old in zip(*states, strict=True))
@@ -180,26 +247,12 @@ def _read(g: Graph, readout: Readout, state: Value, words: Value, context: Value
         return g.node("ReduceMax", g.reshape(pairs, 0, readout.size, 2), g.integers(-1), keepdims=0)
     assert isinstance(readout, Attentional)
     assert context is not None
-    bias = None if readout.bias is None else g.constant(array(readout.bias))
-    mixed = apply(g, readout.combine, g.concat(context, state, axis=-1), bias)
+    bias = None if readout.bias is None else array(readout.bias)
+    assert readout.combine.bias is None
+    mixed = g.product(g.concat(context, state, axis=-1), array(readout.combine.weight), bias)
     return mixed if readout.affine else g.tanh(mixed)
 
 
-def _answer(g: Graph, output: Output, readout: Value, targets: Value, best: Value) -> None:
-    """The k largest log p, and those of the targets.
-
-    log sum exp is the largest logit less the logarithm of its probability, which is never small: the softmax is a
-    fast operator, a sum of exponentials is not.
-    """
-    if output.narrow is not None:
-        readout = apply(g, output.narrow, readout)
-    bias = None if output.bias is None else g.constant(array(output.bias))
-    logits = g.product(readout, array(output.weight), bias)
-    values, words = g.nodes("TopK", 2, logits, best, axis=-1)
-    first = [g.columns(part, 0, 1) for part in (values, words)]
-    largest = g.node("GatherElements", g.node("Softmax", logits, axis=-1), first[1], axis=1)
-    log_sum = first[0] - g.node("Log", largest)  # [R, 1]
-    wanted = g.node("GatherElements", logits, g.unsqueeze(targets, 1), axis=1) - log_sum
-    g.output("log_probabilities", values - log_sum, "float", ["R", "k"])
-    g.output("words", words, "int64", ["R", "k"])
-    g.output("target_log_probabilities", g.reshape(wanted, -1), "float", ["R"])
+def _is_tanh(readout: Readout) -> bool:
+    """Whether it cannot leave [-1, 1]."""
+    return isinstance(readout, Attentional) and not readout.affine

@@ -12,6 +12,7 @@ import numpy as np
 from dragoman.config.files import dump_config
 from dragoman.data.batches import pad_ids
 from dragoman.errors import InputError, RunError
+from dragoman.export.answering import Mixture
 from dragoman.export.encoding import encoder_graph
 from dragoman.export.folder import CONFIG, ENCODER, STEP, TEXT, ExportFolder, is_export, write_manifest
 from dragoman.export.stepping import step_graph
@@ -83,10 +84,10 @@ def make_graphs(model: TranslationModel, *, int8: bool = False) -> Graphs:
         ConfigError: a graph is too large for its format.
     """
     source, target = (str(table.num_embeddings) for table in (model.source, model.target))
-    encoder = encoder_graph(model, int8=int8).serialise(
+    encoder = encoder_graph([model], int8=int8).serialise(
         {"vocabulary_size": source, "source_eos": str(int(model.source_eos))}
     )
-    step = step_graph(model, int8=int8).serialise(
+    step = step_graph([model], Mixture("probabilities", [1.0]), int8=int8).serialise(
         {"vocabulary_size": target, "attention_shift": str(model.attention_shift)}
     )
     return Graphs(encoder, step)

@@ -109,6 +109,7 @@ class OnnxEngine:
         feed = {
             "tokens": tokens[taken],
             "parents": parent_cells,
+            "layout": np.array([rows.sentences, rows.width, -1]),
             "rows": rows.cells,
             "time": np.array([old.time]),
             "targets": targets,
