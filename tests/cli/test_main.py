@@ -28,7 +28,7 @@ def _fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["trian"], "unknown command trian (did you mean train?); commands: demo, train, translate, score, align, "),
+        (["trian"], "unknown command trian (did you mean train?); commands: demo, inspect, train, translate, score, "),
         (["xyzzy"], "unknown command xyzzy; commands: demo"),
         (["train", "--trian", "a", "b"], "unknown option --trian (did you mean --train?) (see dragoman train --help)"),
         (
@@ -127,7 +127,7 @@ def test_the_help_lists_every_verb_with_a_line(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = capsys.readouterr().out
-    assert len(VERBS) == 18
+    assert len(VERBS) == 19
     for name, verb in VERBS.items():
         assert f"  {name} " in shown
         assert verb.SUMMARY in shown

@@ -22,6 +22,7 @@ from dragoman.cli import (
     evaluate,
     export,
     import_model,
+    inspect,
     phrase_table,
     presets,
     rescore,
@@ -37,6 +38,7 @@ from dragoman.errors import ConfigError, DragomanError
 
 VERBS = {
     "demo": cast(Verb, demo),
+    "inspect": cast(Verb, inspect),
     "train": cast(Verb, train),
     "translate": cast(Verb, translate),
     "score": cast(Verb, score),

@@ -1,0 +1,94 @@
+"""`dragoman inspect`: what a corpus is like, and what is wrong with it, before anybody trains on it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
+
+SUMMARY = "look for trouble in parallel text"
+DESCRIPTION = (
+    "Reads a corpus twice and prints its lengths, vocabulary coverage, repetitions, lines in the wrong language or\n"
+    "script, traces of wrong encodings, and what of --dev and --test it holds already, with examples and advice.\n"
+    "Nothing is downloaded and nothing is changed; it needs no more than the core packages."
+)
+EXAMPLES = (
+    "dragoman inspect train.de train.en",
+    "dragoman inspect train.tsv.gz --dev dev.de dev.en --test test.de test.en --listing trouble.tsv",
+    "dragoman inspect train.de train.en --subwords 8000 --json > inspection.json",
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Declare the options of `inspect`."""
+    parser.add_argument(
+        "corpus",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="source and target, or one .tsv or .jsonl; .gz, .xz, .zst too",
+    )
+    parser.add_argument(
+        "--dev", nargs="+", type=Path, action="append", default=[], metavar="FILE", help="a dev set; may come again"
+    )
+    parser.add_argument(
+        "--test", nargs="+", type=Path, action="append", default=[], metavar="FILE", help="a test set; may come again"
+    )
+    parser.add_argument(
+        "--subwords", type=positive_int, metavar="N", help="also learn N subwords of both sides and count with them"
+    )
+    parser.add_argument("--examples", type=natural, default=3, metavar="N", help="shown of each kind of finding")
+    parser.add_argument(
+        "--listing",
+        metavar="FILE",
+        help="write every finding: where, what, which side, detail, source and target, with tabs",
+    )
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    add_general_options(parser, device=False)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Inspect and print."""
+    from contextlib import nullcontext
+
+    from dragoman.inspection.inspect import inspect_corpus
+    from dragoman.inspection.layout import text, to_json
+    from dragoman.narration import Narrator
+    from dragoman.text.lines import replace_output
+
+    _require_files(options)
+    held_out = {**_named("dev", options.dev), **_named("test", options.test)}
+    listing = nullcontext() if options.listing is None else replace_output(options.listing)
+    with listing as file, Narrator(quiet=options.quiet).counting("pairs, twice") as progress:
+        inspection = inspect_corpus(
+            [options.corpus],
+            held_out,
+            subwords=options.subwords,
+            examples=options.examples,
+            listing=file,
+            progress=progress,
+        )
+    print(json.dumps(to_json(inspection), ensure_ascii=False, indent=2) if options.json else text(inspection))
+
+
+def _require_files(options: argparse.Namespace) -> None:
+    """The corpus is read twice, and must not be written over."""
+    import os
+
+    from dragoman.errors import ConfigError, InputError
+
+    given = [path for files in ([options.corpus], options.dev, options.test) for corpus in files for path in corpus]
+    for path in options.corpus:
+        if str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
+            raise InputError(f"{path}: is no regular file; the corpus is read twice, so give a file")
+    if options.listing is not None and os.path.exists(options.listing):
+        for path in given:
+            if path.exists() and os.path.samefile(path, options.listing):
+                raise ConfigError(f"--listing {options.listing}: is an input as well, which would destroy it")
+
+
+def _named(name: str, sets: list[list[Path]]) -> dict[str, list[Path]]:
+    """dev, or dev 1, dev 2 where there are several."""
+    return {name if len(sets) == 1 else f"{name} {number}": files for number, files in enumerate(sets, 1)}

@@ -1,0 +1,95 @@
+"""How long lines are, and pairs whose sides are too different in length to be translations of each other."""
+
+from __future__ import annotations
+
+from array import array
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+QUANTILES = (0, 1, 5, 25, 50, 75, 95, 99, 100)
+"""Per cent of the lines that are at most so long."""
+
+FAR = 8.0
+"""Robust standard deviations from the expected length at which a pair is called out."""
+
+FACTOR = 2.0
+"""And the factor between the lengths that it must have at least: in a clean corpus deviations are small."""
+
+
+class LengthFacts(NamedTuple):
+    """Lengths of one side, in words as words.py has them and in characters."""
+
+    words: dict[int, int]
+    """Quantile in per cent to words."""
+    characters: dict[int, int]
+    mean_words: float
+    mean_characters: float
+
+
+class RatioFacts(NamedTuple):
+    """How the lengths of the two sides go together."""
+
+    characters: float
+    """Characters of the target for each of the source."""
+    words: float
+    correlation: float
+    """Pearson's, of the lengths of both sides in characters; NaN for fewer than two pairs or lines of one length."""
+
+
+class Lengths:
+    """The lengths of both sides of every pair: sixteen bytes a pair."""
+
+    def __init__(self) -> None:
+        self._columns = tuple(array("i") for _ in range(4))
+
+    def add(self, source: str, source_words: int, target: str, target_words: int) -> None:
+        """Remember a pair."""
+        for column, value in zip(self._columns, (source_words, len(source), target_words, len(target)), strict=True):
+            column.append(value)
+
+    def _column(self, place: int) -> NDArray[np.int32]:
+        return np.frombuffer(self._columns[place], np.int32) if self._columns[place] else np.zeros(0, np.int32)
+
+    def facts(self) -> tuple[LengthFacts, LengthFacts]:
+        """Of the source and of the target; there must be a pair."""
+        return self._side(0), self._side(2)
+
+    def _side(self, place: int) -> LengthFacts:
+        words, characters = self._column(place), self._column(place + 1)
+        return LengthFacts(_quantiles(words), _quantiles(characters), float(words.mean()), float(characters.mean()))
+
+    def ratio(self) -> RatioFacts:
+        """Of the target to the source."""
+        words, characters = (
+            float(self._column(place + 2).sum() / max(1, self._column(place).sum())) for place in (0, 1)
+        )
+        source, target = self._column(1), self._column(3)
+        varied = len(source) > 1 and source.std() > 0 and target.std() > 0
+        return RatioFacts(characters, words, float(np.corrcoef(source, target)[0, 1]) if varied else float("nan"))
+
+    def longest_words(self) -> NDArray[np.int32]:
+        """[pairs] words of the longer side."""
+        return np.maximum(self._column(0), self._column(2))
+
+    def unlikely(self) -> NDArray[np.bool_]:
+        """[pairs] where one side is far longer than the other lets expect; pairs with an empty side left out.
+
+        The difference from the expected length, over the square root of the length (Gale and Church 1993, section
+        3.3), measured against its own median absolute deviation in this corpus.
+        """
+        source, target = self._column(1).astype(np.float64), self._column(3).astype(np.float64)
+        full = (self._column(0) > 0) & (self._column(2) > 0)
+        if not full.any():
+            return full
+        expected = source * (target[full].sum() / source[full].sum())
+        off = (target - expected) / np.sqrt(np.maximum(target + expected, 1))
+        spread = 1.4826 * np.median(np.abs(off[full])) + 1e-9
+        smaller, larger = np.minimum(target, expected), np.maximum(target, expected)
+        return np.asarray(full & (np.abs(off) > FAR * spread) & (larger > FACTOR * smaller))
+
+
+def _quantiles(values: NDArray[np.int32]) -> dict[int, int]:
+    found = np.percentile(values, QUANTILES, method="inverted_cdf")
+    return {percent: int(value) for percent, value in zip(QUANTILES, found, strict=True)}

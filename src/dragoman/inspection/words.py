@@ -1,0 +1,46 @@
+"""Words of a raw line by one fast rule for all languages: enough to count with, where no tokeniser need be right."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache, lru_cache
+from itertools import groupby
+
+_ALONE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Letters of scripts written without blanks (Thai, Lao, Myanmar, Khmer, kana, Han): each counts as a word."""
+
+_SIGNS_END = 0x20000
+"""All punctuation and symbols lie below."""
+
+
+def words(line: str) -> list[str]:
+    """What stands between blanks and punctuation; each sign of punctuation is a word, and each letter of a script that
+    is written without blanks."""
+    return [word for stretch in line.split() for word in _cut(stretch)]
+
+
+def folded_words(line: str) -> frozenset[str]:
+    """The different words without case and without punctuation."""
+    return frozenset(word for stretch in line.split() for word in _folded(stretch))
+
+
+# The same stretches come again and again; remembering them makes a line ten times as fast.
+@lru_cache(maxsize=1 << 17)
+def _cut(stretch: str) -> tuple[str, ...]:
+    return tuple(_pattern().findall(stretch))
+
+
+@lru_cache(maxsize=1 << 17)
+def _folded(stretch: str) -> tuple[str, ...]:
+    return tuple(word for word in _cut(stretch.casefold()) if len(word) > 1 or word.isalnum())
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    signs = [code for code in range(_SIGNS_END) if unicodedata.category(chr(code))[0] in "PS"]
+    runs = [list(run) for _, run in groupby(enumerate(signs), key=lambda numbered: numbered[1] - numbered[0])]
+    alone = "".join(rf"\U{run[0][1]:08x}-\U{run[-1][1]:08x}" for run in runs) + _ALONE
+    return re.compile(rf"[^{alone}]+|[{alone}]")
