@@ -102,7 +102,8 @@ def _joeynmt(python: str, model: str, scratch: Path, threads: int) -> list[str]:
         "training": {
             "optimizer": "adam",
             "learning_rate": 0.001,
-            "scheduling": "decaying",
+            "scheduling": "exponential",
+            "decrease_factor": 0.99,
             "clip_grad_norm": 5.0,
             "normalization": "tokens",
             "batch_size": 64,
@@ -116,6 +117,9 @@ def _joeynmt(python: str, model: str, scratch: Path, threads: int) -> list[str]:
         },
         "model": {
             "initializer": "xavier_uniform",
+            # Xavier's values are so small for so many rows that the embeddings need half an hour to grow.
+            "embed_initializer": "uniform",
+            "embed_init_weight": 0.1,
             "tied_embeddings": False,
             "tied_softmax": False,
             "encoder": {**recurrent, "hidden_size": 256, "bidirectional": True},

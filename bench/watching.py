@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +26,12 @@ class Watched:
     """What was seen of a command."""
 
     lines: list[tuple[float, str]] = field(default_factory=list)
-    """(seconds since the start, line) of standard output and error together."""
+    """(seconds since the start, line) of standard output (if it goes to no file) and error together."""
+    seconds: float = 0.0
+    """From the start to the end."""
+    processor_seconds: float = 0.0
+    """Of all its threads and processes: what is left to compare by where others use the machine too."""
+    exit_code: int = 0
     peak_mb: float = 0.0
     """Resident memory of the command and all processes below it, at its largest."""
     others: float = 0.0
@@ -44,20 +51,30 @@ class Watched:
         return (last - first) / (ended - began)
 
 
-def watch(command: Sequence[str], seconds: float, *, folder: Path, environment: Mapping[str, str]) -> Watched:
+def watch(
+    command: Sequence[str],
+    seconds: float,
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    stdin: Path = Path(os.devnull),
+    stdout: Path | None = None,
+) -> Watched:
     """Run `command` in `folder`; after so many seconds interrupt it, and if that is not heard, kill it."""
     watched = Watched()
-    began, busy = time.monotonic(), _busy()
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**os.environ, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
+    with stdin.open("rb") as given, nullcontext() if stdout is None else stdout.open("wb") as printed:
+        began, busy, spent = time.monotonic(), _busy(), _spent()
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdin=given,
+            stdout=printed or subprocess.PIPE,
+            stderr=subprocess.STDOUT if printed is None else subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
     reader = threading.Thread(target=_read, args=(process, watched, began), daemon=True)
     reader.start()
     own: dict[int, float] = {}
@@ -67,19 +84,22 @@ def watch(command: Sequence[str], seconds: float, *, folder: Path, environment: 
             watched.peak_mb = max(watched.peak_mb, _resident(process.pid, own) / 2**20)
             if signals and time.monotonic() - began > signals[0][0]:
                 os.killpg(process.pid, signals.pop(0)[1])
-            time.sleep(0.2)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.1)
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-    wall = time.monotonic() - began
+    watched.seconds, watched.exit_code = time.monotonic() - began, process.returncode
+    watched.processor_seconds = _spent() - spent
     reader.join(5)
-    watched.others = max(0.0, (_busy() - busy - sum(own.values())) / wall)
+    watched.others = max(0.0, (_busy() - busy - sum(own.values())) / watched.seconds)
     return watched
 
 
 def _read(process: subprocess.Popen[str], watched: Watched, began: float) -> None:
-    assert process.stdout is not None
-    for line in process.stdout:
+    lines = process.stdout or process.stderr
+    assert lines is not None
+    for line in lines:
         watched.lines.append((time.monotonic() - began, line.rstrip()))
 
 
@@ -98,6 +118,12 @@ def _resident(pid: int, own: dict[int, float]) -> int:
         except psutil.Error:
             continue
     return total
+
+
+def _spent() -> float:
+    """Processor time of all commands that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _busy() -> float:
