@@ -65,26 +65,32 @@ def test_each_source_is_encoded_once_and_each_distinct_translation_scored_once(m
     assert sum(scored) == sum(len(set(targets)) for _, targets in LISTS)
 
 
-def test_the_vocabulary_is_looked_through_once_where_translations_begin_alike(monkeypatch):
+def test_a_step_is_made_and_the_vocabulary_looked_through_once_where_translations_begin_alike(monkeypatch):
     model = small_model("rnnsearch")
-    rows = []
-    log_probabilities = model.output.log_probabilities
+    stepped, looked_through = [], []
+    advance, of_words = model.advance, model.output.of_words
 
-    def counting(readout):
-        rows.append(len(readout))
-        return log_probabilities(readout)
+    def counting_steps(words, state, bound):
+        stepped.append(len(words))
+        return advance(words, state, bound)
 
-    monkeypatch.setattr(model.output, "log_probabilities", counting)
-    list(Rescorer(TorchEngine(model), SIDE, SIDE).score(LISTS))
+    def counting_readouts(readout, words, rows):
+        looked_through.append(len(readout))
+        return of_words(readout, words, rows)
+
+    monkeypatch.setattr(model, "advance", counting_steps)
+    monkeypatch.setattr(model.output, "of_words", counting_readouts)
+    for one in LISTS:
+        list(Rescorer(TorchEngine(model), SIDE, SIDE).score([one]))
     prefixes = {(source, text[:end]) for source, texts in LISTS for text in texts for end in range(len(text) + 1)}
-    assert sum(rows) == len(prefixes)
+    assert sum(stepped) == sum(looked_through) == len(prefixes)
 
 
-@pytest.mark.parametrize("chunk", [1, 4])
-def test_few_rows_of_the_vocabulary_at_a_time_change_nothing(monkeypatch, chunk):
+@pytest.mark.parametrize("rows", [1, 4])
+def test_few_rows_of_the_vocabulary_at_a_time_change_nothing(monkeypatch, rows):
     engine = TorchEngine(small_model("rnnsearch"))
     whole = expected(engine)
-    monkeypatch.setattr("dragoman.model.translation.CHUNK", chunk)
+    monkeypatch.setattr("dragoman.model.output.ROWS", rows)
     for scores in (found(Rescorer(engine, SIDE, SIDE).score(LISTS)), expected(engine)):
         for ours, theirs in zip(scores, whole, strict=True):
             assert ours == pytest.approx(theirs, abs=1e-5)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast, get_args
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, cast, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -13,6 +13,8 @@ from dragoman.config.fitting import check
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError
 
+Schema = TypeVar("Schema", bound=BaseModel)
+
 
 def build_config(values: Mapping[str, Any], where: str) -> Config:
     """The configuration of nested values; what is not given has its default.
@@ -20,11 +22,20 @@ def build_config(values: Mapping[str, Any], where: str) -> Config:
     Raises:
         ConfigError: an unknown key, a value of the wrong type or range, parts that do not fit together.
     """
+    return validated(values, where, Config, check)
+
+
+def validated(values: Mapping[str, Any], where: str, schema: type[Schema], fitting: Callable[[Schema], None]) -> Schema:
+    """Nested values as a configuration of any schema; `fitting` raises a ValueError for what does not go together.
+
+    Raises:
+        ConfigError: an unknown key, a value of the wrong type or range, parts that do not fit together.
+    """
     try:
-        config = Config.model_validate(_relaxed(values, Config))
-        check(config)
+        config = schema.model_validate(_relaxed(values, schema))
+        fitting(config)
     except ValidationError as error:
-        raise ConfigError(f"{where}: {_readable(error)}") from None
+        raise ConfigError(f"{where}: {_readable(error, schema)}") from None
     except ValueError as error:
         raise ConfigError(f"{where}: {error}") from None
     return config
@@ -36,16 +47,25 @@ def override(config: Config, assignments: Sequence[str]) -> Config:
     Raises:
         ConfigError: no `=`, an unknown key (with the nearest one), a value of the wrong type or range.
     """
-    values = config.model_dump()
+    return build_config(assigned(config, assignments), "--set")
+
+
+def assigned(config: BaseModel, assignments: Sequence[str]) -> dict[str, Any]:
+    """The values of a configuration of any schema with `key=value` assignments applied, not yet checked.
+
+    Raises:
+        ConfigError: no `=`, an unknown key (with the nearest one), a value that is no YAML.
+    """
+    values, schema = config.model_dump(), type(config)
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals or not key:
             raise ConfigError(f"--set {assignment}: write key=value, for example training.epochs=10")
         *path, last = key.strip().split(".")
-        section, model = values, cast("type[BaseModel] | None", Config)
+        section, model = values, cast("type[BaseModel] | None", schema)
         for depth, name in enumerate([*path, last]):
             if model is None or name not in model.model_fields:
-                raise ConfigError(f"--set {assignment}: unknown key {key.strip()!r}{_nearest_key(key.strip())}")
+                raise ConfigError(f"--set {assignment}: unknown key {key.strip()!r}{_nearest_key(key.strip(), schema)}")
             if depth < len(path):
                 section = section[name]
             model = section_of(model, name)
@@ -57,7 +77,7 @@ def override(config: Config, assignments: Sequence[str]) -> Config:
             section[last] = yaml.safe_load(text)
         except yaml.YAMLError:
             raise ConfigError(f"--set {assignment}: {text!r} is not a YAML value") from None
-    return build_config(values, "--set")
+    return values
 
 
 def parse_yaml(text: str, where: str) -> dict[str, Any]:
@@ -117,19 +137,20 @@ def _number(text: str) -> float | str:
         return text
 
 
-def _readable(error: ValidationError) -> str:
+def _readable(error: ValidationError, schema: type[BaseModel]) -> str:
     """The first problem of a validation in one line: key, value, what is allowed."""
     problem = error.errors()[0]
     key = ".".join(str(part) for part in problem["loc"])
     if problem["type"] == "extra_forbidden":
-        return f"unknown key {key!r}{_nearest_key(key)}"
+        return f"unknown key {key!r}{_nearest_key(key, schema)}"
     message = problem["msg"][0].lower() + problem["msg"][1:]
-    hint = did_you_mean(str(problem["input"]), _allowed(problem["loc"])) if problem["type"] == "literal_error" else ""
+    allowed = _allowed(problem["loc"], schema) if problem["type"] == "literal_error" else []
+    hint = did_you_mean(str(problem["input"]), allowed)
     return f"{key}: {message}, not {problem['input']!r}{hint}"
 
 
-def _allowed(location: Iterable[int | str]) -> list[str]:
-    annotation: Any = Config
+def _allowed(location: Iterable[int | str], schema: type[BaseModel]) -> list[str]:
+    annotation: Any = schema
     for part in location:
         annotation = annotation.model_fields[part].annotation if hasattr(annotation, "model_fields") else annotation
     return [option for option in get_args(annotation) if isinstance(option, str)]
@@ -149,9 +170,9 @@ def _dotted_keys(model: type[BaseModel], prefix: str = "") -> list[str]:
     return keys
 
 
-def _nearest_key(key: str) -> str:
+def _nearest_key(key: str, schema: type[BaseModel]) -> str:
     """The key that was meant: one spelt alike, or one whose last part is."""
-    known = _dotted_keys(Config)
+    known = _dotted_keys(schema)
     last = {name.rpartition(".")[2]: name for name in known}
     near = difflib.get_close_matches(key.rpartition(".")[2], last, n=1, cutoff=0.6)
     return did_you_mean(key, known) or (f" (did you mean {last[near[0]]!r}?)" if near else "")

@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel
 
 from dragoman.config.building import build_config, merge, parse_yaml
+from dragoman.config.language import LANGUAGE_MODEL, LanguageConfig
 from dragoman.config.presets import load_preset, preset_comments, preset_names, preset_title
 from dragoman.config.schema import FORMAT, Config
 from dragoman.errors import ConfigError
@@ -19,6 +20,22 @@ def load_config(path: Path, base: Config | None = None) -> Config:
 
     Raises:
         ConfigError: unreadable, not YAML, an unknown key, a value of the wrong type or range, a newer format.
+    """
+    values = read_values(path)
+    if values.get("kind") == LANGUAGE_MODEL:
+        raise ConfigError(f"{path}: the configuration of a language model, which does not translate")
+    if set(values) != set(Config.model_fields):  # a complete one needs no preset, and may outlive it
+        base = base or _named_preset(values.get("preset"), path)
+        if base is not None:
+            values = merge(base.model_dump(), {**values, "preset": base.preset}, Config)
+    return build_config(values, str(path))
+
+
+def read_values(path: Path) -> dict[str, Any]:
+    """What a configuration file says, of whatever kind it is; nothing is checked but its format.
+
+    Raises:
+        ConfigError: unreadable, not YAML, a newer format.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -32,11 +49,7 @@ def load_config(path: Path, base: Config | None = None) -> Config:
             f"{path}: configuration format {version} is newer than this version of dragoman reads ({FORMAT}); "
             "upgrade dragoman"
         )
-    if set(values) != set(Config.model_fields):  # a complete one needs no preset, and may outlive it
-        base = base or _named_preset(values.get("preset"), path)
-        if base is not None:
-            values = merge(base.model_dump(), {**values, "preset": base.preset}, Config)
-    return build_config(values, str(path))
+    return values
 
 
 def _named_preset(name: object, path: Path) -> Config | None:
@@ -48,14 +61,14 @@ def _named_preset(name: object, path: Path) -> Config | None:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def dump_config(config: Config) -> str:
+def dump_config(config: Config | LanguageConfig) -> str:
     """The complete configuration as YAML, each value with what explains it.
 
     A value that is as the preset has it carries the preset's own comment in brackets.
     """
     lines = ["# A dragoman configuration, complete: every default written out."]
     own: dict[str, str] = {}
-    if config.preset in preset_names():
+    if isinstance(config, Config) and config.preset in preset_names():
         preset, comments = load_preset(config.preset), preset_comments(config.preset)
         own = {key: comment for key, comment in comments.items() if _at(config, key) == _at(preset, key)}
         lines.append(f"# Preset {config.preset}: {preset_title(config.preset)}")

@@ -24,12 +24,13 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.config.schema import TextConfig
+from dragoman.config.schema import SideConfig, TextConfig
 from dragoman.data.segmenting import Linked, SegmentedPairs, segment_pairs
 from dragoman.errors import InputError, RunError
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.lines import replace_file
 from dragoman.text.segmentation import Segmentation
+from dragoman.text.segmentation.blanks import Blanks
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 
@@ -195,6 +196,36 @@ def store_pairs(
             raise InputError(f"the dev set has no pair with text on both sides ({_listed(left_out)})")
         writer.finish((source.vocabulary, target.vocabulary), left_out)
     return Store.open(folder)
+
+
+def store_lines(
+    folder: Path,
+    lines: Iterable[Pair],
+    segmentation: Segmentation,
+    vocabulary: Vocabulary | SideConfig,
+    check: Callable[[Pair, int, int], str | None],
+    *,
+    progress: Progress | None = None,
+    workers: int | None = None,
+) -> tuple[Store, TextSide]:
+    """Store text of one language as the targets of pairs whose sources are empty.
+
+    Args:
+        vocabulary: the one to number segments with, or the settings of one to be made from what is kept.
+        check: why a line (with 0 source segments and so many target segments) is left out; None where it is kept.
+
+    Raises:
+        InputError: no line is left, or the folder cannot be written.
+    """
+    with _Writer(folder, joint=False) as writer:
+        left_out = _store_segments(writer, lines, (Blanks(), segmentation), check, progress, workers)
+        if not writer.pairs:
+            raise InputError(f"no line is left after cleaning ({_listed(left_out)}); look at the text")
+        if isinstance(vocabulary, SideConfig):
+            counts = writer.numbers[1].counts()
+            vocabulary = Vocabulary.from_counts(counts, vocabulary.vocabulary, vocabulary.minimum_count)
+        writer.finish((Vocabulary(()), vocabulary), left_out)
+    return Store.open(folder), TextSide(segmentation, vocabulary)
 
 
 def _empty_side(pair: Pair, source_segments: int, target_segments: int) -> str | None:
@@ -372,7 +403,9 @@ def _read_meta(folder: Path) -> dict[str, Any]:
 
 def _open_side(folder: Path, side: str, meta: dict[str, Any], pairs: int) -> Side:
     try:
-        ids = np.memmap(folder / f"{side}.ids", meta["dtype"], mode="r")
+        path = folder / f"{side}.ids"
+        # a file of nothing cannot be mapped
+        ids = np.memmap(path, meta["dtype"], mode="r") if meta["segments"] else np.empty(0, meta["dtype"])
         offsets = np.memmap(folder / f"{side}.offsets", np.int64, mode="r")
     except (OSError, ValueError) as error:  # ValueError: empty, or cut in mid-number
         raise RunError(f"{folder}: {side}.ids or {side}.offsets is missing or damaged ({error}); {_AGAIN}") from None

@@ -1,4 +1,4 @@
-"""From a configuration to a model: which parts, of which sizes, put together how.
+"""From a configuration to a model, of translation or of language: which parts, of which sizes, put together how.
 
 The parts themselves take plain parameters and other parts, and know nothing of configurations.
 """
@@ -9,7 +9,15 @@ from typing import cast
 
 from torch import nn
 
-from dragoman.config.schema import CellConfig, ModelConfig
+from dragoman.config.language import LanguageModelConfig
+from dragoman.config.schema import (
+    CellConfig,
+    DecoderConfig,
+    DropoutConfig,
+    EmbeddingConfig,
+    ModelConfig,
+    ReadoutConfig,
+)
 from dragoman.model.attention import Attention, FixedContext
 from dragoman.model.bridge import Bridge
 from dragoman.model.cells import GRU, LSTM, Cell, Tanh
@@ -17,6 +25,7 @@ from dragoman.model.decoder import Decoder
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import Encoder, Layer
 from dragoman.model.initial import initialise
+from dragoman.model.language import Body, FeedForward, LanguageModel, Recurrent
 from dragoman.model.maps import Map
 from dragoman.model.output import Output
 from dragoman.model.readout import Attentional, Linear, Maxout, Readout
@@ -31,6 +40,43 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
     model = assemble(config, source_vocabulary, target_vocabulary)
     initialise(model, config.initial, config.spread)
     return model
+
+
+def build_language_model(config: LanguageModelConfig, vocabulary: int) -> LanguageModel:
+    """The language model of a configuration for a vocabulary of the given size, its parameters drawn as it says."""
+    body: Body = _recurrent(config) if config.network == "recurrent" else _feed_forward(config)
+    model = LanguageModel(
+        nn.Embedding(vocabulary, config.embedding, padding_idx=PAD),
+        body,
+        Output(body.size, vocabulary, bias=True),
+        embedding_dropout=Dropout(config.dropout.embedding),
+    )
+    initialise(model, config.initial, config.spread)
+    return model
+
+
+def _feed_forward(config: LanguageModelConfig) -> FeedForward:
+    settings, dropout = config.feed_forward, config.dropout
+    return FeedForward(
+        config.embedding,
+        settings.order,
+        settings.layers,
+        dropout=Dropout(dropout.layers),
+        readout_dropout=Dropout(dropout.readout),
+    )
+
+
+def _recurrent(config: LanguageModelConfig) -> Recurrent:
+    """The decoder that a translation model without attention has."""
+    settings = config.recurrent
+    cell = {name: getattr(settings, name) for name in CellConfig.model_fields}
+    parts = ModelConfig(
+        embedding=EmbeddingConfig(target=config.embedding),
+        decoder=DecoderConfig(**cell, context="none", order="update-then-look"),
+        readout=ReadoutConfig(kind=settings.readout, size=settings.maxout),
+        dropout=DropoutConfig(**config.dropout.model_dump()),
+    )
+    return Recurrent(_decoder(parts, annotation=0))
 
 
 def assemble(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:

@@ -8,6 +8,7 @@ taken while they are there; the backward pass then only scales.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -43,9 +44,29 @@ class Output(nn.Module):
 
     def log_probabilities(self, readout: Tensor) -> Tensor:
         """log p for every word: [N, O] -> [N, V]."""
+        return torch.log_softmax(self._logits(readout), dim=-1)
+
+    def _logits(self, readout: Tensor) -> Tensor:
         readout = self._cast(readout if self.narrow is None else self.narrow(readout))
         logits = torch.mm(readout, self._cast(self.weight).t()).to(self.weight.dtype)
-        return torch.log_softmax(logits if self.bias is None else logits.add_(self.bias), dim=-1)
+        return logits if self.bias is None else logits.add_(self.bias)
+
+    def of_words(self, readout: Tensor, words: Tensor, rows: Tensor | None = None) -> Tensor:
+        """log p of given words y [M] from readouts [N, O]: word m is predicted by readout `rows[m]`, or by the m-th.
+
+        Logits are made for a block of readouts at a time, and of the whole vocabulary only their sum is taken.
+        """
+        rows = torch.arange(len(words), device=words.device) if rows is None else rows
+        order = rows.argsort()
+        ends = torch.searchsorted(rows[order], torch.arange(0, len(readout) + ROWS, ROWS, device=rows.device)).tolist()
+        result = readout.new_empty(len(words), dtype=self.weight.dtype)
+        for block, (start, end) in enumerate(pairwise(ends)):
+            asking = order[start:end]
+            logits = self._logits(readout[block * ROWS : (block + 1) * ROWS])
+            whole = logits.logsumexp(dim=1)
+            place = rows[asking] - block * ROWS
+            result[asking] = logits[place, words[asking]] - whole[place]
+        return result
 
     def loss(self, readout: Tensor, words: Tensor, smoothing: float) -> TokenLosses:
         """-sum_i sum_v q_i(v) log p_i(v) with q_i = (1 - s) [v = y_i] + s / V; readout [N, O], words y [N]."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -19,26 +17,9 @@ from dragoman.model.decoder import Output as Unrolled
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import Annotations, Encoder
 from dragoman.model.guided import Guidance, guided_loss
-from dragoman.model.maps import Map
 from dragoman.model.output import Output
+from dragoman.model.trainable import Loss, Trainable
 from dragoman.text.vocabulary import BOS
-
-CHUNK = 1024
-"""Rows whose log-probabilities of the whole vocabulary are held at a time."""
-
-
-class Loss(NamedTuple):
-    """Sums over the real target tokens of a batch, end of sentence counted, in nats.
-
-    objective: what is minimised: the label-smoothed negative log-likelihood, and the weighted loss of guided attention
-    guidance:  the latter unweighted and detached; None where attention is not guided
-    """
-
-    objective: Tensor
-    nll: Tensor
-    tokens: int
-    sentences: int
-    guidance: Guidance | None = None
 
 
 class Start(NamedTuple):
@@ -65,7 +46,7 @@ class Forced(NamedTuple):
     centres: Tensor | None = None
 
 
-class TranslationModel(nn.Module):
+class TranslationModel(Trainable):
     """p(target | source), with the alignment weights behind it."""
 
     def __init__(
@@ -91,28 +72,6 @@ class TranslationModel(nn.Module):
         self.source_eos, self.attention_shift = source_eos, attention_shift
         self.embedding_dropout, self.word_dropout = embedding_dropout, word_dropout
         self.annotation_dropout = annotation_dropout
-        self.precision: torch.dtype | None = None
-
-    @property
-    def device(self) -> torch.device:
-        return self.output.weight.device
-
-    def set_precision(self, precision: torch.dtype | None) -> None:
-        """The type of matrix products; None is the parameters' own, which states and softmax keep in any case."""
-        self.precision = precision
-        for module in self.modules():
-            if isinstance(module, Map | Output):
-                module.precision = precision
-
-    @contextmanager
-    def full_precision(self) -> Iterator[None]:
-        """Products in the parameters' own type for a while: what a finished model is used with."""
-        before = self.precision
-        self.set_precision(None)
-        try:
-            yield
-        finally:
-            self.set_precision(before)
 
     def loss(
         self,
@@ -145,37 +104,11 @@ class TranslationModel(nn.Module):
         """Log-probability of each given target word, and the alignment weights of the step that predicted it."""
         return self._forced(batch, self._unroll(batch))
 
-    @torch.inference_mode()
-    def force_from(self, start: Start, owners: NDArray[np.int64], batch: Batch) -> Forced:
-        """The same for the targets of a batch whose sources have been encoded: target n belongs to sentence
-        `owners[n]` [N] of the start, ascending; of the batch's source nothing is used. Where targets begin alike, the
-        softmax over the vocabulary, most of the work, is taken once."""
-        sentences, counts = np.unique(owners, return_counts=True)
-        if counts.min() != counts.max():
-            sentences = owners  # each target has a copy of its source
-        kept = torch.from_numpy(sentences).to(self.device)
-        memory = start.memory.select(kept) if start.memory else None
-        state = start.state.select(torch.from_numpy(owners).to(self.device))
-        previous = self._previous(self.previous_words(batch))
-        output = self.decoder.unroll_from(previous, memory, state, len(sentences))
-        return self._forced(batch, output, _prefixes(owners, batch.target))
-
-    def _forced(self, batch: Batch, output: Unrolled, prefixes: NDArray[np.int64] | None = None) -> Forced:
-        """Gather the log-probabilities of the target words from readouts [N*T, O]; positions with the same number in
-        `prefixes` [N, T] have the same readout."""
+    def _forced(self, batch: Batch, output: Unrolled) -> Forced:
+        """Gather the log-probabilities of the target words from readouts [N*T, O]."""
         words, real = self._target(batch)
         result = torch.zeros(words.shape, dtype=self.output.weight.dtype, device=self.device)
-        rows = torch.nonzero(real).squeeze(1)
-        if prefixes is None:
-            distinct, which = rows, torch.arange(len(rows), device=self.device)
-        else:
-            _, first, inverse = np.unique(prefixes.ravel()[rows.cpu().numpy()], return_index=True, return_inverse=True)
-            distinct, which = rows[torch.from_numpy(first).to(self.device)], torch.from_numpy(inverse).to(self.device)
-        for start in range(0, len(distinct), CHUNK):
-            logs = self.output.log_probabilities(output.readout[distinct[start : start + CHUNK]])
-            asking = torch.nonzero((which >= start) & (which < start + CHUNK)).squeeze(1)
-            places = rows[asking]
-            result[places] = logs[which[asking] - start, words[places]].to(result.dtype)
+        result[real] = self.output.of_words(output.readout[real], words[real])
         shape = batch.target.shape
         return Forced(
             result.view(shape),
@@ -191,8 +124,12 @@ class TranslationModel(nn.Module):
 
     def step(self, words: Tensor, state: DecoderState, bound: Bound) -> Step:
         """One step from previous words [N], rows grouped by source sentence; BOS where there is none."""
-        output, state = self.decoder.step(self.decoder.words(self._previous(words)), state, bound)
+        output, state = self.advance(words, state, bound)
         return Step(self.output.log_probabilities(output.readout), output.weights, state)
+
+    def advance(self, words: Tensor, state: DecoderState, bound: Bound) -> tuple[Unrolled, DecoderState]:
+        """The same without the softmax, which whoever has many readouts takes later."""
+        return self.decoder.step(self.decoder.words(self._previous(words)), state, bound)
 
     def previous_words(self, batch: Batch) -> Tensor:
         """The known word that each step reads, [B, T]: BOS first."""
@@ -230,17 +167,3 @@ class TranslationModel(nn.Module):
         lengths = torch.from_numpy(batch.target_lengths)
         real = torch.arange(batch.target.shape[1]) < lengths[:, None]
         return torch.from_numpy(batch.target).flatten().to(self.device), real.flatten().to(self.device)
-
-
-def _prefixes(owners: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers [N, T] that are equal where the words before a position, and the source, are."""
-    numbers = np.empty(target.shape, np.int64)
-    number = np.unique(owners, return_inverse=True)[1]
-    offset = 0
-    for step in range(target.shape[1]):
-        if step:
-            pairs = number * (1 + int(target.max())) + target[:, step - 1]
-            number = np.unique(pairs, return_inverse=True)[1]
-        numbers[:, step] = number + offset
-        offset += len(owners)
-    return numbers

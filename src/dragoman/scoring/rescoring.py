@@ -1,6 +1,7 @@
 """Forced decoding of many translations of each source: what n-best lists and phrase tables ask for.
 
-Each source is encoded once, however many translations it has, and each distinct translation of it is scored once.
+Each source is encoded once, however many translations it has, and each distinct translation of it is scored once, all
+of a source together: an engine may do once what begins alike.
 Answers come in the order of what is asked, a window of the stream at a time. Not here: alignments of given
 translations (`forced.py`).
 """
@@ -14,13 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.search.engine import Engine, Forced, SharingEngine, refuse_nan
-from dragoman.search.streaming import BATCH_SEGMENTS, Shortener, in_length_order, padded, source_batch
+from dragoman.search.streaming import Shortener, in_length_order, padded, source_batch
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS
 
-ROWS = 128
+ROWS = 1024
 """Translations of a batch."""
-WINDOW = 512
+CELLS = 1 << 16
+"""Translations of a batch times segments of its longest source or translation: what attention takes memory for."""
+PAIRS = 128
+"""Of a batch, where few pairs share a source."""
+WINDOW = 1024
 """Translations whose sources are encoded together; a source with more has a window of its own."""
 
 TokenScores = NDArray[np.float32]
@@ -74,7 +79,7 @@ class Rescorer:
             self._score_batch,
             length=lambda pair: 1 + max(map(len, pair)),
             characters=lambda pair: sum(map(len, pair)),
-            sentences=ROWS,
+            sentences=PAIRS,
         )
 
     def _ids(self, side: TextSide, line: str) -> list[int]:
@@ -96,7 +101,7 @@ class Rescorer:
         source, lengths = source_batch(self._engine, sources)
         state = self._engine.start(source, lengths) if isinstance(self._engine, SharingEngine) else None
         found: dict[tuple[int, str], TokenScores] = {}
-        for batch in _batches(rows):
+        for batch in _batches(rows, lengths):
             owners = np.array([row.owner for row in batch], np.int64)
             target, target_lengths = padded([[*row.ids, EOS] for row in batch])
             if isinstance(self._engine, SharingEngine):
@@ -126,15 +131,16 @@ def _windows(sentences: Iterable[Translations]) -> Iterator[list[Translations]]:
         yield window
 
 
-def _batches(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
-    """Rows of one source together, those that begin alike beside each other: an engine may do that work once."""
+def _batches(rows: Sequence[_Row], source_lengths: NDArray[np.int64]) -> Iterator[list[_Row]]:
+    """Rows of one source together, and where they must part, those that begin alike beside each other."""
     batch: list[_Row] = []
     longest = 0
     for row in sorted(rows, key=lambda row: (row.owner, row.ids)):
-        longest = max(longest, len(row.ids) + 1)
-        if batch and (len(batch) == ROWS or (len(batch) + 1) * longest > BATCH_SEGMENTS):
+        length = max(len(row.ids) + 1, int(source_lengths[row.owner]))
+        if batch and (len(batch) == ROWS or (len(batch) + 1) * max(longest, length) > CELLS):
             yield batch
-            batch, longest = [], len(row.ids) + 1
+            batch, longest = [], 0
+        longest = max(longest, length)
         batch.append(row)
     if batch:
         yield batch

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from dragoman.data.batches import Batch
+from dragoman.data.prefixes import prefixes
 from dragoman.model.attention import Memory
 from dragoman.model.decoder import Bound, DecoderState
 from dragoman.model.translation import Forced as ModelForced
-from dragoman.model.translation import Start, TranslationModel
+from dragoman.model.translation import TranslationModel
 from dragoman.search.engine import Forced, Step
 from dragoman.search.rows import Rows, arrange, first_rows, in_columns
 
@@ -76,6 +78,7 @@ class TorchEngine:
     ) -> Forced:
         return _as_arrays(self.model.force(_batch(source, source_lengths, target, target_lengths)))
 
+    @torch.inference_mode()
     def force_from(
         self,
         state: object,
@@ -83,10 +86,29 @@ class TorchEngine:
         target: NDArray[np.int64],
         target_lengths: NDArray[np.int64],
     ) -> Forced:
+        """Each distinct beginning is stepped once, and all softmaxes are taken together in the end."""
         assert isinstance(state, _State)
-        nothing = np.empty((len(target), 0), np.int64)
-        batch = _batch(nothing, np.zeros(len(target), np.int64), target, target_lengths)
-        return _as_arrays(self.model.force_from(Start(state.memory, state.state), owners, batch))
+        shared = prefixes(owners, target, target_lengths)
+        model, now = self.model, state
+        readouts: list[Tensor] = []
+        weights: list[Tensor] = []
+        centres: list[Tensor] = []
+        for level in shared.levels:
+            now, taken = self._arrange(now, level.parents)
+            output, after = model.advance(torch.from_numpy(level.words[taken]).to(model.device), now.state, now.bound)
+            cells = torch.from_numpy(now.rows.cells).to(model.device)
+            readouts.append(output.readout.index_select(0, cells))
+            if output.weights is not None:
+                weights.append(output.weights.index_select(0, cells))
+            if output.centres is not None:
+                centres.append(output.centres.index_select(0, cells))
+            now = replace(now, state=after)
+        real = shared.nodes >= 0
+        nodes = torch.from_numpy(shared.nodes[real]).to(model.device)
+        words = torch.from_numpy(target[real]).to(model.device)
+        found = np.zeros(target.shape, np.float32)
+        found[real] = model.output.of_words(torch.cat(readouts), words, nodes).float().cpu().numpy()
+        return Forced(found, _by_target(weights, shared.nodes), _by_target(centres, shared.nodes))
 
     def _arrange(self, old: _State, parents: NDArray[np.int64]) -> tuple[_State, NDArray[np.int64]]:
         """Lay the wanted rows out anew, and say which row of `parents` stands in each cell.
@@ -112,7 +134,24 @@ def _batch(
 
 
 def _as_arrays(forced: ModelForced) -> Forced:
-    def array(tensor: torch.Tensor | None) -> NDArray[np.float32] | None:
+    def array(tensor: Tensor | None) -> NDArray[np.float32] | None:
         return None if tensor is None else tensor.float().cpu().numpy()
 
     return Forced(forced.log_probabilities.float().cpu().numpy(), array(forced.weights), array(forced.centres))
+
+
+def _by_target(levels: list[Tensor], nodes: NDArray[np.int64]) -> NDArray[np.float32] | None:
+    """What each node of all levels said, [R] or [R, S], at the positions of the targets: [N, T, ..], 0 on padding.
+
+    Sentences that have ended leave the lower levels, which may be narrower for that.
+    """
+    if not levels:
+        return None
+    width = levels[0].shape[1:]
+    rows = np.zeros((sum(map(len, levels)) + 1, *width), np.float32)  # the last one is padding's, node -1
+    start = 0
+    for level in levels:
+        end = start + len(level)
+        rows[(slice(start, end), *(slice(0, size) for size in level.shape[1:]))] = level.float().cpu().numpy()
+        start = end
+    return np.asarray(rows[nodes])

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batch, Batches, Position
 from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
 from dragoman.folder import RunFolder
-from dragoman.model.translation import TranslationModel
+from dragoman.model.trainable import Model
 from dragoman.model.weights import save_weights, weights_of
 from dragoman.training.averaging import BestWeights, Kept, RunningAverage, exchanged
 from dragoman.training.checkpoint import (
@@ -70,11 +70,11 @@ class Summary:
 
 
 def train(
-    model: TranslationModel,
+    model: Model,
     batches: Batches,
     config: TrainingConfig,
     folder: RunFolder,
-    validators: Validators,
+    validators: Validators[Model],
     *,
     resume: bool = False,
     console: Console | None = None,
@@ -129,16 +129,16 @@ class Result(NamedTuple):
     """The updates whose mean it is, if it is one; `update` is the last of them."""
 
 
-class Training:
+class Training(Generic[Model]):
     """Everything that changes, and the steps that change it."""
 
     def __init__(
         self,
-        model: TranslationModel,
+        model: Model,
         batches: Batches,
         config: TrainingConfig,
         folder: RunFolder,
-        validators: Validators,
+        validators: Validators[Model],
         log: TrainingLog,
         clock: Callable[[], float],
     ) -> None:

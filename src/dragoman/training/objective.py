@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 from torch import Tensor
 
 from dragoman.data.batches import Batch
+from dragoman.model.trainable import Trainable
 from dragoman.model.translation import TranslationModel
 from dragoman.training.scheduled_sampling import sampled_words
 
@@ -50,14 +51,17 @@ class Totals(NamedTuple):
     """Target positions that it is summed over: those with links."""
 
 
-def accumulate_gradients(model: TranslationModel, batches: Sequence[Batch], objective: Objective) -> Totals:
+def accumulate_gradients(model: Trainable, batches: Sequence[Batch], objective: Objective) -> Totals:
     """Add to the gradients those of the summed loss of `batches`, divided as `objective` has it over them all."""
     tokens = sum(int(batch.target_lengths.sum()) for batch in batches)
     sentences = sum(len(batch.target_lengths) for batch in batches)
     divisor = {"token": tokens, "sentence": sentences, "sum": 1}[objective.unit]
     losses = []
     for batch in batches:
-        previous = sampled_words(model, batch, objective.sampled) if objective.sampled else None
+        previous = None
+        if objective.sampled:
+            assert isinstance(model, TranslationModel), "scheduled sampling is for translation"
+            previous = sampled_words(model, batch, objective.sampled)
         loss = model.loss(
             batch, objective.label_smoothing, guided_attention=objective.guided_attention, previous=previous
         )

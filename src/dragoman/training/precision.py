@@ -10,6 +10,7 @@ import torch
 
 from dragoman.data.batches import Batch, pad_ids
 from dragoman.model.devices import choose_precision
+from dragoman.model.trainable import Trainable
 from dragoman.model.translation import TranslationModel
 
 SENTENCES, LENGTH = 64, 15
@@ -25,7 +26,7 @@ class Choice(NamedTuple):
     reason: str
 
 
-def fastest_precision(model: TranslationModel) -> Choice:
+def fastest_precision(model: Trainable) -> Choice:
     """The precision in which loss and gradients of a batch take less time; the model is left as it was.
 
     Without fast bfloat16 products there is nothing to try, and on a GPU that has them nothing to doubt.
@@ -39,7 +40,7 @@ def fastest_precision(model: TranslationModel) -> Choice:
     return Choice("bf16" if seconds["bf16"] < seconds["fp32"] else "fp32", words)
 
 
-def _seconds(model: TranslationModel, precision: torch.dtype | None) -> float:
+def _seconds(model: Trainable, precision: torch.dtype | None) -> float:
     """The shortest time of a few tries; the first, which compiles kernels and asks for memory, does not count."""
     batch = _batch(model)
     before = model.precision
@@ -54,12 +55,14 @@ def _seconds(model: TranslationModel, precision: torch.dtype | None) -> float:
     return min(times[1:])
 
 
-def _batch(model: TranslationModel) -> Batch:
-    """Random words; on any machine the same."""
+def _batch(model: Trainable) -> Batch:
+    """Random words; on any machine the same. A model without a source has none to look at."""
     rng = np.random.default_rng(0)
+    source_words, source_eos = 1, False
+    if isinstance(model, TranslationModel):
+        source_words, source_eos = model.source.num_embeddings, model.source_eos
     source, target = (
-        rng.integers(0, embedding.num_embeddings, (SENTENCES, LENGTH)).tolist()
-        for embedding in (model.source, model.target)
+        rng.integers(0, words, (SENTENCES, LENGTH)).tolist() for words in (source_words, len(model.output.weight))
     )
-    padded = *pad_ids(source, eos=model.source_eos), *pad_ids(target, eos=True)
+    padded = *pad_ids(source, eos=source_eos), *pad_ids(target, eos=True)
     return Batch(*padded, np.arange(SENTENCES))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic
 
 from dragoman.data.batches import Batch
-from dragoman.model.translation import TranslationModel
+from dragoman.model.trainable import Model, Trainable
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,16 @@ class DevTranslations:
 
 
 @dataclass(frozen=True)
-class Validators:
+class Validators(Generic[Model]):
     """The questions. Each is asked with the model in evaluation mode, no gradients, averaged weights in place."""
 
-    perplexity: Callable[[TranslationModel], float]
+    perplexity: Callable[[Model], float]
     """Perplexity of the dev set's references."""
-    translate: Callable[[TranslationModel], DevTranslations] | None = None
+    translate: Callable[[Model], DevTranslations] | None = None
     """Translation of the dev set with the search that the validation asks for."""
 
 
-def perplexity(model: TranslationModel, batches: Iterable[Batch]) -> float:
+def perplexity(model: Trainable, batches: Iterable[Batch]) -> float:
     """exp(total negative log-likelihood / number of target tokens), end of sentence counted, no label smoothing."""
     total, tokens = 0.0, 0
     for batch in batches:

@@ -1,0 +1,122 @@
+"""Neural language models: p(word | words before it), by a feed-forward network of n-grams or a recurrent one.
+
+A body reads the previous words of each position and gives a readout; the softmax over it is the translation model's.
+Positions before the first word are beginnings of sentence.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from dragoman.data.batches import Batch
+from dragoman.model.bridge import Opening
+from dragoman.model.decoder import Decoder
+from dragoman.model.dropout import Dropout
+from dragoman.model.maps import Map
+from dragoman.model.output import Output
+from dragoman.model.trainable import Loss, Trainable
+from dragoman.text.vocabulary import BOS
+
+
+class Body(Protocol):
+    """What stands between word vectors and softmax."""
+
+    size: int
+    """O, of a readout."""
+    history: int
+    """Beginnings of sentence that stand before each sentence."""
+
+    def __call__(self, vectors: Tensor) -> Tensor:
+        """[B, history - 1 + T, E] of the words before each of T positions -> readouts [B*T, O]."""
+        ...
+
+
+class FeedForward(nn.Module):
+    """The last n - 1 words, their vectors side by side, through rectified linear layers (Cho et al. 2014, 4.1):
+
+    x_t = [e(y_{t-n+1}); ...; e(y_{t-1})];  h_1 = max(0, W_1 x_t + b_1);  h_2 = max(0, W_2 h_1 + b_2); ...
+    """
+
+    def __init__(
+        self, embedding: int, order: int, layers: tuple[int, ...], *, dropout: Dropout, readout_dropout: Dropout
+    ) -> None:
+        super().__init__()
+        self.history = order - 1
+        widths = (embedding * self.history, *layers)
+        maps = [Map(n_in, n_out, bias=True) for n_in, n_out in zip(widths, layers, strict=False)]
+        self.layers = cast("list[Map]", nn.ModuleList(maps))
+        self.size = layers[-1]
+        self.dropout, self.readout_dropout = dropout, readout_dropout
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        windows = vectors.unfold(1, self.history, 1).transpose(2, 3)  # [B, T, n - 1, E], the oldest word first
+        hidden = windows.flatten(2).flatten(0, 1)
+        for number, layer in enumerate(self.layers):
+            hidden = functional.relu(layer(self.dropout(hidden) if number else hidden))
+        readout: Tensor = self.readout_dropout(hidden)
+        return readout
+
+
+class Recurrent(nn.Module):
+    """The decoder of a translation model that has nothing to look at and begins with zeros."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        super().__init__()
+        self.decoder = decoder
+        self.history = 1
+        self.size = decoder.readout.size
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        nothing = vectors[:, 0]
+        layers = tuple(layer.cell.zero(nothing) for layer in self.decoder.layers)
+        state = self.decoder.begin(Opening(layers, nothing))
+        return self.decoder.unroll_from(vectors, None, state, len(vectors)).readout
+
+
+class LanguageModel(Trainable):
+    """Word vectors, body, softmax."""
+
+    def __init__(self, embedding: nn.Embedding, body: Body, output: Output, *, embedding_dropout: Dropout) -> None:
+        super().__init__()
+        self.embedding, self.body, self.output = embedding, body, output
+        self.embedding_dropout = embedding_dropout
+
+    def loss(
+        self,
+        batch: Batch,
+        label_smoothing: float = 0.0,
+        *,
+        guided_attention: float = 0.0,
+        previous: Tensor | None = None,
+    ) -> Loss:
+        """Of the batch's targets; its sources are not looked at."""
+        assert previous is None, "what a step reads is known"
+        assert not guided_attention, "there is no attention"
+        words, real = self._words(batch)
+        losses = self.output.loss(self._readouts(words)[real.flatten()], words[real], label_smoothing)
+        return Loss(losses.smoothed, losses.nll, int(batch.target_lengths.sum()), len(batch))
+
+    @torch.inference_mode()
+    def force(self, batch: Batch) -> Tensor:
+        """Natural logarithm of the probability of each target word, [B, T]; 0 on padding."""
+        words, real = self._words(batch)
+        result = torch.zeros(words.shape, dtype=self.output.weight.dtype, device=self.device)
+        logs = self.output.log_probabilities(self._readouts(words)[real.flatten()])
+        result[real] = logs.gather(1, words[real].unsqueeze(1)).squeeze(1)
+        return result
+
+    def _readouts(self, words: Tensor) -> Tensor:
+        """[B*T, O] from what stands before each of the words [B, T]."""
+        begin = words.new_full((len(words), self.body.history), BOS)
+        vectors: Tensor = self.embedding(torch.cat((begin, words[:, :-1]), dim=1))
+        return self.body(self.embedding_dropout(vectors))
+
+    def _words(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Target words [B, T], and where they are real."""
+        words = torch.from_numpy(batch.target).to(self.device)
+        lengths = torch.from_numpy(batch.target_lengths).to(self.device)
+        return words, torch.arange(words.shape[1], device=self.device) < lengths[:, None]
