@@ -83,3 +83,37 @@ def test_evaluate_prints_json_that_agrees_with_the_translations(
 def read(path: Path) -> list[str]:
     """The lines of a small file."""
     return path.read_text(encoding="utf-8").splitlines()
+
+
+def test_several_runs_score_and_align_together(run_folder: Path, corpus: Corpus, tmp_path: Path) -> None:
+    """Of runs that are the same the combination is that run, whatever the weights."""
+    run, pairs = str(run_folder), [str(path) for path in corpus.test]
+    for verb in ("score", "align"):
+        found = []
+        for number, names in enumerate(([run], [run, run, "--weights", "1", "3"], [run, run, "--combine", "logits"])):
+            runs, options = names[: names.count(run)], names[names.count(run) :]
+            out = tmp_path / f"{verb}.{number}"
+            assert main([verb, *runs, *pairs, "-o", str(out), *options, "--quiet", *ONE_THREAD]) == 0
+            found.append(out.read_text(encoding="utf-8").splitlines())
+        assert len(found[0]) == 20
+        for together in found[1:]:
+            if verb == "score":
+                assert list(map(float, together)) == pytest.approx(list(map(float, found[0])), abs=1e-4)
+            else:
+                assert together == found[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["test.de", "test.en"], "test.de test.en: a run and two files, source and target, are needed, or a run and"),
+        (["test.tsv.gz"], "the following arguments are required: FILE"),
+        (["RUN", "test.tsv", "--weights", "1", "2"], "--weights is about several runs, but RUN is the only one"),
+        (["RUN", "a", "b", "--combine", "logits"], "--combine is about several runs, but RUN is the only one"),
+        (["RUN1", "RUN2", "a.tsv"], "RUN1: "),
+    ],
+)
+def test_runs_and_files_are_told_apart(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("score", "align"):
+        assert main([verb, *arguments]) == 2
+        assert message in capsys.readouterr().err

@@ -9,8 +9,10 @@ from dragoman.config.schema import SearchConfig
 from dragoman.errors import RunError
 from dragoman.scoring.forced import Scorer
 from dragoman.search import streaming
+from dragoman.search.ensemble import COMBINATIONS, Ensemble
 from dragoman.search.streaming import padded, source_batch
 from dragoman.search.translator import Translator
+from dragoman.text.segmentation.blanks import Blanks
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, Vocabulary
@@ -104,13 +106,16 @@ def test_pairs_are_read_a_window_at_a_time(engine, monkeypatch):
         assert read == -(-given // 5) * 5
 
 
-def test_of_a_side_too_long_for_a_model_the_first_segments_are_scored_with_one_warning(engine, caplog, monkeypatch):
+def test_of_a_side_too_long_for_a_model_the_first_segments_are_scored_with_one_warning_a_side(
+    engine, caplog, monkeypatch
+):
     monkeypatch.setattr(streaming, "LONGEST", 20)
     with caplog.at_level(logging.WARNING):
         scored = list(Scorer(engine, SIDE, SIDE).score([("ab", "a"), ("a" * 100_000, "b" * 25), ("ab", "b" * 25)]))
     assert scored[1].log_probability == pytest.approx(by_hand(engine, "a" * 20, "b" * 20))
     assert [record.getMessage() for record in caplog.records] == [
-        "source line 2 has 100000 segments; of such a line only the first 20 are used (said once)"
+        f"{side} has {segments} segments; of such a line only the first 20 are used (said once)"
+        for side, segments in (("source line 2", 100_000), ("target line 2", 25))
     ]
 
 
@@ -118,3 +123,47 @@ def test_answers_that_are_not_numbers_are_refused(toy_engine):
     engine = toy_engine(SIZE, answer=lambda source, prefix: {5: float("nan")})
     with pytest.raises(RunError, match="log-probabilities that are not numbers"):
         list(Scorer(engine, SIDE, SIDE).score([("a", "a")]))
+
+
+# Ensembles -----------------------------------------------------------------------------------------------------------
+
+WORDS = TextSide(Blanks(), Vocabulary(["ab", "c", "d"]))
+TARGET = TextSide(Blanks(), Vocabulary(["x", "y", "z", "w"]))
+
+
+def members(toy_engine):
+    """One reads letters and the end of sentence, the other words and no end."""
+    size = len(TARGET.vocabulary)
+    return [(toy_engine(size, 1, spread=0.5), SIDE), (toy_engine(size, 2, spread=0.5, source_eos=False), WORDS)]
+
+
+@pytest.mark.parametrize("combination", COMBINATIONS)
+def test_an_ensemble_scores_and_aligns_its_translations_as_its_search_did(toy_engine, combination):
+    ensemble = Ensemble(members(toy_engine), combination, [1, 3])
+    search = SearchConfig(beam=3, block_unknown=True, max_factor=1.5, normalisation="none")
+    lines = ["ab c d", "c", "d ab ab", "zz c"]
+    found = list(Translator.of_ensemble(ensemble, TARGET, search).translate_lines(lines))
+    pairs = [(line, best.text) for line, [best] in zip(lines, found, strict=True)]
+    for [best], scored in zip(found, Scorer.of_ensemble(ensemble, TARGET).score(pairs), strict=True):
+        assert scored.log_probability == pytest.approx(best.log_probability, abs=1e-5)
+        np.testing.assert_allclose(scored.attention, best.attention, atol=1e-6)
+        assert scored.alignment == best.alignment
+        assert scored.source_tokens == best.source.split()
+
+
+def test_a_pair_is_scored_by_log_probabilities_as_the_weighted_mean_of_its_members(toy_engine):
+    pairs = [("ab c", "x y"), ("", "z"), ("d", ""), ("", ""), ("c d ab c", "w w")]
+    both = members(toy_engine)
+    ensemble = Scorer.of_ensemble(Ensemble(both, "log-probabilities", [1, 3]), TARGET)
+    alone = [[scored.log_probability for scored in Scorer(*member, TARGET).score(pairs)] for member in both]
+    together = [scored.log_probability for scored in ensemble.score(pairs)]
+    assert together == pytest.approx([(one + 3 * two) / 4 for one, two in zip(*alone, strict=True)], abs=1e-5)
+
+
+def test_links_of_an_ensemble_are_those_of_the_weighted_sum_of_its_members_weights(toy_engine):
+    pairs = [("ab c d ab", "x y z w x"), ("c ab", "y")]
+    both = members(toy_engine)
+    alone = [list(Scorer(*member, TARGET).score(pairs)) for member in both]
+    for number, scored in enumerate(Scorer.of_ensemble(Ensemble(both, weights=[1, 3]), TARGET).score(pairs)):
+        one, two = (own[number].word_weights.weights for own in alone)
+        np.testing.assert_allclose(scored.word_weights.weights, (one + 3 * two) / 4, atol=1e-6)

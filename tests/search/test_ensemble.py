@@ -6,7 +6,7 @@ import pytest
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.search.beam import beam_search
-from dragoman.search.ensemble import Ensemble, require_same_target
+from dragoman.search.ensemble import Ensemble, require_same_segmentation, require_same_target
 from dragoman.search.streaming import padded
 from dragoman.search.translator import Translator
 from dragoman.text.segmentation.blanks import Blanks
@@ -159,3 +159,15 @@ def test_target_vocabularies_must_be_the_same():
     assert "(6 and 7 entries; entry 5 is 'y' in the first and 'z' in the second)" in str(error.value)
     with pytest.raises(ConfigError, match="6 and 7 entries; the longer one goes on after that"):
         require_same_target(["A", "B", "C"], [one, one, three])
+
+
+def test_given_translations_must_be_cut_in_the_same_way():
+    vocabulary = Vocabulary(["x", "y"])
+    blanks, letters = TextSide(Blanks(), vocabulary), TextSide(Characters(), vocabulary)
+    require_same_segmentation(["A", "B"], [blanks, TextSide(Blanks(), vocabulary)])
+    with pytest.raises(ConfigError) as error:
+        require_same_segmentation(["A", "B", "C"], [blanks, blanks, letters])
+    assert str(error.value) == (
+        "A and C cannot judge given translations together: they cut the target into different segments "
+        "(blanks and characters); train one with the text files of the other"
+    )

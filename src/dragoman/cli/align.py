@@ -9,25 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.cli.parsing import Parser, add_general_options, probability
-from dragoman.cli.score import add_pair_options
+from dragoman.cli.score import add_runs_and_pairs, add_several_runs, make_scorer, require_several, split_runs
 from dragoman.cli.symmetrize import BEST_KNOWN, METHODS
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.alignment.extract import WordWeights
     from dragoman.alignment.links import Link
-    from dragoman.run import Run
+    from dragoman.scoring.forced import Scorer
+    from dragoman.search.ensemble import Combination
 
 SUMMARY = "align the words of given translations"
 DESCRIPTION = (
     "Prints for each pair of lines the links between their words, as they stand between blanks: Pharaoh format, i-j,\n"
     "source and target word from 0. Each target word has one link, to the source word with most alignment weight.\n"
-    "With a second run, which translates from target to source, the links of both are joined.\n\n"
+    "Several runs with one target vocabulary align together: their weights are added up, word by word.\n"
+    "With a run that translates from target to source (--reverse) the links of both directions are joined.\n\n"
     "With --aligner there is no RUN: a statistical aligner learns from the very text it aligns."
 )
 EXAMPLES = (
     "dragoman align RUN test.de test.en > test.align",
     "dragoman align RUN test.de test.en --threshold 0.3 --matrix test.npz -o test.align",
+    "dragoman align RUN1 RUN2 test.de test.en --weights 2 1 > test.align",
     "dragoman align DE-EN test.de test.en --reverse EN-DE --symmetrize intersection --format naacl",
     "dragoman align test.de test.en --aligner hmm --symmetrize grow-diag-final-and --train train.de train.en",
 )
@@ -35,7 +38,8 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `align`."""
-    add_pair_options(parser)
+    add_runs_and_pairs(parser)
+    add_several_runs(parser)
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the links go")
     parser.add_argument(
         "--format",
@@ -53,7 +57,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--matrix", metavar="FILE.npz", help="write the weights between words: arrays N and N.eos for line N, from 0"
     )
-    parser.add_argument("--reverse", metavar="RUN2", help="a run folder of the other direction")
+    parser.add_argument(
+        "--reverse", action="append", default=[], metavar="RUN2", help="a run of the other direction; may come again"
+    )
     parser.add_argument(
         "--symmetrize", choices=METHODS, help=f"how the links of both are joined (default: {BEST_KNOWN})"
     )
@@ -88,18 +94,18 @@ def run(options: argparse.Namespace) -> None:
 def _require_sense(options: argparse.Namespace) -> None:
     """Refuse options that would be without effect."""
     if options.aligner is None:
-        if options.symmetrize is not None and options.reverse is None:
+        if options.symmetrize is not None and not options.reverse:
             raise ConfigError("--symmetrize joins the links of two directions; give the other run with --reverse RUN2")
         if options.train is not None:
             raise ConfigError("--train is what a statistical aligner learns from; choose one with --aligner")
         return
-    for name in ("threshold", "matrix", "reverse"):
-        if getattr(options, name) is not None:
+    for name in ("threshold", "matrix", "reverse", "combine", "weights"):
+        if getattr(options, name) not in (None, []):
             raise ConfigError(f"--{name} is about the attention of a model, and --aligner {options.aligner} has none")
 
 
 def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
-    """Links of a statistical aligner. What it is given as RUN is the first file."""
+    """Links of a statistical aligner. What it is given as RUN is a file too."""
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.narration import Narrator
     from dragoman.text.corpus import read_pairs
@@ -118,7 +124,7 @@ def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
         return [(target, source) for source, target in pairs]
 
     narrator = Narrator(quiet=options.quiet)
-    pairs = words([[Path(options.run), *options.files]])
+    pairs = words([[*map(Path, options.runs), *options.files]])
     more = [] if options.train is None else words(options.train)
     ahead = align_statistically(pairs, options.aligner, more=more, narrator=narrator)
     if options.symmetrize is None:
@@ -134,13 +140,15 @@ def _by_model(options: argparse.Namespace) -> Iterator[list[Link]]:
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.text.corpus import read_pairs
 
-    forward = _open(options.run, options)
-    backward = None if options.reverse is None else _open(options.reverse, options)
+    names, files = split_runs(options)
+    require_several(options, names)
+    forward = _open(names, options, options.combine or "probabilities", options.weights)
+    backward = _open(options.reverse, options) if options.reverse else None
 
     def links(words: WordWeights) -> list[Link]:
         return heaviest_links(words) if options.threshold is None else links_from(words, options.threshold)
 
-    pairs, again = tee((pair.source, pair.target) for pair in read_pairs([options.files]))
+    pairs, again = tee((pair.source, pair.target) for pair in read_pairs([files]))
     ahead = _weights(forward, pairs)
     if options.matrix is not None:
         ahead = _written(ahead, options.matrix)
@@ -153,17 +161,22 @@ def _by_model(options: argparse.Namespace) -> Iterator[list[Link]]:
         yield symmetrize(links(there), turned, options.symmetrize or BEST_KNOWN)
 
 
-def _open(path: str, options: argparse.Namespace) -> Run:
+def _open(
+    names: Sequence[str],
+    options: argparse.Namespace,
+    combination: Combination = "probabilities",
+    weights: Sequence[float] | None = None,
+) -> Scorer:
     from dragoman.run import open_run
 
-    opened = open_run(path, device=options.device, threads=options.threads)
-    if opened.config.model.decoder.context != "attended":
-        raise ConfigError(f"the model of {path} has no attention, so it cannot align")
-    return opened
+    runs = [open_run(name, device=options.device, threads=options.threads) for name in names]
+    if all(run.config.model.decoder.context != "attended" for run in runs):
+        raise ConfigError(f"the model of {names[0]} has no attention, so it cannot align")
+    return make_scorer(names, runs, combination, weights)
 
 
-def _weights(run: Run, pairs: Iterable[tuple[str, str]]) -> Iterator[WordWeights]:
-    for scored in run.scorer().score(pairs):
+def _weights(scorer: Scorer, pairs: Iterable[tuple[str, str]]) -> Iterator[WordWeights]:
+    for scored in scorer.score(pairs):
         assert scored.word_weights is not None
         yield scored.word_weights
 

@@ -20,6 +20,7 @@ from dragoman.cli.parsing import (
     positive_int,
     probability,
 )
+from dragoman.cli.score import add_several_runs, require_several
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,25 +57,13 @@ Item = TypeVar("Item")
 def add_options(parser: Parser) -> None:
     """Declare the options of `translate`."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run folder, or one that was exported; or several")
-    _add_several_runs(parser)
+    add_several_runs(parser)
     _add_files(parser)
     _add_search(parser)
     _add_wishes(parser)
     _add_unknown_words(parser)
     _add_sampling(parser)
     add_general_options(parser)
-
-
-def _add_several_runs(parser: Parser) -> None:
-    group = parser.add_argument_group("several runs")
-    group.add_argument(
-        "--combine",
-        choices=("probabilities", "log-probabilities", "logits"),
-        help="whose mean is taken at each word (default: probabilities)",
-    )
-    group.add_argument(
-        "--weights", type=positive_float, nargs="+", metavar="W", help="of the runs, in their order (default: alike)"
-    )
 
 
 def _add_files(parser: Parser) -> None:
@@ -261,9 +250,7 @@ def _require_sense(options: argparse.Namespace) -> None:
         raise ConfigError(f"--{replacing[0].replace('_', '-')} is about unknown words; add --replace-unk")
     if options.replace_unk and options.dictionary is None and options.unk_rule not in (None, "copy"):
         raise ConfigError(f"--unk-rule {options.unk_rule}: looks words up; give --dictionary FILE")
-    if len(options.runs) == 1 and (options.combine is not None or options.weights is not None):
-        name = "combine" if options.combine is not None else "weights"
-        raise ConfigError(f"--{name} is about several runs, but {options.runs[0]} is the only one")
+    require_several(options, options.runs)
     if options.mbr is not None and options.nbest == 1:
         raise ConfigError("--mbr chooses among several translations; add --nbest N")
     if options.nbest > 1 and options.format == "text" and options.mbr is None:

@@ -1,4 +1,4 @@
-"""Forced decoding: how probable the model finds given translations, and how it aligns them.
+"""Forced decoding: how probable a model, or an ensemble, finds given translations, and how it aligns them.
 
 As many answers come out as pairs go in, in the same order, and memory does not grow with their number. The score of
 a translation that search returned equals the log-probability that search reported, if its text is segmented the way
@@ -6,7 +6,7 @@ the search wrote it.
 
 Blank sides are scored too. A blank target is the end of sentence alone. A blank source is the end of sentence alone
 where the model reads one, and otherwise one unknown word. Of a side with more than `LONGEST` segments only these
-first ones are scored, with one warning: the number is then that of the shortened pair.
+first ones are scored, with one warning a side: the number is then that of the shortened pair.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import WordWeights, end_weights, heaviest_links, segment_weights, word_weights
 from dragoman.alignment.links import Link
-from dragoman.search.engine import Engine, refuse_nan
-from dragoman.search.streaming import Shortener, in_length_order, padded, source_batch
+from dragoman.search.engine import Engine, Forced, refuse_nan
+from dragoman.search.ensemble import Ensemble
+from dragoman.search.reading import ModelReader, Read, Reader
+from dragoman.search.streaming import Shortener, in_length_order, padded
 from dragoman.text.side import Encoded, TextSide, raw_words
 from dragoman.text.vocabulary import EOS
 
@@ -38,7 +40,7 @@ class Scored:
     token_log_probabilities: NDArray[np.float32]
     """[T + 1] its terms: each target segment, then the end of sentence."""
     source_tokens: list[str]
-    """S source segments."""
+    """S source segments; for an ensemble the words of the line."""
     target_tokens: list[str]
     """T target segments."""
     attention: NDArray[np.float32] | None
@@ -57,8 +59,10 @@ class _Pair(NamedTuple):
 
     source: str
     target: str
-    source_encoded: Encoded
-    target_encoded: Encoded
+    read: Read
+    """The source."""
+    written: Encoded
+    """The target."""
 
 
 class Scorer:
@@ -66,10 +70,17 @@ class Scorer:
 
     def __init__(self, engine: Engine, source: TextSide, target: TextSide) -> None:
         assert engine.vocabulary_size == len(target.vocabulary)
-        self._engine = engine
-        self._source = source
+        self._reader: Reader = ModelReader(engine, source)
         self._target = target
         self._shorten = Shortener()
+
+    @classmethod
+    def of_ensemble(cls, ensemble: Ensemble, target: TextSide) -> Scorer:
+        """The scorer of several models, which have one `target` side: what they say together at every step."""
+        first = ensemble.members[0]
+        scorer = cls(first.engine, first.source, target)
+        scorer._reader = ensemble
+        return scorer
 
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[Scored]:
         """For each pair of raw lines (source, target) what the model says of it.
@@ -80,7 +91,7 @@ class Scorer:
         return in_length_order(
             (self._prepare(number, *pair) for number, pair in enumerate(pairs, 1)),
             self._score_batch,
-            length=lambda pair: 1 + max(len(pair.source_encoded.ids), len(pair.target_encoded.ids)),
+            length=lambda pair: 1 + max(pair.read.segments, len(pair.written.ids)),
             characters=lambda pair: len(pair.source) + len(pair.target),
             sentences=SENTENCES,
         )
@@ -90,53 +101,45 @@ class Scorer:
         return _Pair(
             source,
             target,
-            self._shorten(self._source.encode(source), f"source line {number}"),
+            self._reader.read(source, f"source line {number}"),
             self._shorten(self._target.encode(target), f"target line {number}"),
         )
 
     def _score_batch(self, batch: list[_Pair]) -> list[Scored]:
-        source, source_lengths = source_batch(self._engine, [pair.source_encoded.ids for pair in batch])
-        target, target_lengths = padded([[*pair.target_encoded.ids, EOS] for pair in batch])
-        forced = self._engine.force(source, source_lengths, target, target_lengths)
+        engine, source, source_lengths, _ = self._reader.batch([pair.read for pair in batch])
+        target, target_lengths = padded([[*pair.written.ids, EOS] for pair in batch])
+        forced = engine.force(source, source_lengths, target, target_lengths)
         refuse_nan(forced.log_probabilities)
         return [
-            self._scored(
-                pair,
-                forced.log_probabilities[row, : len(pair.target_encoded.ids) + 1],
-                None if forced.attention is None else forced.attention[row],
-                None if forced.centres is None else forced.centres[row],
-            )
+            self._scored(pair, forced, row, columns=len(pair.read.pieces) + int(engine.source_eos))
             for row, pair in enumerate(batch)
         ]
 
-    def _scored(
-        self,
-        pair: _Pair,
-        log_probabilities: NDArray[np.float32],
-        attention: NDArray[np.float32] | None,
-        centres: NDArray[np.float32] | None,
-    ) -> Scored:
-        segments = len(pair.source_encoded.ids)
+    def _scored(self, pair: _Pair, forced: Forced, row: int, columns: int) -> Scored:
+        """What is said in a row of `forced`, without padding; the attention has `columns`."""
+        steps = len(pair.written.ids) + 1
+        log_probabilities = forced.log_probabilities[row, :steps]
+        # Copies: views would keep the numbers of the whole batch alive.
+        attention = None if forced.attention is None else forced.attention[row, :steps, :columns].copy()
         words: WordWeights | None = None
         if attention is not None:
-            # A copy: a view would keep the weights of the whole batch alive.
-            attention = attention[: len(log_probabilities), : segments + self._engine.source_eos].copy()
+            shift, segments = self._reader.attention_shift, len(pair.read.pieces)
             words = word_weights(
-                segment_weights(attention, self._engine.attention_shift, segments),
-                end_weights(attention, self._engine.attention_shift, segments),
-                pair.source_encoded.offsets,
+                segment_weights(attention, shift, segments),
+                end_weights(attention, shift, segments),
+                pair.read.offsets,
                 raw_words(pair.source),
-                pair.target_encoded.offsets,
+                pair.written.offsets,
                 raw_words(pair.target),
             )
         return Scored(
             # Summed in double precision, as search sums.
             log_probability=float(log_probabilities.sum(dtype=np.float64)),
             token_log_probabilities=log_probabilities.copy(),
-            source_tokens=pair.source_encoded.pieces,
-            target_tokens=pair.target_encoded.pieces,
+            source_tokens=pair.read.pieces,
+            target_tokens=pair.written.pieces,
             attention=attention,
-            centres=None if centres is None else centres[: len(log_probabilities)].copy(),
+            centres=None if forced.centres is None else forced.centres[row, :steps].copy(),
             alignment=[] if words is None else heaviest_links(words),
             word_weights=words,
         )

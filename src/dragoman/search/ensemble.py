@@ -20,6 +20,7 @@ Letters: B sentences, S source length of a member, I words of the raw line, R ro
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
@@ -249,3 +250,23 @@ def require_same_target(names: Sequence[str], vocabularies: Sequence[Vocabulary]
             f"{names[0]} and {name} cannot choose words together: their target vocabularies differ "
             f"({len(first):,} and {len(other):,} entries; {detail}); train one with the text files of the other"
         )
+
+
+def require_same_segmentation(names: Sequence[str], sides: Sequence[TextSide]) -> None:
+    """Refuse members that would cut a given target differently: one of them cannot judge the segments of the other.
+
+    Raises:
+        ConfigError: a target side cuts in another way than the first one.
+    """
+    first, *others = (pickle.dumps(side.segmentation) for side in sides)  # all that cutting depends on, and no more
+    for name, other in zip(names[1:], others, strict=True):
+        if other != first:
+            raise ConfigError(
+                f"{names[0]} and {name} cannot judge given translations together: they cut the target into different "
+                f"segments ({_kind(sides[0])} and {_kind(sides[names.index(name)])}); "
+                "train one with the text files of the other"
+            )
+
+
+def _kind(side: TextSide) -> str:
+    return type(side.segmentation).__name__.lower()

@@ -59,16 +59,22 @@ def read_pairs(corpora: Sequence[Sequence[Path]], alignments: Sequence[Path] = (
             raise InputError(f"{' and '.join(map(str, files))}: no lines in it; a corpus needs at least one pair")
 
 
+def holds_pairs(path: Path) -> bool:
+    """Whether a file of this name holds both sides."""
+    return _kind(path) in (".tsv", ".jsonl")
+
+
+def _kind(path: Path) -> str:
+    return Path(path.stem).suffix if is_compressed(path) else path.suffix
+
+
 def _read_corpus(files: Sequence[Path]) -> Iterator[Pair]:
     if len(files) == 2:
         return _read_parallel(*files)
     if len(files) == 1:
         path = Path(files[0])
-        kind = Path(path.stem).suffix if is_compressed(path) else path.suffix
-        if kind == ".tsv":
-            return _read_tsv(path)
-        if kind == ".jsonl":
-            return _read_json_lines(path)
+        if holds_pairs(path):
+            return (_read_tsv if _kind(path) == ".tsv" else _read_json_lines)(path)
         raise InputError(
             f"{path}: a corpus in one file is .tsv or .jsonl (also .gz, .xz, .zst); "
             "or give two files, source and target"
