@@ -11,7 +11,8 @@ from dragoman.errors import InputError
 from dragoman.model.devices import DeviceName
 from dragoman.narration import Narrator
 from dragoman.pipeline import train
-from dragoman.quality import Quality, measure, write_run_report
+from dragoman.quality import Quality, measure
+from dragoman.reports import measured_run, write_run_report
 from dragoman.run import Run, open_run
 from dragoman.text.cldr import DemoCorpus, make_corpus
 from dragoman.text.corpus import read_pairs
@@ -65,7 +66,7 @@ def demonstrate(
     run = open_run(trained.folder.path, device=device)
     test = list(read_pairs([files["test"]]))
     quality = measure(run, test, narrator=narrator)
-    return Demonstration(run, quality, write_run_report(run, test, quality.evaluation))
+    return Demonstration(run, quality, write_run_report(run, test, measured_run(run, quality)))
 
 
 def _write_corpus(folder: Path, corpus: DemoCorpus, source: str, target: str) -> dict[str, tuple[Path, Path]]:

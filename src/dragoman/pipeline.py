@@ -27,7 +27,7 @@ from dragoman.model.assembly import build
 from dragoman.model.devices import DeviceName, choose_device, choose_precision, place_name, seed_weights
 from dragoman.model.translation import TranslationModel
 from dragoman.narration import Narrator
-from dragoman.quality import write_run_report
+from dragoman.reports import write_run_report
 from dragoman.run import open_run, parameters
 from dragoman.search.torch_engine import TorchEngine
 from dragoman.search.translator import Translator

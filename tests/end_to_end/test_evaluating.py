@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -65,14 +66,16 @@ def test_a_run_is_compared_with_a_file_and_with_a_run(
     run_folder: Path, files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     compared = figures(capsys, str(run_folder), *files, "--against", str(hypotheses))
-    comparison = compared["comparison"]
+    (comparison,) = compared["comparisons"]
     assert comparison["against"] == str(hypotheses)
     assert set(comparison["scores"]) == {"BLEU", "tokenised BLEU", "chrF", "TER"}
     chrf = comparison["scores"]["chrF"]
     assert chrf["score"] == pytest.approx(compared["scores"]["chrF"]["score"])
     assert chrf["score"] > chrf["other_score"]
     assert chrf["randomisation_p"] < 0.05
-    with_itself = figures(capsys, str(run_folder), *files, "--against", str(run_folder))["comparison"]
+    several = [word for name in (run_folder, hypotheses) for word in ("--against", str(name))]
+    with_itself, again = figures(capsys, str(run_folder), *files, *several)["comparisons"]
+    assert again == comparison
     assert with_itself["scores"]["chrF"]["bootstrap_p"] == 1
 
 
@@ -122,7 +125,7 @@ def test_the_table_shows_the_comparison_last(
     ("options", "message"),
     [
         (["--hyp", "x", "--beam", "2"], "--beam is about the run's own translations, and --hyp gives others"),
-        (["--hyp", "x", "--report", "d"], "--report is about the run's own translations"),
+        (["--against", "x", "--against", "x"], "--against x is given 2 times; once is enough"),
         (["--hyp", "x", "--without-unknown"], "--without-unknown is about the run's own translations"),
         (["--frequencies", "x"], "--frequencies is about --by rarity, and has no meaning without it"),
     ],
@@ -143,3 +146,49 @@ def test_what_is_missing_is_said(files: list[str], hypotheses: Path, capsys: pyt
     assert "1 translations cannot be compared with 20 references" in capsys.readouterr().err
     assert main(["evaluate", *files, "--hyp", str(hypotheses), "--against", str(short)]) == 2
     assert "1 translations cannot be compared with 20 references" in capsys.readouterr().err
+
+
+def page_of(folder: Path) -> tuple[str, dict]:
+    """The page, and the sentences in it."""
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    found = re.search(r'id="texts">(.*?)</script>', page)
+    assert found
+    return page, json.loads(found[1])
+
+
+def test_the_report_shows_all_systems_with_their_alignments(
+    run_folder: Path, files: list[str], hypotheses: Path, tmp_path: Path
+) -> None:
+    options = ["--against", str(hypotheses), "--against", str(run_folder), "--report", str(tmp_path / "figures")]
+    assert main(["evaluate", str(run_folder), *files, *options, *ONE_THREAD]) == 0
+    page, texts = page_of(tmp_path / "figures")
+    assert texts["systems"] == ["tiny", str(hypotheses), str(run_folder)]  # two have the same short name
+    assert len(texts["sentences"]) == 20
+    for sentence in texts["sentences"]:
+        own, given, same = sentence["t"]
+        assert (own["a"], given["a"], same["a"]) == (True, False, True)
+        assert own["x"] == same["x"]
+        assert same["d"] == []
+    assert "no clear difference" in page
+    assert "no word of it is aligned: that takes a model" in page
+
+
+def test_given_translations_have_a_report_without_alignments_that_says_so(
+    files: list[str], hypotheses: Path, tmp_path: Path
+) -> None:
+    options = ["--hyp", str(hypotheses), "--report", str(tmp_path / "figures")]
+    assert main(["evaluate", *files, *options, "--quiet"]) == 0
+    page, texts = page_of(tmp_path / "figures")
+    assert "Quality of one.hyp" in page
+    assert "only the text is known, so no word of it is aligned: that takes a model" in page
+    assert not any(sentence["t"][0]["a"] for sentence in texts["sentences"])
+
+
+def test_a_run_aligns_given_translations_in_their_report(
+    run_folder: Path, files: list[str], hypotheses: Path, tmp_path: Path
+) -> None:
+    options = ["--hyp", str(hypotheses), "--report", str(tmp_path / "figures")]
+    assert main(["evaluate", str(run_folder), *files, *options, *ONE_THREAD]) == 0
+    page, texts = page_of(tmp_path / "figures")
+    assert "aligned it by forced decoding" in page
+    assert all(sentence["t"][0]["a"] for sentence in texts["sentences"] if sentence["t"][0]["x"])

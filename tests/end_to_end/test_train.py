@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -234,6 +235,11 @@ def test_the_log_holds_every_measurement(run_folder: Path) -> None:
 def test_the_report_shows_curves_samples_and_facts(run_folder: Path) -> None:
     page = (run_folder / "report.html").read_text(encoding="utf-8")
     assert "Training of tiny" in page
-    assert page.count("<svg") >= 10
+    assert page.count("<svg") == 3  # loss, perplexity, scores
     assert "Training pairs" in page
+    found = re.search(r'id="texts">(.*?)</script>', page)
+    assert found
+    sentences = json.loads(found[1])["sentences"]
+    assert len(sentences) == 20
+    assert all(sentence["t"][0]["a"] for sentence in sentences)
     assert "http://" not in page.replace("http://www.w3.org/", "")

@@ -1,9 +1,11 @@
-"""Learning curves: which lines are drawn from a log, always alike, in the page's colours."""
+"""Curves: which lines are drawn from a log or from slices, always alike, in the page's colours."""
 
 import re
 import xml.etree.ElementTree as ET
 
-from dragoman.report.curves import learning_curves
+from dragoman.evaluation.evaluate import evaluate
+from dragoman.evaluation.slices import by_source_length
+from dragoman.report.curves import learning_curves, slice_curves
 
 
 def log(updates=(100, 200, 300)) -> list[dict]:
@@ -67,3 +69,53 @@ def test_colours_are_the_pages_and_no_date_is_inside():
 
 def test_words_in_figures_are_text():
     assert "<text" in learning_curves(log())[0].svg
+
+
+def evaluation(worse: bool = False):
+    sources = ["a " * length for length in (3, 7, 12, 12)]
+    references = ["b c d e f g h i" for _ in sources]
+    hypotheses = ["b c d e x x x x" if worse else line for line in references]
+    return evaluate(hypotheses, references, slicings=[by_source_length(sources)])
+
+
+def test_scores_of_slices_are_a_line_for_each_system_with_the_sizes_of_slices():
+    name = "source length in words"
+    (bleu,) = slice_curves({"one": evaluation(), "other": evaluation(worse=True)}, name, ["BLEU"])
+    said = re.findall("<title>(.*?)</title>", bleu.svg)
+    assert bleu.title == "BLEU"
+    assert said[0].startswith(f"{name} 0–4 · one 100.00 · other ")
+    assert [words.rpartition(" · ")[2] for words in said] == ["1 sentences", "1 sentences", "2 sentences"]
+    assert ">one<" in bleu.svg
+    assert ">other<" in bleu.svg
+
+
+def test_one_or_two_slices_make_no_curve():
+    table = evaluate(["a"], ["a"], slicings=[by_source_length(["a"])])
+    assert slice_curves({"one": table}, "source length in words", ["BLEU"]) == []
+
+
+def test_every_place_can_be_pointed_at_and_the_whole_is_told_in_words():
+    svg = learning_curves(log())[1].svg
+    assert re.findall('<g class="column"><title>(.*?)</title>', svg) == [
+        "updates 100 · training 90.00 · dev 100.00",
+        "updates 200 · training 45.00 · dev 50.00",
+        "updates 300 · training 30.00 · dev 33.33",
+    ]
+    told = ET.fromstring(svg).get("aria-label")
+    assert told == "Line chart over updates. training: 90.00 at 100, 30.00 at 300; dev: 100.00 at 100, 33.33 at 300."
+
+
+def test_columns_lie_where_matplotlib_drew_the_points():
+    """The circles of a line with few points are matplotlib's own marks: ours must have the same centres."""
+    svg = ET.fromstring(learning_curves(log())[0].svg)
+    space = "{http://www.w3.org/2000/svg}"
+    ours = [(float(dot.get("cx")), float(dot.get("cy"))) for dot in svg.iter(f"{space}circle")]
+    marks = [
+        (float(mark.get("x")), float(mark.get("y")))
+        for mark in svg.iter(f"{space}use")
+        if "var(--first)" in mark.get("style", "")
+    ]
+    assert len(ours) == 3
+    for (x, y), (mark_x, mark_y) in zip(ours, marks[:3], strict=True):
+        assert abs(x - mark_x) < 0.1
+        assert abs(y - mark_y) < 0.1

@@ -1,90 +1,114 @@
-"""The picture of alignment weights: every weight a cell of its shade, every word readable."""
+"""The picture of alignment weights: every weight a cell of its shade, every word readable, in files of three kinds."""
 
-import xml.etree.ElementTree as ET
+import io
+import re
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from dragoman.report.heatmap import CELL, FAINTEST, heat_map, visible
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def drawn(weights, source_words, target_words) -> ET.Element:
-    return ET.fromstring(heat_map(np.array(weights, dtype=np.float32), source_words, target_words))
-
-
-def words(svg: ET.Element) -> list[str]:
-    """The words as shown, without the marks that isolate them."""
-    return ["".join(text.itertext()).strip("\u2068\u2069") for text in svg.iter(f"{SVG}text")]
-
-
-def test_every_weight_is_a_cell_at_its_place_with_its_shade():
-    weights = [[0.25, 0.5, 0.25], [1.0, 0.0, 0.004]]
-    svg = drawn(weights, ["the", "red", "house"], ["das", "Haus"])
-    cells = list(svg.iter(f"{SVG}rect"))
-    left = min(float(cell.get("x")) for cell in cells)
-    top = min(float(cell.get("y")) for cell in cells)
-    found = {
-        ((float(cell.get("y")) - top) / CELL, (float(cell.get("x")) - left) / CELL): float(cell.get("fill-opacity"))
-        for cell in cells
-    }
-    assert found == {(0, 0): 0.25, (0, 1): 0.5, (0, 2): 0.25, (1, 0): 1.0}  # 0 and 0.004 cannot be seen
-    assert FAINTEST > 0.004
+from dragoman.errors import InputError
+from dragoman.report.heatmap import (
+    HeatMap,
+    font_families,
+    heat_map_file,
+    missing_letters,
+    runs_right_to_left,
+    shortened,
+    visible,
+    write_heat_map,
+)
 
 
-def test_a_weight_that_rounding_made_larger_than_one_is_solid():
-    (cell,) = drawn([[1.0000001]], ["a"], ["b"]).iter(f"{SVG}rect")
-    assert float(cell.get("fill-opacity")) == 1
+def picture(weights, source, target, scale="paper", **more) -> np.ndarray:
+    """The cells of the PNG file, top to bottom and left to right: the colour in the middle of each, [J, I, 3]."""
+    weights = np.array(weights, dtype=np.float32)
+    file = heat_map_file(HeatMap(weights, source, target, **more), "png", scale)
+    pixels = np.asarray(Image.open(io.BytesIO(file)).convert("RGB")).astype(int)
+    # The lowest long dark line is the frame's; cells are all of one size inside it.
+    dark = (pixels < 60).all(axis=2)
+    bottom = np.flatnonzero(dark.sum(axis=1) >= dark.sum(axis=1).max() * 0.85)[-1]
+    left, right = np.flatnonzero(dark[bottom])[[0, -1]]
+    cell = (right - left) / weights.shape[1]
+    rows = [bottom - cell * (weights.shape[0] - row - 0.5) for row in range(weights.shape[0])]
+    columns = [left + cell * (column + 0.5) for column in range(weights.shape[1])]
+    return np.array([[pixels[round(y), round(x)] for x in columns] for y in rows])
 
 
-def test_source_words_stand_upright_along_the_top_and_target_words_down_the_side():
-    svg = drawn(np.eye(2, 3), ["the", "red", "house"], ["das", "Haus"])
-    assert words(svg) == ["the", "red", "house", "das", "Haus"]
-    upright = ["rotate(-90)" in text.get("transform", "") for text in svg.iter(f"{SVG}text")]
-    assert upright == [True, True, True, False, False]
+def test_weights_are_grey_from_black_for_0_to_white_for_1_as_in_the_paper():
+    weights = [[0.0, 0.5, 1.0], [0.25, 0.75, 0.0]]
+    shades = picture(weights, ["a", "b", "c"], ["x", "y"])
+    np.testing.assert_allclose(shades / 255, np.repeat(np.array(weights)[:, :, None], 3, axis=2), atol=0.01)
 
 
-def test_a_cell_says_its_words_and_weight():
-    svg = drawn([[0.127]], ["house"], ["Haus"])
-    assert svg.find(f"{SVG}rect/{SVG}title").text == "house – Haus: 0.13"
+def test_the_modern_scale_is_viridis():
+    shades = picture([[0.0, 1.0]], ["a", "b"], ["x"], "modern")
+    np.testing.assert_allclose(shades[0], [[68, 1, 84], [253, 231, 37]], atol=2)
 
 
-@pytest.mark.parametrize("word", ["<script>", "a&b", '"quoted"', "]]>", "it's"])
-def test_words_are_escaped(word):
-    svg = drawn([[1.0]], [word], [word])
-    assert words(svg) == [word, word]
-    assert svg.find(f"{SVG}rect/{SVG}title").text == f"{word} – {word}: 1.00"
+def test_a_source_that_runs_from_right_to_left_has_its_first_word_at_the_right():
+    shades = picture([[1.0, 0.5, 0.0]], ["مرحبا", "بكم", "!"], ["hello"])
+    assert shades[0, :, 0].tolist() == pytest.approx([0, 128, 255], abs=2)
 
 
-def test_every_word_is_isolated_so_that_right_to_left_ones_keep_their_punctuation_in_place():
-    svg = drawn([[1.0]], ["مرحبا!"], ["hello!"])
-    for text in svg.iter(f"{SVG}text"):
-        content = "".join(text.itertext())
-        assert content.startswith("\u2068")
-        assert content.endswith("\u2069")
-
-
-def test_control_characters_become_pictures_of_themselves():
-    assert visible("a\x00b\x1b\x7f\ufffe") == "a␀b␛\ufffd\ufffd"
-    assert words(drawn([[1.0]], ["\x00"], ["\x07"])) == ["␀", "␇"]
-
-
-def test_an_endless_word_is_shortened_and_whole_in_its_title():
-    svg = drawn([[1.0]], ["x" * 100_000], ["y"])
-    first = next(svg.iter(f"{SVG}text"))
-    assert first.find(f"{SVG}title").text == "x" * 100_000
-    assert first.find(f"{SVG}title").tail.strip("\u2068\u2069") == "x" * 27 + "…"
-    assert float(svg.get("height")) < 300
-
-
-def test_wide_letters_get_more_room_than_narrow_ones_and_combining_marks_none():
-    narrow, wide, marked = (
-        float(drawn([[1.0]], ["a"], [word]).get("width")) for word in ("xxx", "漢字仮", "e\u0301" * 3)
+def test_the_centre_of_a_window_is_marked_at_its_place():
+    plain = picture(np.zeros((2, 3)), ["a", "b", "c"], ["x", "y"])
+    marked = picture(
+        np.zeros((2, 3)), ["a", "b", "c"], ["x", "y"], windows=np.array([[2.0, 0.5, 2.5], [np.nan, np.nan, np.nan]])
     )
-    assert wide > narrow == marked
+    assert (plain == 0).all()
+    assert marked[0, 2].tolist() == pytest.approx([255, 90, 54], abs=3)
+    assert (marked[1] == 0).all()
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_the_same_input_gives_the_same_bytes(kind):
+    heat_map = HeatMap(np.eye(2), ["a", "$b$"], ["c", "d"])
+    assert heat_map_file(heat_map, kind) == heat_map_file(heat_map, kind)
+
+
+def test_an_svg_file_has_the_shapes_of_letters_so_that_it_looks_the_same_everywhere():
+    svg = heat_map_file(HeatMap(np.eye(1), ["a"], ["b"]), "svg").decode()
+    assert "<text" not in svg
+    assert svg.count("<use ") >= 2
+
+
+def test_letters_that_the_common_font_lacks_come_from_another_one_of_the_system_or_are_named():
+    assert font_families(["naïve Ünïcode ж"]) == ["DejaVu Sans"]
+    assert missing_letters(["naïve\u200d Ünïcode ж"]) == ""
+    for letters in ("漢字", "हिन्दी"):
+        assert (len(font_families([letters])) > 1) != (missing_letters([letters]) == "".join(sorted(set(letters))))
+    assert missing_letters(["a\U000e0fffb"]) == "\U000e0fff"  # assigned to nobody
+
+
+def test_what_no_font_has_is_drawn_without_a_warning():
+    assert heat_map_file(HeatMap(np.eye(1), ["\U000e0fff"], ["a"]), "png").startswith(b"\x89PNG")
+
+
+def test_words_are_shortened_and_freed_of_what_matplotlib_or_xml_would_not_take():
+    assert shortened("x" * 100_000) == "x" * 27 + "…"
+    assert shortened("$5") == r"\$5"
+    assert visible("a\x00b\x1b\x7f\ufffe") == "a␀b␛\ufffd\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("words", "so"),
+    [(["hello"], False), (["مرحبا", "hi"], True), (["שלום"], True), (["1", "!"], False), ([], False)],
+)
+def test_the_direction_is_that_of_most_letters(words, so):
+    assert runs_right_to_left(words) is so
+
+
+def test_a_picture_of_nothing_is_a_picture():
+    assert heat_map_file(HeatMap(np.zeros((0, 0)), [], []), "png").startswith(b"\x89PNG")
 
 
 def test_weights_of_another_shape_than_the_words_are_a_mistake_of_ours():
     with pytest.raises(AssertionError):
-        drawn([[1.0, 0.0]], ["a"], ["b", "c"])
+        heat_map_file(HeatMap(np.eye(2), ["a"], ["b", "c"]), "png")
+
+
+def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path):
+    path = tmp_path / "missing" / "1.png"
+    with pytest.raises(InputError, match=re.escape(str(path))):
+        write_heat_map(path, HeatMap(np.eye(1), ["a"], ["b"]))

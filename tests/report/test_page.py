@@ -1,5 +1,9 @@
 """The page: whole, self-contained, safe with any text."""
 
+import base64
+import hashlib
+import json
+import random
 import re
 from html.parser import HTMLParser
 
@@ -7,10 +11,12 @@ import numpy as np
 import pytest
 
 from dragoman.errors import InputError
-from dragoman.evaluation.evaluate import Perplexity, evaluate
+from dragoman.evaluation.evaluate import Evaluation, Perplexity, evaluate
+from dragoman.evaluation.significance import Comparison, Comparisons
 from dragoman.evaluation.slices import by_source_length
-from dragoman.report.page import LARGEST_HEAT_MAP, write_report
+from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample
+from dragoman.report.unknown import Unknown, UnknownWords
 from dragoman.text.side import raw_words
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -66,9 +72,10 @@ def make_samples(*pairs: tuple[str, str, str | None]) -> list[Sample]:
 
 @pytest.fixture
 def written(tmp_path):
-    def write(**parts) -> Page:
+    def write(samples=(), evaluation=None, **parts) -> Page:
         path = tmp_path / "report.html"
-        write_report(path, **{"title": "A run", "facts": {}, **parts})
+        systems = [System("one", samples, evaluation)] if samples or evaluation else []
+        write_report(path, Report(**{"title": "A run", "systems": systems, **parts}))
         return Page(path.read_text(encoding="utf-8"))
 
     return write
@@ -81,42 +88,48 @@ def records() -> list[dict]:
     ]
 
 
-def full(written) -> Page:
-    samples = make_samples(("the red house", "das rote Haus", "das rote Haus"), (HOSTILE, HOSTILE, HOSTILE))
-    hypotheses = [sample.translation for sample in samples]
-    evaluation = evaluate(
-        hypotheses,
-        hypotheses,
+def measured(samples: list[Sample]) -> Evaluation:
+    return evaluate(
+        [sample.translation for sample in samples],
+        [sample.reference for sample in samples],
         slicings=[by_source_length([sample.source for sample in samples])],
         perplexity=Perplexity(10.0, 5, 2),
     )
+
+
+def full(written) -> Page:
+    samples = make_samples(("the red house", "das rote Haus", "das rote Haus"), (HOSTILE, HOSTILE, HOSTILE))
     return written(
         title=f"Run {HOSTILE}",
         facts={"Machine": HOSTILE},
         records=records(),
-        evaluation=evaluation,
+        evaluation=measured(samples),
         samples=samples,
+        unknown_source=UnknownWords(4, 2, (Unknown(HOSTILE, (0, 1)),)),
+        unknown_target=UnknownWords(4, 0, ()),
+        notes=[HOSTILE],
         source_language="en",
         target_language="pt_BR",
     )
 
 
-def test_every_sentence_is_on_the_page_letter_for_letter(written):
+def test_every_sentence_is_in_the_page_letter_for_letter(written):
     page = full(written)
-    lines = [element["text"] for element in page.all("p", "line")]
-    assert lines == ["the red house", "das rote Haus", "das rote Haus", HOSTILE, HOSTILE, HOSTILE]
+    (texts,) = (element["text"] for element in page.all("script") if element.get("id") == "texts")
+    found = [(one["s"], one["t"][0]["x"], one["r"]) for one in json.loads(texts)["sentences"]]
+    assert found == [("the red house", "das rote Haus", "das rote Haus"), (HOSTILE, HOSTILE, HOSTILE)]
 
 
 def test_nothing_from_a_user_becomes_markup(written):
     page = full(written)
-    assert len(page.all("script")) == 1
+    assert [element.get("type") for element in page.all("script")] == ["application/json", "text/plain", None]
     assert not page.all("img")
     assert not any(name.startswith("on") for element in page.elements for name in element)
     assert HOSTILE not in page.html
     assert page.all("h1")[0]["text"] == f"Run {HOSTILE}"
 
 
-def test_the_page_fetches_nothing(written):
+def test_only_the_pages_own_script_may_run_and_nothing_may_be_fetched(written):
     page = full(written)
     assert not page.all("link")
     for element in page.elements:
@@ -124,32 +137,17 @@ def test_the_page_fetches_nothing(written):
             assert element.get(name, "#").startswith("#"), element
     assert not re.search(r"@import|url\((?!#)", page.html)
     (policy,) = (element for element in page.all("meta") if element.get("http-equiv") == "Content-Security-Policy")
-    assert policy["content"].startswith("default-src 'none';")
+    script = page.all("script")[-1]["text"]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy["content"] == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
-def test_ids_are_unique_and_labels_point_at_them(written):
+def test_ids_are_unique_and_labels_and_links_point_at_them(written):
     page = full(written)
     ids = [element["id"] for element in page.elements if "id" in element]
     assert len(ids) == len(set(ids))
     assert {element["aria-labelledby"] for element in page.elements if "aria-labelledby" in element} <= set(ids)
-
-
-def test_target_words_carry_their_links_for_pointing(written):
-    page = full(written)
-    words = [element for element in page.all("span", "word") if "data-links" in element][:3]
-    assert [(word["text"], word["data-links"]) for word in words] == [
-        ("das", "0:0.75 2:0.25"),
-        ("rote", "0:0.75 2:0.25"),
-        ("Haus", "0:0.75 2:0.25"),
-    ]
-
-
-def test_each_sample_has_its_heat_map_behind_a_click_and_the_first_is_open(written):
-    page = full(written)
-    assert len(page.all("svg", "heat-map")) == 2
-    assert ["open" in element for element in page.all("details")] == [False, True, False]  # signatures, two samples
-    cells = [element for element in page.all("rect") if element.get("fill-opacity") == "0.750"]
-    assert len(cells) == 3 + len(HOSTILE.split())
+    assert {element["href"][1:] for element in page.all("a")} <= set(ids)
 
 
 def test_scores_come_with_signatures_and_slices(written):
@@ -159,71 +157,127 @@ def test_scores_come_with_signatures_and_slices(written):
     signatures = [element["text"] for element in page.all("code")]
     assert len(signatures) == 4
     assert any("tok:13a" in signature for signature in signatures)
-    rows = [element["text"] for element in page.all("tr")]
-    assert [element["text"] for element in page.all("th") if element.get("scope") == "row"] == ["0–4", "5–9"]
-    assert len(rows) == 3
+    assert [element["text"] for element in page.all("th") if element.get("scope") == "row"][:2] == ["0–4", "5–9"]
+
+
+def test_words_that_are_confused_missing_or_unknown_lead_to_their_sentences(written):
+    samples = make_samples(("x", "the cat", "the dog"), ("y", "a cat", "a dog"), ("z", "sun", "sun"))
+    unknown = UnknownWords(100, 1, (Unknown("z", (2,)),))
+    page = written(samples=samples, unknown_source=unknown, unknown_target=UnknownWords(7, 0, ()))
+    buttons = [(button["data-sentences"], button["data-what"]) for button in page.all("button", "shown-in")]
+    assert buttons == [
+        ("0 1", "“cat” in the place of “dog”"),
+        ("0 1", "“dog” in the reference but not in the translation"),
+        ("2", "“z”, which the model does not know"),
+    ]
+    notes = [element["text"] for element in page.all("p", "note")]
+    assert "1 of 100 segments of the sources (1.00 %)." in notes
+    assert "None of the 7 segments of the references." in notes
+
+
+@pytest.mark.parametrize(
+    ("name", "p", "score", "words"),
+    [("BLEU", 0.01, 60, "better"), ("BLEU", 0.2, 60, "no clear difference"), ("TER", 0.01, 60, "worse")],
+)
+def test_a_difference_is_called_one_if_both_tests_find_it(written, name, p, score, words):
+    samples = make_samples(("x", "the cat", "the dog"))
+    comparison = Comparison(name, score, 50.0, 1.0, 1.0, 0.01, p, "signature")
+    systems = [System(name, samples, measured(samples)) for name in ("one", "other")]
+    page = written(systems=systems, comparisons=[Comparisons("/path/to/other", (comparison,))])
+    assert [element["text"] for element in page.all("td", "verdict")] == [words]
+    assert "against other" in [element["text"] for element in page.all("th")]
+
+
+def test_slices_of_another_system_stand_beside(written):
+    samples = make_samples(("x", "a b c d e", "a b c d e"), ("y " * 7, "a b", "c d"), ("z " * 12, "e f", "e f"))
+    page = written(systems=[System(name, samples, measured(samples)) for name in ("one", "other")])
+    assert "BLEU of other" in [element["text"] for element in page.all("th")]
+    assert len(page.all("figure", "chart")) == 2
 
 
 def test_languages_are_named_and_marked(written):
     page = full(written)
     assert page.all("p", "languages")[0]["text"] == "English to Portuguese (Brazil)"
-    assert [element["lang"] for element in page.all("p", "line")][:3] == ["en", "pt-BR", "pt-BR"]
+    assert '"languages":["en","pt-BR"]' in page.html
 
 
 @pytest.mark.parametrize("languages", [{}, {"source_language": "en", "target_language": "en"}])
 def test_languages_that_nobody_named_are_not_claimed(written, languages):
     page = written(samples=make_samples(("a b", "c d", None)), **languages)
     assert not page.all("p", "languages")
-    assert not any("lang" in element for element in page.all("p", "line"))
-
-
-def test_every_line_finds_its_own_direction(written):
-    page = written(samples=make_samples(("hello!", "مرحبا!", "مرحبا!")))
-    assert {element["dir"] for element in page.all("p", "line")} == {"auto"}
+    assert '"languages":[null,null]' in page.html
 
 
 def test_a_page_of_nothing_but_a_title_is_a_page(written):
     page = written()
     assert page.all("h1")[0]["text"] == "A run"
     assert not page.all("section")
-
-
-def test_a_sample_without_reference_has_no_score(written):
-    page = written(samples=make_samples(("a", "b", None)))
-    assert [element["text"] for element in page.all("h3")] == ["Source", "Translation"]
-
-
-def test_without_attention_lines_are_plain(written):
-    page = written(samples=[Sample("a b", "c d", "c d")])
-    assert [element["text"] for element in page.all("p", "line")] == ["a b", "c d", "c d"]
-    assert not page.all("span", "word")
-    assert not page.all("svg")
+    assert [element.get("id") for element in page.all("script")] == [None]
 
 
 def test_blank_lines_and_lines_of_anything_are_shown(written):
-    lines = ["", "   ", "a\x00b", "tab\there", "x" * 100_000, "👩‍🚀 🎉"]
+    lines = ["", "   ", "a\x00b", "tab\there", "x" * 100_000, "👩‍🚀 🎉", "\u2028"]
     page = written(samples=make_samples(*((line, line, line) for line in lines)))
-    shown = [element["text"] for element in page.all("p", "source")]
-    assert shown == ["", "   ", "a␀b", "tab␉here", "x" * 100_000, "👩‍🚀 🎉"]
-
-
-def test_a_sentence_too_long_for_a_heat_map_says_so_and_can_be_pointed_at(written):
-    line = " ".join(["word"] * (LARGEST_HEAT_MAP + 1))
-    page = written(samples=make_samples((line, "kurz", None)))
-    assert not page.all("svg")
-    assert "Too long for a heat map." in [element["text"] for element in page.all("p", "note")]
-    assert len(page.all("span", "word")) == LARGEST_HEAT_MAP + 2
+    (texts,) = (element["text"] for element in page.all("script") if element.get("id") == "texts")
+    shown = [one["s"] for one in json.loads(texts)["sentences"]]
+    assert shown == ["", "   ", "a␀b", "tab␉here", "x" * 100_000, "👩‍🚀 🎉", "\u2028"]
 
 
 def test_a_folder_that_does_not_exist_is_an_error_that_names_the_file(tmp_path):
     path = tmp_path / "missing" / "report.html"
     with pytest.raises(InputError, match=re.escape(str(path))):
-        write_report(path, title="A run", facts={})
+        write_report(path, Report(title="A run"))
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path):
     for name in ("first", "second"):
-        write_report(
-            tmp_path / name, title="A run", facts={"a": "b"}, records=records(), samples=make_samples(("a b", "c", "c"))
-        )
+        systems = [System("one", make_samples(("a b", "c", "c")))]
+        write_report(tmp_path / name, Report(title="A run", facts={"a": "b"}, records=records(), systems=systems))
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+def sentence(draw: random.Random, words: int) -> str:
+    return " ".join("".join(draw.choices("abcdefghijklmno", k=draw.randint(2, 9))) for _ in range(words)) + "."
+
+
+def test_a_thousand_long_sentences_of_two_systems_take_less_than_three_megabytes(tmp_path):
+    """25 words on a side, and weights as real ones are: most near a diagonal, the others small and all different."""
+    draw, noise = random.Random(1), np.random.default_rng(1)
+    systems = []
+    sources, references = ([sentence(draw, 25) for _ in range(1000)] for _ in range(2))
+    for name in ("one", "other"):
+        samples = []
+        for source, reference in zip(sources, references, strict=True):
+            translation = sentence(draw, 25)
+            energies = 2 * noise.standard_normal((25, 25)) - np.abs(np.subtract.outer(np.arange(25), np.arange(25)))
+            weights = np.exp(energies) / np.exp(energies).sum(axis=1, keepdims=True)
+            spans = raw_words(source), raw_words(translation)
+            samples.append(Sample(source, translation, reference, *spans, weights))
+        systems.append(System(name, samples))
+    path = tmp_path / "report.html"
+    write_report(path, Report(title="A run", systems=systems))
+    assert path.stat().st_size < 3_000_000
+
+
+def contrast(one: str, other: str) -> float:
+    """WCAG 2.2, relative luminance and contrast ratio."""
+    luminance = []
+    for colour in (one, other):
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        luminance.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(luminance) + 0.05) / (min(luminance) + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_text_has_the_contrast_that_wcag_asks_for(written, theme):
+    style = written().all("style")[0]["text"]
+    blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    colours = dict(re.findall(r"--(\w+): (#\w{6})", blocks[theme]))
+    grounds = [colours["paper"], colours["sheet"]]
+    for ink in ("ink", "faded", "first", "good", "bad"):
+        assert min(contrast(colours[ink], ground) for ground in grounds) >= 4.5, ink
+    for ground in ("glow", "differs"):
+        assert contrast(colours["ink"], colours[ground]) >= 4.5, ground
+    for line in ("first", "second", "third", "fourth", "edge"):  # lines and the borders of fields
+        assert min(contrast(colours[line], ground) for ground in grounds) >= 3, line

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dragoman.report.samples import make_sample
+from dragoman.report.samples import Window, make_sample, segment_windows, word_windows
 from dragoman.search.translator import Translation
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.side import TextSide
@@ -83,4 +83,33 @@ def test_blank_sides_have_no_words(side, source, text):
 def test_without_attention_there_is_nothing_to_point_at(side):
     sample = make_sample(translation(side, "ab", "c", None), "c", side, side, attention_shift=0)
     assert sample.weights is None
-    assert list(sample.source_words) == []
+    assert sample.windows is None
+    assert words("c", sample.target_words) == ["c"]
+
+
+def test_a_window_reaches_d_segments_to_either_side_and_not_beyond_the_sentence():
+    """Luong et al. 2015, section 3.2: [p_t - D, p_t + D], around the whole part of p_t."""
+    window = Window(np.array([0.25, 2.9, 4.0, 9.0]), 1)
+    assert segment_windows(window, 0, 5).tolist() == [[0.25, -0.5, 1.5], [2.9, 0.5, 3.5], [4.0, 2.5, 4.5]]
+    assert segment_windows(window, 1, 5)[0].tolist() == [2.9, 0.5, 3.5]
+
+
+def test_windows_of_segments_that_are_words_stay_what_they_are():
+    spans = [(0, 1), (2, 3), (4, 5)]
+    windows = np.array([[0.25, -0.5, 1.5], [1.75, 0.5, 2.5]])
+    np.testing.assert_allclose(word_windows(windows, spans, spans, spans[:2], spans[:2]), windows)
+
+
+def test_a_source_word_is_as_wide_as_its_segments_together():
+    source_spans, source_words = [(0, 1), (1, 2), (3, 4)], [(0, 2), (3, 4)]  # two segments, one segment
+    targets = [(0, 1), (1, 2)]
+    windows = np.array([[0.0, -0.5, 0.5], [2.0, 0.5, 2.5]])
+    found = word_windows(windows, source_spans, source_words, targets, targets)
+    np.testing.assert_allclose(found, [[-0.25, -0.5, 0.0], [1.0, 0.0, 1.5]])
+
+
+def test_a_target_word_has_the_mean_centre_of_its_segments_and_a_window_around_all_of_theirs():
+    spans = [(0, 1), (2, 3), (4, 5)]
+    windows = np.array([[0.0, -0.5, 0.5], [1.0, 0.5, 1.5]])
+    found = word_windows(windows, spans, spans, [(0, 1), (1, 2)], [(0, 2), (3, 4)])
+    np.testing.assert_allclose(found, [[0.5, -0.5, 1.5], [np.nan] * 3])

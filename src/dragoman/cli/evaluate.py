@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,10 @@ from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.evaluation.evaluate import Evaluation
+    from dragoman.evaluation.significance import Comparisons
     from dragoman.narration import Narrator
     from dragoman.quality import Measuring
+    from dragoman.reports import Measured
     from dragoman.run import Run
     from dragoman.text.corpus import Pair
 
@@ -30,7 +33,7 @@ EXAMPLES = (
     "dragoman evaluate RUN test.de test.en",
     "dragoman evaluate RUN test.de test.en --beam 1 --json > figures.json",
     "dragoman evaluate RUN test.tsv --report figures --output test.hyp",
-    "dragoman evaluate RUN test.de test.en --against RUN2",
+    "dragoman evaluate RUN test.de test.en --against RUN2 --report figures",
     "dragoman evaluate test.de test.en --hyp one.hyp --against other.hyp --by reference-groups --by rarity",
 )
 
@@ -52,8 +55,11 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--hyp", metavar="FILE", help="measure these translations, a line for each pair")
     parser.add_argument(
         "--against",
+        action="append",
+        default=[],
         metavar="RUN2|FILE",
-        help="test whether the difference to another run, or to a file of translations, is due to chance",
+        help="test whether the difference to another run, or to a file of translations, is due to chance; may be "
+        "repeated",
     )
     parser.add_argument(
         "--tokenizer",
@@ -69,7 +75,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the translations")
     parser.add_argument(
-        "--report", type=Path, metavar="DIR", help="write figures and examples as a page, DIR/report.html"
+        "--report", type=Path, metavar="DIR", help="write figures and translations as a page, DIR/report.html"
     )
     parts = parser.add_argument_group("parts of the test set")
     parts.add_argument(
@@ -94,15 +100,16 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Translate, measure, print."""
+    """Translate, measure, compare, print."""
     _require_sense(options)
 
     from dragoman.evaluation.slices import read_ranks
     from dragoman.narration import Narrator
-    from dragoman.quality import Measuring, measure, measure_given, write_quality_report
+    from dragoman.quality import Measuring
+    from dragoman.reports import write_quality_report
     from dragoman.run import open_run
     from dragoman.text.corpus import read_pairs
-    from dragoman.text.lines import read_lines, write_lines
+    from dragoman.text.lines import write_lines
 
     narrator = Narrator(quiet=options.quiet)
     measuring = Measuring(
@@ -117,26 +124,23 @@ def run(options: argparse.Namespace) -> None:
     no_run = options.hyp is not None and len(options.files) == 1 and not os.path.isdir(options.run)
     pairs = list(read_pairs([[Path(options.run), *options.files] if no_run else options.files]))
     opened = None if no_run else open_run(options.run, device=options.device, threads=options.threads)
-    if options.hyp is not None:
-        hypotheses = list(read_lines(options.hyp))
-        _print(
-            options, measure_given(hypotheses, pairs, opened, measuring), hypotheses, pairs, opened, measuring, narrator
-        )
-        return
-    assert opened is not None
-    quality = measure(opened, pairs, beam=options.beam, measuring=measuring, narrator=narrator)
-    hypotheses = [translation.text for translation in quality.translations]
+    system = _measure(options, pairs, opened, measuring, narrator)
     if options.output is not None:
-        write_lines(options.output, hypotheses)
-    _print(options, quality.evaluation, hypotheses, pairs, opened, measuring, narrator)
+        write_lines(options.output, system.hypotheses)
+    if measuring.language is None and opened is not None:
+        measuring = replace(measuring, language=opened.config.text.target.language)
+    others = [_measure_other(name, options, pairs, measuring, narrator) for name in options.against]
+    comparisons = _compare(system, others, pairs, measuring)
+    _print(options, system.evaluation, comparisons)
     if options.report is not None:
-        narrator.say(f"report: {write_quality_report(options.report, opened, quality)}")
+        path = write_quality_report(options.report, pairs, [system, *others], comparisons)
+        narrator.say(f"report: {path}")
 
 
 def _require_sense(options: argparse.Namespace) -> None:
     """Refuse options that would be without effect."""
     if options.hyp is not None:
-        for name in ("beam", "output", "report", "without_unknown"):
+        for name in ("beam", "output", "without_unknown"):
             if getattr(options, name):
                 raise ConfigError(
                     f"--{name.replace('_', '-')} is about the run's own translations, and --hyp gives others; "
@@ -144,48 +148,75 @@ def _require_sense(options: argparse.Namespace) -> None:
                 )
     if options.frequencies is not None and "rarity" not in (options.by or ()):
         raise ConfigError("--frequencies is about --by rarity, and has no meaning without it")
+    for name in options.against:
+        if options.against.count(name) > 1:
+            raise ConfigError(f"--against {name} is given {options.against.count(name)} times; once is enough")
 
 
-def _print(
-    options: argparse.Namespace,
-    evaluation: Evaluation,
-    hypotheses: Sequence[str],
-    pairs: Sequence[Pair],
-    opened: Run | None,
-    measuring: Measuring,
-    narrator: Narrator,
-) -> None:
-    from dragoman.evaluation.evaluate import columns, corpus_metrics
-    from dragoman.evaluation.significance import compare
-    from dragoman.quality import tokens
+def _measure(
+    options: argparse.Namespace, pairs: Sequence[Pair], opened: Run | None, measuring: Measuring, narrator: Narrator
+) -> Measured:
+    """The translations that all this is about: given ones, or the run's own."""
+    from dragoman.quality import measure, measure_given
+    from dragoman.reports import Measured, measured_run
+    from dragoman.text.lines import read_lines
 
-    if options.against is None:
-        print(json.dumps(evaluation.to_json(), indent=2) if options.json else evaluation.table())
-        return
-    comparisons = compare(
-        hypotheses,
-        _others(options, pairs, narrator),
-        [pair.target for pair in pairs],
-        corpus_metrics(measuring.tokenizer, tokens(measuring, opened)),
-        options.against,
-    )
-    if options.json:
-        print(json.dumps({**evaluation.to_json(), "comparison": comparisons.to_json()}, indent=2))
-    else:
-        print(f"{evaluation.table()}\n\n{columns(comparisons.rows())}")
+    if options.hyp is not None:
+        hypotheses = list(read_lines(options.hyp))
+        return Measured(options.hyp, hypotheses, measure_given(hypotheses, pairs, opened, measuring), opened)
+    assert opened is not None
+    quality = measure(opened, pairs, beam=options.beam, measuring=measuring, narrator=narrator)
+    return measured_run(opened, quality)
 
 
-def _others(options: argparse.Namespace, pairs: Sequence[Pair], narrator: Narrator) -> list[str]:
+def _measure_other(
+    name: str, options: argparse.Namespace, pairs: Sequence[Pair], measuring: Measuring, narrator: Narrator
+) -> Measured:
     """The translations to compare with: those of a run, or the lines of a file."""
-    from dragoman.quality import translate
+    from dragoman.quality import measure_given, translate
+    from dragoman.reports import Measured
     from dragoman.run import open_run
     from dragoman.text.lines import read_lines
 
-    if not os.path.isdir(options.against):
-        return list(read_lines(options.against))
-    other = open_run(options.against, device=options.device, threads=options.threads)
+    if measuring.ranks is None:  # the ranks of one run's vocabulary are not another's
+        measuring = replace(measuring, slices=[by for by in measuring.slices if by != "rarity"])
+    if not os.path.isdir(name):
+        hypotheses = list(read_lines(name))
+        return Measured(name, hypotheses, measure_given(hypotheses, pairs, None, measuring))
+    other = open_run(name, device=options.device, threads=options.threads)
     search = other.config.search
     if options.beam is not None:
         search = search.model_copy(update={"beam": options.beam})
     found = translate(other, [pair.source for pair in pairs], search, narrator)
-    return [translation.text for translation in found]
+    hypotheses = [translation.text for translation in found]
+    return Measured(name, hypotheses, measure_given(hypotheses, pairs, None, measuring), other, found)
+
+
+def _compare(
+    system: Measured, others: Sequence[Measured], pairs: Sequence[Pair], measuring: Measuring
+) -> list[Comparisons]:
+    from dragoman.evaluation.evaluate import corpus_metrics
+    from dragoman.evaluation.significance import compare
+    from dragoman.quality import tokens
+
+    references = [pair.target for pair in pairs]
+    return [
+        compare(
+            system.hypotheses,
+            other.hypotheses,
+            references,
+            corpus_metrics(measuring.tokenizer, tokens(measuring)),
+            other.name,
+        )
+        for other in others
+    ]
+
+
+def _print(options: argparse.Namespace, evaluation: Evaluation, comparisons: Sequence[Comparisons]) -> None:
+    from dragoman.evaluation.evaluate import columns
+
+    if options.json:
+        found = [comparison.to_json() for comparison in comparisons]
+        print(json.dumps({**evaluation.to_json(), **({"comparisons": found} if found else {})}, indent=2))
+    else:
+        print("\n\n".join([evaluation.table(), *(columns(comparison.rows()) for comparison in comparisons)]))

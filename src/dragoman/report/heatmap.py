@@ -1,63 +1,129 @@
-"""Alignment weights of one sentence pair as a picture, after Bahdanau et al. 2015, figure 3.
+"""Alignment weights of one sentence pair as a picture: PNG, SVG or PDF, after Bahdanau et al. 2015, figure 3.
 
-Source words stand along the top, target words down the side. The picture is drawn in the colour of the text around
-it, from invisible (0) to solid (1): ink on a light page; on a dark page light on dark, as in the paper.
+Source words stand along the top and target words down the side. The scale `paper` is that of the figure: grey, 0 black,
+1 white. `modern` is viridis, whose steps look equal to every eye and stay apart in print. For local attention (Luong
+et al. 2015, section 3.2) each row has its window drawn around it and a mark at p_t.
+
+Shapes of letters go into the file, so it looks the same everywhere. They come from the fonts of this system; letters
+that none has are named, and drawn as boxes. A source that runs from right to left has its first word at the right.
 """
 
 from __future__ import annotations
 
+import io
 import unicodedata
-from collections.abc import Sequence
-from html import escape
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontEntry, fontManager, get_font
+from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-CELL = 22
-"""Side of a cell, in the SVG's own units (pixels at natural size)."""
+from dragoman.errors import InputError
 
-FAINTEST = 0.005
-"""A weight below is not drawn: it could not be seen, and most weights are that small."""
+Scale = Literal["paper", "modern"]
+SCALES: dict[Scale, str] = {"paper": "gray", "modern": "viridis"}
+"""matplotlib's names of them; both run from dark, 0, to bright, 1."""
 
-_LETTER = 7.5  # mean advance of a Latin letter at the font size below; wide East Asian ones take two
-_FONT_SIZE = 13
-_GAP = 6  # between a word and its row or column
-_LONGEST = 28  # letters of a word that are shown; a title has the whole word
+FORMATS = ("png", "svg", "pdf")
+
+CELL = 0.24
+"""Side of a cell, in inches."""
+DOTS = 160
+"""Dots per inch of a PNG file."""
+LONGEST = 28
+"""Letters of a word that are shown."""
+
+_HAN_REGIONS = {"zh": "SC", "ja": "JP", "ko": "KR"}  # ends of the names of fonts that draw Han letters their way
+_BASE = "DejaVu Sans"  # comes with matplotlib: Latin, Greek, Cyrillic, and much else
+_MARK = "#ff5a36"  # of p_t and its window: not a colour of either scale
+_STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.linewidth": 0.6,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "dragoman",  # ids depend on the content alone
+    "pdf.fonttype": 42,
+}
 
 
-def heat_map(weights: NDArray[np.floating], source_words: Sequence[str], target_words: Sequence[str]) -> str:
-    """An `<svg>` element of weights [T, S], T target words by S source words.
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """What is drawn."""
 
-    Words may be of any script and hold anything; each keeps its own direction.
-    """
-    assert weights.shape == (len(target_words), len(source_words))
-    rows, columns = weights.shape
-    left = max(map(_width, target_words), default=0) + _GAP
-    top = max(map(_width, source_words), default=0) + _GAP
-    width, height = left + columns * CELL + 1, top + rows * CELL + 1  # 1 for the outer half of the last grid line
-    parts = [
-        f'<svg class="heat-map" xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width:g} {height:g}" '
-        f'width="{width:g}" height="{height:g}" font-family="system-ui, sans-serif" font-size="{_FONT_SIZE}" '
-        f'fill="currentColor"><title>Alignment weights: source words across, target words down</title>'
-    ]
-    for column, word in enumerate(source_words):
-        x, y = left + (column + 0.5) * CELL, top - _GAP
-        parts.append(f'<text transform="translate({x:g} {y:g}) rotate(-90)" dy=".35em">{_label(word)}</text>')
-    for row, word in enumerate(target_words):
-        x, y = left - _GAP, top + (row + 0.5) * CELL
-        parts.append(f'<text x="{x:g}" y="{y:g}" dy=".35em" text-anchor="end">{_label(word)}</text>')
-    for row, column in zip(*np.nonzero(weights >= FAINTEST), strict=True):
-        weight = float(weights[row, column])
-        x, y = left + column * CELL, top + row * CELL
-        pair = f"{visible(source_words[column])} – {visible(target_words[row])}: {weight:.2f}"
-        parts.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{CELL}" height="{CELL}" fill-opacity="{min(weight, 1.0):.3f}">'
-            f"<title>{escape(pair)}</title></rect>"
+    weights: NDArray[np.floating]
+    """[J, I] target words by source words."""
+    source_words: Sequence[str]
+    target_words: Sequence[str]
+    windows: NDArray[np.floating] | None = None
+    """[J, 3] p_t and both edges of its window, in columns: column i stretches from i - 1/2 to i + 1/2; NaN for none."""
+    languages: tuple[str | None, str | None] = (None, None)
+    """Codes of source and target; Han letters look as the first of Chinese, Japanese and Korean among them has them."""
+
+
+def heat_map_file(heat_map: HeatMap, kind: str, scale: Scale = "paper") -> bytes:
+    """The picture as a file of one of `FORMATS`, the same for the same input and fonts."""
+    assert kind in FORMATS
+    assert heat_map.weights.shape == (len(heat_map.target_words), len(heat_map.source_words))
+    words = [*heat_map.source_words, *heat_map.target_words]
+    with mpl.rc_context({**_STYLE, "font.family": font_families(words, heat_map.languages)}), warnings.catch_warnings():
+        # Missing letters are told by `missing_letters`, once for all pictures.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure = _figure(heat_map, scale)
+        file = io.BytesIO()
+        nothing = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
+        figure.savefig(
+            file, format=kind, dpi=DOTS, bbox_inches="tight", pad_inches=0.08, metadata=dict.fromkeys(nothing[kind])
         )
-    grid = _grid(left, top, rows, columns)
-    parts.append(f'<path fill="none" stroke="currentColor" stroke-opacity=".25" d="{grid}"/>')
-    parts.append("</svg>")
-    return "".join(parts)
+    return file.getvalue()
+
+
+def write_heat_map(path: Path, heat_map: HeatMap, scale: Scale = "paper") -> None:
+    """The picture in a file whose name ends in one of `FORMATS`.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    picture = heat_map_file(heat_map, path.suffix.removeprefix("."), scale)
+    try:
+        path.write_bytes(picture)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _figure(heat_map: HeatMap, scale: Scale) -> Figure:
+    rows, columns = heat_map.weights.shape
+    figure = Figure(figsize=(max(columns, 1) * CELL, max(rows, 1) * CELL))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.pcolormesh(heat_map.weights, cmap=SCALES[scale], vmin=0, vmax=1, antialiased=False)
+    axes.set_xlim(0, max(columns, 1))
+    axes.set_ylim(max(rows, 1), 0)
+    if runs_right_to_left(heat_map.source_words):
+        axes.invert_xaxis()
+    axes.xaxis.tick_top()
+    axes.set_xticks(np.arange(columns) + 0.5, [shortened(word) for word in heat_map.source_words], rotation=90)
+    axes.set_yticks(np.arange(rows) + 0.5, [shortened(word) for word in heat_map.target_words])
+    axes.tick_params(length=0, pad=4)
+    if heat_map.windows is not None:
+        for row, (centre, first, last) in enumerate(heat_map.windows + 0.5):
+            if np.isfinite(centre):
+                box = Rectangle((first, row), last - first, 1, fill=False, edgecolor=_MARK, linewidth=0.8)
+                axes.add_patch(box)
+                axes.plot(centre, row + 0.5, marker="o", markersize=3.2, color=_MARK, clip_on=False)
+    return figure
+
+
+def shortened(word: str) -> str:
+    """A word as it stands beside a picture. No `$`, which matplotlib would read as mathematics."""
+    word = visible(word)
+    shown = word if len(word) <= LONGEST else word[: LONGEST - 1] + "…"
+    return shown.replace("$", r"\$")
 
 
 def visible(text: str) -> str:
@@ -67,30 +133,74 @@ def visible(text: str) -> str:
     )
 
 
-def _label(word: str) -> str:
-    """A word as the content of `<text>`: shortened, escaped, isolated.
+def runs_right_to_left(words: Iterable[str]) -> bool:
+    """Whether most letters that have a direction have this one (Unicode bidirectional classes R and AL)."""
+    classes = [unicodedata.bidirectional(letter) for word in words for letter in word]
+    return sum(kind in ("R", "AL") for kind in classes) > sum(kind == "L" for kind in classes)
 
-    U+2068 and U+2069 let a right-to-left word, its punctuation included, run its own way without turning round the
-    meaning of `text-anchor`, which the attribute `direction` would.
+
+# Fonts ---------------------------------------------------------------------------------------------------------------
+
+
+def font_families(words: Iterable[str], languages: Iterable[str | None] = ()) -> list[str]:
+    """Families of this system that together have all letters of the words, as far as any has; the common one first."""
+    regions = [_HAN_REGIONS[language[:2]] for language in languages if language and language[:2] in _HAN_REGIONS]
+    return [_BASE, *_search(_letters(words), regions[0] if regions else "SC")[0]]
+
+
+def missing_letters(words: Iterable[str]) -> str:
+    """The letters that no font of this system has, in order."""
+    return "".join(sorted(_search(_letters(words), "SC")[1]))
+
+
+def _letters(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(letter for word in words for letter in visible(word) if not letter.isspace())
+
+
+@cache
+def _search(letters: frozenset[str], region: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The families needed besides the common one, and what remains without a glyph.
+
+    Each is the first, in the order of `_upright_fonts`, that has a letter not had before.
     """
-    word = visible(word)
-    shown = word if len(word) <= _LONGEST else word[: _LONGEST - 1] + "…"
-    title = f"<title>{escape(word)}</title>" if shown != word else ""
-    return f"{title}\u2068{escape(shown)}\u2069"
+    missing = {ord(letter) for letter in letters} - _glyphs(_path(_BASE))
+    families = []
+    for entry in _upright_fonts(region) if missing else ():
+        found = missing & _glyphs(entry.fname)
+        if found:
+            families.append(entry.name)
+            missing -= found
+        if not missing:
+            break
+    # What is invisible needs no glyph: joiners, marks of direction, selectors of variants.
+    return tuple(families), frozenset(chr(code) for code in missing if unicodedata.category(chr(code)) != "Cf")
 
 
-def _width(word: str) -> float:
-    """About how long the shown word is, in units of the SVG; no font is at hand to measure."""
-    shown = visible(word)[:_LONGEST]
-    letters = sum(
-        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        for letter in shown
-    )
-    return letters * _LETTER
+@cache
+def _upright_fonts(region: str) -> tuple[FontEntry, ...]:
+    """Fonts of normal style and weight: those without serifs first, of these the large ones for East Asia."""
+    regular = (400, "normal", "regular")
+    fonts = [entry for entry in fontManager.ttflist if entry.style == "normal" and entry.weight in regular]
+    fonts = [entry for entry in fonts if not entry.name.startswith("Last Resort")]  # a box for every letter
+
+    def preference(entry: FontEntry) -> tuple[bool, bool, bool, str]:
+        name = entry.name
+        return "Sans" not in name, "CJK" not in name, not name.endswith(region), name
+
+    return tuple(sorted(fonts, key=preference))
 
 
-def _grid(left: float, top: float, rows: int, columns: int) -> str:
-    """The path of the lines between cells and around them."""
-    down = [f"M{left + column * CELL:g} {top:g}v{rows * CELL}" for column in range(columns + 1)]
-    across = [f"M{left:g} {top + row * CELL:g}h{columns * CELL}" for row in range(rows + 1)]
-    return "".join(down + across)
+@cache
+def _glyphs(path: str) -> frozenset[int]:
+    """Code points that a font file has a glyph for; none if it cannot be read."""
+    try:
+        return frozenset(get_font(path).get_charmap())
+    except (OSError, RuntimeError):
+        return frozenset()
+
+
+def _path(family: str) -> str:
+    return str(fontManager.findfont(family))
+
+
+assert set(SCALES) == set(get_args(Scale))

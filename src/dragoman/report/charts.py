@@ -1,0 +1,201 @@
+"""Line charts of the page: drawn by matplotlib as SVG that takes its colours from the page around it.
+
+A chart is a picture that needs no program: it prints, and it weighs some kilobytes. Over it lie columns, one for each
+place on the x axis, that say in words what was measured there; pointing at one shows its cursor by CSS alone, and
+`script.js` writes its words below the chart and lets the arrow keys move from one to the next.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from html import escape
+from itertools import pairwise
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+
+_INK = "#010203"
+_COLOURS = {
+    _INK: "currentColor",
+    "#0a0b0c": "var(--first)",
+    "#0d0e0f": "var(--second)",
+    "#111213": "var(--third)",
+    "#141516": "var(--fourth)",
+}
+"""matplotlib knows no CSS; it draws in these stand-ins, which are then replaced by what the page decides."""
+
+_DASHES = ("-", "--", "-.", ":")
+"""Beside the colour, for those who see no difference between colours; one for each of them."""
+
+_DOTS = 72
+"""Of a figure to the inch: a unit of the SVG."""
+
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",  # text stays text: small, sharp, in the page's font
+    "figure.dpi": _DOTS,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.linewidth": 0.6,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "text.color": _INK,
+    "grid.color": _INK,
+    "grid.alpha": 0.12,
+    "lines.linewidth": 1.6,
+    "font.size": 9,
+    "legend.frameon": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One measurement at several places of the x axis, ascending."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """What is drawn."""
+
+    name: str
+    """The beginning of its ids; each chart of a page has its own."""
+    lines: Sequence[Line]
+    """The first `LINES` are drawn."""
+    x_name: str
+    x_words: dict[float, str] = field(default_factory=dict)
+    """What stands for a place of the x axis, where it is not its number."""
+    logarithmic: bool = False
+    minutes_per_x: float = 0.0
+    """Above 0: a second axis, along the top."""
+    sizes: Sequence[tuple[float, int]] = ()
+    """Sentences behind each place, drawn as faint bars from the bottom."""
+
+
+LINES = len(_COLOURS) - 1
+
+
+def draw(chart: Chart) -> str:
+    """An `<svg>` element, the same for the same chart; its ids are its own on the page."""
+    # svg.hashsalt: ids depend on the content alone; without it every drawing differs.
+    with mpl.rc_context({**_STYLE, "svg.hashsalt": chart.name}):
+        figure = Figure(figsize=(3.8, 2.75), layout="constrained")
+        axes = figure.add_subplot()
+        for line, colour, dash in zip(chart.lines, list(_COLOURS)[1:], _DASHES, strict=False):
+            places, values = zip(*line.points, strict=True)
+            mark = "o" if len(places) <= 12 else None
+            axes.plot(places, values, dash, color=colour, label=line.name, marker=mark, markersize=3.2)
+        _scale(axes, chart)
+        if len(chart.lines) > 1:
+            axes.legend(handlelength=2.6)
+        file = io.StringIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(file, format="svg", metadata=nothing)
+        columns = _columns(chart, axes)
+    return _adapted(file.getvalue(), chart).replace("</svg>", f"{columns}</svg>")
+
+
+def _scale(axes: Axes, chart: Chart) -> None:
+    """Axes, their marks and their names."""
+    axes.grid(axis="y")
+    axes.set_xlabel(chart.x_name)
+    if chart.logarithmic:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    if chart.x_words:
+        places = list(chart.x_words)
+        shown = places[:: -(-len(places) // 10)]
+        axes.set_xticks(shown, [chart.x_words[place] for place in shown])
+        if max(len(chart.x_words[place]) for place in shown) * len(shown) > 40:
+            axes.tick_params(axis="x", rotation=40)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    if chart.minutes_per_x > 0:
+        to_minutes: Callable[[Any], Any] = partial(np.multiply, chart.minutes_per_x)
+        to_x: Callable[[Any], Any] = partial(np.multiply, 1 / chart.minutes_per_x)
+        minutes = axes.secondary_xaxis("top", functions=(to_minutes, to_x))
+        minutes.set_xlabel("minutes")
+        minutes.xaxis.set_major_locator(MaxNLocator(5))
+        minutes.spines["top"].set_visible(False)
+    if chart.sizes:
+        _draw_sizes(axes, chart)
+
+
+def _draw_sizes(axes: Axes, chart: Chart) -> None:
+    """Bars in the lower part of the chart; the largest one is a third as high as it, and says its number."""
+    places, counts = zip(*chart.sizes, strict=True)
+    behind = axes.twinx()
+    behind.bar(places, counts, width=0.8, color=_INK, alpha=0.12, linewidth=0)
+    behind.set_ylim(0, 3 * max(counts))
+    behind.set_yticks([])
+    behind.spines["right"].set_visible(False)
+
+
+def _columns(chart: Chart, axes: Axes) -> str:
+    """What can be pointed at: for each place an invisible column as wide as reaches half-way to its neighbours."""
+    places = sorted({place for line in chart.lines[:LINES] for place, _ in line.points})
+    pixels = [float(axes.transData.transform((place, axes.get_ylim()[0]))[0]) for place in places]
+    box = axes.get_window_extent()
+    height = axes.figure.bbox.height
+    bounds = [box.x0, *((left + right) / 2 for left, right in pairwise(pixels)), box.x1]
+    values = [dict(line.points) for line in chart.lines[:LINES]]
+    sizes = dict(chart.sizes)
+    parts = []
+    for place, middle, (left, right) in zip(places, pixels, pairwise(bounds), strict=True):
+        said = [f"{chart.x_name} {chart.x_words.get(place, f'{place:,g}')}"]
+        dots = []
+        for line, measured, colour in zip(chart.lines, values, list(_COLOURS.values())[1:], strict=False):
+            if place in measured:
+                said.append(f"{line.name} {_figure(measured[place])}")
+                y = height - float(axes.transData.transform((place, measured[place]))[1])
+                dots.append(f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="3.4" style="fill:{colour}"/>')
+        if place in sizes:
+            said.append(f"{sizes[place]:,} sentences")
+        parts.append(
+            f'<g class="column"><title>{escape(" · ".join(said))}</title>'
+            f'<rect x="{left:.1f}" y="{height - box.y1:.1f}" width="{max(0.0, right - left):.1f}" '
+            f'height="{box.height:.1f}"/><path d="M{middle:.1f} {height - box.y1:.1f}v{box.height:.1f}"/>'
+            f"{''.join(dots)}</g>"
+        )
+    return f'<g class="columns">{"".join(parts)}</g>'
+
+
+def _figure(value: float) -> str:
+    """A number with three or four figures that mean something."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value < 1 else f"{value:.2f}"
+
+
+def _adapted(svg: str, chart: Chart) -> str:
+    """matplotlib's file as an element of a page: no prolog, ids that are unique there, colours of the page."""
+    svg = svg[svg.index("<svg") :].strip()
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{chart.name}-", svg)
+    for stand_in, colour in _COLOURS.items():
+        svg = svg.replace(stand_in, colour)
+    # matplotlib gives its size in points; the page decides how large it is shown.
+    svg = re.sub(r'^<svg([^>]*?) (?:width|height)="[^"]*"', r"<svg\1", svg)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(_told(chart))}"', 1)
+
+
+def _told(chart: Chart) -> str:
+    """The chart in words, for those who do not see it: where each line begins and ends."""
+    told = []
+    for line in chart.lines[:LINES]:
+        (first, begin), (last, end) = line.points[0], line.points[-1]
+        names = [chart.x_words.get(place, f"{place:,g}") for place in (first, last)]
+        told.append(f"{line.name}: {_figure(begin)} at {names[0]}, {_figure(end)} at {names[1]}")
+    return f"Line chart over {chart.x_name}. {'; '.join(told)}."

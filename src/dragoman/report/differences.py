@@ -1,0 +1,135 @@
+"""Where two lines differ, and which words a system takes for which: both from one comparison, token by token.
+
+Tokens here are for people to read, not for a metric: a word without the punctuation around it, each mark by itself;
+in scripts without blanks each character.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from dragoman.alignment.extract import Span
+from dragoman.report.samples import WITHOUT_BLANKS
+from dragoman.text.side import raw_words
+
+LISTED = 25
+"""Rows of a table of words; what comes after is rarer still."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """A word of the references where another was written."""
+
+    expected: str
+    written: str
+    sentences: tuple[int, ...]
+    """Where, from 0; a sentence stands once for each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A word of the references that translations often lack."""
+
+    word: str
+    count: int
+    """Times in the references."""
+    sentences: tuple[int, ...]
+    """Where the translation lacks it; a sentence stands once for each time."""
+
+
+def tokens(line: str) -> list[Span]:
+    """The tokens of a line as [start, end) in characters."""
+    return [span for start, end in raw_words(line) for span in _parts(line, start, end)]
+
+
+def _parts(line: str, start: int, end: int) -> Iterator[Span]:
+    """A raw word cut into the marks in front, the word itself, and the marks behind."""
+    first, last = start, end
+    while first < last and _is_mark(line[first]):
+        first += 1
+    while last > first and _is_mark(line[last - 1]):
+        last -= 1
+    yield from ((at, at + 1) for at in range(start, first))
+    if WITHOUT_BLANKS.search(line, first, last):
+        yield from ((at, at + 1) for at in range(first, last))
+    elif first < last:
+        yield first, last
+    yield from ((at, at + 1) for at in range(last, end))
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character)[0] in "PS"
+
+
+def differing(line: str, other: str) -> tuple[list[Span], list[Span]]:
+    """The tokens of either line that the other has not in their place, by the longest common runs of tokens."""
+    ours, theirs = tokens(line), tokens(other)
+    mine: list[Span] = []
+    yours: list[Span] = []
+    for kind, begin, end, other_begin, other_end in _comparison(line, ours, other, theirs):
+        if kind != "equal":
+            mine += ours[begin:end]
+            yours += theirs[other_begin:other_end]
+    return mine, yours
+
+
+def touched(words: Sequence[Span], spans: Sequence[Span]) -> list[int]:
+    """The numbers of the words that share a character with one of the spans."""
+    return [
+        number
+        for number, (start, end) in enumerate(words)
+        if any(first < end and start < last for first, last in spans)
+    ]
+
+
+def confusions(hypotheses: Sequence[str], references: Sequence[str]) -> list[Confusion]:
+    """Which word was written in the place of which, the most frequent first.
+
+    Only stretches with as many words in the reference as in the translation tell which stands for which; a pair that
+    occurs once says nothing, and is left out.
+    """
+    found: dict[tuple[str, str], list[int]] = {}
+    for number, (hypothesis, reference) in enumerate(zip(hypotheses, references, strict=True)):
+        expected, written = tokens(reference), tokens(hypothesis)
+        for kind, begin, end, other_begin, other_end in _comparison(reference, expected, hypothesis, written):
+            if kind == "replace" and end - begin == other_end - other_begin:
+                for there, here in zip(expected[begin:end], written[other_begin:other_end], strict=True):
+                    pair = reference[slice(*there)], hypothesis[slice(*here)]
+                    if _is_word(pair[0]) or _is_word(pair[1]):
+                        found.setdefault(pair, []).append(number)
+    often = sorted((pair for pair in found if len(found[pair]) > 1), key=lambda pair: (-len(found[pair]), pair))
+    return [Confusion(*pair, tuple(found[pair])) for pair in often[:LISTED]]
+
+
+def missed(hypotheses: Sequence[str], references: Sequence[str]) -> list[Missed]:
+    """Words of the references that the translations of the same sentences lack, those lacking most often first."""
+    counts: Counter[str] = Counter()
+    lacking: dict[str, list[int]] = {}
+    for number, (hypothesis, reference) in enumerate(zip(hypotheses, references, strict=True)):
+        wanted, there = _words(reference), _words(hypothesis)
+        counts += wanted
+        for word, times in (wanted - there).items():
+            lacking.setdefault(word, []).extend([number] * times)
+    often = sorted((word for word in lacking if len(lacking[word]) > 1), key=lambda word: (-len(lacking[word]), word))
+    return [Missed(word, counts[word], tuple(lacking[word])) for word in often[:LISTED]]
+
+
+def _comparison(
+    line: str, ours: Sequence[Span], other: str, theirs: Sequence[Span]
+) -> Sequence[tuple[str, int, int, int, int]]:
+    here = [line[start:end] for start, end in ours]
+    there = [other[start:end] for start, end in theirs]
+    return SequenceMatcher(None, here, there, autojunk=False).get_opcodes()
+
+
+def _words(line: str) -> Counter[str]:
+    shown = (line[start:end] for start, end in tokens(line))
+    return Counter(token for token in shown if _is_word(token))
+
+
+def _is_word(token: str) -> bool:
+    return not all(map(_is_mark, token))

@@ -1,0 +1,55 @@
+"""Where lines differ, and which words are taken for which."""
+
+import pytest
+
+from dragoman.report.differences import confusions, differing, missed, tokens, touched
+
+
+def cut(line: str) -> list[str]:
+    return [line[start:end] for start, end in tokens(line)]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("The dog's (old) house.", ["The", "dog's", "(", "old", ")", "house", "."]),
+        ("«Où?» – 3,5 €", ["«", "Où", "?", "»", "–", "3,5", "€"]),
+        ("私は 学生。", ["私", "は", "学", "生", "。"]),
+        ("हिन्दी भाषा।", ["हिन्दी", "भाषा", "।"]),
+        ("... !", [".", ".", ".", "!"]),
+        ("", []),
+    ],
+)
+def test_tokens_are_words_without_the_marks_around_them(line, expected):
+    assert cut(line) == expected
+
+
+def test_words_that_the_other_line_has_not_in_their_place_differ():
+    one, other = "a big dog runs.", "a dog is running."
+    mine, yours = differing(one, other)
+    assert [one[start:end] for start, end in mine] == ["big", "runs"]
+    assert [other[start:end] for start, end in yours] == ["is", "running"]
+    assert differing(one, one) == ([], [])
+
+
+def test_a_word_is_touched_if_it_shares_a_character():
+    assert touched([(0, 3), (4, 6), (7, 9)], [(2, 5)]) == [0, 1]
+    assert touched([(0, 3)], [(3, 4)]) == []
+
+
+def test_a_word_in_the_place_of_another_is_counted_where_it_occurs_again():
+    hypotheses = ["the cat sleeps.", "a cat!", "the bird", "the long bird flies"]
+    references = ["the dog sleeps.", "a dog!", "the fish", "the flies"]
+    (found,) = confusions(hypotheses, references)
+    assert (found.expected, found.written, found.sentences) == ("dog", "cat", (0, 1))
+
+
+def test_marks_are_no_confusion():
+    assert confusions(["a.", "b."], ["a!", "b!"]) == []
+
+
+def test_missing_words_are_counted_against_all_there_are():
+    hypotheses = ["the the dog", "dog dog", "a"]
+    references = ["the dog the the", "the dog", "the a."]
+    (found,) = missed(hypotheses, references)
+    assert (found.word, found.count, found.sentences) == ("the", 5, (0, 1, 2))
