@@ -28,7 +28,7 @@ format: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install -q -c constraints.txt -e ".[train,align,dev]"
+	$(BIN)/python -m pip install -q -c constraints.txt -e ".[train,align,maps,smt,dev]"
 	@touch $@
 
 clean:

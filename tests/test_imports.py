@@ -53,6 +53,7 @@ HOUSE = (
     "pipeline",
     "demo",
     "importing",
+    "maps",
     "",
     "cli.parsing",
     "cli",
@@ -74,6 +75,9 @@ HEAVY = {
     "babel": ("text.cldr", "report"),
     "matplotlib": ("report",),
     "jinja2": ("report",),
+    "sklearn": ("maps.projection",),
+    "altair": ("maps.drawing",),
+    "vl_convert": ("maps.drawing",),
 }
 """Libraries, and the only modules or packages that may import them."""
 

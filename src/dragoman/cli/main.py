@@ -23,6 +23,7 @@ from dragoman.cli import (
     export,
     import_model,
     inspect,
+    map_points,
     phrase_table,
     presets,
     rescore,
@@ -51,6 +52,7 @@ VERBS = {
     "phrase-table": cast(Verb, phrase_table),
     "select": cast(Verb, select),
     "tune": cast(Verb, tune),
+    "map": cast(Verb, map_points),
     "export": cast(Verb, export),
     "import": cast(Verb, import_model),
     "presets": cast(Verb, presets),
@@ -59,8 +61,11 @@ VERBS = {
 }
 """In the order of the help; each is one file."""
 
-TRAIN_EXTRA = ("babel", "jinja2", "matplotlib", "onnx", "sacrebleu", "safetensors", "tensorboard", "torch", "tqdm")
-"""Packages that come with the extra `train` only."""
+EXTRAS = {
+    "train": ("babel", "jinja2", "matplotlib", "onnx", "sacrebleu", "safetensors", "tensorboard", "torch", "tqdm"),
+    "maps": ("altair", "sklearn", "vl_convert"),
+}
+"""Packages that come with an extra only."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,9 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except DragomanError as error:
         return _complain(str(error), error.exit_code)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in TRAIN_EXTRA:
+        package = (error.name or "").partition(".")[0]
+        extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)
+        if extra is None:
             raise
-        return _complain(f"this needs {error.name}, which is not installed; pip install 'dragoman[train]'", 2)
+        return _complain(f"this needs {error.name}, which is not installed; pip install 'dragoman[{extra}]'", 2)
     except KeyboardInterrupt:
         return _complain("interrupted", 130)
     except BrokenPipeError:
