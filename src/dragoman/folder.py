@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.config.files import dump_config, load_config
+from dragoman.config.language import LanguageConfig
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
 from dragoman.text.lines import not_found, replace_file
@@ -74,7 +75,7 @@ class RunFolder:
         return self.path / "report.html"
 
     @classmethod
-    def create(cls, path: str | Path, config: Config, *, overwrite: bool = False) -> RunFolder:
+    def create(cls, path: str | Path, config: Config | LanguageConfig, *, overwrite: bool = False) -> RunFolder:
         """Begin a run: make the folder with its text/ and write config.yaml.
 
         A folder that holds other things is fine; `overwrite` removes an earlier run's files and nothing else.
@@ -127,13 +128,22 @@ class RunFolder:
             RunError: there is no such folder (names the nearest one), a part of it is missing, or it is of a newer
                 format.
         """
-        folder = cls._existing(path)
-        if not folder.weights.is_file():
+        folder = cls.existing(path)
+        folder.load_config()
+        folder.require_weights()
+        return folder
+
+    def require_weights(self) -> None:
+        """Refuse a run without a result.
+
+        Raises:
+            RunError: there are no weights.
+        """
+        if not self.weights.is_file():
             raise RunError(
-                f"{path}: has no {folder.weights.name}: training has not come to its first validation; "
+                f"{self.path}: has no {self.weights.name}: training has not come to its first validation; "
                 "go on with it (--resume), or take the file from a copy of the run folder"
             )
-        return folder
 
     @classmethod
     def resume(cls, path: str | Path) -> RunFolder:
@@ -142,16 +152,30 @@ class RunFolder:
         Raises:
             RunError: as for `open`, but what must be there are training states.
         """
-        folder = cls._existing(path)
-        if not folder.checkpoints.is_dir():
-            raise RunError(
-                f"{path}: has no {folder.checkpoints.name}/: it stopped before its first training state was saved; "
-                "start it anew with --overwrite"
-            )
+        folder = cls.existing(path)
+        folder.load_config()
+        folder.require_state()
         return folder
 
+    def require_state(self) -> None:
+        """Refuse a run that cannot be gone on with.
+
+        Raises:
+            RunError: there are no training states.
+        """
+        if not self.checkpoints.is_dir():
+            raise RunError(
+                f"{self.path}: has no {self.checkpoints.name}/: it stopped before its first training state was saved; "
+                "start it anew with --overwrite"
+            )
+
     @classmethod
-    def _existing(cls, path: str | Path) -> RunFolder:
+    def existing(cls, path: str | Path) -> RunFolder:
+        """A run of any kind, whose configuration has not been looked at.
+
+        Raises:
+            RunError: there is no such folder (names the nearest one), or it is none that a training wrote.
+        """
         folder = cls(Path(path))
         if not os.path.exists(path):  # unlike Path.exists, false for a name that no file can have
             raise RunError(str(not_found(path)))
@@ -164,7 +188,6 @@ class RunFolder:
                 f"{path}: has no {folder.text.name}/, the segmentations and vocabularies that its weights belong to; "
                 "take it from a copy of the run folder, or train again with --overwrite"
             )
-        folder.load_config()
         return folder
 
     def load_config(self) -> Config:
@@ -178,7 +201,7 @@ class RunFolder:
         except ConfigError as error:
             raise RunError(str(error)) from None
 
-    def save_config(self, config: Config) -> None:
+    def save_config(self, config: Config | LanguageConfig) -> None:
         """Write config.yaml, in place of an older one.
 
         Raises:

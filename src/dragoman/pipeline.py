@@ -289,7 +289,7 @@ def _batches(config: Config, store: Store) -> Batches:
     )
 
 
-def _validators(config: Config, dev: Sequence[Pair], store: Store, prepared: Prepared) -> Validators:
+def _validators(config: Config, dev: Sequence[Pair], store: Store, prepared: Prepared) -> Validators[TranslationModel]:
     """What the loop asks about the dev set: its perplexity, and how good real beam output is."""
 
     def measure_perplexity(model: TranslationModel) -> float:

@@ -13,26 +13,32 @@ from dragoman.errors import ConfigError
 if TYPE_CHECKING:
     from dragoman.narration import Narrator
     from dragoman.run import Run
+    from dragoman.scoring.lists import Feature
     from dragoman.scoring.nbest import Entry
 
 SUMMARY = "add neural scores to n-best lists"
 DESCRIPTION = (
-    "Reads a Moses n-best list and writes it with one more feature: for each model the log-probability of the\n"
-    "hypothesis given the source, natural logarithm, end of sentence included. The rest of each line stays as it was."
+    "Reads a Moses n-best list and writes it with more features: for each model the log-probability of the\n"
+    "hypothesis given the source, or by a language model of the hypothesis alone; natural logarithm, end of sentence\n"
+    "included. The rest of each line stays as it was."
 )
 EXAMPLES = (
     "dragoman rescore dev.nbest.gz --source dev.fr --model RUN -o dev.rescored.gz",
     "dragoman rescore dev.nbest --source dev.fr --model RUN1 RUN2 --reverse RUN3 --add Net > dev.rescored",
+    "dragoman rescore dev.nbest --lm LM > dev.rescored",
 )
 
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `rescore`."""
     parser.add_argument("nbest", metavar="NBEST", help="a Moses n-best list, .gz, .xz or .zst too; - is standard input")
-    parser.add_argument("--source", required=True, metavar="SRC", help="source lines; ids count them from 0")
-    parser.add_argument("--model", nargs="+", required=True, metavar="RUN", help="run folders, a value for each")
+    parser.add_argument("--source", metavar="SRC", help="source lines; ids count them from 0")
+    parser.add_argument("--model", nargs="+", default=[], metavar="RUN", help="run folders, a value for each")
     parser.add_argument(
         "--reverse", nargs="+", default=[], metavar="RUN", help="runs from target to source; the feature NAMEReverse"
+    )
+    parser.add_argument(
+        "--lm", nargs="+", default=[], metavar="LM", help="language models, which need no --source; the feature NAMELM"
     )
     parser.add_argument(
         "--ensemble", action="store_true", help="one value for all of --model: of each word the mean probability"
@@ -51,32 +57,62 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError(f"--add {options.add!r}: the name of a feature has no blank, `=`, `:` or `|` in it")
     if options.nbest == options.source == "-":
         raise ConfigError("the list and --source cannot both be standard input; give a file for one of them")
+    _require_models(options)
 
     from dragoman.narration import Narrator
-    from dragoman.run import open_run
-    from dragoman.scoring.lists import Feature, add_features, ensemble, forward, reverse, with_sources
+    from dragoman.scoring.lists import Sentence, add_features, with_sources
     from dragoman.scoring.nbest import by_sentence, read_nbest
-    from dragoman.scoring.rescoring import log_probability, mean_log_probability
     from dragoman.text.lines import read_lines, replace_output
 
-    value = mean_log_probability if options.normalised else log_probability
-    runs = [open_run(path, device=options.device, threads=options.threads) for path in options.model]
-    rescorers = [one.rescorer() for one in runs]
-    if options.ensemble:
-        _require_one_vocabulary(runs, options.model)
-        first: list[Feature] = [ensemble(rescorers, value)]
-    else:
-        first = [forward(rescorer, value) for rescorer in rescorers]
-    features: list[tuple[str, Sequence[Feature]]] = [(options.add, first)]
-    if options.reverse:
-        others = [open_run(path, device=options.device, threads=options.threads).rescorer() for path in options.reverse]
-        features.append((f"{options.add}Reverse", [reverse(rescorer, value) for rescorer in others]))
+    features = _features(options)
     lists = by_sentence(read_nbest(options.nbest))
-    sentences = with_sources(lists, read_lines(options.source), options.source)
+    if options.source is None:
+        sentences: Iterable[Sentence] = (Sentence("", entries) for entries in lists)
+    else:
+        sentences = with_sources(lists, read_lines(options.source), options.source)
     rescored = add_features(sentences, features, options.nbest)
     with replace_output(options.output) as file:
         for line in _counted(rescored, Narrator(quiet=options.quiet)):
             file.write(line + "\n")
+
+
+def _require_models(options: argparse.Namespace) -> None:
+    """Refuse a command that has nothing to add, or lacks or ignores the source."""
+    if not (options.model or options.reverse or options.lm):
+        raise ConfigError("nothing to add: give --model, --reverse or --lm (see dragoman rescore --help)")
+    if (options.model or options.reverse) and options.source is None:
+        raise ConfigError("--source is missing: translation models score hypotheses of source lines")
+    if options.source is not None and not (options.model or options.reverse):
+        raise ConfigError("--source is not looked at by language models; leave it out, or give --model")
+    if options.ensemble and len(options.model) < 2:
+        raise ConfigError("--ensemble is about several of --model")
+
+
+def _features(options: argparse.Namespace) -> list[tuple[str, Sequence[Feature]]]:
+    """What is added, by name."""
+    from dragoman.language.run import open_language_run
+    from dragoman.language.scoring import language_feature
+    from dragoman.run import open_run
+    from dragoman.scoring.lists import ensemble, forward, reverse
+    from dragoman.scoring.rescoring import log_probability, mean_log_probability
+
+    value = mean_log_probability if options.normalised else log_probability
+    place = {"device": options.device, "threads": options.threads}
+    features: list[tuple[str, Sequence[Feature]]] = []
+    runs = [open_run(path, **place) for path in options.model]
+    rescorers = [one.rescorer() for one in runs]
+    if options.ensemble:
+        _require_one_vocabulary(runs, options.model)
+        features.append((options.add, [ensemble(rescorers, value)]))
+    elif runs:
+        features.append((options.add, [forward(rescorer, value) for rescorer in rescorers]))
+    if options.reverse:
+        others = [open_run(path, **place).rescorer() for path in options.reverse]
+        features.append((f"{options.add}Reverse", [reverse(rescorer, value) for rescorer in others]))
+    if options.lm:
+        scorers = [open_language_run(path, **place).scorer() for path in options.lm]
+        features.append((f"{options.add}LM", [language_feature(scorer, value) for scorer in scorers]))
+    return features
 
 
 def _counted(lists: Iterable[Sequence[Entry]], narrator: Narrator) -> Iterator[str]:

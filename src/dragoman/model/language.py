@@ -6,13 +6,17 @@ Positions before the first word are beginnings of sentence.
 
 from __future__ import annotations
 
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
+import numpy as np
 import torch
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
 from dragoman.data.batches import Batch
+from dragoman.data.prefixes import prefixes
 from dragoman.model.bridge import Opening
 from dragoman.model.decoder import Decoder
 from dragoman.model.dropout import Dropout
@@ -20,6 +24,18 @@ from dragoman.model.maps import Map
 from dragoman.model.output import Output
 from dragoman.model.trainable import Loss, Trainable
 from dragoman.text.vocabulary import BOS
+
+BLOCK = 4096
+"""Contexts of n-grams that go through the feed-forward network together."""
+
+Ids = NDArray[np.int64]
+
+
+class Distinct(NamedTuple):
+    """Readouts [M, O], and which of them each position of [B, T] has; -1 on padding."""
+
+    readouts: Tensor
+    rows: Ids
 
 
 class Body(Protocol):
@@ -32,6 +48,10 @@ class Body(Protocol):
 
     def __call__(self, vectors: Tensor) -> Tensor:
         """[B, history - 1 + T, E] of the words before each of T positions -> readouts [B*T, O]."""
+        ...
+
+    def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> Distinct:
+        """Of given words [B, T] the readouts that differ."""
         ...
 
 
@@ -60,6 +80,17 @@ class FeedForward(nn.Module):
         readout: Tensor = self.readout_dropout(hidden)
         return readout
 
+    def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> Distinct:
+        """One for each n-gram context."""
+        begin = np.full((len(target), self.history), BOS, np.int64)
+        windows = sliding_window_view(np.concatenate((begin, target[:, :-1]), axis=1), self.history, axis=1)
+        real = np.arange(target.shape[1]) < lengths[:, None]
+        contexts, which = np.unique(windows[real], axis=0, return_inverse=True)
+        rows = np.full(target.shape, -1, np.int64)
+        rows[real] = which.ravel()
+        blocks = torch.from_numpy(contexts).to(embedding.weight.device).split(BLOCK)
+        return Distinct(torch.cat([self(embedding(block)) for block in blocks]), rows)
+
 
 class Recurrent(nn.Module):
     """The decoder of a translation model that has nothing to look at and begins with zeros."""
@@ -75,6 +106,22 @@ class Recurrent(nn.Module):
         layers = tuple(layer.cell.zero(nothing) for layer in self.decoder.layers)
         state = self.decoder.begin(Opening(layers, nothing))
         return self.decoder.unroll_from(vectors, None, state, len(vectors)).readout
+
+    def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> Distinct:
+        """One for each beginning of a sentence: rows that begin alike are stepped together."""
+        shared = prefixes(np.zeros(len(target), np.int64), target, lengths)
+        device = embedding.weight.device
+        nothing = embedding.weight.new_empty(1, 0)
+        layers = tuple(layer.cell.zero(nothing) for layer in self.decoder.layers)
+        state, bound = self.decoder.begin(Opening(layers, nothing)), self.decoder.bind(None, 1)
+        readouts = []
+        for parents, words in shared.levels:
+            vectors: Tensor = embedding(torch.from_numpy(words).to(device))
+            output, state = self.decoder.step(
+                self.decoder.words(vectors), state.select(torch.from_numpy(parents).to(device)), bound
+            )
+            readouts.append(output.readout)
+        return Distinct(torch.cat(readouts), shared.nodes)
 
 
 class LanguageModel(Trainable):
@@ -101,12 +148,14 @@ class LanguageModel(Trainable):
         return Loss(losses.smoothed, losses.nll, int(batch.target_lengths.sum()), len(batch))
 
     @torch.inference_mode()
-    def force(self, batch: Batch) -> Tensor:
-        """Natural logarithm of the probability of each target word, [B, T]; 0 on padding."""
-        words, real = self._words(batch)
-        result = torch.zeros(words.shape, dtype=self.output.weight.dtype, device=self.device)
-        logs = self.output.log_probabilities(self._readouts(words)[real.flatten()])
-        result[real] = logs.gather(1, words[real].unsqueeze(1)).squeeze(1)
+    def force(self, target: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Natural logarithm of the probability of each word of `target` [B, T], end of sentence counted in `lengths`
+        [B]; 0 on padding. What has the same words before it is computed once."""
+        readouts, rows = self.body.distinct(self.embedding, target, lengths)
+        real = rows >= 0
+        words, asked = (torch.from_numpy(array[real]).to(self.device) for array in (target, rows))
+        result = np.zeros(target.shape, np.float32)
+        result[real] = self.output.of_words(readouts, words, asked).float().cpu().numpy()
         return result
 
     def _readouts(self, words: Tensor) -> Tensor:

@@ -1,0 +1,1 @@
+"""Neural language models: training, scoring, features of n-best lists."""
