@@ -11,7 +11,7 @@ import pytest
 
 import dragoman
 from dragoman.cli import presets
-from dragoman.cli.main import VERBS, main
+from dragoman.cli.main import VERBS, find_verb, main
 from dragoman.cli.parsing import Parser
 from dragoman.errors import InputError, Interrupted
 
@@ -30,6 +30,9 @@ def _fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     [
         (["trian"], "unknown command trian (did you mean train?); commands: demo, inspect, train, translate, score, "),
         (["xyzzy"], "unknown command xyzzy; commands: demo"),
+        (["smt"], "smt is the first word of a command: smt train, smt tune, smt translate, smt nbest; add --help"),
+        (["smt", "trian"], "smt is the first word of a command: smt train, smt tune"),
+        (["smt", "train", "--order", "9"], "argument --order: '9' is not a whole number from 2 to 6"),
         (["train", "--trian", "a", "b"], "unknown option --trian (did you mean --train?) (see dragoman train --help)"),
         (
             ["translate", "R", "--beem=4"],
@@ -127,7 +130,7 @@ def test_the_help_lists_every_verb_with_a_line(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = capsys.readouterr().out
-    assert len(VERBS) == 20
+    assert len(VERBS) == 24
     for name, verb in VERBS.items():
         assert f"  {name} " in shown
         assert verb.SUMMARY in shown
@@ -143,7 +146,7 @@ def test_every_verbs_help_has_examples_that_parse(name: str, capsys: pytest.Capt
     assert "--quiet" in shown
     for example in VERBS[name].EXAMPLES:
         assert example in shown
-        _, verb, *words = example.partition(">")[0].partition("<")[0].split()
+        verb, words = find_verb(example.partition(">")[0].partition("<")[0].split()[1:])
         parser = Parser(prog=f"dragoman {verb}", description="")
         VERBS[verb].add_options(parser)
         parser.parse(words)

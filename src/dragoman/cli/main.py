@@ -35,6 +35,10 @@ from dragoman.cli import (
     tune,
 )
 from dragoman.cli.parsing import Parser, Verb, did_you_mean
+from dragoman.cli.smt import nbest as smt_nbest
+from dragoman.cli.smt import train as smt_train
+from dragoman.cli.smt import translate as smt_translate
+from dragoman.cli.smt import tune as smt_tune
 from dragoman.errors import ConfigError, DragomanError
 
 VERBS = {
@@ -53,17 +57,22 @@ VERBS = {
     "select": cast(Verb, select),
     "tune": cast(Verb, tune),
     "map": cast(Verb, map_points),
+    "smt train": cast(Verb, smt_train),
+    "smt tune": cast(Verb, smt_tune),
+    "smt translate": cast(Verb, smt_translate),
+    "smt nbest": cast(Verb, smt_nbest),
     "export": cast(Verb, export),
     "import": cast(Verb, import_model),
     "presets": cast(Verb, presets),
     "describe": cast(Verb, describe),
     "config": cast(Verb, config),
 }
-"""In the order of the help; each is one file."""
+"""In the order of the help; each is one file. Some have two words, of which the first stands for all that it begins."""
 
 EXTRAS = {
     "train": ("babel", "jinja2", "matplotlib", "onnx", "sacrebleu", "safetensors", "tensorboard", "torch", "tqdm"),
     "maps": ("altair", "sklearn", "vl_convert"),
+    "smt": ("kenlm", "thot"),
 }
 """Packages that come with an extra only."""
 
@@ -93,9 +102,7 @@ def _run(arguments: Sequence[str]) -> None:
     if not arguments or arguments[0].startswith("-"):
         _general_parser().parse(arguments or ["--help"])
         return
-    name, *rest = arguments
-    if name not in VERBS:
-        raise ConfigError(f"unknown command {name}{did_you_mean(name, VERBS)}; commands: {', '.join(VERBS)}")
+    name, rest = find_verb(arguments)
     verb = VERBS[name]
     parser = Parser(prog=f"dragoman {name}", description=verb.DESCRIPTION, examples=verb.EXAMPLES)
     verb.add_options(parser)
@@ -104,6 +111,23 @@ def _run(arguments: Sequence[str]) -> None:
         format="dragoman: warning: %(message)s", level=logging.ERROR if options.quiet else logging.WARNING, force=True
     )
     verb.run(options)
+
+
+def find_verb(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The verb that a command line begins with, one word or two, and what follows it.
+
+    Raises:
+        ConfigError: there is none; for `smt --help` alike, with the verbs that begin so.
+    """
+    for length in (2, 1):
+        name = " ".join(arguments[:length])
+        if name in VERBS:
+            return name, arguments[length:]
+    first = arguments[0]
+    family = [name for name in VERBS if name.startswith(f"{first} ")]
+    if family:
+        raise ConfigError(f"{first} is the first word of a command: {', '.join(family)}; add --help to one of them")
+    raise ConfigError(f"unknown command {first}{did_you_mean(first, VERBS)}; commands: {', '.join(VERBS)}")
 
 
 def _general_parser() -> Parser:

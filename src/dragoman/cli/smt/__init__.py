@@ -1,0 +1,1 @@
+"""The verbs of the phrase-based translator: `dragoman smt train`, `tune`, `translate`, `nbest`."""

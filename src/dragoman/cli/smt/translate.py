@@ -1,0 +1,47 @@
+"""`dragoman smt translate`: lines in, lines out."""
+
+from __future__ import annotations
+
+import argparse
+
+from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.smt.searching import add_search_options, add_system, open_searcher
+
+SUMMARY = "translate lines with a phrase-based system"
+DESCRIPTION = (
+    "Translates lines whose words stand between blanks, as those of the training text; one line out for each in, also\n"
+    "for a blank one. Words that the system does not know stay as they are."
+)
+EXAMPLES = (
+    "dragoman smt translate SYSTEM < test.de > test.out",
+    "dragoman smt translate SYSTEM -i test.de -o test.out --weights tuned.weights --alignments test.align",
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Declare the options of `smt translate`."""
+    add_system(parser)
+    parser.add_argument("-i", "--input", default="-", metavar="FILE", help="what is translated")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the translations go")
+    parser.add_argument(
+        "--alignments", metavar="FILE", help="write the links between words, as the phrases have them: Pharaoh format"
+    )
+    add_search_options(parser, "weights, lines `Name= weight ...` (default: those of the system)")
+    add_general_options(parser, device=False)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write a line for each line."""
+    from contextlib import ExitStack
+
+    from dragoman.alignment.links import format_links
+    from dragoman.text.lines import open_output, read_lines
+
+    searcher = open_searcher(options)
+    with ExitStack() as files:
+        text = files.enter_context(open_output(options.output))
+        links = files.enter_context(open_output(options.alignments)) if options.alignments else None
+        for translation in searcher.translate(read_lines(options.input)):
+            text.write(translation.text + "\n")
+            if links is not None:
+                links.write(format_links(translation.alignment) + "\n")

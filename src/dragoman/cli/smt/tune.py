@@ -1,0 +1,69 @@
+"""`dragoman smt tune`: weights of a phrase-based system by minimum error rate training."""
+
+from __future__ import annotations
+
+import argparse
+
+from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
+from dragoman.cli.smt.searching import add_search_options, add_system, beam, given_weights, open_system
+from dragoman.errors import InputError
+
+SUMMARY = "tune the weights of a phrase-based system"
+DESCRIPTION = (
+    "Translates the development set, finds the weights whose choices from all lists so far have the best BLEU (MERT),\n"
+    "translates again with them, and so on. The weights whose translations were best are written into the moses.ini\n"
+    "of the system, or as `Name= weight ...` into a file of their own."
+)
+EXAMPLES = (
+    "dragoman smt tune SYSTEM --source dev.de --reference dev.en",
+    "dragoman smt tune SYSTEM --source dev.de --reference dev.en --seed 2 -o run2.weights",
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Declare the options of `smt tune`."""
+    add_system(parser)
+    parser.add_argument("--source", required=True, metavar="SRC", help="source lines of the development set")
+    parser.add_argument("--reference", nargs="+", required=True, metavar="REF", help="one or several references")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where the weights go (default: into the moses.ini of the system)"
+    )
+    rounds = parser.add_argument_group("tuning")
+    rounds.add_argument("--rounds", type=positive_int, default=6, metavar="N", help="times to translate, at most")
+    rounds.add_argument("--size", type=positive_int, default=100, metavar="N", help="translations of each line")
+    rounds.add_argument(
+        "--restarts",
+        type=natural,
+        default=4,
+        metavar="N",
+        help="random starts of each round, beside the weights so far",
+    )
+    rounds.add_argument("--seed", type=natural, default=1, metavar="N", help="seed of the random starts")
+    add_search_options(parser, "weights to start from (default: those of the system)")
+    add_general_options(parser, device=False)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Tune, and write the weights."""
+    from dragoman.narration import Narrator
+    from dragoman.smt.configuration import replace_weights
+    from dragoman.smt.tuning import Rounds, tune
+    from dragoman.text.lines import read_lines
+    from dragoman.tuning.pool import read_references
+    from dragoman.tuning.weights import write_weights
+
+    sources, references = list(read_lines(options.source)), read_references(options.reference)
+    if not sources:
+        raise InputError(f"{options.source}: no lines in it")
+    if len(sources) != len(references):
+        raise InputError(f"{options.source} has {len(sources)} lines but {options.reference[0]} has {len(references)}")
+    start = given_weights(options)
+    system = open_system(options)
+    rounds = Rounds(options.rounds, options.size, options.restarts, options.seed)
+    narrator = Narrator(quiet=options.quiet)
+    tuned = tune(system, sources, references, beam(options), rounds, narrator, start=start)
+    narrator.say(f"best: dev BLEU {tuned.bleu:.2f}")
+    if options.output is None:
+        replace_weights(system.configuration.path, tuned.weights)
+    else:
+        write_weights(options.output, tuned.weights)

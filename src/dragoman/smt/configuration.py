@@ -1,0 +1,211 @@
+"""A trained system as Moses describes one: its moses.ini, with the tables it names, its weights, its distortion limit.
+
+Of the features that Moses knows there must be one phrase table, one language model, distortion, and the penalties of
+words, phrases and unknown words; there may be one lexicalised reordering model, of the type that smt/reordering.py
+explains. Paths are relative to the folder of the file, as they are for a Moses that is started there.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.errors import InputError
+from dragoman.smt.features import TRANSLATION_SCORES, Features, Names
+from dragoman.text.lines import read_lines, replace_file, write_lines
+from dragoman.tuning.weights import Weights, format_weights, read_weights
+
+log = logging.getLogger(__name__)
+
+FILE = "moses.ini"
+PHRASE_TABLE = "phrase-table.gz"
+REORDERING_TYPE = "wbe-msd-bidirectional-fe-allff"
+REORDERING_TABLE = "reordering-table.wbe-msd-bidirectional-fe.gz"
+LANGUAGE_MODEL = "lm.arpa"
+"""Files of a system of ours."""
+
+DISTORTION_LIMIT = 6
+"""Words that may be jumped over, as in Moses."""
+TABLE_LIMIT = 20
+"""Translations of a source phrase that are tried, as in Moses."""
+
+_ROLES = {
+    "PhraseDictionaryMemory": "translation",
+    "LexicalReordering": "reordering",
+    "KENLM": "language_model",
+    "Distortion": "distortion",
+    "WordPenalty": "word_penalty",
+    "PhrasePenalty": "phrase_penalty",
+    "UnknownWordPenalty": "unknown_penalty",
+}
+"""Kinds of features in Moses' words, and which of ours each is."""
+_READ = ("feature", "weight", "distortion-limit", "ttable-limit")
+_WITHOUT_EFFECT = ("input-factors", "mapping", "threads", "verbose")
+"""Sections that say nothing which is not so here anyway."""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What a moses.ini says."""
+
+    path: Path
+    phrase_table: Path
+    reordering_table: Path | None
+    language_model: Path
+    features: Features
+    weights: Weights
+    distortion_limit: int = DISTORTION_LIMIT
+    """Below 0: none."""
+    table_limit: int = TABLE_LIMIT
+    """0: none."""
+
+
+def read_configuration(system: str | Path) -> Configuration:
+    """The configuration of a system: a folder with a moses.ini, or such a file.
+
+    Raises:
+        InputError: the file cannot be read, or asks for something that is not here.
+    """
+    path = Path(system)
+    if path.is_dir():
+        path = path / FILE
+    sections = _sections(path)
+    features = dict(_features(path, sections.get("feature", [])))
+    missing = [kind for kind, role in _ROLES.items() if role not in features and role != "reordering"]
+    if missing:
+        raise InputError(f"{path}: its section [feature] lacks {', '.join(missing)}")
+    table, reordering = features["translation"], features.get("reordering")
+    names = Names(**{role: options["name"] for role, options in features.items()})
+    described = Features(
+        names, _whole(table, "num-features", TRANSLATION_SCORES, path), reordering=reordering is not None
+    )
+    limits = {name: _limit(path, sections[name]) for name in ("distortion-limit", "ttable-limit") if name in sections}
+    weights = read_weights(path)
+    described.weighing(weights, str(path))  # says what does not fit
+    return Configuration(
+        path,
+        _file(table, path),
+        None if reordering is None else _file(reordering, path),
+        _file(features["language_model"], path),
+        described,
+        weights,
+        limits.get("distortion-limit", DISTORTION_LIMIT),
+        _whole(table, "table-limit", limits.get("ttable-limit", TABLE_LIMIT), path),
+    )
+
+
+Line = tuple[int, str]
+"""A line and its number from 1."""
+
+
+def _sections(path: Path) -> dict[str, list[Line]]:
+    """The lines of each section, without comments."""
+    sections: dict[str, list[Line]] = {}
+    inside: list[Line] | None = None
+    for number, raw in enumerate(read_lines(path), 1):
+        line = raw.partition("#")[0].strip()
+        if line.startswith("[") and line.endswith("]"):
+            name = line[1:-1]
+            if name not in _READ + _WITHOUT_EFFECT:
+                log.warning("%s:%d: the section %s has no effect here", path, number, line)
+            inside = sections.setdefault(name, [])
+        elif line and inside is None:
+            raise InputError(f"{path}:{number}: {line!r} stands in no section; a moses.ini begins with a [section]")
+        elif line and inside is not None:
+            inside.append((number, line))
+    return sections
+
+
+def _features(path: Path, lines: Sequence[Line]) -> Iterator[tuple[str, dict[str, str]]]:
+    """(which feature of ours, its options) for each line of the section; each has an option `name`."""
+    seen: set[str] = set()
+    for number, line in lines:
+        kind, *words = line.split()
+        options = dict(word.partition("=")[::2] for word in words)
+        if kind not in _ROLES:
+            raise InputError(f"{path}:{number}: {kind} is no feature that is here; there are {', '.join(_ROLES)}")
+        role = _ROLES[kind]
+        if role in seen:
+            raise InputError(f"{path}:{number}: a second feature {kind}; there can be one of each here")
+        seen.add(role)
+        if role == "reordering" and options.get("type") != REORDERING_TYPE:
+            raise InputError(f"{path}:{number}: reordering of type {options.get('type')}; here is {REORDERING_TYPE}")
+        options.setdefault("name", f"{kind}0")
+        options["line"] = str(number)
+        yield role, options
+
+
+def _file(options: Mapping[str, str], path: Path) -> Path:
+    if "path" not in options:
+        raise InputError(f"{path}:{options['line']}: no path=FILE for {options['name']}")
+    return path.parent / options["path"]
+
+
+def _whole(options: Mapping[str, str], key: str, default: int, path: Path) -> int:
+    text = options.get(key)
+    if text is None:
+        return default
+    if not text.isdecimal():
+        raise InputError(f"{path}:{options['line']}: {key}={text} is not a whole number from 0 on")
+    return int(text)
+
+
+def _limit(path: Path, lines: Sequence[Line]) -> int:
+    """The whole number of a section."""
+    number, text = lines[0] if lines else (0, "nothing")
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"{path}:{number}: {text!r} is not a whole number") from None
+
+
+def write_configuration(
+    folder: Path, *, order: int, weights: Weights | None = None, distortion_limit: int = DISTORTION_LIMIT
+) -> None:
+    """Write the moses.ini of a system of ours.
+
+    Args:
+        order: words of the longest n-grams of the language model.
+        weights: None for those that tuning starts from.
+    """
+    names = Names()
+    weights = weights or Features(names, TRANSLATION_SCORES, reordering=True).first_weights()
+    factors = "input-factor=0 output-factor=0"
+    write_lines(
+        folder / FILE,
+        (
+            "# A phrase-based system for Moses; start it in this folder, because paths are relative to it.",
+            *("", "[input-factors]", "0"),
+            *("", "[mapping]", "0 T 0"),
+            *("", "[distortion-limit]", str(distortion_limit)),
+            *("", "[feature]", "UnknownWordPenalty", "WordPenalty", "PhrasePenalty", "Distortion"),
+            f"PhraseDictionaryMemory name={names.translation} num-features={TRANSLATION_SCORES} "
+            f"path={PHRASE_TABLE} {factors} table-limit={TABLE_LIMIT}",
+            f"LexicalReordering name={names.reordering} num-features=6 type={REORDERING_TYPE} {factors} "
+            f"path={REORDERING_TABLE}",
+            f"KENLM name={names.language_model} factor=0 path={LANGUAGE_MODEL} order={order}",
+            *("", "[weight]", *(format_weights(name, values) for name, values in weights.items())),
+        ),
+    )
+
+
+def replace_weights(path: Path, weights: Weights) -> None:
+    """Write other weights into a moses.ini, and leave the rest of it as it is.
+
+    Raises:
+        InputError: the file cannot be read or written.
+    """
+    lines: list[str] = []
+    inside = False
+    for line in read_lines(path):
+        heading = line.strip().startswith("[")
+        if inside and not heading:
+            continue
+        inside = line.strip() == "[weight]"
+        lines.append(line)
+        if inside:
+            lines.extend((*(format_weights(name, values) for name, values in weights.items()), ""))
+    with replace_file(path) as file:
+        file.writelines(f"{line}\n" for line in lines)

@@ -1,0 +1,107 @@
+"""From phrase pairs to Moses' two tables: the phrase table and the table of lexicalised reordering.
+
+All pairs are counted in memory, about 1 GB for a million distinct ones; the tables are sorted by source and target, as
+Moses needs them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from dragoman.alignment.links import Link
+from dragoman.scoring.nbest import BARS
+from dragoman.smt.extraction import MAX_PHRASE_LENGTH, consistent_pairs
+from dragoman.smt.lexicon import Lexicon
+from dragoman.smt.reordering import ORIENTATIONS, probabilities
+
+AlignedPair = tuple[Sequence[str], Sequence[str], Sequence[Link]]
+"""Source words, target words, links."""
+Phrases = tuple[str, str]
+"""A source and a target phrase, words between single blanks."""
+
+
+@dataclass(slots=True)
+class Occurrences:
+    """What was seen of one phrase pair."""
+
+    alignments: Counter[tuple[Link, ...]] = field(default_factory=Counter)
+    """How often it had these links, counted from the beginnings of the phrases; by target word, then source word."""
+    orientations: list[int] = field(default_factory=lambda: [0] * (2 * ORIENTATIONS))
+    """How often each orientation, first to what stands before, then to what stands behind."""
+
+    @property
+    def count(self) -> int:
+        """How often it occurred."""
+        return self.alignments.total()
+
+    @property
+    def alignment(self) -> tuple[Link, ...]:
+        """The most frequent links; of equally frequent ones the largest, target word by target word, as in Moses."""
+        if len(self.alignments) == 1:
+            return next(iter(self.alignments))
+        return max(self.alignments, key=lambda links: (self.alignments[links], _by_target(links)))
+
+
+def _by_target(links: Sequence[Link]) -> list[list[int]]:
+    """The source words of each target word."""
+    sources: list[list[int]] = [[] for _ in range(1 + max((j for _, j in links), default=-1))]
+    for i, j in links:
+        sources[j].append(i)
+    return sources
+
+
+def count_pairs(sentences: Iterable[AlignedPair], limit: int = MAX_PHRASE_LENGTH) -> dict[Phrases, Occurrences]:
+    """All phrase pairs of sentences, of `limit` words a side at most."""
+    seen: dict[Phrases, Occurrences] = {}
+    for source, target, links in sentences:
+        by_target = sorted(links, key=lambda link: (link[1], link[0]))
+        for pair in consistent_pairs(len(source), len(target), by_target, limit):
+            (start, end), (first, last) = pair.source, pair.target
+            phrases = " ".join(source[start:end]), " ".join(target[first:last])
+            found = seen.get(phrases)
+            if found is None:
+                found = seen[phrases] = Occurrences()
+            found.alignments[tuple((i - start, j - first) for i, j in by_target if first <= j < last)] += 1
+            found.orientations[pair.previous] += 1
+            found.orientations[ORIENTATIONS + pair.following] += 1
+    return seen
+
+
+def phrase_table(pairs: dict[Phrases, Occurrences], lexicon: Lexicon) -> Iterator[str]:
+    """Lines of the phrase table: p(source | target) lex p(target | source) lex, links, counts of target, source, pair.
+
+    Probabilities are relative frequencies, without smoothing, as in Moses by default.
+    """
+    sources: Counter[str] = Counter()
+    targets: Counter[str] = Counter()
+    for (source, target), seen in pairs.items():
+        sources[source] += seen.count
+        targets[target] += seen.count
+    for source, target in _in_order(pairs):
+        seen = pairs[source, target]
+        count, of_source, of_target = seen.count, sources[source], targets[target]
+        links = seen.alignment
+        backward, forward = lexicon.weights(source.split(), target.split(), links)
+        scores = _shown((count / of_target, backward, count / of_source, forward))
+        alignment = " ".join(f"{i}-{j}" for i, j in links)
+        yield f"{source} ||| {target} ||| {scores} ||| {alignment} ||| {of_target} {of_source} {count} ||| |||"
+
+
+def reordering_table(pairs: dict[Phrases, Occurrences]) -> Iterator[str]:
+    """Lines of the reordering table: probabilities of the orientations to what stands before, then to what follows."""
+    for source, target in _in_order(pairs):
+        counts = pairs[source, target].orientations
+        previous, following = counts[:ORIENTATIONS], counts[ORIENTATIONS:]
+        yield f"{source} {BARS} {target} {BARS} {_shown((*probabilities(previous), *probabilities(following)))}"
+
+
+def _in_order(pairs: Iterable[Phrases]) -> list[Phrases]:
+    """By the bytes of the lines, as Moses sorts them; those of UTF-8 are ordered as its characters are."""
+    return sorted(pairs, key=lambda pair: f"{pair[0]} {BARS} {pair[1]} {BARS}")
+
+
+def _shown(values: Iterable[float]) -> str:
+    """Six digits, as Moses prints them."""
+    return " ".join(f"{value:.6g}" for value in values)

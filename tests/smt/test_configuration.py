@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from dragoman.errors import InputError
+from dragoman.smt.configuration import read_configuration, replace_weights, write_configuration
+from dragoman.smt.features import Features, Names
+
+from .conftest import CONFIGURATION
+
+
+def test_what_is_written_is_read(tmp_path):
+    write_configuration(tmp_path, order=4, distortion_limit=5)
+    found = read_configuration(tmp_path)
+    assert found == read_configuration(tmp_path / "moses.ini")
+    assert found.phrase_table == tmp_path / "phrase-table.gz"
+    assert found.reordering_table == tmp_path / "reordering-table.wbe-msd-bidirectional-fe.gz"
+    assert found.language_model == tmp_path / "lm.arpa"
+    assert (found.distortion_limit, found.table_limit) == (5, 20)
+    assert found.features == Features(Names(), 4, reordering=True)
+    assert found.weights == found.features.first_weights()
+    assert list(found.features.shape) == list(Names())
+
+
+def test_names_and_numbers_of_scores_are_those_of_the_file(tmp_path):
+    text = CONFIGURATION.replace("TranslationModel0", "Phrases").replace(
+        "num-features=4", "num-features=5 table-limit=3"
+    )
+    text = text.replace("Phrases= 0.3 0.2 0.5 0.1", "Phrases= 0.3 0.2 0.5 0.1 0.9")
+    text = "\n".join(line for line in text.splitlines() if "LexicalReordering" not in line)
+    (tmp_path / "my.ini").write_text(text)
+    found = read_configuration(tmp_path / "my.ini")
+    assert found.features.shape == {
+        "Distortion0": 1,
+        "LM0": 1,
+        "WordPenalty0": 1,
+        "PhrasePenalty0": 1,
+        "Phrases": 5,
+        "UnknownWordPenalty0": 1,
+    }
+    assert (found.table_limit, found.distortion_limit, found.reordering_table) == (3, 3, None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("KENLM name=LM0 factor=0 path=lm.arpa order=3\n", "", "moses.ini: its section [feature] lacks KENLM"),
+        ("KENLM name", "SRILM name", "moses.ini:11: SRILM is no feature that is here; there are PhraseDictionaryMem"),
+        ("Distortion\n", "Distortion\nDistortion\n", "moses.ini:9: a second feature Distortion"),
+        ("wbe-msd", "hier-msd", "moses.ini:10: reordering of type hier-msd-bidirectional-fe-allff; here is wbe-msd-bi"),
+        (" path=lm.arpa", "", "moses.ini:11: no path=FILE for LM0"),
+        ("num-features=4", "num-features=x", "moses.ini:9: num-features=x is not a whole number from 0 on"),
+        ("limit]\n3", "limit]\nsix", "moses.ini:2: 'six' is not a whole number"),
+        ("[distortion-limit]\n3", "3", "moses.ini:1: '3' stands in no section; a moses.ini begins with a [section]"),
+        ("LM0= 0.8\n", "", "moses.ini: no weight for the feature LM0"),
+        ("LM0= 0.8", "LM0= 0.8 0.9", "moses.ini: 2 weights for the 1 values of the feature LM0"),
+        ("LM0= 0.8", "LM0= much", "moses.ini:20: a weight of LM0 is 'much', not a finite number"),
+    ],
+)
+def test_what_cannot_be_used_is_named(old, new, said, tmp_path):
+    assert CONFIGURATION.count(old) == 1
+    (tmp_path / "moses.ini").write_text(CONFIGURATION.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        read_configuration(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path}/{said}")
+
+
+def test_a_section_without_effect_is_said(tmp_path, caplog):
+    (tmp_path / "moses.ini").write_text(f"[drop-unknown]\n1\n{CONFIGURATION}")
+    with caplog.at_level(logging.WARNING):
+        read_configuration(tmp_path)
+    assert caplog.messages == [f"{tmp_path}/moses.ini:1: the section [drop-unknown] has no effect here"]
+
+
+def test_weights_are_replaced_and_the_rest_stays(tmp_path):
+    path = tmp_path / "moses.ini"
+    path.write_text(f"# mine\n{CONFIGURATION}\n[threads]\n4\n")
+    before = path.read_text().splitlines()
+    weights = {name: tuple(2 * value for value in row) for name, row in read_configuration(path).weights.items()}
+    replace_weights(path, weights)
+    assert read_configuration(path).weights == weights
+    after = path.read_text().splitlines()
+    assert [line for line in after if "0= " not in line] == [line for line in before if "0= " not in line]

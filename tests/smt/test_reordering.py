@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from dragoman.smt.extraction import consistent_pairs
+from dragoman.smt.reordering import DISCONTINUOUS, MONOTONE, SWAPPED, orientation, probabilities
+
+
+def orientations(source_length, target_length, links):
+    return {
+        (pair.source, pair.target): (pair.previous, pair.following)
+        for pair in consistent_pairs(source_length, target_length, links)
+    }
+
+
+def test_words_in_order_are_monotone_also_at_the_ends_of_the_sentence():
+    found = orientations(3, 3, [(0, 0), (1, 1), (2, 2)])
+    assert set(found.values()) == {(MONOTONE, MONOTONE)}
+
+
+def test_words_that_change_places_are_swapped():
+    found = orientations(2, 2, [(0, 1), (1, 0)])
+    # The first written comes from the end of the source: nothing stands beside it there.
+    assert found[(1, 2), (0, 1)] == (DISCONTINUOUS, SWAPPED)
+    assert found[(0, 1), (1, 2)] == (SWAPPED, DISCONTINUOUS)
+    assert found[(0, 2), (0, 2)] == (MONOTONE, MONOTONE)
+
+
+def test_a_neighbour_from_elsewhere_or_without_a_link_is_discontinuous():
+    found = orientations(4, 4, [(0, 0), (2, 1), (1, 2), (3, 3)])
+    assert found[(2, 3), (1, 2)] == (DISCONTINUOUS, SWAPPED)
+    assert found[(1, 3), (1, 3)] == (MONOTONE, MONOTONE)
+    found = orientations(3, 3, [(0, 0), (2, 2)])
+    assert found[(2, 3), (2, 3)] == (DISCONTINUOUS, MONOTONE)
+
+
+def test_a_word_linked_to_both_sides_is_discontinuous():
+    # Before target word 1 stands one that is linked to the source words on both sides of the phrase.
+    assert orientations(3, 2, [(0, 0), (2, 0), (1, 1)])[(1, 2), (1, 2)] == (DISCONTINUOUS, DISCONTINUOUS)
+
+
+@pytest.mark.parametrize(
+    ("previous", "current", "expected"),
+    [
+        ((0, 0), (0, 2), MONOTONE),
+        ((0, 0), (1, 2), DISCONTINUOUS),
+        ((2, 4), (4, 5), MONOTONE),
+        ((2, 4), (0, 2), SWAPPED),
+        ((2, 4), (5, 6), DISCONTINUOUS),
+        ((2, 4), (0, 1), DISCONTINUOUS),
+    ],
+)
+def test_orientation_of_two_spans(previous, current, expected):
+    assert orientation(previous, current) == expected
+
+
+def test_probabilities_are_smoothed_as_in_real_tables():
+    # One occurrence: what stands in most lines of fr-en.lexreo.reordering-table.
+    assert probabilities([1, 0, 0]) == pytest.approx([0.6, 0.2, 0.2])
+    assert probabilities([2, 1, 5]) == pytest.approx([2.5 / 9.5, 1.5 / 9.5, 5.5 / 9.5])
