@@ -56,14 +56,20 @@ def parameters(model: TranslationModel) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def open_run(path: str | Path, *, device: DeviceName = "auto", threads: int | None = None) -> Run:
+def open_run(
+    path: str | Path, *, device: DeviceName = "auto", threads: int | None = None, shortlist: bool = True
+) -> Run:
     """Open a run folder or an exported folder for translating and scoring; `threads` None leaves one a core.
+
+    Without `shortlist` that of an exported folder is not used, so that any word may be written.
 
     Raises:
         RunError: the folder does not exist, lacks a part, is of a newer format, or is damaged.
         ConfigError: a GPU is asked for and there is none, or the folder was exported, which is for the CPU.
     """
-    return _open_exported(path, device, threads) if is_export(path) else _open_trained(path, device, threads)
+    if is_export(path):
+        return _open_exported(path, device, threads, shortlist=shortlist)
+    return _open_trained(path, device, threads)
 
 
 def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> Run:
@@ -82,15 +88,18 @@ def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> 
     return Run(folder, config, source, target, TorchEngine(model.to(place).eval()), parameters(model))
 
 
-def _open_exported(path: str | Path, device: DeviceName, threads: int | None) -> Run:
+def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *, shortlist: bool) -> Run:
     if device == "cuda":
         raise ConfigError(f"--device cuda: {path} was exported, which is for the CPU; give the run folder instead")
     folder = ExportFolder.open(path)
     config, source, target = folder.load_config(), folder.source_side(), folder.target_side()
 
     from dragoman.search.onnx_engine import OnnxEngine
+    from dragoman.search.shortlist import Shortlist
 
-    engine = OnnxEngine(folder.encoder, folder.step, threads=threads)
+    listing = None if folder.shortlist is None else Shortlist.from_bytes(folder.shortlist)
+    engine = OnnxEngine(folder.encoder, folder.step, listing, threads=threads)
+    engine = engine if shortlist else engine.unlimited()
     for side, size, text in (
         ("source", engine.source_vocabulary_size, source),
         ("target", engine.vocabulary_size, target),

@@ -9,7 +9,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 import dragoman
 from dragoman.cli.main import main
@@ -26,6 +28,17 @@ def exported(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     out = tmp_path_factory.mktemp("exported") / "new" / "light"
     assert main(["export", str(run_folder), "--out", str(out), "--quiet"]) == 0
     return out
+
+
+@pytest.fixture(scope="module")
+def other_run(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of another model with the same symbols. Tests must not change it."""
+    folder = Path(shutil.copytree(run_folder, tmp_path_factory.mktemp("other") / "run"))
+    weights = load_file(folder / "model.safetensors")
+    draw = np.random.default_rng(2)
+    noisy = {name: array + draw.normal(0, 0.02, array.shape).astype(array.dtype) for name, array in weights.items()}
+    save_file(noisy, folder / "model.safetensors")
+    return folder
 
 
 @pytest.fixture
@@ -92,7 +105,11 @@ def test_load_gives_the_same_translation(run_folder: Path, exported: Path) -> No
 
 
 @pytest.mark.parametrize("command", ["translate", "score"])
-def test_an_exported_folder_needs_neither_torch_nor_onnx(exported: Path, corpus: Corpus, command: str) -> None:
+@pytest.mark.parametrize("kind", ["exported", "limited"])
+def test_an_exported_folder_needs_neither_torch_nor_onnx(
+    request: pytest.FixtureRequest, kind: str, corpus: Corpus, command: str
+) -> None:
+    exported: Path = request.getfixturevalue(kind)
     files = ["-i", str(corpus.test[0])] if command == "translate" else [str(corpus.test[0]), str(corpus.test[1])]
     program = (
         "import sys\n"
@@ -156,6 +173,114 @@ def test_an_exported_folder_is_for_the_cpu(exported: Path, corpus: Corpus, capsy
     assert "was exported, which is for the CPU; give the run folder instead" in capsys.readouterr().err
 
 
+@pytest.fixture(scope="module")
+def limited(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny run with a shortlist of the 2 most frequent words and the translations of each. Not to be changed."""
+    out = tmp_path_factory.mktemp("limited") / "light"
+    assert main(["export", str(run_folder), "--out", str(out), "--int8", "--shortlist", "2", "--quiet"]) == 0
+    return out
+
+
+def test_with_a_shortlist_it_translates_as_without(
+    exported: Path, limited: Path, corpus: Corpus, capsys: Printed
+) -> None:
+    """Every letter has one translation here, and the lexicon finds it."""
+    printed = []
+    for folder, options in ((exported, []), (limited, []), (limited, ["--no-shortlist"])):
+        assert main(["translate", str(folder), "-i", str(corpus.test[0]), "--threads", "1", *options]) == 0
+        printed.append(capsys.readouterr().out.splitlines())
+    plain, listed, unlisted = printed
+    assert sum(one != other for one, other in zip(plain, listed, strict=True)) <= 1
+    assert sum(one != other for one, other in zip(plain, unlisted, strict=True)) <= 1
+
+
+def test_a_shortlist_does_not_hinder_what_is_wished(limited: Path, tmp_path: Path, capsys: Printed) -> None:
+    source, prefix = tmp_path / "source", tmp_path / "prefix"
+    source.write_text("abc\n", encoding="utf-8")
+    prefix.write_text("FED\n", encoding="utf-8")  # none of which a source of a, b and c lists
+    assert main(["translate", str(limited), "-i", str(source), "--prefix", str(prefix)]) == 0
+    assert capsys.readouterr().out.startswith("FED")
+
+
+def test_given_translations_score_with_a_shortlist_as_without(
+    run_folder: Path, limited: Path, corpus: Corpus, tmp_path: Path, capsys: Printed
+) -> None:
+    assert main(["export", str(run_folder), "--out", str(tmp_path / "int8"), "--int8", "--quiet"]) == 0
+    scores = []
+    for folder in (tmp_path / "int8", limited):
+        assert main(["score", str(folder), *map(str, corpus.dev), "--threads", "1"]) == 0
+        scores.append([float(line) for line in capsys.readouterr().out.splitlines()])
+    assert scores[1] == pytest.approx(scores[0], abs=1e-4)
+
+
+def test_a_shortlist_longer_than_the_vocabulary_is_refused(run_folder: Path, tmp_path: Path, capsys: Printed) -> None:
+    assert main(["export", str(run_folder), "--out", str(tmp_path / "light"), "--shortlist", "5000"]) == 2
+    size = len(dragoman.load(run_folder)._target.vocabulary)
+    assert capsys.readouterr().err == (
+        f"dragoman: error: --shortlist 5000: the target vocabulary has {size} entries, and a shortlist must be "
+        "shorter; a fifth of the vocabulary is a good beginning\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_shortlist_is_learnt_from_given_pairs_where_the_training_data_is_gone(
+    run_folder: Path, corpus: Corpus, tmp_path: Path, capsys: Printed
+) -> None:
+    bare = Path(shutil.copytree(run_folder, tmp_path / "bare", ignore=shutil.ignore_patterns("data", "checkpoints")))
+    words = ["export", str(bare), "--out", str(tmp_path / "light"), "--shortlist", "2", "--quiet"]
+    assert main(words) == 2
+    assert capsys.readouterr().err == (
+        f"dragoman: error: {bare}: has no data/train any more, from which a shortlist is learnt; give sentence pairs "
+        "with --pairs SRC TGT, or export without --shortlist\n"
+    )
+    assert main([*words, "--pairs", *map(str, corpus.train)]) == 0
+    assert (tmp_path / "light" / "shortlist.npz").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--pairs", "a", "b"], "--pairs is what a shortlist is learnt from; add --shortlist K"),
+        (["--pairs", "a", "b", "c", "--shortlist", "2"], "--pairs: a corpus is two files, source and target, or one"),
+        (["--combine", "logits"], "--combine is about several runs, but RUN is the only one"),
+        (["RUN", "--weights", "1"], "1 weights for 2 runs; give one for each"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    tmp_path: Path, capsys: Printed, options: list[str], message: str
+) -> None:
+    assert main(["export", "RUN", *options, "--out", str(tmp_path / "light")]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [[], ["--combine", "log-probabilities", "--weights", "1", "2"]], ids=" ".join)
+def test_several_runs_become_one_folder_that_translates_as_they_do_together(
+    run_folder: Path, other_run: Path, corpus: Corpus, tmp_path: Path, capsys: Printed, options: list[str]
+) -> None:
+    out, runs = tmp_path / "both", [str(run_folder), str(other_run)]
+    assert main(["export", *runs, "--out", str(out), *options]) == 0
+    assert float(capsys.readouterr().err.splitlines()[0].rpartition(" ")[2]) < 1e-4
+    printed = []
+    for folders, combining in ((runs, options), ([str(out)], [])):
+        command = ["translate", *folders, "-i", str(corpus.test[0]), *combining, "--alignments", "-", "-o"]
+        assert main([*command, str(tmp_path / "translations"), "--threads", "1", "--device", "cpu"]) == 0
+        printed.append((capsys.readouterr().out, (tmp_path / "translations").read_text(encoding="utf-8")))
+    assert printed[0] == printed[1]
+
+
+def test_runs_that_read_other_symbols_cannot_be_one_folder(run_folder: Path, tmp_path: Path, capsys: Printed) -> None:
+    other = Path(shutil.copytree(run_folder, tmp_path / "other"))
+    path = other / "text" / "source.vocabulary"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    path.write_text("\n".join([*lines[:5], lines[6], lines[5], *lines[7:], ""]), encoding="utf-8")
+    assert main(["export", str(run_folder), str(other), "--out", str(tmp_path / "both")]) == 2
+    assert capsys.readouterr().err == (
+        f"dragoman: error: {run_folder} and {other} cannot become one exported folder: their source vocabularies "
+        "differ; export each by itself and give `dragoman translate` all the folders, which combines them the same "
+        "way\n"
+    )
+
+
 def _remove(name: str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).unlink()
 
@@ -185,6 +310,10 @@ DAMAGES = {
     "no encoder": (_remove("encoder.onnx"), "encoder.onnx: is missing; copy the exported folder anew, or export"),
     "no vocabulary": (_remove("text/target.vocabulary"), "text/target.vocabulary: is missing"),
     "no manifest": (_remove("manifest.json"), "an exported folder, but its manifest.json is missing"),
+    "a shortlist of another folder": (
+        lambda folder: (folder / "shortlist.npz").write_bytes(b"x"),
+        "shortlist.npz: manifest.json does not list it",
+    ),
     "truncated step": (_cut("step.onnx"), "step.onnx: is damaged: it has "),
     "altered step": (_alter("step.onnx"), "step.onnx: is damaged: it is not the file that was exported (SHA-256"),
     "altered vocabulary": (_alter("text/source.vocabulary"), "text/source.vocabulary: is damaged"),

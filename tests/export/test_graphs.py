@@ -44,7 +44,7 @@ def _model(name: str) -> TranslationModel:
 @pytest.mark.parametrize("name", [*COMPOSITIONS, *preset_names()])
 def test_graphs_score_align_and_translate_as_the_model_does(name: str) -> None:
     model = _model(name)
-    ours, theirs = OnnxEngine(*make_graphs(model), threads=1), TorchEngine(model)
+    ours, theirs = OnnxEngine(*make_graphs([model]), threads=1), TorchEngine(model)
     assert (ours.vocabulary_size, ours.source_vocabulary_size) == (VOCABULARY, VOCABULARY)
     assert (ours.source_eos, ours.attention_shift) == (theirs.source_eos, theirs.attention_shift)
     search = SearchConfig(beam=3, max_factor=1.0, max_extra=3)
@@ -68,7 +68,7 @@ def test_scaled_presets_score_long_sentences_as_the_model_does(name: str) -> Non
     config = override(scale(load_preset(name), 1 / 64), settings)
     torch.manual_seed(4)
     model = build(config.model, 50, 60).eval()
-    ours, theirs = OnnxEngine(*make_graphs(model), threads=1), TorchEngine(model)
+    ours, theirs = OnnxEngine(*make_graphs([model]), threads=1), TorchEngine(model)
     draw = np.random.default_rng(5)
     sources, targets = ([draw.integers(4, 50, n).tolist() for n in lengths] for lengths in ((55, 1, 31), (3, 40, 12)))
     _assert_same_scores(ours, theirs, sources, targets)
@@ -89,7 +89,7 @@ def _assert_same_scores(ours: Engine, theirs: Engine, sources: list[list[int]], 
 @pytest.mark.parametrize("name", COMPOSITIONS)
 def test_graphs_are_as_the_standard_has_them(name: str) -> None:
     """Types and shapes included, for readers other than onnxruntime."""
-    for graph in make_graphs(_model(name)):
+    for graph in make_graphs([_model(name)]):
         onnx.checker.check_model(onnx.load_from_string(graph), full_check=True)
 
 
@@ -97,7 +97,7 @@ def test_int8_is_near_the_model_and_much_smaller() -> None:
     config = scale(load_preset("standard"), 1 / 8)
     torch.manual_seed(4)
     model = build(config.model, 300, 3000).eval()
-    exact, rounded = (make_graphs(model, int8=int8) for int8 in (False, True))
+    exact, rounded = (make_graphs([model], int8=int8) for int8 in (False, True))
     assert len(rounded.step) < 0.6 * len(exact.step)  # of the tied matrix there are two forms in int8
     source, target = pad_ids(SOURCES, eos=model.source_eos), pad_ids(TARGETS, eos=True)
     ours, theirs = OnnxEngine(*rounded, threads=1), TorchEngine(model)
@@ -108,7 +108,7 @@ def test_int8_is_near_the_model_and_much_smaller() -> None:
 
 def test_a_tied_matrix_stands_in_the_step_graph_once() -> None:
     sizes = [
-        len(make_graphs(random_model(model_config(settings)).float()).step)
+        len(make_graphs([random_model(model_config(settings)).float()]).step)
         for settings in ([], ["embedding.tied=output"])
     ]
     assert sizes[0] - sizes[1] == pytest.approx(4 * VOCABULARY * 5, abs=60)

@@ -40,7 +40,7 @@ def _model(name: str) -> TranslationModel:
 
 
 def _graphs(name: str, *, int8: bool = False) -> Graphs:
-    return make_graphs(_model(name), int8=int8)
+    return make_graphs([_model(name)], int8=int8)
 
 
 @functools.cache

@@ -102,6 +102,9 @@ def _add_search(parser: Parser) -> None:
     group.add_argument("--max-factor", type=positive_float, metavar="F", help="longest output over source length")
     group.add_argument("--max-extra", type=natural, metavar="N", help="segments added to that")
     group.add_argument("--min-factor", type=non_negative_float, metavar="F", help="shortest output over source length")
+    group.add_argument(
+        "--no-shortlist", action="store_true", help="any word may follow, though the exported folder has a shortlist"
+    )
     group.add_argument("--block-unknown", action="store_true", default=None, help="never produce the unknown word")
     group.add_argument(
         "--no-repeat-ngram", type=natural, metavar="N", help="no N segments in a row come twice; 0: they may"
@@ -161,7 +164,10 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.run import open_run
     from dragoman.text.lines import read_lines
 
-    runs = [open_run(name, device=options.device, threads=options.threads) for name in options.runs]
+    shortlist = len(options.runs) == 1 and not options.no_shortlist  # words that one lists another may not
+    runs = [
+        open_run(name, device=options.device, threads=options.threads, shortlist=shortlist) for name in options.runs
+    ]
     translator = _translator(options, runs)
     choose = _chooser(options)
     wishes = read_wishes(options.prefix, options.constraints)

@@ -3,6 +3,7 @@
     DIR/encoder.onnx, step.onnx   the model
     DIR/config.yaml               the complete configuration of the run
     DIR/text/                     segmentations and vocabularies of both sides
+    DIR/shortlist.npz             where there is one: likely target words of each source word, and the output layer
     DIR/manifest.json             format version, precision, and size and SHA-256 of every other file
 
 Nothing is used before everything has been checked against the manifest.
@@ -26,6 +27,7 @@ FORMAT = 1
 """Version of the folder; a reader refuses a newer one."""
 _REMEDY = "copy the exported folder anew, or export the run again"
 MANIFEST, CONFIG, ENCODER, STEP, TEXT = "manifest.json", "config.yaml", "encoder.onnx", "step.onnx", "text"
+SHORTLIST = "shortlist.npz"
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class ExportFolder:
     """Numbers that were learnt."""
     encoder: bytes
     step: bytes
+    shortlist: bytes | None
 
     @property
     def text(self) -> Path:
@@ -53,11 +56,13 @@ class ExportFolder:
         folder = Path(path)
         manifest = _read_manifest(folder)
         there = {f"{TEXT}/{entry.name}" for entry in (folder / TEXT).glob("*")}
+        there |= {SHORTLIST} if (folder / SHORTLIST).exists() else set()
         for name in sorted({CONFIG, ENCODER, STEP} | there):
             if name not in manifest["files"]:
                 raise RunError(f"{folder / name}: {MANIFEST} does not list it; {_REMEDY}")
         contents = {name: _checked(folder, name, facts) for name, facts in manifest["files"].items()}
-        return cls(folder, manifest["int8"], manifest["parameters"], contents[ENCODER], contents[STEP])
+        graphs = contents[ENCODER], contents[STEP]
+        return cls(folder, manifest["int8"], manifest["parameters"], *graphs, contents.get(SHORTLIST))
 
     def load_config(self) -> Config:
         """The configuration of the run that was exported.

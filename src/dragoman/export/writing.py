@@ -1,9 +1,10 @@
-"""A run becomes an exported folder, and is tried out in it."""
+"""A run, or several as one ensemble, becomes an exported folder, and is tried out in it."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,16 +12,34 @@ import numpy as np
 
 from dragoman.config.files import dump_config
 from dragoman.data.batches import pad_ids
-from dragoman.errors import InputError, RunError
+from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.export.answering import Mixture
 from dragoman.export.encoding import encoder_graph
-from dragoman.export.folder import CONFIG, ENCODER, STEP, TEXT, ExportFolder, is_export, write_manifest
+from dragoman.export.folder import (
+    CONFIG,
+    ENCODER,
+    SHORTLIST,
+    STEP,
+    TEXT,
+    ExportFolder,
+    is_export,
+    write_manifest,
+)
+from dragoman.export.listing import given_pairs, make_shortlist, require_fewer, training_pairs
 from dragoman.export.stepping import step_graph
+from dragoman.folder import RunFolder
 from dragoman.model.translation import TranslationModel
 from dragoman.run import Run
 from dragoman.search.engine import refuse_nan
+from dragoman.search.ensemble import Ensemble, require_same_target
 from dragoman.search.onnx_engine import OnnxEngine
+from dragoman.search.reading import Read
+from dragoman.search.shortlist import Shortlist
 from dragoman.search.torch_engine import TorchEngine
+from dragoman.text.side import Encoded
+
+ALONE = Mixture("probabilities", (1.0,))
+"""Of one run."""
 
 
 class Graphs(NamedTuple):
@@ -28,6 +47,21 @@ class Graphs(NamedTuple):
 
     encoder: bytes
     step: bytes
+
+
+class Options(NamedTuple):
+    """How to export.
+
+    int8:      products in 8-bit whole numbers
+    shortlist: how many frequent target words it always lists; None for none
+    pairs:     the corpus that the shortlist is learnt from; empty for the training data of the first run
+    mixture:   of several runs, how they choose together
+    """
+
+    int8: bool = False
+    shortlist: int | None = None
+    pairs: Sequence[Path] = ()
+    mixture: Mixture = ALONE
 
 
 class Exported(NamedTuple):
@@ -42,32 +76,38 @@ class Exported(NamedTuple):
     difference: float
 
 
-def export_run(run: Run, out: Path, *, int8: bool = False, overwrite: bool = False) -> Exported:
-    """Write the folder `out`, and try it out.
+def export_runs(runs: Sequence[Run], out: Path, options: Options, *, overwrite: bool = False) -> Exported:
+    """Write the folder `out`, and try it out. Several runs become one ensemble, in the configuration of the first.
 
     It is written beside its place and put there when it is complete.
 
     Raises:
-        RunError: `run` was exported already; `out` is in use; the weights are damaged.
-        ConfigError: a graph is too large for its format.
-        InputError: a file cannot be written.
+        RunError: a run was exported already, or has no training data for a shortlist; `out` is in use; the weights are
+            damaged.
+        ConfigError: a graph is too large for its format; the shortlist is as long as the vocabulary; the runs do not
+            read or write the same symbols.
+        InputError: a file cannot be read or written.
     """
-    if not isinstance(run.engine, TorchEngine):
-        raise RunError(f"{run.folder.path}: was exported already; give the run folder")
+    models = [_model(run) for run in runs]
+    require_alike(runs)
     _require_free(out, overwrite=overwrite)
-    graphs = make_graphs(run.engine.model, int8=int8)
-    difference = _try_out(run.engine, OnnxEngine(*graphs))
+    shortlist = _shortlist(runs[0], models, options)
+    limited = shortlist is not None
+    graphs = make_graphs(models, options.mixture, int8=options.int8, limited=limited)
+    difference = _try_out(runs, options.mixture, OnnxEngine(*graphs, shortlist))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside:
             new = Path(beside) / "new"
             (new / TEXT).mkdir(parents=True)
-            (new / CONFIG).write_text(dump_config(run.config), encoding="utf-8")
+            (new / CONFIG).write_text(dump_config(runs[0].config), encoding="utf-8")
             (new / ENCODER).write_bytes(graphs.encoder)
             (new / STEP).write_bytes(graphs.step)
-            run.source.save(new / TEXT, "source")
-            run.target.save(new / TEXT, "target")
-            write_manifest(new, int8=int8, parameters=run.parameters)
+            if shortlist is not None:
+                (new / SHORTLIST).write_bytes(shortlist.to_bytes())
+            runs[0].source.save(new / TEXT, "source")
+            runs[0].target.save(new / TEXT, "target")
+            write_manifest(new, int8=options.int8, parameters=sum(run.parameters for run in runs))
             if out.exists():
                 os.replace(out, Path(beside) / "old")
             os.replace(new, out)
@@ -77,20 +117,71 @@ def export_run(run: Run, out: Path, *, int8: bool = False, overwrite: bool = Fal
     return Exported(folder, sum(file.stat().st_size for file in out.rglob("*") if file.is_file()), difference)
 
 
-def make_graphs(model: TranslationModel, *, int8: bool = False) -> Graphs:
-    """The graphs of a model; in int8 its embeddings are, and all products but those of the recurrent encoder.
+def make_graphs(
+    models: Sequence[TranslationModel], mixture: Mixture = ALONE, *, int8: bool = False, limited: bool = False
+) -> Graphs:
+    """The graphs of models that read and write the same symbols; limited: the output layers are left to a shortlist.
+
+    In int8 embeddings are, and all products but those of the recurrent encoder.
 
     Raises:
         ConfigError: a graph is too large for its format.
     """
-    source, target = (str(table.num_embeddings) for table in (model.source, model.target))
-    encoder = encoder_graph([model], int8=int8).serialise(
-        {"vocabulary_size": source, "source_eos": str(int(model.source_eos))}
+    first = models[0]
+    source, target = (str(table.num_embeddings) for table in (first.source, first.target))
+    encoder = encoder_graph(models, int8=int8).serialise(
+        {"vocabulary_size": source, "source_eos": str(int(first.source_eos))}
     )
-    step = step_graph([model], Mixture("probabilities", [1.0]), int8=int8).serialise(
-        {"vocabulary_size": target, "attention_shift": str(model.attention_shift)}
+    shift = str(max(model.attention_shift for model in models))
+    step = step_graph(models, mixture, int8=int8, limited=limited).serialise(
+        {"vocabulary_size": target, "attention_shift": shift}
     )
     return Graphs(encoder, step)
+
+
+def require_alike(runs: Sequence[Run]) -> None:
+    """Refuse runs that cannot be one ensemble in one graph.
+
+    Raises:
+        ConfigError: they segment or number source or target symbols differently, or only some read an end of sentence.
+    """
+    names = [str(run.folder.path) for run in runs]
+    require_same_target(names, [run.target.vocabulary for run in runs])
+    for name, run in zip(names[1:], runs[1:], strict=True):
+        if run.source.vocabulary.digest != runs[0].source.vocabulary.digest:
+            difference = "their source vocabularies differ"
+        elif _segmentation(run) != _segmentation(runs[0]):
+            difference = "they segment the source differently"
+        elif run.engine.source_eos != runs[0].engine.source_eos:
+            difference = "only one of them reads an end of sentence after the source"
+        else:
+            continue
+        raise ConfigError(
+            f"{names[0]} and {name} cannot become one exported folder: {difference}; export each by itself and give "
+            "`dragoman translate` all the folders, which combines them the same way"
+        )
+
+
+def _segmentation(run: Run) -> dict[str, bytes]:
+    """The files of the source side, the vocabulary left out."""
+    files = sorted(run.folder.text.glob("source.*"))
+    return {file.name: file.read_bytes() for file in files if file.suffix != ".vocabulary"}
+
+
+def _model(run: Run) -> TranslationModel:
+    if not isinstance(run.engine, TorchEngine):
+        raise RunError(f"{run.folder.path}: was exported already; give the run folder")
+    return run.engine.model
+
+
+def _shortlist(run: Run, models: Sequence[TranslationModel], options: Options) -> Shortlist | None:
+    if options.shortlist is None:
+        return None
+    sizes = len(run.source.vocabulary), len(run.target.vocabulary)
+    require_fewer(options.shortlist, sizes[1])
+    assert isinstance(run.folder, RunFolder)
+    pairs = given_pairs(options.pairs, run.source, run.target) if options.pairs else training_pairs(run.folder)
+    return make_shortlist(models, pairs, sizes, options.shortlist, int8=options.int8)
 
 
 def _require_free(out: Path, *, overwrite: bool) -> None:
@@ -105,15 +196,22 @@ def _require_free(out: Path, *, overwrite: bool) -> None:
         raise RunError(f"{out}: an exported folder is there already; --overwrite replaces it, or give another path")
 
 
-def _try_out(run: TorchEngine, exported: OnnxEngine) -> float:
+def _try_out(runs: Sequence[Run], mixture: Mixture, exported: OnnxEngine) -> float:
     """The largest difference between log-probabilities of target symbols in random sentences of many lengths."""
     draw = np.random.default_rng(1)
 
     def sentences(size: int) -> list[list[int]]:
         return [draw.integers(4, max(size, 5), length).clip(0, size - 1).tolist() for length in (1, 2, 5, 9, 14, 20)]
 
-    source = pad_ids(sentences(exported.source_vocabulary_size), eos=run.source_eos)
+    sources = sentences(exported.source_vocabulary_size)
+    source = pad_ids(sources, eos=exported.source_eos)
     target = pad_ids(sentences(exported.vocabulary_size), eos=True)
-    ours, theirs = (engine.force(*source, *target).log_probabilities for engine in (run, exported))
-    refuse_nan(ours)
-    return float(np.abs(ours - theirs).max())
+    if len(runs) == 1:
+        expected = runs[0].engine.force(*source, *target)
+    else:
+        ensemble = Ensemble([(run.engine, run.source) for run in runs], mixture.combination, mixture.weights)
+        lines = [Read([Encoded(ids, [], [])] * len(runs), [], []) for ids in sources]
+        together = ensemble.batch(lines)
+        expected = together.engine.force(together.source, together.lengths, *target)
+    refuse_nan(expected.log_probabilities)
+    return float(np.abs(exported.force(*source, *target).log_probabilities - expected.log_probabilities).max())

@@ -110,6 +110,17 @@ class SharingEngine(Protocol):
         """
 
 
+@runtime_checkable
+class LimitedEngine(Protocol):
+    """An engine whose `step` may speak of a few likely words only; all others have log-probability -inf.
+
+    Log-probabilities are then normalised over these few. `force` is over the whole vocabulary.
+    """
+
+    def unlimited(self) -> Engine:
+        """The same model, whose steps are over the whole vocabulary: for what must be able to write any word."""
+
+
 def refuse_nan(log_probabilities: NDArray[np.float32]) -> None:
     """Stop at once when a model's answers are not numbers, instead of searching among them.
 

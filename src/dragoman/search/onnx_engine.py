@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 from dragoman.errors import RunError
 from dragoman.search.engine import Forced, Step
 from dragoman.search.rows import Rows, arrange, first_rows, in_columns
-from dragoman.text.vocabulary import BOS
+from dragoman.search.shortlist import Listed, Shortlist
+from dragoman.text.vocabulary import BOS, PAD
 
 _REFUSALS = (runtime.Fail, runtime.InvalidGraph, runtime.InvalidProtobuf, runtime.NotImplemented)
 
@@ -30,27 +32,46 @@ class _State:
     """Each [cells, ..]."""
     rows: Rows
     time: int
-    columns: int
-    """S of the source that was given; attention is handed out in this width."""
+    source: NDArray[np.int64]
+    """[B, S] as given; attention is handed out in this width."""
+    lengths: NDArray[np.int64]
+    """[B] as given."""
+    listed: Listed | None
+    """The words that may follow; None where the output layer lies in the step graph, and before the first step."""
 
 
 class OnnxEngine:
-    """Runs an encoder graph and a step graph; top-k is taken in the graph."""
+    """Runs an encoder graph and a step graph; top-k is taken in the graph.
 
-    def __init__(self, encoder: bytes, step: bytes, *, threads: int | None = None) -> None:
-        """`threads` None leaves one a core.
+    With a shortlist, `step` speaks of the words that it lists alone: log-probabilities are normalised over those that
+    the sentence lists, and are -inf at all others. Given targets are scored over the whole vocabulary all the same.
+    """
+
+    def __init__(
+        self, encoder: bytes, step: bytes, shortlist: Shortlist | None = None, *, threads: int | None = None
+    ) -> None:
+        """`threads` None leaves one a core; the shortlist is the one that was exported with the graphs.
 
         Raises:
-            RunError: onnxruntime cannot use a graph.
+            RunError: onnxruntime cannot use a graph; the shortlist is another model's, or there should be one.
         """
+        self._shortlist, self._limited = shortlist, shortlist is not None
         self._encoder, self._step = (_session(graph, threads) for graph in (encoder, step))
         self.source_vocabulary_size = int(_fact(self._encoder, "vocabulary_size"))
         self.vocabulary_size = int(_fact(self._step, "vocabulary_size"))
         self.source_eos = _fact(self._encoder, "source_eos") == "1"
         self.attention_shift = int(_fact(self._step, "attention_shift"))
+        self._require_fitting_shortlist()
         self._encoded, self._stepped = (
             [output.name for output in session.get_outputs()] for session in (self._encoder, self._step)
         )
+
+    def _require_fitting_shortlist(self) -> None:
+        asked = any(given.name == "owners" for given in self._step.get_inputs())
+        listing = self._shortlist
+        sizes = (self.source_vocabulary_size, self.vocabulary_size)
+        if asked != (listing is not None) or (listing is not None and listing.sizes != sizes):
+            raise RunError("the exported model and its shortlist do not belong together; export the run again")
 
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _State:
         outputs = self._encoder.run(self._encoded, {"source": source, "lengths": source_lengths})
@@ -58,13 +79,29 @@ class OnnxEngine:
         memory, state = (
             {name: array for name, array in named.items() if name.startswith(kind)} for kind in ("memory.", "state.")
         )
-        return _State(memory, state, first_rows(len(source)), 0, source.shape[1])
+        return _State(memory, state, first_rows(len(source)), 0, source, source_lengths, None)
 
     def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> Step:
         assert isinstance(state, _State)
-        outputs, after = self._advance(state, parents, tokens, np.zeros_like(tokens), k)
-        attention = in_columns(outputs["attention"], state.columns) if "attention" in outputs else None
-        return Step(outputs["log_probabilities"], outputs["words"], attention, after)
+        if state.listed is None and self._shortlist is not None:
+            limited = self._shortlist.listed(state.source, state.lengths) if self._limited else self._shortlist.whole()
+            state = replace(state, listed=limited)
+        count = k if state.listed is None else min(k, state.listed.real)
+        outputs, after = self._advance(state, parents, tokens, np.zeros_like(tokens), count)
+        log_probabilities, words = outputs["log_probabilities"], outputs["words"]
+        if state.listed is not None:
+            words = state.listed.words[words]
+            if count < k:  # no other word may follow
+                log_probabilities = _widened(log_probabilities, k, -np.inf)
+                words = _widened(words, k, PAD)
+        attention = in_columns(outputs["attention"], state.source.shape[1]) if "attention" in outputs else None
+        return Step(log_probabilities, words, attention, after)
+
+    def unlimited(self) -> OnnxEngine:
+        """The same model over the whole vocabulary."""
+        other = copy.copy(self)
+        other._limited = False
+        return other
 
     def force(
         self,
@@ -83,6 +120,8 @@ class OnnxEngine:
         target_lengths: NDArray[np.int64],
     ) -> Forced:
         assert isinstance(state, _State)
+        if self._shortlist is not None:
+            state = replace(state, listed=self._shortlist.whole())
         log_probabilities = np.zeros(target.shape, np.float32)
         attention = []
         parents, previous = owners, np.full(len(target), BOS)
@@ -105,7 +144,10 @@ class OnnxEngine:
     ) -> tuple[Arrays, _State]:
         """All outputs of the step graph by name, and the state after it."""
         rows, sentences, taken, parent_cells = arrange(old.rows, parents)
-        memory = old.memory if rows.sentences == old.rows.sentences else _only(old.memory, sentences)
+        memory, listed = old.memory, old.listed
+        if rows.sentences != old.rows.sentences:
+            memory = _only(memory, sentences)
+            listed = None if listed is None else listed.of_some(sentences)
         feed = {
             "tokens": tokens[taken],
             "parents": parent_cells,
@@ -117,9 +159,12 @@ class OnnxEngine:
             **memory,
             **old.state,
         }
+        if listed is not None:
+            feed |= {"owners": rows.cells // rows.width if listed.differs else np.zeros_like(rows.cells)}
+            feed |= listed.layers | listed.biases
         outputs = dict(zip(self._stepped, self._step.run(self._stepped, feed), strict=True))
         state = {name: outputs["next." + name.removeprefix("state.")] for name in old.state}
-        return outputs, _State(memory, state, rows, old.time + 1, old.columns)
+        return outputs, replace(old, memory=memory, state=state, rows=rows, time=old.time + 1, listed=listed)
 
 
 def _session(graph: bytes, threads: int | None) -> onnxruntime.InferenceSession:
@@ -147,7 +192,13 @@ def _fact(session: onnxruntime.InferenceSession, name: str) -> str:
 
 def _only(memory: Arrays, sentences: NDArray[np.int64]) -> Arrays:
     """The memory of some of the sentences, cut to the longest of them."""
-    if not memory:
+    masks = [array for name, array in memory.items() if name.endswith(".mask")]
+    if not masks:
         return memory
-    length = int(memory["memory.mask"][sentences].sum(axis=1).max())
+    length = int(masks[0][sentences].sum(axis=1).max())
     return {name: array[sentences, :length] for name, array in memory.items()}
+
+
+def _widened(x: NDArray[Any], width: int, filling: float) -> NDArray[Any]:
+    """[R, k] with more columns."""
+    return np.pad(x, ((0, 0), (0, width - x.shape[1])), constant_values=filling)

@@ -23,7 +23,7 @@ from dragoman.alignment.links import Link
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError, InputError
 from dragoman.search.beam import beam_search
-from dragoman.search.engine import Engine
+from dragoman.search.engine import Engine, LimitedEngine
 from dragoman.search.ensemble import Ensemble
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.reading import ModelReader, Read, Reader
@@ -191,9 +191,11 @@ class Translator:
                 f"translations; set the beam to {n_best} or more"
             )
         rows = (self._search.beam if self._sampling is None else n_best) * (1 if wishes is None else GRID)
+        # What is wished may not be on a shortlist; and samples are to be the model's own.
+        any_word = wishes is not None or self._sampling is not None
         return in_length_order(
             (self._prepare(number, line, wish) for number, (line, wish) in enumerate(_together(lines, wishes))),
-            lambda batch: self._translate_batch(batch, n_best),
+            lambda batch: self._translate_batch(batch, n_best, any_word=any_word),
             length=lambda line: line.read.segments,
             characters=lambda line: len(line.text),
             sentences=max(1, ROWS // rows),
@@ -208,10 +210,10 @@ class Translator:
         read = self._reader.read(text, f"line {number + 1}")
         return _Line(number, text, read, demand, prefix.pieces, wish.phrases)
 
-    def _translate_batch(self, batch: list[_Line], n_best: int) -> list[list[Translation]]:
+    def _translate_batch(self, batch: list[_Line], n_best: int, *, any_word: bool) -> list[list[Translation]]:
         """Search for the lines that have segments; the others are blank."""
         full = [line for line in batch if line.read.segments]
-        found = iter(self._search_batch(full, n_best) if full else [])
+        found = iter(self._search_batch(full, n_best, any_word=any_word) if full else [])
         return [
             [self._translation(line, hypothesis) for hypothesis in next(found)]
             if line.read.segments
@@ -219,8 +221,10 @@ class Translator:
             for line in batch
         ]
 
-    def _search_batch(self, batch: Sequence[_Line], n_best: int) -> list[list[Hypothesis]]:
+    def _search_batch(self, batch: Sequence[_Line], n_best: int, *, any_word: bool) -> list[list[Hypothesis]]:
         engine, source, lengths, segments = self._reader.batch([line.read for line in batch])
+        if any_word and isinstance(engine, LimitedEngine):
+            engine = engine.unlimited()
         demands = [line.demand for line in batch]
         rules = Rules.from_config(self._search, engine.vocabulary_size, segments, demands, self._banned)
         if self._sampling is None:

@@ -1,0 +1,87 @@
+"""A shortlist for exported models: learnt from sentence pairs, with the output layers of the models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from dragoman.data.store import Store
+from dragoman.errors import ConfigError, RunError
+from dragoman.export.cells import array
+from dragoman.export.graph import in_int8_columns
+from dragoman.export.lexicon import Pairs, enough_pairs, learn_lexicon, list_translations
+from dragoman.folder import RunFolder
+from dragoman.model.translation import TranslationModel
+from dragoman.search.shortlist import OutputLayer, Shortlist
+from dragoman.text.corpus import read_pairs
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import SPECIALS
+
+TRANSLATIONS = 50
+"""Of each source word, that are listed at most."""
+
+
+def training_pairs(folder: RunFolder) -> Pairs:
+    """The segmented pairs that a run was trained on, in random order.
+
+    Raises:
+        RunError: the run folder has them no more.
+    """
+    if not folder.train_data.exists():
+        raise RunError(
+            f"{folder.path}: has no data/train any more, from which a shortlist is learnt; give sentence pairs with "
+            "--pairs SRC TGT, or export without --shortlist"
+        )
+    store = Store.open(folder.train_data)
+    order = np.random.default_rng(1).permutation(len(store))
+    return ((store.source_ids(row), store.target_ids(row)) for row in order)
+
+
+def given_pairs(files: Sequence[Path], source: TextSide, target: TextSide) -> Pairs:
+    """The pairs of a corpus, segmented; files as for training.
+
+    Raises:
+        InputError: as for `read_pairs`.
+    """
+    return ((source.encode(pair.source).ids, target.encode(pair.target).ids) for pair in read_pairs([files]))
+
+
+def require_fewer(most: int, vocabulary_size: int) -> None:
+    """Refuse a shortlist that is none.
+
+    Raises:
+        ConfigError: it would list as many words as there are.
+    """
+    if most >= vocabulary_size:
+        raise ConfigError(
+            f"--shortlist {most}: the target vocabulary has {vocabulary_size:,} entries, and a shortlist must be "
+            "shorter; a fifth of the vocabulary is a good beginning"
+        )
+
+
+def make_shortlist(
+    models: Sequence[TranslationModel], pairs: Pairs, sizes: tuple[int, int], most: int, *, int8: bool
+) -> Shortlist:
+    """The special symbols and the `most` frequent words always; for each source word its likeliest translations.
+
+    Args:
+        pairs: ids of both sides.
+        sizes: of the source and the target vocabulary.
+    """
+    looked_at = list(enough_pairs(pairs))
+    counts = np.bincount([word for _, target in looked_at for word in target], minlength=sizes[1])
+    frequent = np.argsort(-counts, kind="stable")[:most]
+    always = np.union1d(np.arange(len(SPECIALS)), frequent)
+    lists = list_translations(learn_lexicon(looked_at, *sizes), sizes[0], TRANSLATIONS)
+    return Shortlist(always, *lists, [_output_layer(model, int8=int8) for model in models])
+
+
+def _output_layer(model: TranslationModel, *, int8: bool) -> OutputLayer:
+    """As `search/shortlist.py` hands it to the step graph."""
+    weight = array(model.output.weight)
+    bias = np.zeros(len(weight), np.float32) if model.output.bias is None else array(model.output.bias)
+    if int8:
+        return OutputLayer(*in_int8_columns(weight), bias)
+    return OutputLayer(np.ascontiguousarray(weight.T), None, bias)
