@@ -51,6 +51,7 @@ HOUSE = (
     "export",
     "quality",
     "reports",
+    "pictures",
     "pipeline",
     "demo",
     "importing",

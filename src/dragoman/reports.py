@@ -80,7 +80,7 @@ def write_run_report(run: Run, pairs: Sequence[Pair], measured: Measured | None 
         seconds=records[-1]["seconds"],
         machine=machine_name(),
     )
-    _write(folder.report, f"Training of {_name(run)}", facts, pairs, [measured], (), records=records, notes=notes)
+    _write(folder.report, f"Training of {run_name(run)}", facts, pairs, [measured], (), records=records, notes=notes)
     return folder.report
 
 
@@ -104,7 +104,7 @@ def write_quality_report(
 def measured_run(run: Run, quality: Quality) -> Measured:
     """What a run translated, under the name of its folder."""
     hypotheses = [translation.text for translation in quality.translations]
-    return Measured(_name(run), hypotheses, quality.evaluation, run, quality.translations, quality.search)
+    return Measured(run_name(run), hypotheses, quality.evaluation, run, quality.translations, quality.search)
 
 
 def _measured(run: Run, pairs: Sequence[Pair]) -> Measured:
@@ -181,7 +181,8 @@ def _short_names(systems: Sequence[Measured]) -> list[str]:
     return short if len(set(short)) == len(short) else names
 
 
-def _name(run: Run) -> str:
+def run_name(run: Run) -> str:
+    """What a page calls a run: the name of its folder."""
     return run.folder.path.resolve().name
 
 

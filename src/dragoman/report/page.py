@@ -26,7 +26,7 @@ from dragoman.evaluation.significance import Comparison, Comparisons
 from dragoman.report.curves import Curve, Records, learning_curves, slice_curves
 from dragoman.report.differences import Confusion, Missed, confusions, missed
 from dragoman.report.facts import Facts, language_name
-from dragoman.report.heatmap import SCALES, visible
+from dragoman.report.heatmap import SCALES, Scale, visible
 from dragoman.report.samples import Sample
 from dragoman.report.sentences import pack
 from dragoman.report.unknown import UnknownWords
@@ -77,6 +77,8 @@ class Report:
     notes: Sequence[str] = ()
     """What a reader must know about the sentences."""
     heat_maps_open: bool = False
+    scale: Scale = "paper"
+    """Of heat maps, until the reader chooses."""
 
 
 def write_report(path: Path, report: Report) -> None:
@@ -200,6 +202,7 @@ def _sentences(report: Report, languages: tuple[str | None, str | None]) -> dict
         {
             "languages": [code and code.replace("_", "-") for code in languages],  # as HTML writes them: pt-BR
             "open": report.heat_maps_open,
+            "scale": report.scale,
             "modern": _modern_shades(),
         },
     )

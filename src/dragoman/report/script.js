@@ -122,14 +122,14 @@ class Page {
   constructor(data) {
     this.data = data;
     this.sentences = data.sentences;
-    this.scale = "paper";
+    this.scale = data.scale;
     this.aligned = this.sentences.some((sentence) => sentence.t.some((translation) => translation.a));
   }
 
   // One sentence ----------------------------------------------------------------------------------------------------
 
   article(sentence) {
-    const article = make("article", { className: "sample" });
+    const article = make("article", { className: "sample", ariaLabel: `Line ${sentence.n}` });
     const [sourceLanguage, targetLanguage] = this.data.languages;
     const source = makeLine("source", sourceLanguage, sentence.source, new Set(), null);
     const versions = make("div", { className: "versions" });
@@ -139,11 +139,11 @@ class Page {
       versions.append(made.element);
       return { translation, ...made };
     });
-    article.append(make("h4", { className: "label", textContent: `Source, line ${sentence.n}` }), source.line, versions);
+    article.append(make("p", { className: "label", textContent: `Source, line ${sentence.n}` }), source.line, versions);
     if (sentence.r !== null) {
       const reference = make("p", { className: "line reference", dir: "auto", textContent: sentence.r });
       if (targetLanguage) reference.lang = targetLanguage;
-      article.append(make("h4", { className: "label", textContent: "Reference" }), reference);
+      article.append(make("p", { className: "label", textContent: "Reference" }), reference);
     }
     this.light(source.spans, systems, output);
     const below = make("div", { className: "below" });
@@ -162,7 +162,7 @@ class Page {
     const sourceWords = words(sentence.source);
     const gloss = translation.rows.length ? (word) => sourceWords[heaviest(translation.rows[word])] : null;
     const { line, spans } = makeLine("target", language, translation.cut, differing, gloss);
-    const label = make("h4", { className: "label", textContent: several ? this.data.systems[index] : "Translation" });
+    const label = make("p", { className: "label", textContent: several ? this.data.systems[index] : "Translation" });
     if (translation.c !== null) {
       label.append(make("span", { className: "score", textContent: `chrF ${translation.c.toFixed(0)}` }));
     }
@@ -382,6 +382,7 @@ class Page {
     find.form.addEventListener("submit", (event) => event.preventDefault());
     find.form.hidden = false;
     scale.closest("label").hidden = !this.aligned;
+    scale.value = this.scale;
     scale.addEventListener("change", () => {
       this.scale = scale.value;
       document.querySelectorAll(".heat-map").forEach((svg) => this.paint(svg));

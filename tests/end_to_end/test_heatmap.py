@@ -1,0 +1,116 @@
+"""`dragoman heatmap`: a picture for each line, or a page of all."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+from dragoman.pictures import draw_heat_maps, look
+from dragoman.report.heatmap import HeatMap
+from dragoman.run import open_run
+
+from .conftest import Corpus
+
+ONE_THREAD = ["--threads", "1", "--device", "cpu"]
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_lines_are_translated_and_drawn_in_every_format_asked_for(
+    run_folder: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "pictures"
+    options = ["--out", str(out), "--format", "png", "svg", "pdf", "html", "--lines", "2,4-5", *ONE_THREAD]
+    assert main(["heatmap", str(run_folder), str(corpus.test[0]), *options]) == 0
+    assert names(out) == sorted(
+        [f"{n}.{kind}" for n in (2, 4, 5) for kind in ("png", "svg", "pdf")] + ["heatmaps.html"]
+    )
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert len(printed.err.splitlines()) == 10
+    assert (out / "2.png").read_bytes().startswith(b"\x89PNG")
+    found = re.search(r'id="texts">(.*?)</script>', (out / "heatmaps.html").read_text(encoding="utf-8"))
+    assert found
+    page = json.loads(found[1])
+    assert [sentence["n"] for sentence in page["sentences"]] == [2, 4, 5]
+    assert page["open"] is True
+
+
+def test_without_lines_the_first_ones_are_drawn(run_folder: Path, corpus: Corpus, tmp_path: Path) -> None:
+    many = tmp_path / "many"
+    many.write_text(corpus.test[0].read_text(encoding="utf-8") * 2, encoding="utf-8")
+    assert main(["heatmap", str(run_folder), str(many), "--out", str(tmp_path / "out"), "--quiet", *ONE_THREAD]) == 0
+    assert len(names(tmp_path / "out")) == 20
+
+
+def test_weights_are_those_of_alignment_and_segments_those_of_the_model(run_folder: Path) -> None:
+    run = open_run(run_folder, device="cpu", threads=1)
+    source, target = "ab c", "AB C"
+    (scored,) = run.scorer().score([(source, target)])
+    (words,) = look(run, [(source, target)]).heat_maps
+    assert (words.source_words, words.target_words) == (["ab", "c"], ["AB", "C"])
+    assert scored.word_weights is not None
+    assert words.weights == pytest.approx(scored.word_weights.weights, abs=1e-6)
+    (segments,) = look(run, [(source, target)], segments=True).heat_maps
+    assert segments.source_words == [*scored.source_tokens, "</s>"]
+    assert segments.target_words == [*scored.target_tokens, "</s>"]
+    assert segments.weights.sum(axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_blank_line_has_a_picture_too(run_folder: Path, tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    source.write_text("\nab\n", encoding="utf-8")
+    assert main(["heatmap", str(run_folder), str(source), "--out", str(tmp_path / "out"), "--quiet", *ONE_THREAD]) == 0
+    assert names(tmp_path / "out") == ["1.png", "2.png"]
+
+
+def test_letters_that_no_font_has_are_named_once_with_what_helps(
+    run_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = open_run(run_folder, device="cpu", threads=1)
+    looked = look(run, [("ab", "AB")])
+    looked.heat_maps[0] = HeatMap(looked.heat_maps[0].weights, ["\U000e0fff"], ["AB"])
+    with caplog.at_level(logging.WARNING):
+        assert len(list(draw_heat_maps(tmp_path, run, looked, [1], ["png", "svg"]))) == 2
+    (message,) = caplog.messages
+    assert message.startswith("no font of this system has \U000e0fff; they are drawn as boxes.")
+    assert "fonts-noto-cjk" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--format", "html", "--segments"], "--segments is for pictures"),
+        (["--lines", "3-1"], "'3-1' is not a list of lines from 1 on, such as 1,5-8"),
+        (["--lines", "0"], "'0' is not a list of lines from 1 on"),
+        (["--lines", "19-21"], "--lines names line 21, but there are only 20"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(
+    options: list[str],
+    message: str,
+    run_folder: Path,
+    corpus: Corpus,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "out"
+    assert main(["heatmap", str(run_folder), str(corpus.test[0]), "--out", str(out), *options, *ONE_THREAD]) == 2
+    assert message in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(
+    run_folder: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    out = str(tmp_path / "file" / "out")
+    assert main(["heatmap", str(run_folder), str(corpus.test[0]), "--out", out, *ONE_THREAD]) == 2
+    assert f"{out}: the folder for the pictures cannot be made" in capsys.readouterr().err
