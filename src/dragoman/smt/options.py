@@ -144,36 +144,44 @@ class _Grouped:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lines: dict[str, tuple[int, list[str]]] = {}
+        self._lines = list(read_lines(path))
+        self._first: dict[str, int] = {}
+        """Where the lines of a source phrase begin. A list for each would take twice the memory and time."""
         self.longest = 0
         """Words of the longest source phrase."""
-        before, group = None, []
-        for number, line in enumerate(read_lines(path), 1):
+        before = None
+        for place, line in enumerate(self._lines):
             source, bars, _ = line.partition(BARS)
             if source != before:
                 if not bars:
-                    raise InputError(f"{path}:{number}: no triple bar; expected `source {BARS} target {BARS} scores`")
-                group = self._begin(" ".join(source.split()), number)
+                    raise InputError(
+                        f"{path}:{place + 1}: no triple bar; expected `source {BARS} target {BARS} scores`"
+                    )
+                self._begin(source, place)
                 before = source
-            group.append(line)
         if not self._lines:
             raise InputError(f"{path}: no phrases in it")
 
-    def _begin(self, source: str, number: int) -> list[str]:
-        if source in self._lines:
+    def _begin(self, source: str, place: int) -> None:
+        source = source.strip()
+        if source in self._first:
             raise InputError(
-                f"{self._path}:{number}: the phrase {source!r} stands also in line {self._lines[source][0]}, with "
+                f"{self._path}:{place + 1}: the phrase {source!r} stands also in line {self._first[source] + 1}, with "
                 "others between; sort the table (LC_ALL=C sort)"
             )
-        group: list[str] = []
-        self._lines[source] = number, group
+        self._first[source] = place
         self.longest = max(self.longest, source.count(" ") + 1)
-        return group
 
     def rows(self, source: str) -> Iterator[tuple[str, str]]:
         """(what an error calls it, line) for each row of a source phrase."""
-        first, lines = self._lines.get(source, (0, ()))
-        return ((f"{self._path}:{number}", line) for number, line in enumerate(lines, first))
+        first = self._first.get(source)
+        if first is None:
+            return
+        for place in range(first, len(self._lines)):
+            line = self._lines[place]
+            if line.partition(BARS)[0].strip() != source:
+                return
+            yield f"{self._path}:{place + 1}", line
 
 
 class Span:

@@ -16,6 +16,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, TextIO, cast, overload
 
@@ -243,7 +244,12 @@ def _create_binary(path: str | Path) -> AbstractContextManager[BinaryIO]:
     return open(path, "wb") if compress is None else cast(BinaryIO, compress(path, "wb"))
 
 
-_WRITERS: dict[str, Callable[[str | Path, str], Any]] = {".gz": gzip.open, ".xz": lzma.open, ".zst": zstandard.open}
+_WRITERS: dict[str, Callable[[str | Path, str], Any]] = {
+    # The level of the program gzip: of a phrase table a sixth of the time that Python's 9 takes, and 4% more bytes.
+    ".gz": partial(gzip.open, compresslevel=6),
+    ".xz": lzma.open,
+    ".zst": zstandard.open,
+}
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> None:

@@ -1,0 +1,207 @@
+"""`dragoman smt`: from parallel text to tuned translations, on a language whose colours follow their nouns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dragoman.alignment.links import read_links
+from dragoman.cli.main import main
+from dragoman.scoring.nbest import by_sentence, read_nbest
+from dragoman.smt.arpa import read_arpa
+from dragoman.text.lines import read_lines, write_lines
+from dragoman.tuning.weights import read_weights
+
+NOUNS = {"dog": "hund", "cat": "katze", "house": "haus", "tree": "baum", "car": "auto"}
+COLOURS = {"red": "rot", "blue": "blau", "green": "gruen"}
+VERBS = {"sees": "sieht", "likes": "mag"}
+
+
+def sentences(count, seed):
+    """(source, target, links) each: the source has a noun before its colour, the target behind it."""
+    random = np.random.default_rng(seed)
+
+    def phrase():
+        noun, colour = random.choice(list(NOUNS)), random.choice([*COLOURS, ""])
+        target = [noun] if not colour else [colour, noun]
+        return [NOUNS[noun], *([COLOURS[colour]] if colour else [])], target
+
+    for _ in range(count):
+        (subject, one), verb, (object_, other) = phrase(), random.choice(list(VERBS)), phrase()
+        source, target = [*subject, VERBS[verb], *object_], [*one, verb, *other]
+        links = [(i, target.index(word)) for i, word in ((len(subject), verb),)]
+        for words, start in ((subject, 0), (object_, len(subject) + 1)):
+            links += [(start + i, start + len(words) - 1 - i) for i in range(len(words))]
+        yield " ".join(source), " ".join(target), " ".join(f"{i}-{j}" for i, j in links)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("text")
+    for name, count, seed in (("train", 200, 1), ("dev", 20, 2), ("test", 20, 3)):
+        columns = list(zip(*sentences(count, seed), strict=True))
+        for ending, lines in zip(("de", "en", "align"), columns, strict=True):
+            write_lines(path / f"{name}.{ending}", lines)
+    words = ["--train", str(path / "train.de"), str(path / "train.en"), "--alignments", str(path / "train.align")]
+    assert main(["smt", "train", *words, "--out", str(path / "system"), "--order", "3", "--quiet"]) == 0
+    return path
+
+
+def smt(verb, folder, *more):
+    return main(["smt", verb, str(folder / "system"), *map(str, more), "--quiet"])
+
+
+def test_a_folder_is_what_moses_has(folder):
+    assert {path.name for path in (folder / "system").iterdir()} == {
+        "moses.ini",
+        "phrase-table.gz",
+        "reordering-table.wbe-msd-bidirectional-fe.gz",
+        "lm.arpa",
+        "aligned.txt",
+    }
+    rows = list(read_lines(folder / "system" / "phrase-table.gz"))
+    assert any(row.startswith("haus rot ||| red house ||| 1 1 1 1 ||| 1-0 0-1 ||| ") for row in rows)
+    assert [row.split(" ||| ")[:2] for row in rows] == [
+        row.split(" ||| ")[:2] for row in read_lines(folder / "system" / "reordering-table.wbe-msd-bidirectional-fe.gz")
+    ]
+    assert list(read_links(folder / "system" / "aligned.txt")) == list(map(sorted, read_links(folder / "train.align")))
+
+
+def test_an_aligner_finds_most_links(folder, tmp_path):
+    words = ["--train", str(folder / "train.de"), str(folder / "train.en"), "--out", str(tmp_path / "system")]
+    assert main(["smt", "train", *words, "--aligner", "hmm", "--symmetrize", "intersection", "--quiet"]) == 0
+    both = zip(read_links(tmp_path / "system" / "aligned.txt"), read_links(folder / "train.align"), strict=True)
+    right = [set(links) & set(given) == set(links) for links, given in both]
+    assert sum(right) > 150
+
+
+def test_lines_are_translated_with_their_links(folder, tmp_path):
+    out, links = tmp_path / "out", tmp_path / "links"
+    write_lines(tmp_path / "in", [*read_lines(folder / "test.de"), "", "hund  mag oma"])
+    assert smt("translate", folder, "-i", tmp_path / "in", "-o", out, "--alignments", links) == 0
+    assert list(read_lines(out)) == [*read_lines(folder / "test.en"), "", "dog likes oma"]
+    assert list(read_links(links)) == [*map(sorted, read_links(folder / "test.align")), [], [(0, 0), (1, 1), (2, 2)]]
+
+
+def test_lists_are_what_the_other_verbs_read_and_totals_are_linear_in_what_is_printed(folder, tmp_path):
+    lists, out = tmp_path / "test.nbest.gz", tmp_path / "out"
+    assert smt("nbest", folder, "-i", folder / "test.de", "-o", lists, "--size", 20) == 0
+    weights = read_weights(folder / "system" / "moses.ini")
+    entries = list(by_sentence(read_nbest(lists)))
+    assert len(entries) == 20
+    for one in entries:
+        assert len(one) == 20
+        totals = [entry.total for entry in one]
+        assert totals == sorted(totals, reverse=True)
+        for entry in one:
+            assert list(entry.features) == list(weights) or entry.features.keys() == weights.keys()
+            expected = sum(w * v for name in weights for w, v in zip(weights[name], entry.features[name], strict=True))
+            assert entry.total == pytest.approx(expected, rel=1e-8)
+    assert main(["select", str(lists), "-o", str(out)]) == 0
+    assert list(read_lines(out)) == list(read_lines(folder / "test.en"))
+    needed = ["--reference", str(folder / "test.en"), "--runs", "1", "--quiet"]
+    assert main(["tune", str(lists), *needed, "-o", str(tmp_path / "weights")]) == 0
+    more = ("--weights", tmp_path / "weights")
+    assert smt("translate", folder, "-i", folder / "test.de", "-o", out, *more) == 0
+    assert list(read_lines(out)) == list(read_lines(folder / "test.en"))
+
+
+def test_distinct_lists_and_links_as_a_column(folder, tmp_path):
+    lists, plain = tmp_path / "list", tmp_path / "plain"
+    assert smt("nbest", folder, "-i", folder / "test.de", "-o", lists, "--distinct", "--alignments") == 0
+    assert smt("nbest", folder, "-i", folder / "test.de", "-o", plain, "--size", 1) == 0
+    for one, (best,), links in zip(
+        by_sentence(read_nbest(lists)), by_sentence(read_nbest(plain)), read_lines(folder / "test.align"), strict=True
+    ):
+        texts = [entry.text for entry in one]
+        assert 1 < len(texts) == len(set(texts)) <= 100
+        assert (one[0].text, one[0].features, one[0].total) == (best.text, best.features, best.total)
+        assert sorted(one[0].fields[4].split()) == sorted(links.split())
+
+
+def test_text_of_one_language_teaches_the_language_model_and_limits_are_kept(folder, tmp_path):
+    write_lines(tmp_path / "more", ["granny sees"] * 3)
+    words = ["--train", str(folder / "train.de"), str(folder / "train.en"), "--alignments", str(folder / "train.align")]
+    more = ["--monolingual", str(tmp_path / "more"), "--out", str(tmp_path / "system"), "--order", "2", "--quiet"]
+    assert main(["smt", "train", *words, *more, "--max-phrase-length", "2", "--distortion-limit", "0"]) == 0
+    assert list(read_links(tmp_path / "system" / "aligned.txt")) == list(
+        map(sorted, read_links(folder / "train.align"))
+    )
+    assert ("granny", "sees") in {ngram.words for ngram in read_arpa(tmp_path / "system" / "lm.arpa")}
+    rows = [row.split(" ||| ")[:2] for row in read_lines(tmp_path / "system" / "phrase-table.gz")]
+    assert max(len(phrase.split()) for row in rows for phrase in row) == 2
+    assert "[distortion-limit]\n0\n" in (tmp_path / "system" / "moses.ini").read_text()
+
+
+def test_tuning_begins_again_from_its_seed_and_mends_bad_weights(folder, tmp_path, capsys):
+    bad = tmp_path / "bad"
+    weights = read_weights(folder / "system" / "moses.ini")
+    write_lines(bad, (f"{name}= {' '.join('-0.1' for _ in row)}" for name, row in weights.items()))
+    needed = ["--source", folder / "dev.de", "--reference", folder / "dev.en", "--weights", bad, "--size", 10]
+    before = (folder / "system" / "moses.ini").read_bytes()
+    for name in ("one", "two"):
+        words = [str(folder / "system"), *map(str, needed), "-o", str(tmp_path / name), "--restarts", "1"]
+        assert main(["smt", "tune", *words]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[: len(said) // 2] == said[len(said) // 2 :]
+    first, best = (float(line.partition("BLEU ")[2].partition(";")[0]) for line in (said[0], said[-1]))
+    assert first < 50 < 99 < best
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert (folder / "system" / "moses.ini").read_bytes() == before
+    tuned = read_weights(tmp_path / "one")
+    assert tuned["UnknownWordPenalty0"] == (-0.1,)
+    out = tmp_path / "out"
+    assert smt("translate", folder, "-i", folder / "dev.de", "-o", out, "--weights", tmp_path / "one") == 0
+    assert list(read_lines(out)) == list(read_lines(folder / "dev.en"))
+
+
+def test_tuning_writes_into_the_system(folder, tmp_path):
+    needed = ["--source", folder / "dev.de", "--reference", folder / "dev.en", "--size", 5, "--rounds", 2]
+    before = read_weights(folder / "system" / "moses.ini")
+    assert smt("tune", folder, *needed, "-o", tmp_path / "weights", "--seed", 4) == 0
+    copy = tmp_path / "system"
+    copy.mkdir()
+    for path in (folder / "system").iterdir():
+        (copy / path.name).symlink_to(path) if path.name != "moses.ini" else (copy / path.name).write_bytes(
+            path.read_bytes()
+        )
+    assert smt("tune", tmp_path, *needed, "--seed", 4) == 0
+    assert read_weights(copy / "moses.ini") == read_weights(tmp_path / "weights")
+    assert read_weights(folder / "system" / "moses.ini") == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["smt", "train", "--train", "{0}/train.de", "{0}/train.en", "--out", "{0}/system"], "system: exists already"),
+        (["smt", "train", "--train", "{0}/train.de", "{0}/dev.en", "--out", "{1}/new"], "train.de"),
+        (["smt", "train", "--train", "{0}/train.de", "{0}/train.en", "--out", "{1}/no/new"], "no: does not exist"),
+        (["smt", "train", "--train", "{1}/bars", "{1}/bars", "--out", "{1}/new"], "bars:2: the word '|||' has a mean"),
+        (
+            ["smt", "train", "--train", "{0}/dev.de", "{0}/dev.en", "--alignments", "{1}/links", "--out", "{1}/new"],
+            "no phrase pairs: the links of the training text allow none",
+        ),
+        (
+            ["smt", "train", "--train", "a", "b", "--alignments", "c", "--alignments", "d", "--out", "{1}/new"],
+            "--alignments: 2 files for 1 of --train; give one for each",
+        ),
+        (["smt", "translate", "{1}/new"], "new: does not exist"),
+        (["smt", "translate", "{0}/system", "--weights", "{1}/weights"], "weights: the list has no feature X"),
+        (["smt", "nbest", "{0}/system", "-i", "{1}/nowhere", "-o", "{1}/new"], "nowhere: does not exist"),
+        (["smt", "tune", "{0}/system", "--source", "{0}/dev.de", "--reference", "{0}/train.en"], "has 20 lines but"),
+        (["smt", "tune", "{0}/system", "--source", "{1}/empty", "--reference", "{1}/empty"], "empty: no lines in it"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing_behind(words, said, folder, tmp_path, capsys):
+    write_lines(tmp_path / "bars", ["a", "b |||"])
+    write_lines(tmp_path / "weights", ["X= 1"])
+    write_lines(tmp_path / "links", [""] * 20)
+    write_lines(tmp_path / "empty", [])
+    before = sorted(path.name for path in tmp_path.iterdir())
+    assert main([*(word.format(folder, tmp_path) for word in words), "--quiet"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("dragoman: error: ")
+    assert said in printed.err
+    assert printed.err.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
