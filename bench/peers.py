@@ -53,7 +53,7 @@ def dragoman_values(model: str) -> dict[str, Any]:
             "epochs": 100,
             "log_every": 10,
             "optimiser": {"name": "adam", "rate": 0.001, "clip": 5.0},
-            "batch": {"unit": "sentences", "size": 64},
+            "batch": {"unit": "sentences", "size": 64, "pool": 500},  # sorted over everything, as OpenNMT-py does
             "validation": {"every": 1_000_000, "metric": "perplexity"},
         },
     }

@@ -193,17 +193,21 @@ def product_peaks() -> dict[str, float]:
 
 
 def flops_per_token(model: str, text: Path) -> float:
-    """Floating-point operations of products, forward and backward, for each real target token of ten batches."""
+    """Floating-point operations of products, forward and backward, for each real target token of ten batches.
+
+    The batches are like those of training: cut from all pairs in the order of their length.
+    """
     config = build_config(dragoman_values(model), "bench").model
     vocabulary = {piece: number for number, piece in enumerate(read_lines(text / "vocabulary.txt"), 4)}
     sides = [
-        [[vocabulary[piece] for piece in line.split()] for line in list(read_lines(text / f"train.{side}"))[:640]]
+        [[vocabulary[piece] for piece in line.split()] for line in read_lines(text / f"train.{side}")]
         for side in ("en", "de")
     ]
     translator = build(config, len(vocabulary) + 4, len(vocabulary) + 4)
     counter, tokens = FlopCounterMode(display=False), 0
     with counter:
-        for batch in batch_ids(*sides, Budget("sentences", 64), source_eos=config.source_eos):
+        batches = list(batch_ids(*sides, Budget("sentences", 64), source_eos=config.source_eos))
+        for batch in batches[:: len(batches) // 10]:
             loss = translator.loss(batch)
             loss.objective.backward()
             tokens += loss.tokens

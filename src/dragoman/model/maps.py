@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from dragoman.model.deferred import anchor
 
-ROUND = 256
+ROUND = 128
 """Rows of a product over many steps come in multiples of this."""
 
 

@@ -17,8 +17,16 @@ from torch.nn import functional
 
 from dragoman.model.maps import Map
 
-ROWS = 512
-"""Rows of logits at a time. Always as many, filled up with zeros: see `maps.padding`."""
+ROWS = 1024
+"""Rows of logits at a time: many, so that the products are long."""
+
+CHUNK = 64
+"""Rows of a block whose softmax is taken at a time: few, so that they stay in the processor's cache. Blocks have
+multiples of it in bfloat16, filled up with zeros (see `maps.padding`)."""
+
+
+ASKED = 128
+"""Rows of logits at a time where only some words are asked for: those that stay in the processor's cache."""
 
 
 class TokenLosses(NamedTuple):
@@ -44,11 +52,12 @@ class Output(nn.Module):
 
     def log_probabilities(self, readout: Tensor) -> Tensor:
         """log p for every word: [N, O] -> [N, V]."""
-        return torch.log_softmax(self._logits(readout), dim=-1)
-
-    def _logits(self, readout: Tensor) -> Tensor:
         readout = self._cast(readout if self.narrow is None else self.narrow(readout))
-        logits = torch.mm(readout, self._cast(self.weight).t()).to(self.weight.dtype)
+        return torch.log_softmax(self._logits(readout, self._cast(self.weight)), dim=-1)
+
+    def _logits(self, readout: Tensor, weight: Tensor) -> Tensor:
+        """[N, V] in the type of the parameters, from factors in that of products."""
+        logits = torch.mm(readout, weight.t()).to(self.weight.dtype)
         return logits if self.bias is None else logits.add_(self.bias)
 
     def of_words(self, readout: Tensor, words: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -58,14 +67,19 @@ class Output(nn.Module):
         """
         rows = torch.arange(len(words), device=words.device) if rows is None else rows
         order = rows.argsort()
-        ends = torch.searchsorted(rows[order], torch.arange(0, len(readout) + ROWS, ROWS, device=rows.device)).tolist()
+        starts = torch.arange(0, len(readout) + ASKED, ASKED, device=rows.device)
+        ends = torch.searchsorted(rows[order], starts).tolist()
+        readout, weight = self._cast(readout if self.narrow is None else self.narrow(readout)), self._cast(self.weight)
         result = readout.new_empty(len(words), dtype=self.weight.dtype)
         for block, (start, end) in enumerate(pairwise(ends)):
             asking = order[start:end]
-            logits = self._logits(readout[block * ROWS : (block + 1) * ROWS])
-            whole = logits.logsumexp(dim=1)
-            place = rows[asking] - block * ROWS
-            result[asking] = logits[place, words[asking]] - whole[place]
+            place = rows[asking] - block * ASKED
+            logits = self._logits(readout[block * ASKED : (block + 1) * ASKED], weight)
+            wanted = logits[place, words[asking]]
+            largest = logits.amax(dim=1)
+            # In place: the logits are not needed any more, and logsumexp would go over them thrice.
+            whole = largest + logits.sub_(largest.unsqueeze(1)).exp_().sum(dim=1).log_()
+            result[asking] = wanted - whole[place]
         return result
 
     def loss(self, readout: Tensor, words: Tensor, smoothing: float) -> TokenLosses:
@@ -106,38 +120,20 @@ class _CrossEntropy(torch.autograd.Function):
         smoothing: float,
         workspace: _Workspace,
     ) -> tuple[Tensor, Tensor]:
-        differentiate = any(ctx.needs_input_grad)
-        vocabulary = len(weight)
-        count, blocks = len(words), -(-len(words) // ROWS)
-        readout = functional.pad(readout, (0, 0, 0, blocks * ROWS - count))
-        targets = functional.pad(words, (0, blocks * ROWS - count)).unsqueeze(1)
+        sums = _Sums(readout, weight, cast, workspace) if any(ctx.needs_input_grad) else None
         smoothed, nll = (torch.zeros((), dtype=torch.float64, device=weight.device) for _ in range(2))
-        readout_gradient = torch.empty_like(readout)
-        weight_gradient = torch.zeros_like(weight)
-        bias_gradient = torch.zeros_like(bias) if bias is not None else None
-        low = workspace.take("products", (ROWS, vocabulary), readout)
-        logits = workspace.take("logits", (ROWS, vocabulary), weight)
-        part = workspace.take("part", weight.shape, readout)
-        for block in range(blocks):
-            rows, wanted = (x[block * ROWS : (block + 1) * ROWS] for x in (readout, targets))
-            real = min(ROWS, count - block * ROWS)
-            logits.copy_(torch.mm(rows, cast.t(), out=low))
-            logs = torch.log_softmax(logits if bias is None else logits.add_(bias), dim=1, out=logits)
-            own = -logs[:real].gather(1, wanted[:real]).sum(dtype=torch.float64)
-            nll += own
-            smoothed += (1 - smoothing) * own
-            if smoothing:
-                smoothed -= smoothing / vocabulary * logs[:real].sum(dim=1).sum(dtype=torch.float64)
-            if not differentiate:
-                continue
-            gradient = _p_minus_q(logs, wanted, smoothing, real)
-            if bias_gradient is not None:
-                bias_gradient += gradient.sum(dim=0)
-            low.copy_(gradient)
-            torch.mm(low, cast, out=readout_gradient[block * ROWS : (block + 1) * ROWS])
-            weight_gradient += torch.mm(low.t(), rows, out=part)
-        readout_gradient = readout_gradient[:count]
-        ctx.gradients = readout_gradient, weight_gradient, bias_gradient
+        softmax = _Softmax(bias, smoothing, workspace.take("logits", (CHUNK, len(weight)), weight))
+        for start in range(0, len(words), ROWS):
+            block = readout[start : start + ROWS]
+            rows = functional.pad(block, (0, 0, 0, -len(block) % CHUNK if block.dtype == torch.bfloat16 else 0))
+            products = workspace.take("products", (len(rows), len(weight)), readout)
+            torch.mm(rows, cast.t(), out=products)
+            losses = softmax.losses(products, words[start : start + ROWS], differentiate=sums is not None)
+            smoothed += losses.smoothed
+            nll += losses.nll
+            if sums is not None:
+                sums.add(start, rows, products)
+        ctx.gradients = None if sums is None else (sums.of_readout, sums.of_weight, softmax.of_bias)
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
 
@@ -151,11 +147,60 @@ class _CrossEntropy(torch.autograd.Function):
         return readout, weight, bias, None, None, None, None
 
 
-def _p_minus_q(logs: Tensor, words: Tensor, smoothing: float, real: int) -> Tensor:
-    """The smoothed loss's gradient in the logits, written over the log-probabilities; zero beyond `real` rows."""
-    gradient = logs.exp_()
-    if smoothing:
-        gradient -= smoothing / gradient.shape[1]
-    gradient.scatter_add_(1, words, gradient.new_full(words.shape, smoothing - 1))
-    gradient[real:] = 0
-    return gradient
+class _Softmax:
+    """Losses of rows of logits, and their gradients p - q in the place of the logits, a chunk at a time.
+
+    `chunk` is memory for one, [CHUNK, V] in the softmax's precision.
+    """
+
+    def __init__(self, bias: Tensor | None, smoothing: float, chunk: Tensor) -> None:
+        self._bias, self._smoothing, self._chunk = bias, smoothing, chunk
+        self.of_bias = None if bias is None else torch.zeros_like(bias)
+
+    def losses(self, logits: Tensor, words: Tensor, *, differentiate: bool) -> TokenLosses:
+        """Of the first `len(words)` rows; the gradients of those beyond are zero."""
+        smoothed, nll = (torch.zeros((), dtype=torch.float64, device=logits.device) for _ in range(2))
+        for start in range(0, len(words), CHUNK):
+            wanted = words[start : start + CHUNK].unsqueeze(1)
+            part = logits[start : start + len(wanted)]
+            logs = self._chunk[: len(wanted)].copy_(part)
+            logs = torch.log_softmax(logs if self._bias is None else logs.add_(self._bias), dim=1, out=logs)
+            own = -logs.gather(1, wanted).sum(dtype=torch.float64)
+            nll += own
+            smoothed += (1 - self._smoothing) * own
+            if self._smoothing:
+                smoothed -= self._smoothing / logs.shape[1] * logs.sum(dim=1).sum(dtype=torch.float64)
+            if differentiate:
+                part.copy_(self._p_minus_q(logs, wanted))
+        logits[len(words) :] = 0
+        return TokenLosses(smoothed, nll)
+
+    def _p_minus_q(self, logs: Tensor, words: Tensor) -> Tensor:
+        """The smoothed loss's gradient in the logits, written over the log-probabilities."""
+        gradient = logs.exp_()
+        if self._smoothing:
+            gradient -= self._smoothing / gradient.shape[1]
+        gradient.scatter_add_(1, words, gradient.new_full(words.shape, self._smoothing - 1))
+        if self.of_bias is not None:
+            self.of_bias += gradient.sum(dim=0)
+        return gradient
+
+
+class _Sums:
+    """Gradients of readouts and weights, gathered from block to block."""
+
+    def __init__(self, readout: Tensor, weight: Tensor, cast: Tensor, workspace: _Workspace) -> None:
+        self._cast = cast
+        self.of_readout = torch.empty_like(readout)
+        self.of_weight = torch.empty_like(weight)
+        self._part = workspace.take("part", weight.shape, readout)
+
+    def add(self, start: int, rows: Tensor, of_logits: Tensor) -> None:
+        """A block that begins at readout `start`: its readouts, filled up, and the gradients of its logits."""
+        real = min(len(rows), len(self.of_readout) - start)
+        self.of_readout[start : start + real] = torch.mm(of_logits, self._cast)[:real]
+        torch.mm(of_logits.t(), rows, out=self._part)
+        if start == 0:
+            self.of_weight.copy_(self._part)
+        else:
+            self.of_weight += self._part
