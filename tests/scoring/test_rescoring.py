@@ -90,7 +90,7 @@ def test_a_step_is_made_and_the_vocabulary_looked_through_once_where_translation
 def test_few_rows_of_the_vocabulary_at_a_time_change_nothing(monkeypatch, rows):
     engine = TorchEngine(small_model("rnnsearch"))
     whole = expected(engine)
-    monkeypatch.setattr("dragoman.model.output.ROWS", rows)
+    monkeypatch.setattr("dragoman.model.output.ASKED", rows)
     for scores in (found(Rescorer(engine, SIDE, SIDE).score(LISTS)), expected(engine)):
         for ours, theirs in zip(scores, whole, strict=True):
             assert ours == pytest.approx(theirs, abs=1e-5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dragoman.cli.parsing import Parser, add_general_options
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dragoman.run import Run
     from dragoman.scoring.lists import Feature
     from dragoman.scoring.nbest import Entry
+    from dragoman.scoring.rescoring import TokenScores
 
 SUMMARY = "add neural scores to n-best lists"
 DESCRIPTION = (
@@ -46,6 +47,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--add", default="Neural", metavar="NAME", help="name of the new feature")
     parser.add_argument(
         "--normalised", action="store_true", help="divide by the number of segments, end of sentence counted"
+    )
+    parser.add_argument(
+        "--precision", choices=("fp32", "bf16"), default="fp32", help="of products; some processors are faster in bf16"
     )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the list goes")
     add_general_options(parser)
@@ -90,16 +94,12 @@ def _require_models(options: argparse.Namespace) -> None:
 
 def _features(options: argparse.Namespace) -> list[tuple[str, Sequence[Feature]]]:
     """What is added, by name."""
-    from dragoman.language.run import open_language_run
-    from dragoman.language.scoring import language_feature
-    from dragoman.run import open_run
     from dragoman.scoring.lists import ensemble, forward, reverse
     from dragoman.scoring.rescoring import log_probability, mean_log_probability
 
     value = mean_log_probability if options.normalised else log_probability
-    place = {"device": options.device, "threads": options.threads}
     features: list[tuple[str, Sequence[Feature]]] = []
-    runs = [open_run(path, **place) for path in options.model]
+    runs = [_open(path, options) for path in options.model]
     rescorers = [one.rescorer() for one in runs]
     if options.ensemble:
         _require_one_vocabulary(runs, options.model)
@@ -107,12 +107,36 @@ def _features(options: argparse.Namespace) -> list[tuple[str, Sequence[Feature]]
     elif runs:
         features.append((options.add, [forward(rescorer, value) for rescorer in rescorers]))
     if options.reverse:
-        others = [open_run(path, **place).rescorer() for path in options.reverse]
+        others = [_open(path, options).rescorer() for path in options.reverse]
         features.append((f"{options.add}Reverse", [reverse(rescorer, value) for rescorer in others]))
     if options.lm:
-        scorers = [open_language_run(path, **place).scorer() for path in options.lm]
-        features.append((f"{options.add}LM", [language_feature(scorer, value) for scorer in scorers]))
+        features.append((f"{options.add}LM", [_language_feature(path, options, value) for path in options.lm]))
     return features
+
+
+def _language_feature(path: str, options: argparse.Namespace, value: Callable[[TokenScores], float]) -> Feature:
+    from dragoman.language.run import open_language_run
+    from dragoman.language.scoring import language_feature
+    from dragoman.model.devices import choose_precision
+
+    opened = open_language_run(path, device=options.device, threads=options.threads)
+    opened.model.set_precision(choose_precision(options.precision, opened.model.device))
+    return language_feature(opened.scorer(), value)
+
+
+def _open(path: str, options: argparse.Namespace) -> Run:
+    """A translation model that computes in the precision asked for; an exported one needs no torch."""
+    from dragoman.run import open_run
+
+    opened = open_run(path, device=options.device, threads=options.threads)
+    if options.precision != "fp32":
+        from dragoman.model.devices import choose_precision
+        from dragoman.search.torch_engine import TorchEngine
+
+        if not isinstance(opened.engine, TorchEngine):
+            raise ConfigError(f"--precision: {path} was exported, which fixes its precision; give the run folder")
+        opened.engine.model.set_precision(choose_precision(options.precision, opened.engine.model.device))
+    return opened
 
 
 def _counted(lists: Iterable[Sequence[Entry]], narrator: Narrator) -> Iterator[str]:
