@@ -11,8 +11,9 @@ import html
 import itertools
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -74,12 +75,20 @@ class Translation:
     attention: NDArray[np.float32] | None
     """[T + 1, S], or [T + 1, S + 1] if the model reads an end of sentence: row t was in use when segment t (last:
     the end of sentence) was predicted. None for a model without attention, and for a blank line."""
-    alignment: list[Link]
-    """(source word, target word) between the words of the raw lines, from 0; one for each target word."""
+    links: Callable[[], list[Link]] = field(repr=False)
+    """Works `alignment` out."""
     finished: bool
     """False if the translation was cut off at the longest length."""
     replacements: list[Replacement] = field(default_factory=list)
     """The unknown words that were replaced in `text`; `tokens` has them as the model wrote them."""
+
+    @cached_property
+    def alignment(self) -> list[Link]:
+        """(source word, target word) between the words of the raw lines, from 0; one for each target word.
+
+        Worked out when first asked for: it takes longer than everything else that is done to the text.
+        """
+        return self.links()
 
     def _repr_html_(self) -> str:
         """For notebooks: the text, and the alignment weights as a heat map."""
@@ -246,16 +255,6 @@ class Translator:
         pieces = [known.get(place, piece) for place, piece in enumerate(tokens)]
         text = " ".join(self._target.segmentation.join(pieces).splitlines())
         self._warn_of_hidden_phrases(line, text)
-        alignment: list[Link] = []
-        if weights is not None:
-            # A dictionary may give several words for one segment; each is linked as it is.
-            surfaces = [
-                known[place].split() if place in known else [self._surface(segment)]
-                for place, segment in enumerate(segments)
-            ]
-            spans = surface_spans([word for words in surfaces for word in words], text)
-            rows = np.array([place for place, words in enumerate(surfaces) for _ in words], dtype=np.int64)
-            alignment = word_links(weights[rows], line.read.offsets, raw_words(line.text), spans, raw_words(text))
         return Translation(
             source=line.text,
             text=text,
@@ -264,10 +263,28 @@ class Translator:
             tokens=tokens,
             source_tokens=line.read.pieces,
             attention=attention,
-            alignment=alignment,
+            links=list if weights is None else partial(self._links, line, segments, known, text, weights),
             finished=hypothesis.finished,
             replacements=replacements,
         )
+
+    def _links(
+        self,
+        line: _Line,
+        segments: Sequence[int],
+        known: Mapping[int, str],
+        text: str,
+        weights: NDArray[np.float32],
+    ) -> list[Link]:
+        """Between the words of the line and those of `text`; `known` segments stand in it as they are."""
+        # A dictionary may give several words for one segment; each is linked as it is.
+        surfaces = [
+            known[place].split() if place in known else [self._surface(segment)]
+            for place, segment in enumerate(segments)
+        ]
+        spans = surface_spans([word for words in surfaces for word in words], text)
+        rows = np.array([place for place, words in enumerate(surfaces) for _ in words], dtype=np.int64)
+        return word_links(weights[rows], line.read.offsets, raw_words(line.text), spans, raw_words(text))
 
     def _replacements(
         self, line: _Line, segments: Sequence[int], weights: NDArray[np.float32] | None
@@ -339,7 +356,7 @@ def _together(lines: Iterable[str], wishes: Iterable[Wish] | None) -> Iterator[t
 
 def _blank(line: _Line) -> Translation:
     """What a line without segments becomes."""
-    return Translation(line.text, "", 0.0, 0.0, [], [], None, [], True)
+    return Translation(line.text, "", 0.0, 0.0, [], [], None, list, True)
 
 
 def _heat_map(attention: NDArray[np.float32], source: Sequence[str], target: Sequence[str]) -> str:
