@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dragoman.config.schema import SearchConfig
@@ -61,11 +61,12 @@ def write_run_report(run: Run, pairs: Sequence[Pair], measured: Measured | None 
         InputError: it cannot be written.
         RunError: the log or the stored corpus is damaged.
     """
-    notes = []
+    test_set = None
     if measured is None:
         rows = _spread(len(pairs), TRAINING_SENTENCES)
+        test_set = "the dev set"
         if len(rows) < len(pairs):
-            notes.append(f"Measured on {len(rows)} of the {len(pairs):,} pairs of the dev set, evenly spread over it.")
+            test_set = f"the {len(pairs):,} of the dev set, evenly spread over it"
         pairs = [pairs[row] for row in rows]
         measured = _measured(run, pairs)
     folder = RunFolder(run.folder.path)
@@ -80,7 +81,8 @@ def write_run_report(run: Run, pairs: Sequence[Pair], measured: Measured | None 
         seconds=records[-1]["seconds"],
         machine=machine_name(),
     )
-    _write(folder.report, f"Training of {run_name(run)}", facts, pairs, [measured], (), records=records, notes=notes)
+    page = Report(f"Training of {run_name(run)}", facts, records, test_set=test_set)
+    _write(folder.report, page, pairs, [measured])
     return folder.report
 
 
@@ -97,7 +99,8 @@ def write_quality_report(
     except OSError as error:
         raise InputError(f"{folder}: the folder for the report cannot be made: {error.strerror}") from None
     path, first = folder / "report.html", systems[0]
-    _write(path, f"Quality of {_short_names([first])[0]}", _quality_facts(first), pairs, systems, comparisons)
+    page = Report(f"Quality of {_short_names([first])[0]}", _quality_facts(first), comparisons=comparisons)
+    _write(path, page, pairs, systems)
     return path
 
 
@@ -126,42 +129,35 @@ def _quality_facts(system: Measured) -> Facts:
     return {**facts, "Machine": machine_name()}
 
 
-def _write(
-    path: Path,
-    title: str,
-    facts: Facts,
-    pairs: Sequence[Pair],
-    systems: Sequence[Measured],
-    comparisons: Sequence[Comparisons],
-    *,
-    records: Sequence[dict[str, object]] = (),
-    notes: Sequence[str] = (),
-) -> None:
+def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[Measured]) -> None:
+    """Write the page with the sentences of these systems, which translated these pairs."""
     rows = _shown(systems[0].hypotheses, pairs)
     shown = [pairs[row] for row in rows]
-    run = systems[0].run
+    notes = [*_about_alignments(systems)]
     if len(rows) < len(pairs):
-        notes = [*notes, f"{len(rows):,} of the {len(pairs):,} sentences are shown: the {EXTREMES} worst and the "
-                 f"{EXTREMES} best by chrF, and others evenly spread."]  # fmt: skip
-    write_report(
-        path,
-        Report(
-            title=title,
-            facts=facts,
-            records=records,
-            systems=[
-                System(name, _samples(system, shown, rows), system.evaluation)
-                for name, system in zip(_short_names(systems), systems, strict=True)
-            ],
-            comparisons=comparisons,
-            numbers=[row + 1 for row in rows],
-            unknown_source=None if run is None else unknown_words(run.source, [pair.source for pair in shown]),
-            unknown_target=None if run is None else unknown_words(run.target, [pair.target for pair in shown]),
-            source_language=None if run is None else run.config.text.source.language,
-            target_language=None if run is None else run.config.text.target.language,
-            notes=[*notes, *_about_alignments(systems)],
-        ),
+        notes.append(
+            f"{len(rows):,} of the {len(pairs):,} sentences are shown: the {EXTREMES} worst and the {EXTREMES} best by "
+            "chrF, and others evenly spread."
+        )
+    page = replace(
+        page,
+        systems=[
+            System(name, _samples(system, shown, rows), system.evaluation)
+            for name, system in zip(_short_names(systems), systems, strict=True)
+        ],
+        numbers=[row + 1 for row in rows],
+        notes=notes,
     )
+    run = systems[0].run
+    if run is not None:
+        page = replace(
+            page,
+            unknown_source=unknown_words(run.source, [pair.source for pair in shown]),
+            unknown_target=unknown_words(run.target, [pair.target for pair in shown]),
+            source_language=run.config.text.source.language,
+            target_language=run.config.text.target.language,
+        )
+    write_report(path, page)
 
 
 def _about_alignments(systems: Sequence[Measured]) -> Iterator[str]:

@@ -92,7 +92,7 @@ def draw(chart: Chart) -> str:
     """An `<svg>` element, the same for the same chart; its ids are its own on the page."""
     # svg.hashsalt: ids depend on the content alone; without it every drawing differs.
     with mpl.rc_context({**_STYLE, "svg.hashsalt": chart.name}):
-        figure = Figure(figsize=(3.8, 2.75), layout="constrained")
+        figure = Figure(figsize=(3.4, 2.55), layout="constrained")
         axes = figure.add_subplot()
         for line, colour, dash in zip(chart.lines, list(_COLOURS)[1:], _DASHES, strict=False):
             places, values = zip(*line.points, strict=True)

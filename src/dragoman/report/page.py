@@ -74,8 +74,10 @@ class Report:
     source_language: str | None = None
     """ISO code; it tells the browser which letter forms and voices to use."""
     target_language: str | None = None
+    test_set: str | None = None
+    """What the sentences measured are: "the dev set"."""
     notes: Sequence[str] = ()
-    """What a reader must know about the sentences."""
+    """What a reader must know about the sentences shown."""
     heat_maps_open: bool = False
     scale: Scale = "paper"
     """Of heat maps, until the reader chooses."""
