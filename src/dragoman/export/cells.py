@@ -1,13 +1,15 @@
-"""The recurrent cells in ONNX: a whole encoder layer as one operator, a decoder step as nodes.
+"""The recurrent cells in ONNX: a whole encoder layer as one operator or in int8 as a loop, a decoder step as nodes.
 
-The operators know the lengths of the sentences: one that has ended keeps its state, and the backward direction
+The operators are in float32 only; of the loop the inputs' products are done before it, for all words at once. The
+operators know the lengths of the sentences: one that has ended keeps its state, and the backward direction
 begins at its last symbol. Their GRU keeps the old state with z; where ours writes with z, its gate is computed from
 the negated sum, since 1 - sigmoid(a) = sigmoid(-a).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,6 +21,7 @@ from dragoman.model.encoder import Layer
 from dragoman.model.maps import Map
 
 Array = NDArray[Any]
+State = tuple[Value, ...]
 
 
 def array(parameter: torch.Tensor) -> Array:
@@ -35,9 +38,12 @@ def bias_of(linear: Map) -> Array | None:
     return np.concatenate((np.zeros((*bias.shape[:-1], linear.unbiased), np.float32), bias), axis=-1)
 
 
-def apply(g: Graph, linear: Map, x: Value, plus: Value | None = None) -> Value:
-    """W x + b + plus for rows x [N, n_in]."""
-    return g.product(x, array(linear.weight), bias_of(linear), plus)
+def apply(g: Graph, linear: Map, x: Value, plus: Value | None = None, *, direction: int | None = None) -> Value:
+    """W x + b + plus for rows x [N, n_in]; of a map for two directions one must be named."""
+    weight, bias = array(linear.weight), bias_of(linear)
+    if direction is not None:
+        weight, bias = weight[direction], None if bias is None else bias[direction]
+    return g.product(x, weight, bias, plus)
 
 
 def parts(cell: Cell) -> int:
@@ -48,17 +54,56 @@ def parts(cell: Cell) -> int:
 # A whole layer -------------------------------------------------------------------------------------------------------
 
 
-def run_layer(g: Graph, layer: Layer, read: Value, lengths: Value) -> tuple[Value, tuple[Value, ...]]:
+class Layered(NamedTuple):
+    """What a layer has read.
+
+    outputs: [S, B, W], the directions side by side, those of the backward one in source order too
+    last:    for each direction the state after the last symbol of each sentence that it read, [B, H] each
+    """
+
+    outputs: Value
+    last: tuple[State, ...]
+
+
+def run_layer(g: Graph, layer: Layer, read: Value, lengths: Value, real: Value) -> Layered:
     """One layer from the zero state over all steps.
 
     Args:
         read: [S, B, n] in reading order of a forward layer.
         lengths: int32 [B].
-
-    Returns:
-        hidden states [S, D, B, H], those of the backward direction in source order too, and the state after each
-        sentence's last symbol read, [D, B, H] each.
+        real: bool [S, B, 1].
     """
+    if g.int8 and (g.is_bounded(read) or g.is_rounded(read)):
+        return _run_loop(g, layer, read, real)
+    hidden, *states = _run_operator(g, layer, read, lengths)
+    outputs = g.reshape(g.transpose(hidden, 0, 2, 1, 3), 0, 0, -1)  # [S, D, B, H] -> [S, B, W]
+    directions = range(2 if layer.inputs.weight.dim() > 2 else 1)
+    last = tuple(tuple(g.gather(state, g.index(direction)) for state in states) for direction in directions)
+    return Layered(g.bound(outputs), last)
+
+
+def _run_loop(g: Graph, layer: Layer, read: Value, real: Value) -> Layered:
+    cell = layer.cell
+    outputs, last = [], []
+    for direction in (0, 1) if layer.inputs.weight.dim() > 2 else (None,):
+        gates = apply(g, layer.inputs, read, direction=direction)  # [S, B, G]
+
+        def step(
+            inner: Graph, held: Sequence[Value], heard: Sequence[Value], direction: int | None = direction
+        ) -> Sequence[Value]:
+            inputs, there = heard
+            after = step_cell(inner, cell, inputs, tuple(held), direction=direction)
+            return [inner.where(there, new, old) for new, old in zip(after, held, strict=True)]
+
+        zeros = g.bound(g.zeros(g.gather(real, g.index(0)), cell.size))
+        states, seen = g.scan(step, [zeros] * parts(cell), {gates: "float", real: "bool"}, backward=direction == 1)
+        outputs.append(seen)
+        last.append(tuple(states))
+    return Layered(outputs[0] if len(outputs) == 1 else g.concat(*outputs, axis=-1), tuple(last))
+
+
+def _run_operator(g: Graph, layer: Layer, read: Value, lengths: Value) -> tuple[Value, ...]:
+    """Hidden states [S, D, B, H], those of the backward direction in source order too, and the last ones [D, B, H]."""
     cell = layer.cell
     w = _directed(array(layer.inputs.weight), 2)
     bias = bias_of(layer.inputs)
@@ -76,8 +121,7 @@ def run_layer(g: Graph, layer: Layer, read: Value, lengths: Value) -> tuple[Valu
             peepholes = g.constant(p)
         weights = [g.constant(part[:, order]) for part in (w, u)]
         both = g.constant(np.concatenate((b[:, order], zero), axis=1))
-        hidden, last, memory = g.nodes("LSTM", 3, read, *weights, both, lengths, None, None, peepholes, **settings)
-        return hidden, (last, memory)
+        return g.nodes("LSTM", 3, read, *weights, both, lengths, None, None, peepholes, **settings)
     if isinstance(cell, GRU):
         order = _order(cell.size, (1, 0, 2))  # ours: r, z, candidate; the operator's: z, r, candidate
         u = _directed(np.concatenate((array(cell.recurrent_gates.weight), array(cell.recurrent.weight)), axis=-2), 2)
@@ -89,15 +133,13 @@ def run_layer(g: Graph, layer: Layer, read: Value, lengths: Value) -> tuple[Valu
         weights = [g.constant(part[:, order] * sign[:, None]) for part in (w, u)]
         both = g.constant(np.concatenate((b[:, order] * sign, inner[:, order] * sign), axis=1))
         settings["linear_before_reset"] = int(cell.reset == "after")
-        hidden, last = g.nodes("GRU", 2, read, *weights, both, lengths, **settings)
-        return hidden, (last,)
+        return g.nodes("GRU", 2, read, *weights, both, lengths, **settings)
     assert isinstance(cell, Tanh)
     u = _directed(array(cell.recurrent.weight), 2)
     both = g.constant(np.concatenate((b, np.zeros_like(b)), axis=1))
     if settings["direction"] == "bidirectional":
         settings["activations"] = ["Tanh", "Tanh"]
-    hidden, last = g.nodes("RNN", 2, read, g.constant(w), g.constant(u), both, lengths, **settings)
-    return hidden, (last,)
+    return g.nodes("RNN", 2, read, g.constant(w), g.constant(u), both, lengths, **settings)
 
 
 def _directed(part: Array, dimensions: int) -> Array:
@@ -114,35 +156,43 @@ def _order(size: int, gates: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 def step_cell(
-    g: Graph, cell: Cell, inputs: Value, state: tuple[Value, ...], bracket: Value | None = None
-) -> tuple[Value, ...]:
-    """Gate inputs [N, G] and state -> next state, as `CellStep`."""
+    g: Graph,
+    cell: Cell,
+    inputs: Value,
+    state: State,
+    bracket: Value | None = None,
+    *,
+    direction: int | None = None,
+) -> State:
+    """Gate inputs [N, G] and state -> next state, as `CellStep`; of a cell for two directions one must be named."""
     if isinstance(cell, LSTM):
-        return _step_lstm(g, cell, inputs, *state)
+        h, c = state
+        return _step_lstm(g, cell, inputs, h, c, direction)
     (h,) = state
     if isinstance(cell, GRU):
-        return (_step_gru(g, cell, inputs, h, bracket),)
+        return (_step_gru(g, cell, inputs, h, bracket, direction),)
     assert isinstance(cell, Tanh)
-    return (g.tanh(apply(g, cell.recurrent, h, inputs)),)
+    return (g.tanh(apply(g, cell.recurrent, h, inputs, direction=direction)),)
 
 
-def _step_gru(g: Graph, cell: GRU, inputs: Value, h: Value, bracket: Value | None) -> Value:
+def _step_gru(g: Graph, cell: GRU, inputs: Value, h: Value, bracket: Value | None, direction: int | None) -> Value:
     size = cell.size
     gates, below = g.split(inputs, 2 * size, size)
-    r, z = g.split(g.sigmoid(apply(g, cell.recurrent_gates, h, gates)), size, size)
+    r, z = g.split(g.sigmoid(apply(g, cell.recurrent_gates, h, gates, direction=direction)), size, size)
     if cell.reset == "before":
-        new = g.tanh(apply(g, cell.recurrent, r * h, below))
+        new = g.tanh(apply(g, cell.recurrent, r * h, below, direction=direction))
     else:
-        new = g.tanh(below + r * apply(g, cell.recurrent, h, bracket))
+        new = g.tanh(below + r * apply(g, cell.recurrent, h, bracket, direction=direction))
     return g.bound(new + z * (h - new) if cell.update == "keep" else h + z * (new - h))
 
 
-def _step_lstm(g: Graph, cell: LSTM, inputs: Value, h: Value, c: Value) -> tuple[Value, Value]:
-    size = cell.size
-    a_i, a_f, a_o, a_g = g.split(apply(g, cell.recurrent_gates, h, inputs), size, size, size, size)
+def _step_lstm(g: Graph, cell: LSTM, inputs: Value, h: Value, c: Value, direction: int | None) -> tuple[Value, Value]:
+    gates = apply(g, cell.recurrent_gates, h, inputs, direction=direction)
+    a_i, a_f, a_o, a_g = g.split(gates, *[cell.size] * 4)
     if cell.peepholes is None:
         c = g.sigmoid(a_f) * c + g.sigmoid(a_i) * g.tanh(a_g)
         return g.sigmoid(a_o) * g.tanh(c), c
-    p_i, p_f, p_o = (g.constant(p) for p in array(cell.peepholes))
+    peepholes = array(cell.peepholes) if direction is None else array(cell.peepholes)[direction]
+    p_i, p_f, p_o = (g.constant(p) for p in peepholes)
     c = g.sigmoid(a_f + p_f * c) * c + g.sigmoid(a_i + p_i * c) * g.tanh(a_g)
     return g.sigmoid(a_o + p_o * c) * g.tanh(c), c

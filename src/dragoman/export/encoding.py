@@ -34,7 +34,7 @@ class Annotated(NamedTuple):
 
 
 def encoder_graph(models: Sequence[TranslationModel], *, int8: bool = False) -> Graph:
-    """The graph of `TranslationModel.start`; the recurrent layers stay in float32, because their operators do."""
+    """The graph of `TranslationModel.start`."""
     g = Graph("encoder", int8=int8)
     source, lengths = g.input("source", "int64", ["B", "S"]), g.input("lengths", "int64", ["B"])
     for name, model in zip(member_names(models), models, strict=True):
@@ -82,15 +82,20 @@ def _encode(g: Graph, model: TranslationModel, source: Value, lengths: Value) ->
     read = _reversed(g, encoder, steps, lengths)
     vectors = g.look_up(array(model.source.weight), read)  # [S, B, E]
     counts = g.to(lengths, "int32")
+    mask = g.node("Less", g.positions(source, 1), g.unsqueeze(lengths, 1))
+    real = g.unsqueeze(g.transpose(mask, 1, 0), 2)  # [S, B, 1]
     last = []
     for number, layer in enumerate(encoder.layers, 1):
-        hidden, state = run_layer(g, layer, vectors, counts)
-        outputs = g.reshape(g.transpose(hidden, 0, 2, 1, 3), 0, 0, -1)  # [S, D, B, H] -> [S, B, W]
+        outputs, states = run_layer(g, layer, vectors, counts, real)
         vectors = vectors + outputs if 0 < encoder.residual <= number else outputs
-        last.append(tuple(g.reshape(g.transpose(part, 1, 0, 2), 0, -1) for part in state))  # [D, B, H] -> [B, W]
-    top = g.gather(state[0], g.index(1 if both else 0))  # [D, B, H] -> [B, H]
+        last.append(
+            tuple(
+                side_by_side[0] if not both else g.concat(*side_by_side, axis=-1)
+                for side_by_side in zip(*states, strict=True)
+            )
+        )
+    top = states[-1][0]
     vectors = _reversed(g, encoder, vectors, lengths)
-    mask = g.node("Less", g.positions(source, 1), g.unsqueeze(lengths, 1))
     return Annotated(g.transpose(vectors, 1, 0, 2), mask, tuple(last), top)
 
 
@@ -141,6 +146,8 @@ def _keys(g: Graph, score: Score, seen: Annotated) -> Value | None:
     assert isinstance(score, Additive | General)
     if score.annotation is None:
         return None
+    if g.int8 and g.is_bounded(seen.vectors):
+        return g.product(seen.vectors, array(score.annotation.weight))
     return g.matmul(seen.vectors, g.constant(array(score.annotation.weight).T))
 
 

@@ -13,7 +13,7 @@ add two products in 16 bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -40,7 +40,10 @@ _ZERO_POINT = 128
 _SMALLEST = np.float32(1e-30)
 """Stands for the scale of a row of zeros."""
 _BETWEEN_ONES = ("Tanh", "Sigmoid", "Softmax")
-_KEEP_BETWEEN_ONES = {"Mul": None, "Concat": None, "Gather": 1, "Split": 1, "Reshape": 1, "Flatten": 1, "Transpose": 1}
+_KEEP_BETWEEN_ONES = {
+    **{"Mul": None, "Concat": None},
+    **{"Gather": 1, "Split": 1, "Reshape": 1, "Flatten": 1, "Transpose": 1, "ReverseSequence": 1},
+}
 """Operators whose results lie in [-1, 1] always, and if their first inputs do: how many, None for all."""
 
 
@@ -70,11 +73,16 @@ class Value:
         return self.graph.node("Div", self, other)
 
 
+Step = Callable[["Graph", Sequence[Value], Sequence[Value]], Sequence[Value]]
+"""The inner graph, states and what is read -> the next states."""
+
+
 class Graph:
     """Nodes and weights so far."""
 
-    def __init__(self, name: str, *, int8: bool = False) -> None:
-        self._name, self._int8 = name, int8
+    def __init__(self, name: str, *, int8: bool = False, prefix: str = "") -> None:
+        """`prefix` begins the names of all values, for a graph inside another."""
+        self._name, self._int8, self._prefix = name, int8, prefix
         self._nodes: list[onnx.NodeProto] = []
         self._weights: list[onnx.TensorProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
@@ -99,7 +107,7 @@ class Graph:
 
     def _called(self, name: str) -> str:
         kind, dot, rest = name.partition(".")
-        return f"{kind}.{self._member}.{rest}" if dot and self._member else name
+        return self._prefix + (f"{kind}.{self._member}.{rest}" if dot and self._member else name)
 
     def input(self, name: str, kind: str, shape: Sequence[int | str], *, bounded: bool = False) -> Value:
         """A tensor that is handed in; sizes that vary have a name. bounded: nothing in it leaves [-1, 1]."""
@@ -127,7 +135,7 @@ class Graph:
         key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
         if key not in self._constants:
             self._kept.append(array)
-            name = f"constant{len(self._weights)}"
+            name = f"{self._prefix}constant{len(self._weights)}"
             self._weights.append(numpy_helper.from_array(np.asarray(array, order="C"), name))
             self._constants[key] = Value(self, name)
         return self._constants[key]
@@ -157,7 +165,7 @@ class Graph:
         self, kind: str, count: int, *inputs: Value | None, domain: str | None = None, **attributes: Any
     ) -> tuple[Value, ...]:
         """A node with several outputs; None stands for an input that is left out."""
-        outputs = [f"{kind.lower()}{len(self._nodes)}.{index}" for index in range(count)]
+        outputs = [f"{self._prefix}{kind.lower()}{len(self._nodes)}.{index}" for index in range(count)]
         names = ["" if value is None else value.name for value in inputs]
         self._nodes.append(helper.make_node(kind, names, outputs, domain=domain, **attributes))
         if kind in _BETWEEN_ONES or (
@@ -165,6 +173,40 @@ class Graph:
         ):
             self._bounded.update(outputs)
         return tuple(Value(self, name) for name in outputs)
+
+    def is_rounded(self, value: Value) -> bool:
+        """Whether it is known in whole numbers already."""
+        return value.name in self._rounded
+
+    def scan(
+        self, step: Step, states: Sequence[Value], read: Mapping[Value, str], *, backward: bool
+    ) -> tuple[list[Value], Value]:
+        """Run `step` over the first axis of what is read, or from its end.
+
+        `step` makes the next states [B, H] of the states and of one entry of each thing read, in a graph of its own;
+        the first state must not leave [-1, 1]. Of what is read the type is given.
+
+        Returns:
+            the last states, and the first state after each step [S, B, H].
+        """
+        inner = Graph("scan", int8=self._int8, prefix=f"scan{len(self._nodes)}.")
+        held = [inner.input(f"state{place}", "float", ["B", "H"], bounded=not place) for place in range(len(states))]
+        heard = [inner.input(f"read{place}", kind, ["B", "G"]) for place, kind in enumerate(read.values())]
+        after = step(inner, held, heard)
+        for place, value in enumerate(after):
+            inner.output(f"after{place}", value, "float", ["B", "H"])
+        inner.output("seen", after[0], "float", ["B", "H"])
+        *last, seen = self.nodes(
+            "Scan",
+            len(states) + 1,
+            *states,
+            *read,
+            body=inner._as_proto(),
+            num_scan_inputs=len(read),
+            scan_input_directions=[int(backward)] * len(read),
+            scan_output_directions=[int(backward)],
+        )
+        return [self.bound(last[0]), *last[1:]], self.bound(seen)
 
     def tanh(self, x: Value) -> Value:
         return self.node("Tanh", x)
@@ -302,15 +344,18 @@ class Graph:
                 used.update(node.input)
         return nodes[::-1], used
 
+    def _as_proto(self) -> onnx.GraphProto:
+        nodes, used = self._used_nodes()
+        weights = [weight for weight in self._weights if weight.name in used]
+        return helper.make_graph(nodes, self._name, self._inputs, self._outputs, weights)
+
     def serialise(self, facts: Mapping[str, str]) -> bytes:
         """The file of the graph, with facts about it.
 
         Raises:
             ConfigError: it is larger than 2 GB, which the format cannot hold.
         """
-        nodes, used = self._used_nodes()
-        weights = [weight for weight in self._weights if weight.name in used]
-        graph = helper.make_graph(nodes, self._name, self._inputs, self._outputs, weights)
+        graph = self._as_proto()
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="dragoman")
         helper.set_model_props(model, dict(facts))

@@ -122,7 +122,7 @@ def make_graphs(
 ) -> Graphs:
     """The graphs of models that read and write the same symbols; limited: the output layers are left to a shortlist.
 
-    In int8 embeddings are, and all products but those of the recurrent encoder.
+    In int8 embeddings and products are, those of attention left out.
 
     Raises:
         ConfigError: a graph is too large for its format.
