@@ -33,6 +33,7 @@ from dragoman.cli import (
     symmetrize,
     train,
     translate,
+    tree,
     tune,
 )
 from dragoman.cli.parsing import Parser, Verb, did_you_mean
@@ -58,6 +59,7 @@ VERBS = {
     "phrase-table": cast(Verb, phrase_table),
     "select": cast(Verb, select),
     "tune": cast(Verb, tune),
+    "tree": cast(Verb, tree),
     "map": cast(Verb, map_points),
     "smt train": cast(Verb, smt_train),
     "smt tune": cast(Verb, smt_tune),

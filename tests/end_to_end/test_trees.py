@@ -1,0 +1,32 @@
+"""`dragoman tree`."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+
+ONE_THREAD = ["--threads", "1", "--device", "cpu"]
+
+
+def test_a_tree_as_text_picture_and_page(
+    run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tree", str(run_folder), "--text", "ab c", "--beam", "2", *ONE_THREAD]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("step 1\n")
+    assert "* finished" in printed
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ab c\nnot looked at\n")))
+    page = tmp_path / "tree.html"
+    assert main(["tree", str(run_folder), "-o", str(page), "--dropped", "0", *ONE_THREAD]) == 0
+    assert '<h1 dir="auto">ab c</h1>' in page.read_text(encoding="utf-8")
+    assert main(["tree", str(run_folder), "--text", "ab c", "-o", str(tmp_path / "t.svg"), *ONE_THREAD]) == 0
+    assert (tmp_path / "t.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_blank_line_has_no_tree(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tree", str(run_folder), "--text", "  ", *ONE_THREAD]) == 2
+    assert "there is no text to translate; give a line with --text" in capsys.readouterr().err
