@@ -11,7 +11,7 @@ every time by the toolkit's own command from a file to a file, with one search f
 in and out, is measured beside it.
 
     Multi30k test_2016_flickr   1,000 sentences; beam 1 and 5; in batches, and the first of them one at a time
-    Tatoeba English             20,000 lines, of which the slower ones translate some; the first peer's weights alone
+    Tatoeba English             20,000 lines, of which peers and torch translate a tenth; the first peer's weights alone
 
 A rate leaves the start-up out, which is the time that one sentence takes. Tokens are output segments and the end
 marks. Results go to bench/results/decoding.json. Nothing else may run on the machine meanwhile: look at
@@ -56,11 +56,10 @@ BEAMS = (1, 5)
 ALONE = 100
 """Sentences that are translated one at a time."""
 TATOEBA = 20_000
-TATOEBA_OF_THE_SLOW = 2_000
 STARTS = 3
 """Start-ups of which the median is taken."""
-EXPORTS: dict[str, tuple[str, ...]] = {"fp32": (), "int8": ("--int8",)}
-"""Options of `dragoman export`."""
+SHORTLIST = 2000
+"""Most frequent target words that a shortlist always holds, of 9,800."""
 PATIENCE = 600.0
 """Seconds after which a translation is given up."""
 
@@ -81,6 +80,9 @@ def parse() -> argparse.Namespace:
     preparing.add_argument("--seconds", type=float, default=900, help="of each training")
     preparing.set_defaults(stage=prepare_all)
     measuring = stages.add_parser("measure", help="translate with everybody")
+    measuring.add_argument(
+        "--lines", type=int, default=TATOEBA, help="of Tatoeba; peers and torch translate a tenth of them"
+    )
     measuring.add_argument("--quick", action="store_true", help="a few sentences of everything; writes no results")
     measuring.set_defaults(stage=measure_all)
     streaming = stages.add_parser("stream", help="rate and memory of long inputs")
@@ -146,9 +148,15 @@ def import_and_export(peer: str, model: str, scratch: Path) -> None:
     dragoman(*importing, str(run_folder(peer, model, scratch)))
     raw = run_folder(peer, model, scratch, "raw")
     dragoman(*importing, str(raw), "--source-model", bpe, "--target-model", bpe)
-    for name, settings in EXPORTS.items():
-        for run in (run_folder(peer, model, scratch), *((raw,) if name == "int8" else ())):
-            dragoman("export", str(run), "--out", str(export_folder(run, name)), "--overwrite", "--quiet", *settings)
+    segments = run_folder(peer, model, scratch)
+    pairs = (str(scratch / "text" / "train.en"), str(scratch / "text" / "train.de"))
+    for run, name, settings in (
+        (segments, "fp32", ()),
+        (segments, "int8", ("--int8",)),
+        (segments, "int8 shortlist", ("--int8", "--shortlist", str(SHORTLIST), "--pairs", *pairs)),
+        (raw, "int8", ("--int8",)),
+    ):
+        dragoman("export", str(run), "--out", str(export_folder(run, name)), "--overwrite", "--quiet", *settings)
 
 
 def run_folder(peer: str, model: str, scratch: Path, text: str = "segments") -> Path:
@@ -175,7 +183,7 @@ def measure_all(options: argparse.Namespace) -> None:
     result: dict[str, Any] = {
         "date": time.strftime("%Y-%m-%d"),
         "command": f"python bench/decoding.py measure --scratch DIR --joeynmt PYTHON --opennmt PYTHON "
-        f"--threads {options.threads}",
+        f"--threads {options.threads} --lines {options.lines}",
         "machine": {
             "processor": machine_name(),
             "threads": options.threads,
@@ -207,12 +215,10 @@ def measure_all(options: argparse.Namespace) -> None:
 def decoders(peer: str, python: str, options: argparse.Namespace) -> Iterator[tuple[str, Decoder, int]]:
     """(name, how to translate, lines of Tatoeba) of all that have these weights."""
     run = run_folder(peer, options.model, options.scratch)
-    yield peer, peer_decoder(peer, python, options.model, options.scratch), TATOEBA_OF_THE_SLOW
-    yield "dragoman torch fp32", dragoman_decoder(run, options.threads), TATOEBA_OF_THE_SLOW
-    for name in EXPORTS:
-        folder = export_folder(run, name)
-        if folder.is_dir():
-            yield f"dragoman onnx {name}", dragoman_decoder(folder, options.threads), TATOEBA
+    yield peer, peer_decoder(peer, python, options.model, options.scratch), options.lines // 10
+    yield "dragoman torch fp32", dragoman_decoder(run, options.threads), options.lines // 10
+    for name in ("fp32", "int8", "int8 shortlist"):
+        yield f"dragoman onnx {name}", dragoman_decoder(export_folder(run, name), options.threads), options.lines
 
 
 def measure(
