@@ -19,8 +19,12 @@ def test_the_door_offers_these_names_and_no_others() -> None:
         "load",
         "load_config",
         "load_preset",
+        "measure",
+        "open_run",
         "override",
+        "read_pairs",
         "train",
+        "write_demo_corpus",
     ]
     assert dragoman.__all__ == sorted(dragoman.__all__)
     assert dir(dragoman) == dragoman.__all__

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from dragoman.config.files import load_config
     from dragoman.config.presets import load_preset
     from dragoman.config.schema import Config
+    from dragoman.demo import write_demo_corpus
     from dragoman.errors import DragomanError
     from dragoman.pipeline import train
-    from dragoman.run import load
+    from dragoman.quality import measure
+    from dragoman.run import load, open_run
     from dragoman.search.translator import Translation, Translator
+    from dragoman.text.corpus import read_pairs
 
 __version__ = "0.1.0"
 
@@ -35,8 +38,12 @@ __all__ = [
     "load",
     "load_config",
     "load_preset",
+    "measure",
+    "open_run",
     "override",
+    "read_pairs",
     "train",
+    "write_demo_corpus",
 ]
 
 _HOME = {
@@ -47,8 +54,12 @@ _HOME = {
     "load": "dragoman.run",
     "load_config": "dragoman.config.files",
     "load_preset": "dragoman.config.presets",
+    "measure": "dragoman.quality",
+    "open_run": "dragoman.run",
     "override": "dragoman.config.building",
+    "read_pairs": "dragoman.text.corpus",
     "train": "dragoman.pipeline",
+    "write_demo_corpus": "dragoman.demo",
 }
 
 

@@ -14,7 +14,7 @@ from dragoman.pipeline import train
 from dragoman.quality import Quality, measure
 from dragoman.reports import measured_run, write_run_report
 from dragoman.run import Run, open_run
-from dragoman.text.cldr import DemoCorpus, make_corpus
+from dragoman.text.cldr import make_corpus
 from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import write_lines
 
@@ -59,7 +59,7 @@ def demonstrate(
             *([] if minutes is None else [f"training.minutes={minutes}"]),
         ],
     )
-    files = _write_corpus(out / "corpus", make_corpus(source, target), source, target)
+    files = write_demo_corpus(out / "corpus", source, target)
     trained = train(
         config, [files["train"]], [files["dev"]], out, overwrite=overwrite, device=device, narrator=narrator
     )
@@ -69,8 +69,20 @@ def demonstrate(
     return Demonstration(run, quality, write_run_report(run, test, measured_run(run, quality)))
 
 
-def _write_corpus(folder: Path, corpus: DemoCorpus, source: str, target: str) -> dict[str, tuple[Path, Path]]:
-    """Plain lines, as a corpus of one's own would be: PART.SOURCE and PART.TARGET for train, dev and test."""
+def write_demo_corpus(folder: str | Path, source: str = "en", target: str = "ko") -> dict[str, tuple[Path, Path]]:
+    """Write the embedded corpus as plain lines, as a corpus of one's own would be; nothing is downloaded.
+
+    Args:
+        source, target: any two locales of the CLDR.
+
+    Returns:
+        for "train", "dev" and "test" the two files FOLDER/PART.SOURCE and FOLDER/PART.TARGET.
+
+    Raises:
+        ConfigError: a locale is unknown, or has too little data.
+        InputError: the files cannot be written.
+    """
+    corpus, folder = make_corpus(source, target), Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
