@@ -29,7 +29,7 @@ class Beam:
     """Hypotheses kept for each number of translated words."""
     pop_limit: int = 200
     """Hypotheses tried for each number of translated words."""
-    threshold: float = 2.0
+    threshold: float = 1.0
     """Those whose score is lower than the best of their stack by more are dropped; in units of the sum of the weights'
     magnitudes, so that scaling them changes nothing."""
 
@@ -190,9 +190,12 @@ class _Reach:
     """Which spans of a sentence can be translated next, and estimates of what is left."""
 
     def __init__(self, length: int, spans: Sequence[Span], limit: int) -> None:
-        self._length = length
-        self._spans = spans
+        self._everything = (1 << length) - 1
         self._limit = length if limit < 0 else limit
+        self._from: list[list[Span]] = [[] for _ in range(length)]
+        """The spans that begin at each word."""
+        for span in spans:
+            self._from[span.start].append(span)
         self._table = _future_table(length, spans)
         self._futures: dict[int, float] = {}
         self._moves: dict[tuple[int, int], dict[int, list[_Move]]] = {}
@@ -205,36 +208,31 @@ class _Reach:
         Moses): then no hypothesis can get stuck.
         """
         known = self._moves.get((coverage, end))
-        if known is not None:
-            return known
-        moves: dict[int, list[_Move]] = {}
-        gap = (~coverage & (coverage + 1)).bit_length() - 1  # the first word not translated
-        for span in self._spans:
-            if span.mask & coverage or span.start > end + self._limit or span.start < end - self._limit:
-                continue
-            if span.start != gap and span.end - gap > self._limit:
-                continue
-            after = coverage | span.mask
-            move = _Move(span, after, self._future(after), abs(span.start - end))
-            moves.setdefault(span.end - span.start, []).append(move)
-        self._moves[coverage, end] = moves
-        return moves
+        if known is None:
+            known = self._moves[coverage, end] = {}
+            gap = (~coverage & (coverage + 1)).bit_length() - 1  # the first word not translated
+            for start in range(max(gap, end - self._limit), min(len(self._from), end + self._limit + 1)):
+                furthest = gap + self._limit if start > gap else len(self._from)
+                for span in self._from[start]:
+                    if span.mask & coverage or span.end > furthest:
+                        continue
+                    after = coverage | span.mask
+                    move = _Move(span, after, self._future(after), abs(start - end))
+                    known.setdefault(span.end - start, []).append(move)
+        return known
 
     def _future(self, coverage: int) -> float:
         """The sum of the best estimates of all gaps."""
         known = self._futures.get(coverage)
         if known is None:
             known = 0.0
-            start = 0
-            while start < self._length:
-                if coverage >> start & 1:
-                    start += 1
-                    continue
-                end = start
-                while end < self._length and not coverage >> end & 1:
-                    end += 1
+            left = self._everything & ~coverage
+            while left:
+                first = left & -left
+                beyond = left + first  # the carry runs through the gap and stops behind it
+                start, end = first.bit_length() - 1, (beyond & -beyond).bit_length() - 1
                 known += self._table[start][end]
-                start = end
+                left &= beyond
             self._futures[coverage] = known
         return known
 

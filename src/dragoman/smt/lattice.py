@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple
 
 from dragoman.alignment.links import Link
@@ -110,55 +110,65 @@ class Derivation(NamedTuple):
         return {name: values[name] for name in features.shape}
 
 
-class _Rest(NamedTuple):
-    """The end of a path: a way, where it leads, and what follows."""
-
-    way: Way
-    target: Hypothesis
-    following: _Rest | None
+_Rest = tuple[Way, Hypothesis, "_Rest | None"]
+"""The end of a derivation: a way, where it leads, and what follows. Plain, because millions are made."""
 
 
 def best_derivations(final: Hypothesis) -> Iterator[Derivation]:
-    """All paths to the hypothesis of a finished sentence, by falling score.
+    """All derivations of the hypothesis of a finished sentence, by falling score."""
+    return (_derivation(score, rest) for score, rest in _best(final))
 
-    A path that is handed out is followed from its end back along the best ways; leaving it for another way at any place
-    gives the paths that are not better (as Moses does).
+
+def _best(final: Hypothesis) -> Iterator[tuple[float, _Rest | None]]:
+    """Their scores and ways.
+
+    A derivation that is handed out is followed from its end back along the best ways; leaving it for another way at any
+    place gives the derivations that are not better (as Moses does).
     """
     numbers = count()  # of equal scores the one found first
     waiting: list[tuple[float, int, Hypothesis, _Rest | None]] = [(-final.score, next(numbers), final, None)]
     while waiting:
         negative, _, place, rest = heapq.heappop(waiting)
         while place.ways:
-            best, *others = place.ways
-            for way in others:
+            for way in islice(place.ways, 1, None):
                 lost = place.score - (way.origin.score + way.gain)
-                entry = (negative + lost, next(numbers), way.origin, _Rest(way, place, rest))
-                heapq.heappush(waiting, entry)
-            rest = _Rest(best, place, rest)
-            place = best.origin
-        yield _derivation(-negative, rest)
+                heapq.heappush(waiting, (negative + lost, next(numbers), way.origin, (way, place, rest)))
+            way = place.ways[0]
+            rest = (way, place, rest)
+            place = way.origin
+        yield -negative, rest
 
 
 def _derivation(score: float, rest: _Rest | None) -> Derivation:
     steps = []
     language_model = 0.0
     while rest is not None:
-        language_model += rest.way.language_model
-        if rest.way.option is not None:
-            steps.append((rest.way.option, (rest.target.start, rest.target.end)))
-        rest = rest.following
+        way, target, rest = rest
+        language_model += way.language_model
+        if way.option is not None:
+            steps.append((way.option, (target.start, target.end)))
     return Derivation(score, tuple(steps), language_model)
 
 
+def _words(rest: _Rest | None) -> tuple[str, ...]:
+    """Of the translation."""
+    words: tuple[str, ...] = ()
+    while rest is not None:
+        way, _, rest = rest
+        if way.option is not None:
+            words += way.option.words
+    return words
+
+
 def n_best(final: Hypothesis, size: int, *, distinct: bool, patience: int) -> list[Derivation]:
-    """The best `size` paths; with `distinct` those of different words, among the best `size * patience`."""
-    found: list[Derivation] = []
-    seen: set[tuple[str, ...]] = set()
-    for number, path in enumerate(best_derivations(final)):
-        if len(found) == size or number == size * patience:
-            break
-        words = tuple(path.words)
-        if not distinct or words not in seen:
-            seen.add(words)
-            found.append(path)
-    return found
+    """The best `size` derivations; with `distinct` those of different words, among the best `size * patience`."""
+    if not distinct:
+        return list(islice(best_derivations(final), size))
+    found: dict[tuple[str, ...], Derivation] = {}
+    for score, rest in islice(_best(final), size * patience):
+        words = _words(rest)
+        if words not in found:
+            found[words] = _derivation(score, rest)
+            if len(found) == size:
+                break
+    return list(found.values())
