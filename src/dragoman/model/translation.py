@@ -88,8 +88,8 @@ class TranslationModel(Trainable):
             previous: the words that each step reads instead of the known ones, [B, T], BOS first.
         """
         output = self._unroll(batch, previous)
-        words, real = self._target(batch)
-        losses = self.output.loss(output.readout[real], words[real], label_smoothing)
+        words, rows = self._target(batch)
+        losses = self.output.loss(output.readout.index_select(0, rows), words, label_smoothing)
         counts = int(batch.target_lengths.sum()), len(batch.target_lengths)
         if not guided_attention:
             return Loss(losses.smoothed, losses.nll, *counts)
@@ -106,9 +106,9 @@ class TranslationModel(Trainable):
 
     def _forced(self, batch: Batch, output: Unrolled) -> Forced:
         """Gather the log-probabilities of the target words from readouts [N*T, O]."""
-        words, real = self._target(batch)
-        result = torch.zeros(words.shape, dtype=self.output.weight.dtype, device=self.device)
-        result[real] = self.output.of_words(output.readout[real], words[real])
+        words, rows = self._target(batch)
+        result = torch.zeros(batch.target.size, dtype=self.output.weight.dtype, device=self.device)
+        result[rows] = self.output.of_words(output.readout.index_select(0, rows), words)
         shape = batch.target.shape
         return Forced(
             result.view(shape),
@@ -163,7 +163,7 @@ class TranslationModel(Trainable):
         return vectors
 
     def _target(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Target words [B*T] and where they are real."""
-        lengths = torch.from_numpy(batch.target_lengths)
-        real = torch.arange(batch.target.shape[1]) < lengths[:, None]
-        return torch.from_numpy(batch.target).flatten().to(self.device), real.flatten().to(self.device)
+        """The real target words [n], and their rows [n] among B*T; found on the CPU, so that no GPU is waited for."""
+        real = np.arange(batch.target.shape[1]) < batch.target_lengths[:, None]
+        words, rows = torch.from_numpy(batch.target[real]), torch.from_numpy(np.flatnonzero(real))
+        return words.to(self.device), rows.to(self.device)

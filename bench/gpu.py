@@ -1,0 +1,209 @@
+"""Training speed and correctness on one GPU: everything worth knowing in one go, in less than ten minutes.
+
+    python bench/gpu.py
+    python bench/gpu.py --device cpu --updates 2 --batches 2 --models B     (tries the program where there is no GPU)
+
+Needs no data and no network: ids are drawn at random, in lengths like those of real text. Measured are
+
+    B, L            the models of bench/training.py: 512 units, vocabulary 10,000, batches of 64 sentences
+    bahdanau2015    RNNsearch in full size (1000 units, 620 for words, vocabulary 30,000), 80 sentences
+    luong2015       four layers of 1000 units, vocabulary 50,000, input feeding, 128 sentences
+
+in float32 and bfloat16: real target tokens a second of whole updates, memory at most, the share of the fastest product
+measured, and how long the device idles because the program could not start its work in time (one update alone against
+the sum of its kernels). Correctness: loss and gradients of one batch against the CPU, with the same weights, both in
+float64. Results go to bench/results/gpu.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from peers import dragoman_values
+from torch.profiler import ProfilerActivity, profile
+from torch.utils.flop_counter import FlopCounterMode
+
+from dragoman.config.building import build_config
+from dragoman.config.presets import load_preset
+from dragoman.config.schema import Config
+from dragoman.data.batches import Batch, Budget, batch_ids
+from dragoman.model.assembly import build
+from dragoman.model.translation import TranslationModel
+from dragoman.report.facts import machine_name
+from dragoman.training.objective import Objective, accumulate_gradients
+from dragoman.training.optimisers import build_optimiser, clip_gradients
+
+RESULTS = Path(__file__).parent / "results" / "gpu.json"
+WARM_UP = 5
+SPECIALS = 4
+MODELS: dict[str, tuple[Callable[[], Config], int, int]] = {
+    "B": (lambda: build_config(dragoman_values("B"), "B"), 10_000, 64),
+    "L": (lambda: build_config(dragoman_values("L"), "L"), 10_000, 64),
+    "bahdanau2015": (lambda: load_preset("bahdanau2015"), 30_000, 80),
+    "luong2015": (lambda: load_preset("luong2015-local-p-general"), 50_000, 128),
+}
+"""Configuration, words of either vocabulary, sentences of a batch."""
+PRECISIONS = {"fp32": None, "bf16": torch.bfloat16}
+
+
+def main() -> None:
+    """Measure everything, print, write."""
+    options = parse()
+    device = torch.device(options.device)
+    peaks = {name: product_peak(device, precision or torch.float32) for name, precision in PRECISIONS.items()}
+    result: dict[str, Any] = {
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": torch.cuda.get_device_name() if device.type == "cuda" else machine_name(),
+        "torch": torch.__version__,
+        "product_peaks_tflops": peaks,
+        "models": {},
+    }
+    for name in options.models:
+        configured, vocabulary, sentences = MODELS[name]
+        config = configured()
+        batches = draw_batches(vocabulary, sentences, options.batches, source_eos=config.model.source_eos)
+        rows: dict[str, Any] = {"against_cpu": against_cpu(config, vocabulary, batches[0], device)}
+        for precision in PRECISIONS:
+            rows[precision] = speed(config, vocabulary, batches, precision, options.updates, device)
+            rate = rows[precision]["target_tokens_per_second"] * rows[precision]["megaflops_per_target_token"] / 1e6
+            rows[precision]["share_of_product_peak"] = rate / peaks[precision]
+        result["models"][name] = rows
+        print(name, json.dumps(rows, indent=1), flush=True)
+    if device.type == "cuda":
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def parse() -> argparse.Namespace:
+    """Options of the command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"), help="of the CPU no results are kept")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--updates", type=int, default=100, help="that are timed, in each precision")
+    parser.add_argument("--batches", type=int, default=20, help="different ones, used in turn")
+    return parser.parse_args()
+
+
+def draw_batches(vocabulary: int, sentences: int, count: int, *, source_eos: bool) -> list[Batch]:
+    """Batches of sentences of 5 to 50 words, 22 in the mean or so, sides of like length, sorted as in training."""
+    rng = np.random.default_rng(0)
+    lengths = np.clip(rng.lognormal(3.0, 0.5, 20 * count * sentences), 5, 50).astype(int)
+    others = np.clip(lengths * rng.normal(1.0, 0.1, len(lengths)), 5, 50).astype(int)
+
+    def drawn(counts: np.ndarray) -> list[list[int]]:
+        return [rng.integers(SPECIALS, vocabulary, length).tolist() for length in counts]
+
+    cut = list(batch_ids(drawn(lengths), drawn(others), Budget("sentences", sentences), source_eos=source_eos))
+    return cut[10::20]
+
+
+def product_peak(device: torch.device, precision: torch.dtype) -> float:
+    """TFLOP/s of the product of two large matrices."""
+    size = 8192 if device.type == "cuda" else 1024
+    x = torch.randn(size, size, device=device).to(precision)
+    return 2 * size**3 / seconds_of(lambda: torch.mm(x, x), 10, device) / 1e12
+
+
+def speed(
+    config: Config, vocabulary: int, batches: list[Batch], precision: str, updates: int, device: torch.device
+) -> dict[str, float]:
+    """Of whole updates: loss, gradients, clipping, the update rule."""
+    model = build(config.model, vocabulary, vocabulary).to(device).train()
+    model.set_precision(PRECISIONS[precision])
+    parameters = list(model.parameters())
+    optimiser = build_optimiser(parameters, config.training.optimiser)
+    turn = itertools.cycle(batches)
+
+    def update() -> int:
+        totals = accumulate_gradients(model, [next(turn)], Objective())
+        clip_gradients(parameters, config.training.optimiser.clip)
+        optimiser.step()
+        optimiser.zero_grad()
+        return totals.tokens
+
+    for _ in range(max(WARM_UP, len(batches))):  # every shape once: kernels are compiled, memory is asked for
+        update()
+    synchronise(device)
+    began = time.perf_counter()
+    tokens = sum(update() for _ in range(updates))
+    synchronise(device)
+    seconds = time.perf_counter() - began
+    row = {
+        "target_tokens_per_second": tokens / seconds,
+        "milliseconds_an_update": 1000 * seconds / updates,
+        "megaflops_per_target_token": statistics.mean(megaflops(model, batch) for batch in batches[:5]),
+    }
+    if device.type == "cuda":
+        row["peak_memory_gb"] = torch.cuda.max_memory_allocated() / 2**30
+        row["share_of_time_in_kernels"] = share_in_kernels(update)
+        torch.cuda.reset_peak_memory_stats()
+    return row
+
+
+def share_in_kernels(update: Callable[[], int]) -> float:
+    """How much of five updates' time the device computes; the rest it waits to be given work."""
+    synchronise(device := torch.device("cuda"))
+    with profile(activities=[ProfilerActivity.CUDA]) as profiled:
+        began = time.perf_counter()
+        for _ in range(5):
+            update()
+        synchronise(device)
+        seconds = time.perf_counter() - began
+    return sum(event.self_device_time_total for event in profiled.key_averages()) / 1e6 / seconds
+
+
+def megaflops(model: TranslationModel, batch: Batch) -> float:
+    """Of products, forward and backward, for each real target token."""
+    counter = FlopCounterMode(display=False)
+    with counter:
+        loss = model.loss(batch)
+        loss.objective.backward()
+    model.zero_grad()
+    return counter.get_total_flops() / loss.tokens / 1e6
+
+
+def against_cpu(config: Config, vocabulary: int, batch: Batch, device: torch.device) -> dict[str, float]:
+    """The largest relative difference of the loss, and of any parameter's gradient, from the CPU's; no dropout."""
+    torch.manual_seed(1)
+    here = build(config.model, vocabulary, vocabulary).double().eval()
+    there = build(config.model, vocabulary, vocabulary).double().eval()
+    there.load_state_dict(here.state_dict())
+    there.to(device)
+    losses = [model.loss(batch).objective for model in (here, there)]
+    for loss in losses:
+        loss.backward()
+    worst = max(
+        float((q.grad.cpu() - p.grad).norm() / p.grad.norm().clamp(min=1e-30))
+        for p, q in zip(here.parameters(), there.parameters(), strict=True)
+        if p.grad is not None and q.grad is not None
+    )
+    return {"loss": abs(1 - losses[1].item() / losses[0].item()), "gradients": worst}
+
+
+def seconds_of(call: Callable[[], object], times: int, device: torch.device) -> float:
+    """Of one call, after one that does not count."""
+    call()
+    synchronise(device)
+    began = time.perf_counter()
+    for _ in range(times):
+        call()
+    synchronise(device)
+    return (time.perf_counter() - began) / times
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait until the device has done what it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+
+
+if __name__ == "__main__":
+    main()
