@@ -24,7 +24,7 @@ def add_search_options(parser: Parser, weights: str) -> None:
     search = parser.add_argument_group("search")
     search.add_argument("--stack", type=positive_int, default=100, metavar="N", help="hypotheses kept in each stack")
     search.add_argument(
-        "--pop-limit", type=positive_int, default=1.0, metavar="N", help="hypotheses tried for each stack"
+        "--pop-limit", type=positive_int, default=200, metavar="N", help="hypotheses tried for each stack"
     )
     search.add_argument(
         "--threshold",
