@@ -1,0 +1,61 @@
+"""Curves of several runs in one picture."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.errors import ConfigError, InputError
+from dragoman.report.comparison import MEASURES, curve, draw_curves, require_picture
+
+
+def records(*perplexities):
+    train = {"kind": "train", "update": 5, "epoch": 0.5, "seconds": 30.0, "loss": 4.0, "perplexity": 60.0}
+    return [
+        train,
+        *(
+            {
+                "kind": "validation",
+                "update": 10 * number,
+                "epoch": number,
+                "seconds": 90.0 * number,
+                "perplexity": value,
+            }
+            for number, value in enumerate(perplexities, 1)
+        ),
+    ]
+
+
+@pytest.mark.parametrize(("along", "places"), [("updates", [10, 30]), ("epochs", [1, 3]), ("minutes", [1.5, 4.5])])
+def test_a_curve_has_what_was_measured_as_a_number(along, places):
+    found = curve(records(50.0, None, 20.0), MEASURES["perplexity"], along)
+    assert found == list(zip(places, [50.0, 20.0], strict=True))
+    assert curve(records(), MEASURES["loss"], "updates") == [(5, 4.0)]
+
+
+@pytest.mark.parametrize("name", ["c.png", "c.svg", "c.PDF"])
+def test_curves_are_drawn_in_the_format_of_the_name(name, tmp_path):
+    path = tmp_path / name
+    runs = {"one <run>": records(50.0, 30.0), "other": records(40.0, 20.0, 15.0), "none": []}
+    require_picture(path)
+    draw_curves(path, runs, MEASURES["perplexity"], "updates")
+    written = path.read_bytes()
+    draw_curves(path, runs, MEASURES["perplexity"], "updates")
+    assert path.read_bytes() == written
+    if name.endswith("svg"):
+        drawing = written.decode()
+        assert "one &lt;run&gt;" in drawing
+        assert "perplexity of the dev set" in drawing
+        assert ">none<" not in drawing
+    else:
+        assert written.startswith((b"\x89PNG", b"%PDF"))
+
+
+def test_what_no_run_has_measured_is_an_error(tmp_path):
+    with pytest.raises(InputError, match=r"no run has measured bleu in its log\.jsonl; choose another --measure"):
+        draw_curves(tmp_path / "c.svg", {"one": records(5.0)}, MEASURES["bleu"], "updates")
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_formats_are_refused_by_name():
+    with pytest.raises(ConfigError, match=r"c\.gif: curves are drawn as \.png, \.svg, \.pdf"):
+        require_picture("c.gif")
