@@ -7,10 +7,11 @@ import math
 
 import pytest
 
-from dragoman.smt.decoder import Beam, Decoder
+from dragoman.smt.decoder import Decoder
 from dragoman.smt.features import total
 from dragoman.smt.lattice import best_derivations, n_best
 from dragoman.smt.options import Options
+from dragoman.smt.settings import Beam
 from dragoman.smt.translation import System
 from dragoman.text.lines import read_lines
 

@@ -33,10 +33,10 @@ def test_pairs_are_those_that_no_link_contradicts(seed):
 
 
 def test_words_without_a_link_may_stand_at_either_edge():
-    pairs = {(pair.source, pair.target) for pair in consistent_pairs(3, 2, [(1, 0)])}
+    pairs = {(pair.source, pair.target) for pair in consistent_pairs(3, 2, [(1, 0)], 7)}
     sources = {(1, 2), (0, 2), (1, 3), (0, 3)}
     assert pairs == {(source, target) for source in sources for target in ((0, 1), (0, 2))}
 
 
 def test_a_sentence_without_links_has_no_pairs():
-    assert list(consistent_pairs(4, 4, [])) == []
+    assert list(consistent_pairs(4, 4, [], 7)) == []

@@ -9,7 +9,7 @@ from dragoman.smt.reordering import DISCONTINUOUS, MONOTONE, SWAPPED, orientatio
 def orientations(source_length, target_length, links):
     return {
         (pair.source, pair.target): (pair.previous, pair.following)
-        for pair in consistent_pairs(source_length, target_length, links)
+        for pair in consistent_pairs(source_length, target_length, links, 7)
     }
 
 

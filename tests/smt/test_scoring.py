@@ -13,7 +13,7 @@ SENTENCES = (
 
 
 def test_a_phrase_table_by_hand():
-    rows = list(phrase_table(count_pairs(SENTENCES), learn_lexicon(SENTENCES)))
+    rows = list(phrase_table(count_pairs(SENTENCES, 7), learn_lexicon(SENTENCES)))
     # w(house | haus) = 3/4, w(the | das) = 1, w(haus | house) = 1, w(das | the) = 1.
     assert "haus ||| house ||| 1 1 0.75 0.75 ||| 0-0 ||| 3 4 3 ||| |||" in rows
     assert "das haus ||| the house ||| 0.5 1 0.5 0.75 ||| 0-0 1-1 ||| 2 2 1 ||| |||" in rows
@@ -23,18 +23,18 @@ def test_a_phrase_table_by_hand():
 
 
 def test_a_reordering_table_by_hand():
-    rows = list(reordering_table(count_pairs(SENTENCES)))
+    rows = list(reordering_table(count_pairs(SENTENCES, 7)))
     # house: after the twice, once swapped with it; the end of the sentence follows twice, and once does not.
     assert "haus ||| house ||| 0.555556 0.333333 0.111111 0.555556 0.111111 0.333333" in rows
     assert [row.split(" ||| ")[:2] for row in rows] == [
-        row.split(" ||| ")[:2] for row in phrase_table(count_pairs(SENTENCES), learn_lexicon(SENTENCES))
+        row.split(" ||| ")[:2] for row in phrase_table(count_pairs(SENTENCES, 7), learn_lexicon(SENTENCES))
     ]
 
 
 def test_lines_are_sorted_by_their_bytes():
     words = ["a", "a b", "a-b", "Z", "é", "的", "𐐷"]
     sentences = [(word.split(), ["x"], [(0, 0)]) for word in words]
-    pairs = count_pairs(sentences)
+    pairs = count_pairs(sentences, 7)
     rows = [row.encode() for row in reordering_table(pairs)]
     assert len(rows) == len(words)
     assert rows == sorted(rows)

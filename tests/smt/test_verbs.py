@@ -14,6 +14,7 @@ from dragoman.tuning.weights import read_weights
 
 NOUNS = {"dog": "hund", "cat": "katze", "house": "haus", "tree": "baum", "car": "auto"}
 COLOURS = {"red": "rot", "blue": "blau", "green": "gruen"}
+WIDE = ("--stack", 300, "--pop-limit", 1000, "--threshold", 20)
 VERBS = {"sees": "sieht", "likes": "mag"}
 
 
@@ -85,7 +86,7 @@ def test_lines_are_translated_with_their_links(folder, tmp_path):
 
 def test_lists_are_what_the_other_verbs_read_and_totals_are_linear_in_what_is_printed(folder, tmp_path):
     lists, out = tmp_path / "test.nbest.gz", tmp_path / "out"
-    assert smt("nbest", folder, "-i", folder / "test.de", "-o", lists, "--size", 20) == 0
+    assert smt("nbest", folder, "-i", folder / "test.de", "-o", lists, "--size", 20, *WIDE) == 0
     weights = read_weights(folder / "system" / "moses.ini")
     entries = list(by_sentence(read_nbest(lists)))
     assert len(entries) == 20
@@ -108,8 +109,8 @@ def test_lists_are_what_the_other_verbs_read_and_totals_are_linear_in_what_is_pr
 
 def test_distinct_lists_and_links_as_a_column(folder, tmp_path):
     lists, plain = tmp_path / "list", tmp_path / "plain"
-    assert smt("nbest", folder, "-i", folder / "test.de", "-o", lists, "--distinct", "--alignments") == 0
-    assert smt("nbest", folder, "-i", folder / "test.de", "-o", plain, "--size", 1) == 0
+    assert smt("nbest", folder, "-i", folder / "test.de", "-o", lists, "--distinct", "--alignments", *WIDE) == 0
+    assert smt("nbest", folder, "-i", folder / "test.de", "-o", plain, "--size", 1, *WIDE) == 0
     for one, (best,), links in zip(
         by_sentence(read_nbest(lists)), by_sentence(read_nbest(plain)), read_lines(folder / "test.align"), strict=True
     ):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dragoman.errors import InputError
 from dragoman.smt.features import TRANSLATION_SCORES, Features, Names
+from dragoman.smt.settings import Recipe
 from dragoman.text.lines import read_lines, replace_file, write_lines
 from dragoman.tuning.weights import Weights, format_weights, read_weights
 
@@ -26,8 +27,6 @@ REORDERING_TABLE = "reordering-table.wbe-msd-bidirectional-fe.gz"
 LANGUAGE_MODEL = "lm.arpa"
 """Files of a system of ours."""
 
-DISTORTION_LIMIT = 6
-"""Words that may be jumped over, as in Moses."""
 TABLE_LIMIT = 20
 """Translations of a source phrase that are tried, as in Moses."""
 
@@ -56,7 +55,7 @@ class Configuration:
     language_model: Path
     features: Features
     weights: Weights
-    distortion_limit: int = DISTORTION_LIMIT
+    distortion_limit: int = Recipe.distortion_limit
     """Below 0: none."""
     table_limit: int = TABLE_LIMIT
     """0: none."""
@@ -91,7 +90,7 @@ def read_configuration(system: str | Path) -> Configuration:
         _file(features["language_model"], path),
         described,
         weights,
-        limits.get("distortion-limit", DISTORTION_LIMIT),
+        limits.get("distortion-limit", Recipe.distortion_limit),
         _whole(table, "table-limit", limits.get("ttable-limit", TABLE_LIMIT), path),
     )
 
@@ -162,7 +161,7 @@ def _limit(path: Path, lines: Sequence[Line]) -> int:
 
 
 def write_configuration(
-    folder: Path, *, order: int, weights: Weights | None = None, distortion_limit: int = DISTORTION_LIMIT
+    folder: Path, *, order: int, weights: Weights | None = None, distortion_limit: int = Recipe.distortion_limit
 ) -> None:
     """Write the moses.ini of a system of ours.
 

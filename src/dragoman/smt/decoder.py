@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from dragoman.smt.features import Weighing
@@ -19,19 +18,7 @@ from dragoman.smt.language_model import LanguageModel, State
 from dragoman.smt.lattice import Hypothesis, Way
 from dragoman.smt.options import Span
 from dragoman.smt.reordering import Orientation, orientation
-
-
-@dataclass(frozen=True)
-class Beam:
-    """How much is looked at."""
-
-    stack: int = 100
-    """Hypotheses kept for each number of translated words."""
-    pop_limit: int = 200
-    """Hypotheses tried for each number of translated words."""
-    threshold: float = 1.0
-    """Those whose score is lower than the best of their stack by more are dropped; in units of the sum of the weights'
-    magnitudes, so that scaling them changes nothing."""
+from dragoman.smt.settings import Beam
 
 
 class Decoder:

@@ -13,9 +13,6 @@ from typing import NamedTuple
 from dragoman.alignment.links import Link
 from dragoman.smt.reordering import Orientation, training_orientation
 
-MAX_PHRASE_LENGTH = 7
-"""Words of either phrase at most, as Moses has it by default."""
-
 
 class PhrasePair(NamedTuple):
     """Spans [start, end) of a phrase pair in its sentence pair, and how the phrases beside it in the target lie."""
@@ -28,9 +25,7 @@ class PhrasePair(NamedTuple):
     """The same for what stands behind it."""
 
 
-def consistent_pairs(
-    source_length: int, target_length: int, links: Sequence[Link], limit: int = MAX_PHRASE_LENGTH
-) -> Iterator[PhrasePair]:
+def consistent_pairs(source_length: int, target_length: int, links: Sequence[Link], limit: int) -> Iterator[PhrasePair]:
     """The phrase pairs of one sentence pair, by target span; `limit` words of either phrase at most."""
     sources_of, targets_of = _neighbours(source_length, target_length, links)
     linked = set(links)

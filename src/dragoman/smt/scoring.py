@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from dragoman.alignment.links import Link
 from dragoman.scoring.nbest import BARS
-from dragoman.smt.extraction import MAX_PHRASE_LENGTH, consistent_pairs
+from dragoman.smt.extraction import consistent_pairs
 from dragoman.smt.lexicon import Lexicon
 from dragoman.smt.reordering import ORIENTATIONS, probabilities
 
@@ -52,7 +52,7 @@ def _by_target(links: Sequence[Link]) -> list[list[int]]:
     return sources
 
 
-def count_pairs(sentences: Iterable[AlignedPair], limit: int = MAX_PHRASE_LENGTH) -> dict[Phrases, Occurrences]:
+def count_pairs(sentences: Iterable[AlignedPair], limit: int) -> dict[Phrases, Occurrences]:
     """All phrase pairs of sentences, of `limit` words a side at most."""
     seen: dict[Phrases, Occurrences] = {}
     for source, target, links in sentences:

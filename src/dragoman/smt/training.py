@@ -13,52 +13,31 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dragoman.alignment.links import Link, write_links
-from dragoman.alignment.symmetrize import Method, symmetrize
+from dragoman.alignment.symmetrize import symmetrize
 from dragoman.errors import InputError
 from dragoman.narration import Narrator
 from dragoman.scoring.nbest import BARS
 from dragoman.smt.arpa import write_arpa
 from dragoman.smt.configuration import (
-    DISTORTION_LIMIT,
     LANGUAGE_MODEL,
     PHRASE_TABLE,
     REORDERING_TABLE,
     write_configuration,
 )
-from dragoman.smt.extraction import MAX_PHRASE_LENGTH
 from dragoman.smt.kneser_ney import SPECIAL, estimate
 from dragoman.smt.lexicon import learn_lexicon
 from dragoman.smt.scoring import AlignedPair, count_pairs, phrase_table, reordering_table
+from dragoman.smt.settings import Recipe
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.lines import not_found, read_lines, write_lines
-
-if TYPE_CHECKING:
-    from dragoman.alignment.statistical import Aligner
 
 ALIGNED = "aligned.txt"
 Corpus = Sequence[tuple[list[str], list[str]]]
 """Source and target words of each pair."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How a system is trained."""
-
-    aligner: Aligner = "eflomal"
-    """A statistical aligner, for text that comes without links."""
-    symmetrization: Method = "grow-diag-final-and"
-    """How the links of both directions are joined."""
-    phrase_length: int = MAX_PHRASE_LENGTH
-    """Words of either phrase at most."""
-    order: int = 5
-    """Words of the longest n-grams of the language model."""
-    distortion_limit: int = DISTORTION_LIMIT
 
 
 def train(

@@ -12,11 +12,12 @@ from pathlib import Path
 from dragoman.alignment.links import Link, format_links
 from dragoman.scoring.nbest import BARS, ESCAPED_BARS, format_value
 from dragoman.smt.configuration import Configuration, read_configuration
-from dragoman.smt.decoder import Beam, Decoder
+from dragoman.smt.decoder import Decoder
 from dragoman.smt.features import total
 from dragoman.smt.language_model import LanguageModel
 from dragoman.smt.lattice import Derivation, Hypothesis, n_best
 from dragoman.smt.options import Options, Tables
+from dragoman.smt.settings import Beam
 from dragoman.tuning.weights import Weights
 
 PATIENCE = 20

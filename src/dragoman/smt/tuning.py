@@ -6,31 +6,17 @@ The unknown word penalty keeps its weight, as in Moses: no weight of it changes 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from dragoman.narration import Narrator
-from dragoman.smt.decoder import Beam
+from dragoman.smt.settings import Beam, Rounds
 from dragoman.smt.translation import System, Translation
 from dragoman.tuning.mert import tune_mert
 from dragoman.tuning.objective import BLEU
 from dragoman.tuning.pool import make_pool
 from dragoman.tuning.weights import Weights, as_vector, as_weights
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """How tuning goes."""
-
-    most: int = 6
-    """Times that the lines are translated."""
-    size: int = 100
-    """Distinct translations of each line."""
-    restarts: int = 4
-    """Random points that each round starts from, beside the weights so far."""
-    seed: int = 1
 
 
 class Tuned(NamedTuple):

@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from dragoman.cli.parsing import Parser, positive_float, positive_int
+from dragoman.smt.settings import Beam
 
 if TYPE_CHECKING:
-    from dragoman.smt.decoder import Beam
     from dragoman.smt.translation import Searcher, System
     from dragoman.tuning.weights import Weights
 
@@ -22,14 +22,16 @@ def add_search_options(parser: Parser, weights: str) -> None:
     """Declare the options of search; `weights` is the help for the file of weights."""
     parser.add_argument("--weights", metavar="FILE", help=weights)
     search = parser.add_argument_group("search")
-    search.add_argument("--stack", type=positive_int, default=100, metavar="N", help="hypotheses kept in each stack")
     search.add_argument(
-        "--pop-limit", type=positive_int, default=200, metavar="N", help="hypotheses tried for each stack"
+        "--stack", type=positive_int, default=Beam.stack, metavar="N", help="hypotheses kept in each stack"
+    )
+    search.add_argument(
+        "--pop-limit", type=positive_int, default=Beam.pop_limit, metavar="N", help="hypotheses tried for each stack"
     )
     search.add_argument(
         "--threshold",
         type=positive_float,
-        default=1.0,
+        default=Beam.threshold,
         metavar="T",
         help="drop hypotheses worse than the best of their stack by T times the sum of the weights' magnitudes",
     )
@@ -37,8 +39,6 @@ def add_search_options(parser: Parser, weights: str) -> None:
 
 def beam(options: argparse.Namespace) -> Beam:
     """How much is looked at."""
-    from dragoman.smt.decoder import Beam
-
     return Beam(options.stack, options.pop_limit, options.threshold)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
 from dragoman.cli.symmetrize import METHODS
 from dragoman.errors import ConfigError
+from dragoman.smt.settings import Recipe
 
 SUMMARY = "train a phrase-based system of Moses' files"
 DESCRIPTION = (
@@ -46,18 +47,26 @@ def add_options(parser: Parser) -> None:
     words.add_argument(
         "--aligner",
         choices=("ibm1", "ibm2", "hmm", "fast-align", "eflomal"),
-        default="eflomal",
+        default=Recipe.aligner,
         help="the aligner, used in both directions",
     )
     words.add_argument(
-        "--symmetrize", choices=METHODS, default="grow-diag-final-and", help="how the links of both are joined"
+        "--symmetrize", choices=METHODS, default=Recipe.symmetrization, help="how the links of both are joined"
     )
     models = parser.add_argument_group("models")
     models.add_argument(
-        "--max-phrase-length", type=positive_int, default=7, metavar="N", help="words of either phrase at most"
+        "--max-phrase-length",
+        type=positive_int,
+        default=Recipe.phrase_length,
+        metavar="N",
+        help="words of either phrase at most",
     )
     models.add_argument(
-        "--order", type=_order, default=5, metavar="N", help="words of the language model's longest n-grams, 2 to 6"
+        "--order",
+        type=_order,
+        default=Recipe.order,
+        metavar="N",
+        help="words of the language model's longest n-grams, 2 to 6",
     )
     models.add_argument(
         "--monolingual",
@@ -68,7 +77,11 @@ def add_options(parser: Parser) -> None:
         help="more text of the target language for the language model",
     )
     models.add_argument(
-        "--distortion-limit", type=natural, default=6, metavar="N", help="words that search may jump over"
+        "--distortion-limit",
+        type=natural,
+        default=Recipe.distortion_limit,
+        metavar="N",
+        help="words that search may jump over",
     )
     add_general_options(parser, device=False)
 
@@ -89,7 +102,7 @@ def run(options: argparse.Namespace) -> None:
         )
 
     from dragoman.narration import Narrator
-    from dragoman.smt.training import Recipe, train
+    from dragoman.smt.training import train
 
     recipe = Recipe(
         options.aligner, options.symmetrize, options.max_phrase_length, options.order, options.distortion_limit

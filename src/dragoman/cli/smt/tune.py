@@ -7,6 +7,7 @@ import argparse
 from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
 from dragoman.cli.smt.searching import add_search_options, add_system, beam, given_weights, open_system
 from dragoman.errors import InputError
+from dragoman.smt.settings import Rounds
 
 SUMMARY = "tune the weights of a phrase-based system"
 DESCRIPTION = (
@@ -29,16 +30,18 @@ def add_options(parser: Parser) -> None:
         "-o", "--output", metavar="FILE", help="where the weights go (default: into the moses.ini of the system)"
     )
     rounds = parser.add_argument_group("tuning")
-    rounds.add_argument("--rounds", type=positive_int, default=6, metavar="N", help="times to translate, at most")
-    rounds.add_argument("--size", type=positive_int, default=100, metavar="N", help="translations of each line")
+    rounds.add_argument(
+        "--rounds", type=positive_int, default=Rounds.most, metavar="N", help="times to translate, at most"
+    )
+    rounds.add_argument("--size", type=positive_int, default=Rounds.size, metavar="N", help="translations of each line")
     rounds.add_argument(
         "--restarts",
         type=natural,
-        default=4,
+        default=Rounds.restarts,
         metavar="N",
         help="random starts of each round, beside the weights so far",
     )
-    rounds.add_argument("--seed", type=natural, default=1, metavar="N", help="seed of the random starts")
+    rounds.add_argument("--seed", type=natural, default=Rounds.seed, metavar="N", help="seed of the random starts")
     add_search_options(parser, "weights to start from (default: those of the system)")
     add_general_options(parser, device=False)
 
@@ -47,7 +50,7 @@ def run(options: argparse.Namespace) -> None:
     """Tune, and write the weights."""
     from dragoman.narration import Narrator
     from dragoman.smt.configuration import replace_weights
-    from dragoman.smt.tuning import Rounds, tune
+    from dragoman.smt.tuning import tune
     from dragoman.text.lines import read_lines
     from dragoman.tuning.pool import read_references
     from dragoman.tuning.weights import write_weights
