@@ -55,6 +55,10 @@ class RunFolder:
         return self.path / "data" / "dev"
 
     @property
+    def inspection(self) -> Path:
+        return self.path / "data" / "inspection.json"
+
+    @property
     def weights(self) -> Path:
         return self.path / "model.safetensors"
 

@@ -23,6 +23,7 @@ from dragoman.data.store import Prepared, Store, build_store, store_pairs
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.evaluation.metrics import bleu, chrf
 from dragoman.folder import RunFolder
+from dragoman.inspection.summary import save_summary, summarise
 from dragoman.model.assembly import build
 from dragoman.model.devices import DeviceName, choose_device, choose_precision, place_name, seed_weights
 from dragoman.model.translation import TranslationModel
@@ -99,6 +100,7 @@ def train(
         prepared.target.save(folder.text, "target")
         _save_dev(folder, dev_pairs)
         store_pairs(folder.dev_data, dev_pairs, prepared.source, prepared.target)
+        save_summary(folder.inspection, summarise(corpora, dev))
     return _train(config, folder, prepared, device, narrator, resume=False)
 
 

@@ -13,6 +13,7 @@ from dragoman.evaluation.evaluate import Evaluation
 from dragoman.evaluation.metrics import chrf_metric
 from dragoman.evaluation.significance import Comparisons
 from dragoman.folder import RunFolder
+from dragoman.inspection.summary import Summary, load_summary
 from dragoman.narration import Narrator
 from dragoman.quality import Measuring, Quality, measure
 from dragoman.report.facts import Facts, machine_name, training_facts
@@ -59,7 +60,7 @@ def write_run_report(run: Run, pairs: Sequence[Pair], measured: Measured | None 
 
     Raises:
         InputError: it cannot be written.
-        RunError: the log or the stored corpus is damaged.
+        RunError: the log, the stored corpus or what is known of the text is damaged.
     """
     test_set = None
     if measured is None:
@@ -81,7 +82,15 @@ def write_run_report(run: Run, pairs: Sequence[Pair], measured: Measured | None 
         seconds=records[-1]["seconds"],
         machine=machine_name(),
     )
-    page = Report(f"Training of {run_name(run)}", facts, records, test_set=test_set)
+    text = load_summary(folder.inspection) or Summary({}, ())
+    page = Report(
+        f"Training of {run_name(run)}",
+        facts,
+        text_facts=text.facts,
+        advice=text.advice,
+        records=records,
+        test_set=test_set,
+    )
     _write(folder.report, page, pairs, [measured])
     return folder.report
 

@@ -237,6 +237,8 @@ def test_the_report_shows_curves_samples_and_facts(run_folder: Path) -> None:
     assert "Training of tiny" in page
     assert page.count("<svg") == 3  # loss, perplexity, scores
     assert "Training pairs" in page
+    assert "all 300 pairs" in page  # what was looked at
+    assert "20 sentences of the dev set" in page
     found = re.search(r'id="texts">(.*?)</script>', page)
     assert found
     sentences = json.loads(found[1])["sentences"]

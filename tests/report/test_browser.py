@@ -184,6 +184,7 @@ def test_windows_and_centres_of_local_attention_are_drawn_at_their_places(show: 
     left = float(cell.get_attribute("x"))
     assert (float(window.get_attribute("x")), float(window.get_attribute("width"))) == (left, 2 * 22)
     assert float(centre.get_attribute("cx")) == left + 22
+    assert page.locator("#list figcaption").text_content() == "Framed: the window of each row. Dot: its centre."
 
 
 def test_a_source_from_right_to_left_has_its_first_word_at_the_right(show: Open) -> None:

@@ -102,6 +102,9 @@ def full(written) -> Page:
     return written(
         title=f"Run {HOSTILE}",
         facts={"Machine": HOSTILE},
+        text_facts={"Pairs": HOSTILE},
+        advice=[HOSTILE],
+        test_set=HOSTILE,
         records=records(),
         evaluation=measured(samples),
         samples=samples,
@@ -158,6 +161,12 @@ def test_scores_come_with_signatures_and_slices(written):
     assert len(signatures) == 4
     assert any("tok:13a" in signature for signature in signatures)
     assert [element["text"] for element in page.all("th") if element.get("scope") == "row"][:2] == ["0–4", "5–9"]
+
+
+def test_the_text_behind_a_run_is_described_with_advice(written):
+    page = written(text_facts={"Pairs": "7"}, advice=["Find more."])
+    assert page.all("dd")[0]["text"] == "7"
+    assert page.all("li")[-1]["text"] == "Find more."
 
 
 def test_words_that_are_confused_missing_or_unknown_lead_to_their_sentences(written):

@@ -16,7 +16,7 @@ from dragoman.alignment.extract import Span
 from dragoman.report.samples import WITHOUT_BLANKS
 from dragoman.text.side import raw_words
 
-LISTED = 25
+LISTED = 15
 """Rows of a table of words; what comes after is rarer still."""
 
 

@@ -59,6 +59,10 @@ class Report:
 
     title: str
     facts: Facts = field(default_factory=dict)
+    text_facts: Facts = field(default_factory=dict)
+    """Of the text that was trained on."""
+    advice: Sequence[str] = ()
+    """What they mean for training."""
     records: Records = ()
     """Those of log.jsonl."""
     systems: Sequence[System] = ()

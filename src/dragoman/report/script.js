@@ -247,7 +247,8 @@ class Page {
       if (!translation.rows.length) return [];
       const caption = sentence.t.length > 1 ? [make("figcaption", { textContent: this.data.systems[index] })] : [];
       const scroll = make("div", { className: "scroll" }, this.heatMap(sentence, translation, spans));
-      return [make("figure", { className: "map" }, ...caption, scroll)];
+      const legend = translation.p ? [make("figcaption", { textContent: "Framed: the window of each row. Dot: its centre." })] : [];
+      return [make("figure", { className: "map" }, ...caption, scroll, ...legend)];
     });
   }
 
