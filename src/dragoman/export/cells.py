@@ -46,9 +46,22 @@ def apply(g: Graph, linear: Map, x: Value, plus: Value | None = None, *, directi
     return g.product(x, weight, bias, plus)
 
 
+def over_words(g: Graph, linear: Map, x: Value, *, direction: int | None = None) -> Value:
+    """`apply` for x of three dimensions, in int8."""
+    if g.is_bounded(x) or g.is_rounded(x):
+        return apply(g, linear, x, direction=direction)
+    rows = apply(g, linear, g.flatten(x, 2), direction=direction)
+    return g.reshape(rows, g.size(x, 0), g.size(x, 1), -1)
+
+
 def parts(cell: Cell) -> int:
     """How many tensors the state of a cell is."""
     return 2 if isinstance(cell, LSTM) else 1
+
+
+def fills_its_range(cell: Cell) -> bool:
+    """Whether hidden states lie in [-1, 1], and nearly up to its ends: those of an LSTM, products of two, do not."""
+    return not isinstance(cell, LSTM)
 
 
 # A whole layer -------------------------------------------------------------------------------------------------------
@@ -73,20 +86,20 @@ def run_layer(g: Graph, layer: Layer, read: Value, lengths: Value, real: Value) 
         lengths: int32 [B].
         real: bool [S, B, 1].
     """
-    if g.int8 and (g.is_bounded(read) or g.is_rounded(read)):
+    if g.int8:
         return _run_loop(g, layer, read, real)
     hidden, *states = _run_operator(g, layer, read, lengths)
     outputs = g.reshape(g.transpose(hidden, 0, 2, 1, 3), 0, 0, -1)  # [S, D, B, H] -> [S, B, W]
     directions = range(2 if layer.inputs.weight.dim() > 2 else 1)
     last = tuple(tuple(g.gather(state, g.index(direction)) for state in states) for direction in directions)
-    return Layered(g.bound(outputs), last)
+    return Layered(outputs, last)
 
 
 def _run_loop(g: Graph, layer: Layer, read: Value, real: Value) -> Layered:
     cell = layer.cell
     outputs, last = [], []
     for direction in (0, 1) if layer.inputs.weight.dim() > 2 else (None,):
-        gates = apply(g, layer.inputs, read, direction=direction)  # [S, B, G]
+        gates = over_words(g, layer.inputs, read, direction=direction)  # [S, B, G]
 
         def step(
             inner: Graph, held: Sequence[Value], heard: Sequence[Value], direction: int | None = direction
@@ -95,7 +108,8 @@ def _run_loop(g: Graph, layer: Layer, read: Value, real: Value) -> Layered:
             after = step_cell(inner, cell, inputs, tuple(held), direction=direction)
             return [inner.where(there, new, old) for new, old in zip(after, held, strict=True)]
 
-        zeros = g.bound(g.zeros(g.gather(real, g.index(0)), cell.size))
+        zeros = g.zeros(g.gather(real, g.index(0)), cell.size)
+        zeros = g.bound(zeros) if fills_its_range(cell) else zeros
         states, seen = g.scan(step, [zeros] * parts(cell), {gates: "float", real: "bool"}, backward=direction == 1)
         outputs.append(seen)
         last.append(tuple(states))

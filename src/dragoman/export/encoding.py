@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from dragoman.export.cells import apply, array, parts, run_layer
+from dragoman.export.cells import apply, array, over_words, parts, run_layer
 from dragoman.export.graph import Graph, Value
 from dragoman.export.stepping import is_late, member_names
 from dragoman.model.attention import Attention, FixedContext
@@ -146,8 +146,8 @@ def _keys(g: Graph, score: Score, seen: Annotated) -> Value | None:
     assert isinstance(score, Additive | General)
     if score.annotation is None:
         return None
-    if g.int8 and g.is_bounded(seen.vectors):
-        return g.product(seen.vectors, array(score.annotation.weight))
+    if g.int8:
+        return over_words(g, score.annotation, seen.vectors)
     return g.matmul(seen.vectors, g.constant(array(score.annotation.weight).T))
 
 

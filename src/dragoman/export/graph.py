@@ -4,11 +4,11 @@ Values are written with as few words as in torch: `g.tanh(a) * b`. Sizes that ba
 written into a graph, so one file serves all of them.
 
 In int8, embeddings are kept as whole numbers, a scale a row, and products take them as they are. Of other rows x on the
-left side of a product those that cannot leave [-1, 1] (states of cells, what tanh gives, means of such) become
-round(127 x), which is one operation; the others become round(127 x / max|x|). Each column of a weight is rounded like
-the latter; the products are exact, in int32. A row's scale comes from that row alone: unlike with one scale for a whole
-batch, its answer does not depend on the rows beside it. Weights go from -63 to 63 only, because processors without VNNI
-add two products in 16 bits.
+left side of a product those that fill [-1, 1] and cannot leave it (states of most cells, what tanh gives, means of
+such) become round(127 x), which is one operation; the others become round(127 x / max|x|). Each column of a weight is
+rounded like the latter; the products are exact, in int32. A row's scale comes from that row alone: unlike with one
+scale for a whole batch, its answer does not depend on the rows beside it. Weights go from -63 to 63 only, because
+processors without VNNI add two products in 16 bits.
 """
 
 from __future__ import annotations
@@ -41,10 +41,12 @@ _SMALLEST = np.float32(1e-30)
 """Stands for the scale of a row of zeros."""
 _BETWEEN_ONES = ("Tanh", "Sigmoid", "Softmax")
 _KEEP_BETWEEN_ONES = {
-    **{"Mul": None, "Concat": None},
-    **{"Gather": 1, "Split": 1, "Reshape": 1, "Flatten": 1, "Transpose": 1, "ReverseSequence": 1},
+    "Concat": None,
+    **dict.fromkeys(("Gather", "Split", "Reshape", "Flatten", "Transpose", "ReverseSequence"), 1),
 }
-"""Operators whose results lie in [-1, 1] always, and if their first inputs do: how many, None for all."""
+"""Operators whose results lie in [-1, 1] always, and if their first inputs do: how many, None for all.
+
+Not the product of two such values: it is much smaller than 1, and a scale for [-1, 1] too coarse for it."""
 
 
 class Rounded(NamedTuple):
@@ -184,13 +186,14 @@ class Graph:
         """Run `step` over the first axis of what is read, or from its end.
 
         `step` makes the next states [B, H] of the states and of one entry of each thing read, in a graph of its own;
-        the first state must not leave [-1, 1]. Of what is read the type is given.
+        if the first of these is known not to leave [-1, 1] at the start, it must not later either. Of what is read the
+        type is given.
 
         Returns:
             the last states, and the first state after each step [S, B, H].
         """
         inner = Graph("scan", int8=self._int8, prefix=f"scan{len(self._nodes)}.")
-        held = [inner.input(f"state{place}", "float", ["B", "H"], bounded=not place) for place in range(len(states))]
+        held = [inner.input(f"state{n}", "float", ["B", "H"], bounded=self.is_bounded(x)) for n, x in enumerate(states)]
         heard = [inner.input(f"read{place}", kind, ["B", "G"]) for place, kind in enumerate(read.values())]
         after = step(inner, held, heard)
         for place, value in enumerate(after):
@@ -206,7 +209,9 @@ class Graph:
             scan_input_directions=[int(backward)] * len(read),
             scan_output_directions=[int(backward)],
         )
-        return [self.bound(last[0]), *last[1:]], self.bound(seen)
+        if self.is_bounded(states[0]):
+            self._bounded.update((last[0].name, seen.name))
+        return last, seen
 
     def tanh(self, x: Value) -> Value:
         return self.node("Tanh", x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dragoman.export.cells import apply, array
+from dragoman.export.cells import apply, array, fills_its_range
 from dragoman.export.graph import Graph, Value
 from dragoman.model.attention import Attention
 from dragoman.model.scopes import Global, Monotonic, Predictive, Scope
@@ -35,8 +35,8 @@ def look(g: Graph, model: TranslationModel, layout: Value, time: Value) -> Look:
     attention = model.decoder.attention
     assert isinstance(attention, Attention)
     score, scope = attention.score, attention.scope
-    # The states of cells lie in [-1, 1], and so do their means; sums of two layers need not.
-    memory = _memory(g, score, bounded=not model.encoder.residual)
+    encoder = model.encoder  # sums of two layers may leave [-1, 1]; means of what lies in it do not
+    memory = _memory(g, score, bounded=fills_its_range(encoder.layers[-1].cell) and not encoder.residual)
 
     def grouped(x: Value) -> Value:
         return g.node("Reshape", x, layout)  # [B*Q, ..] -> [B, Q, n]

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dragoman.export.answering import Asked, Mixture, answer, asked, in_chunks, logits_of
-from dragoman.export.cells import Array, apply, array, parts, step_cell
+from dragoman.export.cells import Array, apply, array, fills_its_range, parts, step_cell
 from dragoman.export.graph import Graph, Value
 from dragoman.export.looking import look
 from dragoman.model.attention import Attention, FixedContext
@@ -150,8 +150,10 @@ def _held(g: Graph, decoder: Decoder, parents: Value) -> Held:
         return g.gather(g.input(f"state.{name}", "float", ["N'", size], bounded=bounded), parents)
 
     layers = tuple(
-        # of an LSTM's state, the second part is its memory, which may grow
-        tuple(taken(f"layer{number}.{part}", layer.cell.size, bounded=not part) for part in range(parts(layer.cell)))
+        tuple(
+            taken(f"layer{number}.{part}", layer.cell.size, bounded=fills_its_range(layer.cell))
+            for part in range(parts(layer.cell))
+        )
         for number, layer in enumerate(decoder.layers)
     )
     fixed = isinstance(decoder.attention, FixedContext)
