@@ -53,6 +53,7 @@ HOUSE = (
     "reports",
     "pictures",
     "pipeline",
+    "language",
     "demo",
     "importing",
     "maps",

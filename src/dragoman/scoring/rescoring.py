@@ -8,6 +8,7 @@ translations (`forced.py`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ class Translations(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """One distinct translation of a window's source number `owner`."""
+    """One distinct translation of source number `owner` in the order of encoding."""
 
     owner: int
     text: str
@@ -92,12 +93,15 @@ class Rescorer:
 
     def _score_window(self, window: Sequence[Translations]) -> dict[tuple[int, str], TokenScores]:
         """Scores by number of the source in the window and text of the translation."""
+        distinct = [list(dict.fromkeys(sentence.targets)) for sentence in window]
+        # Sources with about as many translations beside each other: an engine lays them out as wide as the widest.
+        order = sorted(range(len(window)), key=lambda number: len(distinct[number]))
         rows = [
-            _Row(number, text, self._ids(self._target, text))
-            for number, sentence in enumerate(window)
-            for text in dict.fromkeys(sentence.targets)
+            _Row(place, text, self._ids(self._target, text))
+            for place, number in enumerate(order)
+            for text in distinct[number]
         ]
-        sources = [self._ids(self._source, sentence.source) for sentence in window]
+        sources = [self._ids(self._source, window[number].source) for number in order]
         source, lengths = source_batch(self._engine, sources)
         state = self._engine.start(source, lengths) if isinstance(self._engine, SharingEngine) else None
         found: dict[tuple[int, str], TokenScores] = {}
@@ -109,7 +113,7 @@ class Rescorer:
             else:
                 forced = self._engine.force(source[owners], lengths[owners], target, target_lengths)
             scores = _token_scores(forced, target_lengths)
-            found.update(((row.owner, row.text), one) for row, one in zip(batch, scores, strict=True))
+            found.update(((order[row.owner], row.text), one) for row, one in zip(batch, scores, strict=True))
         return found
 
 
@@ -132,15 +136,21 @@ def _windows(sentences: Iterable[Translations]) -> Iterator[list[Translations]]:
 
 
 def _batches(rows: Sequence[_Row], source_lengths: NDArray[np.int64]) -> Iterator[list[_Row]]:
-    """Rows of one source together, and where they must part, those that begin alike beside each other."""
+    """Rows of one source together, and where they must part, those that begin alike beside each other.
+
+    A batch ends before a source whose width would make most of the layout empty.
+    """
+    widths = Counter(row.owner for row in rows)
     batch: list[_Row] = []
-    longest = 0
+    longest = owners = 0
     for row in sorted(rows, key=lambda row: (row.owner, row.ids)):
         length = max(len(row.ids) + 1, int(source_lengths[row.owner]))
-        if batch and (len(batch) == ROWS or (len(batch) + 1) * max(longest, length) > CELLS):
+        begins = not batch or batch[-1].owner != row.owner
+        sparse = begins and (owners + 1) * widths[row.owner] > 2 * (len(batch) + widths[row.owner])
+        if batch and (sparse or len(batch) == ROWS or (len(batch) + 1) * max(longest, length) > CELLS):
             yield batch
-            batch, longest = [], 0
-        longest = max(longest, length)
+            batch, longest, owners = [], 0, 0
+        longest, owners = max(longest, length), owners + begins
         batch.append(row)
     if batch:
         yield batch
