@@ -62,7 +62,7 @@ def write_run_report(run: Run, pairs: Sequence[Pair], measured: Measured | None 
         InputError: it cannot be written.
         RunError: the log, the stored corpus or what is known of the text is damaged.
     """
-    test_set = None
+    test_set, rows = None, list(range(len(pairs)))
     if measured is None:
         rows = _spread(len(pairs), TRAINING_SENTENCES)
         test_set = "the dev set"
@@ -89,6 +89,7 @@ def write_run_report(run: Run, pairs: Sequence[Pair], measured: Measured | None 
         text_facts=text.facts,
         advice=text.advice,
         records=records,
+        numbers=[row + 1 for row in rows],
         test_set=test_set,
     )
     _write(folder.report, page, pairs, [measured])
@@ -139,8 +140,10 @@ def _quality_facts(system: Measured) -> Facts:
 
 
 def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[Measured]) -> None:
-    """Write the page with the sentences of these systems, which translated these pairs."""
+    """Write the page with the sentences of these systems, which translated these pairs; the numbers of the page, if it
+    has any, are those of the pairs."""
     rows = _shown(systems[0].hypotheses, pairs)
+    lines = page.numbers or range(1, len(pairs) + 1)
     shown = [pairs[row] for row in rows]
     notes = [*_about_alignments(systems)]
     if len(rows) < len(pairs):
@@ -154,7 +157,7 @@ def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[Me
             System(name, _samples(system, shown, rows), system.evaluation)
             for name, system in zip(_short_names(systems), systems, strict=True)
         ],
-        numbers=[row + 1 for row in rows],
+        numbers=[lines[row] for row in rows],
         notes=notes,
     )
     run = systems[0].run
@@ -180,10 +183,14 @@ def _about_alignments(systems: Sequence[Measured]) -> Iterator[str]:
 
 
 def _short_names(systems: Sequence[Measured]) -> list[str]:
-    """The last part of each path, where that is enough to tell the systems apart."""
+    """The last part of each path, where that is enough to tell the systems apart; no two are the same."""
     names = [system.name for system in systems]
     short = [Path(name).name or name for name in names]
-    return short if len(set(short)) == len(short) else names
+    chosen = short if len(set(short)) == len(short) else names
+    return [
+        name if name not in chosen[:place] else f"{name} ({chosen[:place].count(name) + 1})"
+        for place, name in enumerate(chosen)
+    ]
 
 
 def run_name(run: Run) -> str:

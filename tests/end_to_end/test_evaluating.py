@@ -184,6 +184,16 @@ def test_given_translations_have_a_report_without_alignments_that_says_so(
     assert not any(sentence["t"][0]["a"] for sentence in texts["sentences"])
 
 
+def test_a_system_that_is_compared_with_itself_has_two_names(
+    files: list[str], hypotheses: Path, tmp_path: Path
+) -> None:
+    options = ["--hyp", str(hypotheses), "--against", str(hypotheses), "--report", str(tmp_path / "figures")]
+    assert main(["evaluate", *files, *options, "--quiet"]) == 0
+    page, texts = page_of(tmp_path / "figures")
+    assert texts["systems"] == [str(hypotheses), f"{hypotheses} (2)"]
+    assert page.count("no clear difference") == 4
+
+
 def test_a_run_aligns_given_translations_in_their_report(
     run_folder: Path, files: list[str], hypotheses: Path, tmp_path: Path
 ) -> None:
