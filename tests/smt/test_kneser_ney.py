@@ -50,7 +50,7 @@ class Plainly:
             return FALLBACK
         y = n[1] / (n[1] + 2 * n[2])
         found = (1 - 2 * y * n[2] / n[1], 2 - 3 * y * n[3] / n[2], 3 - 4 * y * n[4] / n[3])
-        return found if all(0 <= value <= k for k, value in enumerate(found, 1)) else FALLBACK
+        return found if all(0 < value <= k for k, value in enumerate(found, 1)) else FALLBACK
 
     def probability(self, word, context):
         if len(context) >= self.order:

@@ -24,15 +24,13 @@ from dragoman.smt.settings import Beam
 class Decoder:
     """Searches under given weights."""
 
-    def __init__(
-        self, language_model: LanguageModel, weighing: Weighing, distortion_limit: int, beam: Beam | None = None
-    ) -> None:
+    def __init__(self, language_model: LanguageModel, weighing: Weighing, distortion_limit: int, beam: Beam) -> None:
         """`distortion_limit`: words that may be jumped over; below 0 any number."""
         self._language_model = language_model
         self._weighing = weighing
         self._limit = distortion_limit
-        self._beam = beam or Beam()
-        self._threshold = self._beam.threshold * weighing.size
+        self._beam = beam
+        self._threshold = beam.threshold * weighing.size
 
     def search(self, length: int, spans: Sequence[Span]) -> Hypothesis:
         """The hypothesis of the finished translation of a sentence, from which all others can be reached."""

@@ -1,4 +1,4 @@
-"""An n-gram language model out of text: interpolated modified Kneser-Ney (Chen and Goodman 1998, section 4.1.6).
+"""An n-gram language model out of text: interpolated modified Kneser-Ney (Chen and Goodman 1998).
 
 The choices that the paper leaves open are those of KenLM's lmplz (Heafield et al. 2013), so that both write the same
 numbers: sentences begin with <s>, which is never predicted, and end with </s>; an n-gram that begins with <s> keeps its
@@ -6,7 +6,7 @@ own count where others of a lower order have the number of different words befor
 uniform distribution over all words, <unk> and </s>, and what falls to <unk> is its probability. Nothing is pruned.
 
 An n-gram has a number among those of its order, and is told by the number of its beginning and its last word: sorting
-and counting pairs of numbers is all the work, and numpy does it. About 200 bytes of memory for each n-gram position.
+and counting pairs of numbers is all the work, and numpy does it.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _adjusted(counted: Sequence[_Counted], number: int) -> Numbers:
 
 
 def _interpolate(vocabulary: Sequence[str], counted: Sequence[_Counted], adjusted: Sequence[Numbers]) -> NgramModel:
-    """Probabilities of each order from those of the order below; equations 2 to 4 of Heafield et al. 2013."""
+    """Probabilities of each order from those of the order below; Heafield et al. 2013, sections 3.3 and 3.4."""
     below = np.full(1, 1 / (len(vocabulary) - 1))  # the uniform distribution, without <s>
     probabilities, shares, guessed = [], [], []
     for number, (one, counts) in enumerate(zip(counted, adjusted, strict=True)):
@@ -151,7 +151,7 @@ def _interpolate(vocabulary: Sequence[str], counted: Sequence[_Counted], adjuste
 
 
 def discounts(counts: Numbers) -> tuple[float, float, float] | None:
-    """What is taken off counts of 1, 2 and from 3 on, or None if that cannot be told.
+    """What is taken off counts of 1, 2 and from 3 on, or None if that cannot be told or would be nothing.
 
     Chen and Goodman 1998, equation 26: Y = n1 / (n1 + 2 n2), D_k = k - (k + 1) Y n_(k+1) / n_k, where n_k n-grams have
     count k.
@@ -161,7 +161,7 @@ def discounts(counts: Numbers) -> tuple[float, float, float] | None:
         return None
     share = n[1] / (n[1] + 2 * n[2])
     found = [float(k - (k + 1) * share * n[k + 1] / n[k]) for k in (1, 2, 3)]
-    if any(not 0 <= value <= k for k, value in enumerate(found, 1)):
+    if any(not 0 < value <= k for k, value in enumerate(found, 1)):
         return None
     return found[0], found[1], found[2]
 

@@ -99,5 +99,5 @@ class _Lists:
         start = as_vector(tunable, self._shape, "the weights of tuning")
         found = tune_mert(pool, start, random, restarts=restarts).weights
         # Only the direction matters for the lists; keeping the size keeps the weight of unknown words beside it.
-        scaled = found * (np.abs(start).sum() / np.abs(found).sum())
+        scaled = found * ((np.abs(start).sum() or 1.0) / (np.abs(found).sum() or 1.0))
         return {**as_weights(scaled, self._shape), self._fixed: weights[self._fixed]}
