@@ -20,6 +20,7 @@ def test_the_page_holds_all_points_and_cannot_be_broken_by_their_text(tmp_path):
     write_map(path, "4 words of <run>", LINES, PLACES)
     page = path.read_text(encoding="utf-8")
     assert "<title>4 words of &lt;run&gt;</title>" in page
+    assert "<h1>4 words of &lt;run&gt;</h1>\n<div" in page
     assert page.count("</script>") == page.count("<script")
     values = json.loads(re.search(r'"points":(\[\{"x".*?\}\])', page).group(1))
     assert [(each["text"], each["group"]) for each in values] == LINES

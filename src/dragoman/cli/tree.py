@@ -15,7 +15,7 @@ DESCRIPTION = (
     "written there: .html or .svg draws the tree, anything else is the text."
 )
 EXAMPLES = (
-    'dragoman tree RUN --text "Ein Hund läuft."',
+    "dragoman tree RUN --text Hallo",
     "dragoman tree RUN --beam 4 --dropped 2 -o tree.html < line.de",
 )
 

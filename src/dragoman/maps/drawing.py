@@ -54,10 +54,9 @@ def _kind(path: str | Path) -> str:
 def _chart(title: str, lines: Sequence[Line], projection: Projection, values: Sequence[Any]) -> dict[str, Any]:
     """The Vega-Lite description, with `values` for data."""
     grouped = any(line.group for line in lines)
-    x, y = (
-        alt.X("x:Q", title=projection.axes[0]).scale(zero=False),
-        alt.Y("y:Q", title=projection.axes[1]).scale(zero=False),
-    )
+    quiet = alt.Axis(grid=False, tickCount=6)
+    x = alt.X("x:Q", title=projection.axes[0], axis=quiet).scale(zero=False, padding=20)
+    y = alt.Y("y:Q", title=projection.axes[1], axis=quiet).scale(zero=False, padding=20)
     wanted = alt.param("wanted", value="", bind=alt.binding(input="search", name="Find "))
     found = alt.condition("test(regexp(wanted, 'i'), datum.text)", alt.value(1.0), alt.value(0.08))
     colour = alt.Color("group:N", title=None) if grouped else alt.value("#1f5fa8")
@@ -87,15 +86,23 @@ def _write_page(path: str | Path, title: str, lines: Sequence[Line], projection:
     values = json.dumps(_rows(lines, projection), ensure_ascii=False)
     for character in "<>&\u2028\u2029":
         values = values.replace(character, f"\\u{ord(character):04x}")
-    assert page.count(f'["{_DATA}"]') == 1
-    page = page.replace(f'["{_DATA}"]', values)
-    head = f"<title>{html.escape(title)}</title>"
-    page = page.replace("<head>", f"<head>{head}", 1).replace("<body>", f"<body><h1>{html.escape(title)}</h1>", 1)
+    shown = html.escape(title)
+    for place, content in (
+        ("<title>Chart</title>", f'<title>{shown}</title>\n<meta name="viewport" content="width=device-width">'),
+        ("    <style>\n", f"    <style>\n{_STYLE}\n"),
+        ('<div id="vega-chart"></div>', f'<h1>{shown}</h1>\n<div id="vega-chart"></div>'),
+        (f'["{_DATA}"]', values),
+    ):
+        assert page.count(place) == 1, f"vl-convert writes another page than before: {place}"
+        page = page.replace(place, content)
     with replace_file(path) as file:
-        file.write(page.replace("<style>", f"<style>{_STYLE}", 1))
+        file.write(page)
 
 
-_STYLE = "body { font-family: system-ui, sans-serif; margin: 1rem } h1 { font-size: 1.2rem; font-weight: 600 }"
+_STYLE = """\
+        body { font-family: system-ui, sans-serif; margin: 1rem }
+        h1 { font-size: 1.2rem }
+        #vega-chart { display: block; width: 100% }"""
 
 
 def _write_svg(path: str | Path, title: str, lines: Sequence[Line], projection: Projection) -> None:

@@ -19,7 +19,7 @@ ROW = 20
 
 _LETTER = 7.5  # mean advance at the font size below
 _FONT_SIZE = 13
-_GAP = 22  # between a symbol and the next one
+_GAP = 26  # between a symbol and the next one
 _LONGEST = 14  # letters of a symbol that are shown
 
 _FADED: dict[Fate, float] = {"kept": 0.85, "finished": 1.0, "cut off": 1.0, "dropped": 0.4, "open": 0.7}
@@ -120,7 +120,7 @@ def _columns(placed: Sequence[_Placed], names: Sequence[str]) -> list[float]:
 
 
 def _edge(each: _Placed, parent: _Placed, parent_name: str, columns: Sequence[float]) -> str:
-    start = columns[parent.depth] + len(parent_name) * _LETTER + 2
+    start = columns[parent.depth] + len(parent_name) * _LETTER + 5
     end, y, above = columns[each.depth] - 3, (each.row + 0.5) * ROW, (parent.row + 0.5) * ROW
     middle = columns[each.depth] - _GAP / 2
     width, opacity = (2.4, 1.0) if each.node.best else (1.0, 0.5 * _FADED[each.node.fate])
