@@ -21,7 +21,7 @@ from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.scoring import forced
 from dragoman.scoring.forced import Scorer
-from dragoman.search import streaming, translator
+from dragoman.search import reading, streaming, translator
 from dragoman.search.engine import Engine
 from dragoman.search.onnx_engine import OnnxEngine
 from dragoman.search.torch_engine import TorchEngine
@@ -56,6 +56,9 @@ def surroundings(data: st.DataObject) -> Iterator[Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streaming, "WINDOW_ITEMS", data.draw(st.integers(1, 9)))
         patch.setattr(streaming, "BATCH_SEGMENTS", data.draw(st.integers(1, 60)))
+        many = data.draw(st.integers(1, 4))
+        patch.setattr(streaming, "MANY", many)
+        patch.setattr(reading, "MANY", many)
         patch.setattr(translator, "ROWS", data.draw(st.integers(1, 20)))
         patch.setattr(forced, "SENTENCES", data.draw(st.integers(1, 9)))
         yield engines()[name]

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
+from dragoman.errors import InputError
 from dragoman.search import streaming
 from dragoman.search.streaming import in_length_order, padded, source_batch
 from dragoman.text.vocabulary import EOS, PAD, UNK
 
 
-def run(items, work=None, sentences=4):
+def run(items, work=None, sentences=4, workers=1):
     """Items are strings; the answer to one is its upper case."""
     work = work or (lambda batch: [item.upper() for item in batch])
-    return in_length_order(items, work, length=len, characters=len, sentences=sentences)
+    return in_length_order(items, work, length=len, characters=len, sentences=sentences, workers=workers)
 
 
 @pytest.fixture
@@ -39,6 +42,34 @@ def test_batches_hold_items_of_like_length_within_the_limits():
 
     list(run(["a" * length for length in (3, 9, 1, 3, 30, 8, 2, 1, 0, 3)], work))
     assert batches == [[0, 1, 1, 2], [3, 3, 3], [8, 9], [30]]
+
+
+@pytest.mark.usefixtures("small_windows")
+@pytest.mark.parametrize("count", [1, 9, 61])
+def test_several_batches_at_once_give_the_same_answers_in_the_same_order(count, monkeypatch):
+    monkeypatch.setattr(streaming, "MANY", 2)
+    items = ["abcdefghi"[: number % 10] for number in range(count)]
+    assert list(run(items, sentences=4, workers=3)) == [item.upper() for item in items]
+
+
+def test_a_window_is_divided_among_the_workers(monkeypatch):
+    monkeypatch.setattr(streaming, "MANY", 2)
+    everybody = threading.Barrier(3, timeout=60)
+
+    def work(batch):
+        everybody.wait()  # none goes on before all three have begun
+        return batch
+
+    assert list(run(["ab"] * 9, work, sentences=100, workers=3)) == ["ab"] * 9
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_a_mistake_in_one_of_several_batches_ends_the_stream():
+    def work(batch):
+        raise InputError("line 7: no")
+
+    with pytest.raises(InputError, match="line 7: no"):
+        list(run(["a"] * 50, work, sentences=2, workers=3))
 
 
 @pytest.mark.usefixtures("small_windows")

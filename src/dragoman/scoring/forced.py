@@ -94,6 +94,7 @@ class Scorer:
             length=lambda pair: 1 + max(pair.read.segments, len(pair.written.ids)),
             characters=lambda pair: len(pair.source) + len(pair.target),
             sentences=SENTENCES,
+            workers=self._reader.workers,
         )
 
     def _prepare(self, number: int, source: str, target: str) -> _Pair:

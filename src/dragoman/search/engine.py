@@ -121,6 +121,19 @@ class LimitedEngine(Protocol):
         """The same model, whose steps are over the whole vocabulary: for what must be able to write any word."""
 
 
+@runtime_checkable
+class DividingEngine(Protocol):
+    """An engine that does more in several calls at once, each on a processor thread of its own, than in one at a time
+    on all threads. Small work is still done soonest on all threads."""
+
+    @property
+    def workers(self) -> int:
+        """Calls at once that the processor has threads for."""
+
+    def lone(self) -> Engine:
+        """The same model for calls from several threads at once, each of which takes one thread."""
+
+
 def refuse_nan(log_probabilities: NDArray[np.float32]) -> None:
     """Stop at once when a model's answers are not numbers, instead of searching among them.
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span
-from dragoman.search.engine import Engine
-from dragoman.search.streaming import Shortener, source_batch
+from dragoman.search.engine import DividingEngine, Engine
+from dragoman.search.streaming import MANY, Shortener, source_batch
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.segmentation.subwords import Subwords
 from dragoman.text.side import Encoded, TextSide, raw_words
@@ -51,6 +51,10 @@ class Reader(Protocol):
     def attention_shift(self) -> int:
         """As an engine's."""
 
+    @property
+    def workers(self) -> int:
+        """How many batches may be worked on at once, each in a thread."""
+
     def read(self, text: str, place: str) -> Read:
         """Cut a raw line; `place` is what a warning calls it."""
 
@@ -59,6 +63,16 @@ class Reader(Protocol):
 
     def copied_words(self, text: str, line: Read) -> list[Span]:
         """The words of a raw line, as they are copied in place of an unknown one."""
+
+
+def workers(engine: Engine) -> int:
+    """Calls at once that an engine makes use of."""
+    return engine.workers if isinstance(engine, DividingEngine) else 1
+
+
+def engine_for(engine: Engine, sentences: int) -> Engine:
+    """The engine as it does so many sentences soonest: many are one of several batches that are worked on at once."""
+    return engine.lone() if sentences >= MANY and isinstance(engine, DividingEngine) else engine
 
 
 class ModelReader:
@@ -73,13 +87,18 @@ class ModelReader:
     def attention_shift(self) -> int:
         return self._engine.attention_shift
 
+    @property
+    def workers(self) -> int:
+        return workers(self._engine)
+
     def read(self, text: str, place: str) -> Read:
         encoded = self._shorten(self._side.encode(text), place)
         return Read((encoded,), encoded.pieces, encoded.offsets)
 
     def batch(self, lines: Sequence[Read]) -> SourceBatch:
-        source, lengths = source_batch(self._engine, [line.parts[0].ids for line in lines])
-        return SourceBatch(self._engine, source, lengths, lengths - int(self._engine.source_eos))
+        engine = engine_for(self._engine, len(lines))
+        source, lengths = source_batch(engine, [line.parts[0].ids for line in lines])
+        return SourceBatch(engine, source, lengths, lengths - int(engine.source_eos))
 
     def copied_words(self, text: str, line: Read) -> list[Span]:
         """Segments where these are words, else what stands between blanks, without punctuation around it."""

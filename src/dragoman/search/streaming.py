@@ -1,14 +1,17 @@
 """An endless stream of items -> padded batches of like length -> answers in the order of the items.
 
-A window of the stream is held at a time, whatever its length: it is sorted by length, worked on batch by batch, and
-its answers are handed out in the order in which the items came. Memory does not grow with the stream.
+A window of the stream is held at a time, whatever its length: it is sorted by length, worked on batch by batch, perhaps
+several of them at once, and its answers are handed out in the order in which the items came. Memory does not grow with
+the stream.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,8 @@ WINDOW_CHARACTERS = 2_000_000
 """A window ends early when its lines hold more than this."""
 BATCH_SEGMENTS = 4096
 """Segments of a batch, padding counted, on its longer side."""
+MANY = 8
+"""Items that are worth a batch of their own, where several batches are worked on at once."""
 LONGEST = 1000
 """Segments of a line that a model is given. Nothing that these models learn reaches further, and time and memory for
 attention grow with the product of the two lengths."""
@@ -41,18 +46,39 @@ def in_length_order(
     characters: Callable[[Item], int],
     sentences: int,
     read_ahead: int | None = None,
+    workers: int = 1,
 ) -> Iterator[Answer]:
     """Yield `work`'s answer for each item, in order; `work` sees batches of at most `sentences` items.
+
+    It may be called by `workers` threads at once; a window is divided so that all have something to do.
 
     `length` is an item's segments, `characters` what it weighs in memory. A batch holds items that follow each other
     in order of length, and at most `BATCH_SEGMENTS` segments unless it is a single item. A window has `read_ahead`
     items, `WINDOW_ITEMS` if None; whoever answers as it is asked wants few.
     """
-    for window in _windows(items, characters, read_ahead or WINDOW_ITEMS):
-        answers: dict[int, Answer] = {}
-        for batch in _batches([length(item) for item in window], sentences):
-            answers.update(zip(batch, work([window[index] for index in batch]), strict=True))
-        yield from (answers[index] for index in range(len(window)))
+    with _mapping(workers) as mapping:
+        for window in _windows(items, characters, read_ahead or WINDOW_ITEMS):
+            answers: dict[int, Answer] = {}
+            most = min(sentences, max(MANY, -(-len(window) // workers)))
+            batches = list(_batches([length(item) for item in window], most))
+            each = map if len(batches) == 1 else mapping
+            found = each(work, ([window[index] for index in batch] for batch in batches))
+            for batch, own in zip(batches, found, strict=True):
+                answers.update(zip(batch, own, strict=True))
+            yield from (answers[index] for index in range(len(window)))
+
+
+@contextmanager
+def _mapping(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """`map`, in so many threads."""
+    if workers == 1:
+        yield map
+        return
+    pool = ThreadPoolExecutor(workers)
+    try:
+        yield pool.map
+    finally:  # an error or an interruption does not wait for what has not been begun
+        pool.shutdown(cancel_futures=True)
 
 
 def source_batch(engine: Engine, lines: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -209,6 +209,7 @@ class Translator:
             characters=lambda line: len(line.text),
             sentences=max(1, ROWS // rows),
             read_ahead=read_ahead,
+            workers=self._reader.workers,
         )
 
     def _prepare(self, number: int, text: str, wish: Wish) -> _Line:
