@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 import dragoman
+from dragoman.text.lines import read_lines, write_lines
 
 PYTHONPATH_OF_DRAGOMAN = str(Path(dragoman.__file__).parents[1])
 
@@ -29,6 +30,8 @@ class Peer:
     """(interpreter, model, scratch folder, threads) -> command; writes the configuration it needs."""
     pattern: str
     """Finds the number of the update in a line of its log."""
+    models: tuple[str, ...] = tuple(SIZES)
+    """Those it can express."""
 
 
 def dragoman_values(model: str) -> dict[str, Any]:
@@ -180,3 +183,41 @@ def _opennmt(python: str, model: str, scratch: Path, threads: int) -> list[str]:
 
 
 PEERS = {"joeynmt": Peer(_joeynmt, r"Step:\s*(\d+)"), "opennmt": Peer(_opennmt, r"Step (\d+)/")}
+
+
+def _yoyodyne(python: str, model: str, scratch: Path, threads: int) -> list[str]:
+    """No input feeding, and a target vocabulary of what the target side has."""
+    size, text = SIZES[model], scratch / "text"
+    tables = {part: scratch / f"yoyodyne.{part}.tsv" for part in ("train", "val")}
+    for part, path in tables.items():
+        sides = (read_lines(text / f"{part}.{language}") for language in ("en", "de"))
+        write_lines(path, map("\t".join, zip(*sides, strict=True)))
+    recurrent = {"embedding_size": size["embedding"], "dropout": 0.2, "layers": size["layers"]}
+    encoder = {**recurrent, "hidden_size": 256, "bidirectional": True}
+    config = {
+        "seed_everything": 1,
+        "data": {
+            "model_dir": str(scratch / f"yoyodyne.{model}"),
+            **{part: str(path) for part, path in tables.items()},
+            **{"source_sep": " ", "target_sep": " ", "tie_embeddings": False, "batch_size": 64},
+        },
+        "model": {
+            "class_path": "yoyodyne.models.SoftAttentionGRUModel",
+            "init_args": {
+                "embedding_size": size["embedding"],
+                **{"decoder_hidden_size": 512, "decoder_layers": size["layers"], "decoder_dropout": 0.2},
+                "compute_accuracy": False,
+                "source_encoder": {"class_path": "yoyodyne.models.modules.GRUEncoder", "init_args": encoder},
+                "optimizer": {"class_path": "yoyodyne.optimizers.Adam", "init_args": {"lr": 0.001}},
+            },
+        },
+        "checkpoint": {"dirpath": str(scratch / f"yoyodyne.{model}" / "checkpoints"), "every_n_train_steps": 100_000},
+        "trainer": {"accelerator": "cpu", "max_epochs": 100, "gradient_clip_val": 5, "limit_val_batches": 0},
+    }
+    path = scratch / f"yoyodyne.{model}.yaml"
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    return [str(Path(python).parent / "yoyodyne"), "fit", "--config", str(path), "--data.predict", "null"]
+
+
+ONLY_TRAINED = {"yoyodyne": Peer(_yoyodyne, r"Epoch 0:.* (\d+)/\d+ \[", ("B",))}
+"""Peers whose translation is not compared; within the first epoch the number of the batch is that of the update."""

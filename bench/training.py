@@ -1,19 +1,21 @@
 """Training speed: the same model in Dragoman and in its peers, in turn, on one machine.
 
-    python bench/training.py ../shared/data/multi30k-en-de-cs --scratch DIR --joeynmt PYTHON --opennmt PYTHON
+    python bench/training.py ../shared/data/multi30k-en-de-cs --scratch DIR \
+        --joeynmt PYTHON --opennmt PYTHON --yoyodyne PYTHON
 
-PYTHON is the interpreter of a virtual environment with that toolkit (JoeyNMT 2.3.0, OpenNMT-py 3.5.1; what they need
-besides is said in docs/performance.md). Multi30k English-German, segmented once into a joint BPE of 10,000 pieces, is
-the same for all; so is the rate: updates a second in steady state, times the mean number of real target tokens of a
-batch of 64 sentences, end mark counted. Two models, float32, Adam, 64 sentences a batch, dropout 0.2, input feeding:
+PYTHON is the interpreter of a virtual environment with that toolkit (JoeyNMT 2.3.0, OpenNMT-py 3.5.1, yoyodyne
+0.5.27; what they need besides is said in docs/performance.md). Multi30k English-German, segmented once into a joint
+BPE of 10,000 pieces, is the same for all; so is the rate: updates a second in steady state, times the mean number of
+real target tokens of a batch of 64 sentences, end mark counted. Two models, float32, Adam, 64 sentences a batch,
+dropout 0.2, input feeding:
 
     B  bidirectional GRU 2 x 256, GRU 512, embeddings 256, additive attention
     L  2 layers of bidirectional LSTM 2 x 256, 2 layers of LSTM 512, embeddings 512, general attention
 
-(256 a direction, because one peer can do nothing else.) Dragoman also runs with bfloat16 products. The machine's own
-product peaks are measured for the shapes that occur, and the floating-point operations of real batches are counted,
-which gives the share of the peak. Results go to bench/results/training.json. Nothing else may run on the machine
-meanwhile.
+(256 a direction, because one peer can do nothing else; yoyodyne has neither L nor input feeding.) Dragoman also runs
+with bfloat16 products. The machine's own product peaks are measured for the shapes that occur, and the floating-point
+operations of real batches are counted, which gives the share of the peak. Results go to bench/results/training.json.
+Nothing else may run on the machine meanwhile.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from typing import Any
 
 import sentencepiece
 import torch
-from peers import PEERS, PYTHONPATH_OF_DRAGOMAN, dragoman_command, dragoman_values
+from peers import ONLY_TRAINED, PEERS, PYTHONPATH_OF_DRAGOMAN, dragoman_command, dragoman_values
 from torch.utils.flop_counter import FlopCounterMode
 from watching import Watched, watch
 
@@ -40,6 +42,7 @@ from dragoman.report.facts import machine_name
 from dragoman.text.lines import read_lines
 
 RESULTS = Path(__file__).parent / "results" / "training.json"
+ALL_PEERS = PEERS | ONLY_TRAINED
 SKIP = 10
 """Updates that do not count: start-up, first allocations."""
 
@@ -53,7 +56,7 @@ def main() -> None:
     peaks = product_peaks()
     result: dict[str, Any] = {
         "date": time.strftime("%Y-%m-%d"),
-        "command": "python bench/training.py DATA --scratch DIR --joeynmt PYTHON --opennmt PYTHON "
+        "command": "python bench/training.py DATA --scratch DIR --joeynmt PYTHON --opennmt PYTHON --yoyodyne PYTHON "
         f"--seconds {options.seconds}",
         "machine": {
             "processor": machine_name(),
@@ -83,7 +86,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("data", help="folder with Multi30k: train.en.gz, train.de.gz, val...")
     parser.add_argument("--scratch", required=True, help="folder for text and runs")
-    for peer in PEERS:
+    for peer in ALL_PEERS:
         parser.add_argument(
             f"--{peer}", metavar="PYTHON", help=f"interpreter of {peer}'s environment; left out if absent"
         )
@@ -125,8 +128,8 @@ def prepare(data: Path, out: Path) -> dict[str, float]:
 
 def _runs(options: argparse.Namespace, model: str, scratch: Path) -> Iterator[tuple[str, list[str], str]]:
     """(name, command, pattern of a line that names the update) of everybody who runs."""
-    for name, peer in PEERS.items():
-        if python := getattr(options, name):
+    for name, peer in ALL_PEERS.items():
+        if (python := getattr(options, name)) and model in peer.models:
             yield name, peer.command(python, model, scratch, options.threads), peer.pattern
     for precision in ("fp32", "bf16"):
         command = dragoman_command(model, scratch, options.threads, precision)
@@ -149,7 +152,7 @@ def _row(watched: Watched, pattern: str, tokens_per_batch: float) -> dict[str, f
 
 
 def _add_ratios(rows: dict[str, Any], megaflops: float, peaks: dict[str, float]) -> None:
-    fastest = max((row["target_tokens_per_second"] for name, row in rows.items() if name in PEERS), default=None)
+    fastest = max((row["target_tokens_per_second"] for name, row in rows.items() if name in ALL_PEERS), default=None)
     for name, row in rows.items():
         if name.startswith("dragoman"):
             best = max(rate for shape, rate in peaks.items() if shape.endswith(name.split()[1]))
