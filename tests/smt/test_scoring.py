@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
+from dragoman.alignment.links import parse_links
+from dragoman.scoring.phrases import read_table
+from dragoman.smt.extraction import consistent_pairs
 from dragoman.smt.lexicon import learn_lexicon
 from dragoman.smt.scoring import Occurrences, count_pairs, phrase_table, reordering_table
 
@@ -49,3 +54,15 @@ def test_the_most_frequent_links_count_and_of_equally_frequent_ones_the_largest(
     assert seen.alignment == other  # its first target word comes from the later source word
     seen.alignments[third] += 1
     assert seen.alignment == third
+
+
+def test_a_table_of_moses_has_pairs_that_we_extract_and_relative_frequencies_in_our_order(shared_data):
+    rows = list(read_table(shared_data / "moses-phrase-tables" / "de-en.model2.phrase-table.xz"))
+    assert len(rows) == 10587
+    for row in rows[::4]:
+        source, target = row.source.split(), row.target.split()
+        pairs = consistent_pairs(len(source), len(target), parse_links(row.fields[3], row.line), 7)
+        assert ((0, len(source)), (0, len(target))) in {(pair.source, pair.target) for pair in pairs}, row.line
+        of_target, of_source, of_both = map(float, row.fields[4].split())
+        assert row.scores[0] == pytest.approx(of_both / of_target, rel=1e-5)
+        assert row.scores[2] == pytest.approx(of_both / of_source, rel=1e-5)
