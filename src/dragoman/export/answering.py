@@ -24,6 +24,9 @@ from dragoman.search.ensemble import Combination
 
 LEAST = -3e38
 """Below every logarithm, and still a number: -inf less -inf is none."""
+NOTHING = -80.0
+"""A logit so far below the largest adds nothing. Of those farther below the softmax makes denormal numbers, with which
+processors are slow, and of words that are not listed there are many."""
 CHUNK = 32
 """Logits are made for a multiple of as many words; those that fill up have -inf."""
 
@@ -95,7 +98,7 @@ def answer(g: Graph, logits: Sequence[Value], mixture: Mixture, asked: Asked) ->
     """Declare the outputs."""
     targets = g.unsqueeze(asked.targets, 1)
     if len(logits) == 1 or mixture.combination == "logits":
-        values, words, wanted = _of_one(g, _weighted(g, logits, mixture), targets, asked.best)
+        values, words, wanted = _of_one(g, _weighted(g, logits, mixture), targets, asked)
     elif mixture.combination == "log-probabilities":
         values, words, wanted = _of_logarithms(g, logits, mixture, targets, asked.best)
     else:
@@ -109,10 +112,11 @@ Answer = tuple[Value, Value, Value]
 """log p of the k best [R, k], these words [R, k], and log p of the targets [R, 1]."""
 
 
-def _of_one(g: Graph, logits: Value, targets: Value, best: Value) -> Answer:
-    values, words = _best(g, logits, best)
+def _of_one(g: Graph, logits: Value, targets: Value, asked: Asked) -> Answer:
+    values, words = _best(g, logits, asked.best)
     first = [g.columns(part, 0, 1) for part in (values, words)]
-    largest = g.node("GatherElements", g.node("Softmax", logits, axis=-1), first[1], axis=1)
+    heard = logits if asked.owners is None else g.node("Max", logits, first[0] + g.number(NOTHING))
+    largest = g.node("GatherElements", g.node("Softmax", heard, axis=-1), first[1], axis=1)
     log_sum = first[0] - g.node("Log", largest)  # [R, 1]
     return values - log_sum, words, _at(g, logits, targets) - log_sum
 
