@@ -206,3 +206,12 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(words, said, folder, tm
     assert said in printed.err
     assert printed.err.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_blank_line_has_a_list_of_one_blank_text(folder, tmp_path):
+    write_lines(tmp_path / "in", ["hund", "", "katze"])
+    assert smt("nbest", folder, "-i", tmp_path / "in", "-o", tmp_path / "list", "--alignments") == 0
+    (blank,) = [entry for entry in read_nbest(tmp_path / "list") if entry.sentence == 1]
+    assert (blank.text, blank.features["WordPenalty0"]) == ("", (0.0,))
+    assert main(["select", str(tmp_path / "list"), "-o", str(tmp_path / "out")]) == 0
+    assert list(read_lines(tmp_path / "out")) == ["dog", "", "cat"]
