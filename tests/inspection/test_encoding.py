@@ -14,6 +14,7 @@ from dragoman.inspection.encoding import has_composed_letter, troubles
         ("Grüße aus „München“ – 5 € für Škoda, façade, naïve", {}),
         ("a\tb", {}),
         ("a\x07b", {"control character": 1}),
+        ("one\ntwo", {"control character": 3}),
         ("Juli \x96 August", {"control character": 5}),
         ("one\u2028two", {"control character": 3}),
         ("caf\ufffd", {"replacement character": 3}),

@@ -26,6 +26,7 @@ def test_lines_of_the_other_side_are_recognised(pairs):
 def test_a_line_is_judged_alike_in_any_company(pairs):
     sources, targets = map(list, zip(*pairs, strict=True))
     sources[3:3] = ["", "x", targets[0]]
+    sources[20] += "\nkotari"  # JSON lines can hold a line end
     source, _ = learnt(sources, targets)
     together = source.judge(sources)
     alone = [source.judge([line]) for line in sources]

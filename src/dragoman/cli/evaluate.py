@@ -213,7 +213,7 @@ def _compare(
 
 
 def _print(options: argparse.Namespace, evaluation: Evaluation, comparisons: Sequence[Comparisons]) -> None:
-    from dragoman.evaluation.evaluate import columns
+    from dragoman.text.columns import columns
 
     if options.json:
         found = [comparison.to_json() for comparison in comparisons]

@@ -27,6 +27,7 @@ from dragoman.evaluation.metrics import (
     tokenised_bleu_metric,
 )
 from dragoman.evaluation.slices import Slicing
+from dragoman.text.columns import columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,13 +208,3 @@ def _scores(
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def columns(rows: Sequence[Sequence[str]]) -> str:
-    """Rows as aligned text: the first column to the left, figures to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *figures in rows:
-        cells = [cell.rjust(width) for cell, width in zip(figures, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]))
-    return "\n".join(lines)

@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 _LOST = re.compile("\ufffd")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
 # U+200C and U+200D are spelling in Persian and in Indian languages, U+200E and U+200F in mixed directions.
 _MARKUP = re.compile(

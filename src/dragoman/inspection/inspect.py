@@ -1,7 +1,7 @@
 """The inspection of a corpus in two passes: the first counts, the second finds.
 
 The text is read as a stream, so it may be larger than memory; what stays is the different words with their counts,
-about forty bytes a pair, and the held-out sets.
+about fifty bytes a pair, and the held-out sets.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class _Trigrams(NamedTuple):
 
 
 def _trigrams(lines: Sequence[str]) -> _Trigrams:
-    codes = _codes("\n" + "\n".join(lines).lower() + "\n").copy()
+    codes = _codes(f"\n{_joined(lines).lower()}\n").copy()
     codes[(codes > ord("0")) & (codes <= ord("9"))] = ord("0")
     mixed = sum(codes[place : len(codes) - 2 + place] * factor for place, factor in enumerate(_MULTIPLIERS))
     inside = codes[1:-1] != _BOUNDARY
@@ -175,7 +175,7 @@ class SideJudge:
         return Judgement(others, judged & ~others & (deviation < -UNUSUAL), self._in_strange_script(lines))
 
     def _in_strange_script(self, lines: Sequence[str]) -> NDArray[np.bool_]:
-        codes = _codes("\n".join(lines))
+        codes = _codes(_joined(lines))
         starts = np.concatenate(([0], np.flatnonzero(codes == _BOUNDARY) + 1))
         codes = np.append(codes, _BOUNDARY)  # so that the last start has something to sum
         letters = np.add.reduceat(self._any_script[codes], starts, dtype=np.int64)
@@ -199,6 +199,14 @@ def _means(values: NDArray[np.float64], trigrams: _Trigrams) -> NDArray[np.float
         return np.zeros(len(trigrams.lengths))
     sums = np.add.reduceat(values[trigrams.buckets], np.minimum(trigrams.starts, len(trigrams.buckets) - 1))
     return np.where(trigrams.lengths > 0, sums / np.maximum(trigrams.lengths, 1), 0.0)
+
+
+def _joined(lines: Sequence[str]) -> str:
+    """The lines with a line end between two; one inside a line, which JSON can hold, counts as a blank."""
+    text = "\n".join(lines)
+    if text.count("\n") < len(lines):
+        return text
+    return "\n".join(line.replace("\n", " ") for line in lines)
 
 
 def _codes(text: str) -> NDArray[np.uint32]:
