@@ -138,7 +138,7 @@ def test_tuning_begins_again_from_its_seed_and_mends_bad_weights(folder, tmp_pat
     bad = tmp_path / "bad"
     weights = read_weights(folder / "system" / "moses.ini")
     write_lines(bad, (f"{name}= {' '.join('-0.1' for _ in row)}" for name, row in weights.items()))
-    needed = ["--source", folder / "dev.de", "--reference", folder / "dev.en", "--weights", bad, "--size", 10]
+    needed = ["--source", folder / "dev.de", "--reference", folder / "dev.en", "--start", bad, "--size", 10]
     before = (folder / "system" / "moses.ini").read_bytes()
     for name in ("one", "two"):
         words = [str(folder / "system"), *map(str, needed), "-o", str(tmp_path / name), "--restarts", "1"]

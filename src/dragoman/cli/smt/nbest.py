@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dragoman.cli.parsing import Parser, add_general_options, positive_int
-from dragoman.cli.smt.searching import add_search_options, add_system, open_searcher
+from dragoman.cli.smt.searching import add_search_options, add_system, add_weights, open_searcher
 
 SUMMARY = "write n-best lists with features of a phrase-based system"
 DESCRIPTION = (
@@ -30,7 +30,8 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--alignments", action="store_true", help="the links between words as one more column, Pharaoh format"
     )
-    add_search_options(parser, "weights, lines `Name= weight ...` (default: those of the system)")
+    add_weights(parser)
+    add_search_options(parser)
     add_general_options(parser, device=False)
 
 

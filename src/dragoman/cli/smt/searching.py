@@ -9,8 +9,7 @@ from dragoman.cli.parsing import Parser, positive_float, positive_int
 from dragoman.smt.settings import Beam
 
 if TYPE_CHECKING:
-    from dragoman.smt.translation import Searcher, System
-    from dragoman.tuning.weights import Weights
+    from dragoman.smt.translation import Searcher
 
 
 def add_system(parser: Parser) -> None:
@@ -18,9 +17,15 @@ def add_system(parser: Parser) -> None:
     parser.add_argument("system", metavar="SYSTEM", help="a folder with a moses.ini, or such a file")
 
 
-def add_search_options(parser: Parser, weights: str) -> None:
-    """Declare the options of search; `weights` is the help for the file of weights."""
-    parser.add_argument("--weights", metavar="FILE", help=weights)
+def add_weights(parser: Parser) -> None:
+    """Declare the weights to search with."""
+    parser.add_argument(
+        "--weights", metavar="FILE", help="weights, lines `Name= weight ...` (default: those of the system)"
+    )
+
+
+def add_search_options(parser: Parser) -> None:
+    """Declare how much is looked at."""
     search = parser.add_argument_group("search")
     search.add_argument(
         "--stack", type=positive_int, default=Beam.stack, metavar="N", help="hypotheses kept in each stack"
@@ -42,24 +47,13 @@ def beam(options: argparse.Namespace) -> Beam:
     return Beam(options.stack, options.pop_limit, options.threshold)
 
 
-def given_weights(options: argparse.Namespace) -> Weights | None:
-    """Those of the file that was named."""
-    from dragoman.tuning.weights import read_weights
-
-    return None if options.weights is None else read_weights(options.weights)
-
-
-def open_system(options: argparse.Namespace) -> System:
-    """With its tables loaded."""
-    from dragoman.smt.translation import System
-
-    return System.open(options.system)
-
-
 def open_searcher(options: argparse.Namespace) -> Searcher:
     """The system under the weights asked for."""
-    weights = given_weights(options)  # first: tables take a while to load
-    system = open_system(options)
+    from dragoman.smt.translation import System
+    from dragoman.tuning.weights import read_weights
+
+    weights = None if options.weights is None else read_weights(options.weights)  # first: tables take a while to load
+    system = System.open(options.system)
     if weights is None:
         return system.searcher(system.configuration.weights, str(system.configuration.path), beam(options))
     return system.searcher(weights, options.weights, beam(options))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dragoman.cli.parsing import Parser, add_general_options
-from dragoman.cli.smt.searching import add_search_options, add_system, open_searcher
+from dragoman.cli.smt.searching import add_search_options, add_system, add_weights, open_searcher
 
 SUMMARY = "translate lines with a phrase-based system"
 DESCRIPTION = (
@@ -26,7 +26,8 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--alignments", metavar="FILE", help="write the links between words, as the phrases have them: Pharaoh format"
     )
-    add_search_options(parser, "weights, lines `Name= weight ...` (default: those of the system)")
+    add_weights(parser)
+    add_search_options(parser)
     add_general_options(parser, device=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
-from dragoman.cli.smt.searching import add_search_options, add_system, beam, given_weights, open_system
+from dragoman.cli.smt.searching import add_search_options, add_system, beam
 from dragoman.errors import InputError
 from dragoman.smt.settings import Rounds
 
@@ -30,6 +30,7 @@ def add_options(parser: Parser) -> None:
         "-o", "--output", metavar="FILE", help="where the weights go (default: into the moses.ini of the system)"
     )
     rounds = parser.add_argument_group("tuning")
+    rounds.add_argument("--start", metavar="FILE", help="weights to start from (default: those of the system)")
     rounds.add_argument(
         "--rounds", type=positive_int, default=Rounds.most, metavar="N", help="times to translate, at most"
     )
@@ -42,7 +43,7 @@ def add_options(parser: Parser) -> None:
         help="random starts of each round, beside the weights so far",
     )
     rounds.add_argument("--seed", type=natural, default=Rounds.seed, metavar="N", help="seed of the random starts")
-    add_search_options(parser, "weights to start from (default: those of the system)")
+    add_search_options(parser)
     add_general_options(parser, device=False)
 
 
@@ -50,18 +51,19 @@ def run(options: argparse.Namespace) -> None:
     """Tune, and write the weights."""
     from dragoman.narration import Narrator
     from dragoman.smt.configuration import replace_weights
+    from dragoman.smt.translation import System
     from dragoman.smt.tuning import tune
     from dragoman.text.lines import read_lines
     from dragoman.tuning.pool import read_references
-    from dragoman.tuning.weights import write_weights
+    from dragoman.tuning.weights import read_weights, write_weights
 
     sources, references = list(read_lines(options.source)), read_references(options.reference)
     if not sources:
         raise InputError(f"{options.source}: no lines in it")
     if len(sources) != len(references):
         raise InputError(f"{options.source} has {len(sources)} lines but {options.reference[0]} has {len(references)}")
-    start = given_weights(options)
-    system = open_system(options)
+    start = None if options.start is None else read_weights(options.start)
+    system = System.open(options.system)
     rounds = Rounds(options.rounds, options.size, options.restarts, options.seed)
     narrator = Narrator(quiet=options.quiet)
     tuned = tune(system, sources, references, beam(options), rounds, narrator, start=start)
