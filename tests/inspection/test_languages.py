@@ -52,6 +52,13 @@ def test_another_script_is_recognised(pairs):
     assert np.flatnonzero(source.judge(sources).strange_script).tolist() == [9]
 
 
+def test_scripts_that_are_written_together_are_not_strange_to_each_other(pairs):
+    japanese = ["これはほんです、それもほんです"] * 300
+    lines = ["コンサートホールレストラン", "日本国憲法前文", "한국어를 배우고 있어요"]
+    source, _ = learnt([*japanese, *lines], [target for _, target in pairs])
+    assert source.judge(lines).strange_script.tolist() == [False, False, True]
+
+
 def test_sides_of_one_language_are_not_told_apart(pairs):
     sources = [source for source, _ in pairs]
     source, target = learnt(sources[::2], sources[1::2])

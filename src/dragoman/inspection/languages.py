@@ -48,6 +48,9 @@ UNUSUAL = 6.0
 OWN_SCRIPT = 0.05
 """A script with this share of a side's letters is one that the side is written in."""
 
+_JAPANESE = {"hiragana", "katakana", "cjk"}
+"""Written together: a line of katakana is no foreign one where there is hiragana, however rare it is."""
+
 _MULTIPLIERS = np.array([2654435761, 2246822519, 3266489917], np.uint32)  # odd: of Knuth and of xxHash
 _BOUNDARY = 10  # the code of the line end
 _CODES = sys.maxunicode + 1
@@ -106,12 +109,16 @@ class SideCounts:
                 counts[script] += int(self.characters[code])
         return dict(counts.most_common())
 
-    def strange_letters(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """For each code point [0x110000] whether it is a letter of some script, and of one that the side is not
-        written in, as 1 and 0."""
+    def _own_scripts(self) -> set[str]:
         scripts = self.scripts()
         letters = sum(scripts.values())
         own = {script for script, count in scripts.items() if count >= OWN_SCRIPT * letters}
+        return own | _JAPANESE if "hiragana" in own else own
+
+    def strange_letters(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """For each code point [0x110000] whether it is a letter of some script, and of one that the side is not
+        written in, as 1 and 0."""
+        own = self._own_scripts()
         any_script, strange = np.zeros(_CODES, np.int8), np.zeros(_CODES, np.int8)
         for code in np.flatnonzero(self.characters).tolist():
             script = script_of(chr(code))
