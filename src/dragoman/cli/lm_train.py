@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dragoman.cli.parsing import Parser, add_general_options, positive_float
+from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.train import add_run_options
 from dragoman.errors import ConfigError
 
 SUMMARY = "train a language model on text"
@@ -41,14 +42,7 @@ def add_options(parser: Parser) -> None:
         "--train", nargs="+", type=Path, default=[], metavar="FILE", help="training text, .gz, .xz or .zst too"
     )
     text.add_argument("--dev", nargs="+", type=Path, default=[], metavar="FILE", help="text to validate on")
-    run = parser.add_argument_group("the run")
-    run.add_argument("--out", required=True, type=Path, metavar="RUN", help="the run folder to write")
-    run.add_argument(
-        "--minutes", type=positive_float, metavar="N", help="stop after so much time, with the best weights"
-    )
-    again = run.add_mutually_exclusive_group()
-    again.add_argument("--resume", action="store_true", help="go on with the run in RUN, exactly where it stopped")
-    again.add_argument("--overwrite", action="store_true", help="start anew where a run is")
+    add_run_options(parser)
     add_general_options(parser)
 
 

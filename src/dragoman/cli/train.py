@@ -62,6 +62,12 @@ def add_options(parser: Parser) -> None:
     text.add_argument(
         "--dropped", metavar="FILE", help="list the training pairs that cleaning leaves out, with the reason"
     )
+    add_run_options(parser)
+    add_general_options(parser)
+
+
+def add_run_options(parser: Parser) -> None:
+    """Which run folder is written, for how long, and what if one is there; the same for every verb that trains."""
     run = parser.add_argument_group("the run")
     run.add_argument("--out", required=True, type=Path, metavar="RUN", help="the run folder to write")
     run.add_argument(
@@ -70,7 +76,6 @@ def add_options(parser: Parser) -> None:
     again = run.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="go on with the run in RUN, exactly where it stopped")
     again.add_argument("--overwrite", action="store_true", help="start anew where a run is")
-    add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
