@@ -10,7 +10,7 @@ from dragoman.config.schema import SearchConfig
 from dragoman.data.store import Store
 from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation
-from dragoman.evaluation.metrics import chrf_metric
+from dragoman.evaluation.metrics import Tokenizer, chrf_metric
 from dragoman.evaluation.significance import Comparisons
 from dragoman.folder import RunFolder
 from dragoman.inspection.summary import Summary, load_summary
@@ -34,6 +34,9 @@ SENTENCES = 1000
 
 EXTREMES = 25
 """Of these the worst and as many of the best, where a test set has more."""
+
+_TOKENIZERS: dict[str, Tokenizer] = {"zh": "zh", **dict.fromkeys(("ja", "th", "lo", "my", "km"), "char")}
+"""What BLEU takes for words in languages that put no blanks between them."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ def measured_run(run: Run, quality: Quality) -> Measured:
 
 def _measured(run: Run, pairs: Sequence[Pair]) -> Measured:
     language = run.config.text.target.language
-    measuring = Measuring(language=language)
+    measuring = Measuring(language=language, tokenizer=_TOKENIZERS.get(language.partition("-")[0], "13a"))
     return measured_run(run, measure(run, pairs, measuring=measuring, narrator=Narrator(quiet=True)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,15 @@ def test_of_a_large_dev_set_some_are_measured_under_the_numbers_of_their_lines(
     shown = sentences(path)
     assert [sentence["n"] for sentence in shown] == [1, 5, 9, 13, 17]
     assert [sentence["s"] for sentence in shown] == [pairs[n].source for n in (0, 4, 8, 12, 16)]
+
+
+def test_bleu_takes_for_words_what_the_language_has(run_folder: Path, corpus: Corpus, tmp_path: Path) -> None:
+    shutil.copytree(run_folder, tmp_path / "run")
+    run = open_run(tmp_path / "run", device="cpu", threads=1)
+    run = replace(run, config=override(run.config, ["text.target.language=zh"]))
+    page = write_run_report(run, list(read_pairs([corpus.dev]))).read_text(encoding="utf-8")
+    assert "|tok:zh|" in page
+    assert "tokenised BLEU" not in page
 
 
 def test_of_a_large_test_set_the_worst_and_the_best_and_some_others_are_shown(

@@ -33,7 +33,6 @@ def add_options(parser: Parser) -> None:
         "files",
         nargs="*",
         type=Path,
-        default=[Path("-")],
         metavar="FILE",
         help="SRC, which is translated (default: standard input); or SRC TGT, or one .tsv or .jsonl",
     )
@@ -42,7 +41,6 @@ def add_options(parser: Parser) -> None:
         "--format",
         nargs="+",
         choices=("png", "svg", "pdf", "html"),
-        default=["png"],
         metavar="FORMAT",
         help="png, svg, pdf, html; several may be given (default: png)",
     )
@@ -75,7 +73,8 @@ def line_numbers(text: str) -> list[int]:
 
 def run(options: argparse.Namespace) -> None:
     """Look, draw, say where."""
-    if options.segments and "html" in options.format:
+    formats = options.format or ["png"]
+    if options.segments and "html" in formats:
         raise ConfigError("--segments is for pictures; the page of --format html shows words; leave one of them out")
 
     from dragoman.narration import Narrator
@@ -88,13 +87,13 @@ def run(options: argparse.Namespace) -> None:
     numbers, pairs = _chosen(options)
     looked = look(opened, pairs, segments=options.segments)
     narrator = Narrator(quiet=options.quiet)
-    for path in draw_heat_maps(options.out, opened, looked, numbers, options.format, options.scale):
+    for path in draw_heat_maps(options.out, opened, looked, numbers, formats, options.scale):
         narrator.say(str(path))
 
 
 def _chosen(options: argparse.Namespace) -> tuple[list[int], list[tuple[str, str | None]]]:
     """The numbers of the lines to draw, and these: sources, with the translations that were given."""
-    pairs = _pairs(options.files)
+    pairs = _pairs(options.files or [Path("-")])
     if options.lines is None:
         return list(range(1, min(MOST, len(pairs)) + 1)), pairs[:MOST]
     if options.lines[-1] > len(pairs):
