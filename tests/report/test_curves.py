@@ -3,8 +3,11 @@
 import re
 import xml.etree.ElementTree as ET
 
+import pytest
+
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.slices import by_source_length
+from dragoman.report.charts import COLUMNS
 from dragoman.report.curves import learning_curves, slice_curves
 
 
@@ -119,3 +122,21 @@ def test_columns_lie_where_matplotlib_drew_the_points():
     for (x, y), (mark_x, mark_y) in zip(ours, marks[:3], strict=True):
         assert abs(x - mark_x) < 0.1
         assert abs(y - mark_y) < 0.1
+
+
+def test_of_a_long_log_some_places_can_be_pointed_at_and_all_of_the_few_validations():
+    long = [record for update in range(1, 3001) for record in log((update,)) if record["kind"] == "train"]
+    validations = [record for record in log(range(100, 3001, 100)) if record["kind"] == "validation"]
+    loss, perplexity, _ = learning_curves([*long, *validations])
+    assert loss.svg.count('class="column"') <= COLUMNS
+    assert perplexity.svg.count(" · dev ") == 30
+    assert len(loss.svg) + len(perplexity.svg) < 200_000
+
+
+@pytest.mark.parametrize("name", ["_hidden", "a$b$c", "漢字", "<b>&amp;", "tab\there"])
+def test_any_name_of_a_system_is_shown_as_it_is(name):
+    (bleu,) = slice_curves({"one": evaluation(), name: evaluation(worse=True)}, "source length in words", ["BLEU"])
+    texts = [
+        "".join(text.itertext()).strip("\u200b") for text in ET.fromstring(bleu.svg).iter() if text.tag.endswith("text")
+    ]
+    assert name.replace("\t", "␉") in texts

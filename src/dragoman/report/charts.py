@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +22,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+
+from dragoman.report.heatmap import visible
 
 _INK = "#010203"
 _COLOURS = {
@@ -87,17 +90,21 @@ class Chart:
 
 LINES = len(_COLOURS) - 1
 
+COLUMNS = 120
+"""Places of one line that can be pointed at; more could not be told apart, and would fill the page."""
+
 
 def draw(chart: Chart) -> str:
     """An `<svg>` element, the same for the same chart; its ids are its own on the page."""
     # svg.hashsalt: ids depend on the content alone; without it every drawing differs.
-    with mpl.rc_context({**_STYLE, "svg.hashsalt": chart.name}):
+    with mpl.rc_context({**_STYLE, "svg.hashsalt": chart.name}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the page has the reader's fonts
         figure = Figure(figsize=(3.4, 2.55), layout="constrained")
         axes = figure.add_subplot()
         for line, colour, dash in zip(chart.lines, list(_COLOURS)[1:], _DASHES, strict=False):
             places, values = zip(*line.points, strict=True)
             mark = "o" if len(places) <= 12 else None
-            axes.plot(places, values, dash, color=colour, label=line.name, marker=mark, markersize=3.2)
+            axes.plot(places, values, dash, color=colour, label=_label(line.name), marker=mark, markersize=3.2)
         _scale(axes, chart)
         if len(chart.lines) > 1:
             axes.legend(handlelength=2.6)
@@ -137,7 +144,7 @@ def _scale(axes: Axes, chart: Chart) -> None:
 
 
 def _draw_sizes(axes: Axes, chart: Chart) -> None:
-    """Bars in the lower part of the chart; the largest one is a third as high as it, and says its number."""
+    """Bars in the lower part of the chart, the largest one a third as high as it."""
     places, counts = zip(*chart.sizes, strict=True)
     behind = axes.twinx()
     behind.bar(places, counts, width=0.8, color=_INK, alpha=0.12, linewidth=0)
@@ -148,7 +155,7 @@ def _draw_sizes(axes: Axes, chart: Chart) -> None:
 
 def _columns(chart: Chart, axes: Axes) -> str:
     """What can be pointed at: for each place an invisible column as wide as reaches half-way to its neighbours."""
-    places = sorted({place for line in chart.lines[:LINES] for place, _ in line.points})
+    places = _pointed(chart.lines[:LINES])
     pixels = [float(axes.transData.transform((place, axes.get_ylim()[0]))[0]) for place in places]
     box = axes.get_window_extent()
     height = axes.figure.bbox.height
@@ -175,6 +182,19 @@ def _columns(chart: Chart, axes: Axes) -> str:
     return f'<g class="columns">{"".join(parts)}</g>'
 
 
+def _pointed(lines: Sequence[Line]) -> list[float]:
+    """The places that can be pointed at: of a long log some, evenly spread, and more of what was measured least."""
+    places = sorted({place for line in lines for place, _ in line.points})
+    fewest = [place for place, _ in min((line.points for line in lines), key=len)]
+    return sorted({place for found in (places, fewest) for place in found[:: -(-len(found) // COLUMNS)]})
+
+
+def _label(name: str) -> str:
+    """A name as matplotlib takes it for what it is: `$` begins no mathematics, `_` hides no line."""
+    shown = visible(name).replace("$", r"\$")
+    return f"\u200b{shown}" if shown.startswith("_") else shown
+
+
 def _figure(value: float) -> str:
     """A number with three or four figures that mean something."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value < 1 else f"{value:.2f}"
@@ -186,8 +206,6 @@ def _adapted(svg: str, chart: Chart) -> str:
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{chart.name}-", svg)
     for stand_in, colour in _COLOURS.items():
         svg = svg.replace(stand_in, colour)
-    # matplotlib gives its size in points; the page decides how large it is shown.
-    svg = re.sub(r'^<svg([^>]*?) (?:width|height)="[^"]*"', r"<svg\1", svg)
     return svg.replace("<svg", f'<svg role="img" aria-label="{escape(_told(chart))}"', 1)
 
 
