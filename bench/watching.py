@@ -62,6 +62,8 @@ def watch(
 ) -> Watched:
     """Run `command` in `folder`; after so many seconds interrupt it, and if that is not heard, kill it."""
     watched = Watched()
+    # A program that was started in the background ignores interruptions, and what it starts inherits that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with stdin.open("rb") as given, nullcontext() if stdout is None else stdout.open("wb") as printed:
         began, busy, spent = time.monotonic(), _busy(), _spent()
         process = subprocess.Popen(
@@ -78,7 +80,7 @@ def watch(
     reader = threading.Thread(target=_read, args=(process, watched, began), daemon=True)
     reader.start()
     own: dict[int, float] = {}
-    signals = [(seconds, signal.SIGINT), (seconds + 10, signal.SIGTERM), (seconds + 20, signal.SIGKILL)]
+    signals = [(seconds, signal.SIGINT), (seconds + 30, signal.SIGTERM), (seconds + 40, signal.SIGKILL)]
     try:
         while process.poll() is None:
             watched.peak_mb = max(watched.peak_mb, _resident(process.pid, own) / 2**20)
