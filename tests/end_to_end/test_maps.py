@@ -34,6 +34,16 @@ def test_maps_of_words_phrases_and_sentences(
         assert table.read_text(encoding="utf-8").count("\n") == 1 + 6
 
 
+def test_lines_beyond_the_limit_are_told(
+    run_folder: Path, texts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "map.tsv"
+    more = ["--of", "sentences", "--limit", "5", "--out", str(table)]
+    assert main(["map", str(run_folder), texts, *more, *ONE_THREAD]) == 0
+    assert f"only the first 5 lines of {texts} are drawn; --limit draws more" in capsys.readouterr().err
+    assert table.read_text(encoding="utf-8").count("\n") == 1 + 4
+
+
 def test_words_come_from_the_vocabulary_without_a_file(run_folder: Path, tmp_path: Path) -> None:
     table = tmp_path / "map.tsv"
     assert main(["map", str(run_folder), "--of", "words", "--limit", "5", "--out", str(table), *ONE_THREAD]) == 0

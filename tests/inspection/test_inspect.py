@@ -71,6 +71,13 @@ def test_a_clean_corpus_has_no_findings(pairs, write):
     assert advice(inspection)[0].startswith("400 pairs are few")
 
 
+def test_mixed_normal_forms_are_told(pairs, write):
+    pairs[3] = (pairs[3][0], "u\u0308 " + pairs[3][1])
+    (told,) = (each for each in advice(inspect_corpus([write(pairs)])) if each.startswith("decomposed letter"))
+    composed = sum("ü" in target for _, target in pairs)
+    assert f"Normal forms are mixed: {composed} lines have composed letters." in told
+
+
 def test_shuffled_sides_are_told_by_their_lengths(pairs, write):
     files = write([(source * (1 + place % 3), pairs[place - 1][1]) for place, (source, _) in enumerate(pairs)])
     assert any("hardly go together" in sentence for sentence in advice(inspect_corpus([files])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from typing import TYPE_CHECKING
 
 from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
@@ -30,6 +31,8 @@ EXAMPLES = (
 )
 
 MOST = 2000
+
+log = logging.getLogger(__name__)
 
 
 def add_options(parser: Parser) -> None:
@@ -98,4 +101,7 @@ def _read(options: argparse.Namespace) -> list[Line]:
     from dragoman.maps.vectors import read_lines_and_groups
     from dragoman.text.lines import read_lines
 
-    return read_lines_and_groups(islice(read_lines(options.texts), options.limit), options.texts)
+    texts = list(islice(read_lines(options.texts), options.limit + 1))
+    if len(texts) > options.limit:
+        log.warning("only the first %d lines of %s are drawn; --limit draws more", options.limit, options.texts)
+    return read_lines_and_groups(texts[: options.limit], options.texts)

@@ -62,7 +62,14 @@ def lines_seen(held: HeldOut) -> int:
 def _found(inspection: Inspection) -> Iterator[str]:
     for found in inspection.found:
         share = found.pairs / inspection.pairs
-        yield f"{found.kind} ({counted(found.pairs)}, {_percent(share)}): {KINDS[found.kind].advice}"
+        mixed = _mixed(inspection) if found.kind == "decomposed letter" else ""
+        yield f"{found.kind} ({counted(found.pairs)}, {_percent(share)}): {mixed}{KINDS[found.kind].advice}"
+
+
+def _mixed(inspection: Inspection) -> str:
+    """How much of the text is in the other normal form."""
+    composed = inspection.source.composed + inspection.target.composed
+    return f"Normal forms are mixed: {composed:,} lines have composed letters. " if composed else ""
 
 
 def counted(pairs: int) -> str:

@@ -70,8 +70,8 @@ KINDS = {
     ),
     "decomposed letter": Kind(
         "letters and their accents as separate characters (not NFC)",
-        "If the rest of the text has them composed, one word is spelled in two ways: bring everything to NFC, also "
-        "what will be translated later.",
+        "Beside composed letters one word is spelled in two ways: bring everything to NFC, also what will be "
+        "translated later.",
     ),
     "markup": Kind(
         "HTML or XML: tags, or escapes such as &amp;",
