@@ -212,7 +212,10 @@ def _yoyodyne(python: str, model: str, scratch: Path, threads: int) -> list[str]
             },
         },
         "checkpoint": {"dirpath": str(scratch / f"yoyodyne.{model}" / "checkpoints"), "every_n_train_steps": 100_000},
-        "trainer": {"accelerator": "cpu", "max_epochs": 100, "gradient_clip_val": 5, "limit_val_batches": 0},
+        "trainer": {
+            **{"accelerator": "cpu", "max_epochs": 100, "gradient_clip_val": 5, "limit_val_batches": 0},
+            "callbacks": [{"class_path": "lightning.pytorch.callbacks.TQDMProgressBar"}],
+        },
     }
     path = scratch / f"yoyodyne.{model}.yaml"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")

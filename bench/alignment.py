@@ -1,0 +1,236 @@
+"""Alignment error rates: attention, guided or not, beside statistical aligners that learnt from the same text.
+
+    python bench/alignment.py ../shared/data --scratch DIR --minutes 5
+
+Two pairs of languages: French-English, trained on ten thousand pairs of Europarl, against the gold links of the
+Hansards (447 pairs); German-English, trained on Multi30k and the demo text of OpenNMT, against those of the RWTH (508
+pairs of Europarl, out of domain). Everything is tokenised and lower-cased. The aligners (extra `align`) learn from
+training text and gold pairs together, in both directions. Of the preset `standard` a model is trained for each
+direction, `--minutes` each on one thread, several at a time: once plainly and once with `training.guided_attention`
+0.5 towards the links of the aligner `hmm` on the training text (grow-diag-final-and). No setting was chosen on the gold
+links. Results go to bench/results/alignment.json, a table to stdout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sacremoses import MosesTokenizer
+
+from dragoman.report.facts import machine_name
+from dragoman.text.lines import read_lines, write_lines
+
+RESULTS = Path(__file__).parent / "results" / "alignment.json"
+GUIDE = "hmm"
+"""Whose links attention is guided by."""
+ALIGNERS = ("fast-align", "hmm", "eflomal")
+METHODS = ("intersection", "grow-diag-final-and")
+DEV = 300
+"""Pairs held out of the training text, for validation."""
+Pairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One pair of languages: what to train on, and what to align."""
+
+    source: str
+    target: str
+    train: Pairs
+    gold_pairs: Pairs
+    gold: Path
+    """1-based links, source word first; in the direction of `gold_pairs`."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.source}-{self.target}"
+
+
+def main() -> None:
+    """Prepare, align statistically, train, align, print and write."""
+    options = parse()
+    result: dict[str, Any] = {
+        "date": time.strftime("%Y-%m-%d"),
+        "command": f"python bench/alignment.py DATA --scratch DIR --minutes {options.minutes}",
+        "machine": machine_name(),
+        "aer": {},
+    }
+    tasks = [
+        task for task in (english_french(options.data), german_english(options.data)) if task.name in options.pairs
+    ]
+    folders = {task.name: prepare(task, options.scratch / task.name) for task in tasks}
+    for task in tasks:
+        result["aer"][task.name] = {"pairs": len(task.train)} | statistical(task, folders[task.name])
+        write(result)
+    trainings = [
+        (task, folders[task.name], source, target, guided)
+        for task in tasks
+        for source, target in ((task.source, task.target), (task.target, task.source))
+        for guided in (False, True)
+    ]
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(lambda training: train(*training, minutes=options.minutes), trainings))
+    for task in tasks:
+        for guided in (False, True):
+            result["aer"][task.name]["guided attention" if guided else "attention"] = neural(
+                task, folders[task.name], guided
+            )
+    write(result)
+
+
+def parse() -> argparse.Namespace:
+    """Options of the command."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("data", type=Path, help="folder with europarl-fr-en-10k-aligned, align-en-fr-hansards ...")
+    parser.add_argument("--scratch", required=True, type=Path, help="folder for text and runs")
+    parser.add_argument("--minutes", type=float, default=5, help="of each training")
+    parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, one thread each")
+    parser.add_argument("--pairs", nargs="+", choices=("en-fr", "de-en"), default=["en-fr", "de-en"])
+    return parser.parse_args()
+
+
+def english_french(data: Path) -> Task:
+    """Europarl for training; the Hansards' gold links."""
+    europarl = data / "europarl-fr-en-10k-aligned"
+    train = list(zip(read_lines(europarl / "train.en.xz"), read_lines(europarl / "train.fr.xz"), strict=True))
+    hansards = data / "align-en-fr-hansards"
+    return Task("en", "fr", _distinct(train), _bars(hansards / "enfr.src-tgt.xz"), hansards / "enfr.gold.xz")
+
+
+def german_english(data: Path) -> Task:
+    """Multi30k and OpenNMT's demo text for training; RWTH's gold links."""
+    multi30k, demo, rwth = data / "multi30k-en-de-cs", data / "opennmt-demo-en-de", data / "align-de-en-rwth"
+    raw = [_tokenised(multi30k / f"train.{language}.gz", language) for language in ("de", "en")]
+    cut = [map(str.lower, read_lines(demo / f"train.{language}.xz")) for language in ("de", "en")]
+    train = [*zip(*raw, strict=True), *zip(*cut, strict=True)]
+    return Task("de", "en", _distinct(train), _bars(rwth / "deen.src-tgt.xz"), rwth / "deen.gold.xz")
+
+
+def _tokenised(path: Path, language: str) -> Iterator[str]:
+    tokenizer = MosesTokenizer(language)
+    return (tokenizer.tokenize(line, return_str=True, escape=False).lower() for line in read_lines(path))
+
+
+def _bars(path: Path) -> Pairs:
+    halves = (line.lower().split("|||") for line in read_lines(path))
+    return [(source.strip(), target.strip()) for source, target in halves]
+
+
+def _distinct(pairs: Pairs) -> Pairs:
+    return [pair for pair in dict.fromkeys(pairs) if all(side.strip() for side in pair)]
+
+
+def prepare(task: Task, folder: Path) -> Path:
+    """Plain files: train, dev and gold, of either language, and links for guidance in both directions."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = {"train": task.train[:-DEV], "dev": task.train[-DEV:], "gold": task.gold_pairs}
+    for part, pairs in parts.items():
+        for side, language in enumerate((task.source, task.target)):
+            write_lines(folder / f"{part}.{language}", (pair[side] for pair in pairs))
+    sides = [str(folder / f"train.{language}") for language in (task.source, task.target)]
+    links = folder / f"train.{task.source}-{task.target}"
+    if not links.exists():
+        dragoman("align", *sides, "--aligner", GUIDE, "--symmetrize", METHODS[1], "-o", str(links))
+        write_lines(folder / f"train.{task.target}-{task.source}", map(_turned, read_lines(links)))
+    return folder
+
+
+def statistical(task: Task, folder: Path) -> dict[str, dict[str, float]]:
+    """Rows of the aligners, which learn from the training text and the gold pairs."""
+    gold, train = (
+        [str(folder / f"{part}.{side}") for side in (task.source, task.target)] for part in ("gold", "train")
+    )
+    rows = {}
+    for aligner in ALIGNERS:
+        forward, backward = (folder / f"gold.{aligner}.{direction}" for direction in ("forward", "backward"))
+        if not backward.exists():
+            dragoman("align", *gold, "--aligner", aligner, "--train", *train, "-o", str(forward))
+            turned = gold[::-1], train[::-1]
+            dragoman("align", *turned[0], "--aligner", aligner, "--train", *turned[1], "-o", str(backward))
+        rows[aligner] = joined(task, forward, backward)
+    return rows
+
+
+def run_folder(folder: Path, source: str, target: str, guided: bool) -> Path:
+    """Where the model of a direction lies."""
+    return folder / f"{source}-{target}{'.guided' if guided else ''}"
+
+
+def train(task: Task, folder: Path, source: str, target: str, guided: bool, *, minutes: float) -> None:
+    """One model, unless it is there already."""
+    out = run_folder(folder, source, target, guided)
+    if (out / "report.html").exists():
+        return
+    files = {part: [str(folder / f"{part}.{language}") for language in (source, target)] for part in ("train", "dev")}
+    links = ["--alignments", str(folder / f"train.{source}-{target}")] if guided else []
+    settings = [f"text.source.language={source}", f"text.target.language={target}", "training.epochs=100"]
+    dragoman(
+        *("train", "--preset", "standard", "--train", *files["train"], "--dev", *files["dev"], *links),
+        *("--out", str(out), "--minutes", str(minutes), "--threads", "1", "--overwrite", "--quiet"),
+        *("--set", *settings, f"training.guided_attention={0.5 if guided else 0}"),
+    )
+
+
+def neural(task: Task, folder: Path, guided: bool) -> dict[str, float]:
+    """Rows of the models: either direction, and both joined."""
+    forward = run_folder(folder, task.source, task.target, guided)
+    backward = run_folder(folder, task.target, task.source, guided)
+    ahead = [str(folder / f"gold.{language}") for language in (task.source, task.target)]
+    links = {run: folder / f"gold.{run.name}.links" for run in (forward, backward)}
+    dragoman("align", str(forward), *ahead, "-o", str(links[forward]))
+    dragoman("align", str(backward), *reversed(ahead), "-o", str(links[backward]))
+    return joined(task, links[forward], links[backward])
+
+
+def joined(task: Task, forward: Path, backward: Path) -> dict[str, float]:
+    """AER of either direction's links, and of both together."""
+    turned = backward.with_name(f"{backward.name}.turned")
+    write_lines(turned, map(_turned, read_lines(backward)))
+    rows = {f"{task.name}": error_rate(task, forward), f"{task.target}-{task.source}": error_rate(task, turned)}
+    for method in METHODS:
+        out = forward.with_name(f"{forward.name}.{method}")
+        dragoman("symmetrize", str(forward), str(turned), "--method", method, "--quiet", "-o", str(out))
+        rows[method] = error_rate(task, out)
+    return rows
+
+
+def _turned(line: str) -> str:
+    """Links with the other side's word first."""
+    return " ".join("-".join(reversed(link.split("-"))) for link in line.split())
+
+
+def error_rate(task: Task, links: Path) -> float:
+    """AER against the gold links."""
+    command = [sys.executable, "-m", "dragoman", "aer", str(task.gold), str(links), "--json"]
+    command += ["--gold-format", "talp", "--hyp-format", "pharaoh"]
+    found: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return found["aer"]
+
+
+def dragoman(*arguments: str) -> None:
+    """Our own command."""
+    print("dragoman", *arguments[:4], "...", file=sys.stderr, flush=True)
+    subprocess.run([sys.executable, "-m", "dragoman", *arguments], check=True)
+
+
+def write(result: dict[str, Any]) -> None:
+    """What there is so far, to the file and as a table."""
+    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    for name, rows in result["aer"].items():
+        print(f"{name}: {rows['pairs']:,} pairs")
+        for row, columns in rows.items():
+            if row != "pairs":
+                print(f"  {row:18}" + "".join(f"{method} {rate:.3f}  " for method, rate in columns.items()), flush=True)
+
+
+if __name__ == "__main__":
+    main()
