@@ -67,6 +67,17 @@ def test_several_models_reverse_ensemble_and_normalised(
         assert ensemble.features["Neural"] == pytest.approx((value / length,), abs=1e-5)
 
 
+def test_products_in_bfloat16_give_nearly_the_same_scores(
+    n_best: Path, corpus: Corpus, run_folder: Path, tmp_path: Path
+) -> None:
+    plain, rounded = tmp_path / "plain", tmp_path / "rounded"
+    assert _rescore(n_best, corpus, run_folder, plain) == 0
+    assert _rescore(n_best, corpus, run_folder, rounded, "--precision", "bf16") == 0
+    one, other = ([entry.features["Neural"][0] for entry in read_nbest(path)] for path in (plain, rounded))
+    assert one != other
+    assert other == pytest.approx(one, rel=0.02, abs=0.3)
+
+
 def test_sentences_may_be_missing_and_the_list_comes_from_a_pipe(
     n_best: Path, corpus: Corpus, run_folder: Path, tmp_path: Path
 ) -> None:
