@@ -112,7 +112,12 @@ def write_quality_report(
     except OSError as error:
         raise InputError(f"{folder}: the folder for the report cannot be made: {error.strerror}") from None
     path, first = folder / "report.html", systems[0]
-    page = Report(f"Quality of {_short_names([first])[0]}", _quality_facts(first), comparisons=comparisons)
+    page = Report(
+        f"Quality of {_short_names([first])[0]}",
+        _quality_facts(first),
+        facts_about="What was measured",
+        comparisons=comparisons,
+    )
     _write(path, page, pairs, systems)
     return path
 

@@ -59,6 +59,7 @@ class Report:
 
     title: str
     facts: Facts = field(default_factory=dict)
+    facts_about: str = "The run"
     text_facts: Facts = field(default_factory=dict)
     """Of the text that was trained on."""
     advice: Sequence[str] = ()

@@ -146,13 +146,10 @@ class Page {
       article.append(make("p", { className: "label", textContent: "Reference" }), reference);
     }
     this.light(source.spans, systems, output);
-    const below = make("div", { className: "below" });
-    const maps = make("div", { className: "maps", hidden: true });
     if (systems.some(({ translation }) => translation.rows.length)) {
-      below.append(this.mapButton(sentence, systems, maps));
+      const maps = make("div", { className: "maps", hidden: true });
+      article.append(make("div", { className: "below" }, this.mapButton(sentence, systems, maps), output), maps);
     }
-    below.append(output);
-    article.append(below, maps);
     return article;
   }
 
