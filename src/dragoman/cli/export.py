@@ -53,7 +53,7 @@ def add_options(parser: Parser) -> None:
         "--pairs",
         type=Path,
         nargs="+",
-        default=(),
+        default=[],
         metavar="FILE",
         help="corpus to learn it from, SRC TGT or one .tsv or .jsonl (default: the training data in the run folder)",
     )
