@@ -197,3 +197,8 @@ def test_help_of_the_command_and_of_every_verb_loads_nothing_heavy() -> None:
 def test_reading_text_and_configurations_needs_no_extra() -> None:
     loaded = _loaded_by("import dragoman.text.side, dragoman.text.corpus, dragoman.folder, dragoman.data.store")
     assert not loaded & {"torch", "sacrebleu", "babel", "matplotlib", "jinja2", "tqdm"}
+
+
+def test_choosing_and_tuning_by_bleu_need_no_extra() -> None:
+    loaded = _loaded_by("import dragoman.tuning.choosing, dragoman.tuning.mert, dragoman.tuning.significance")
+    assert not loaded & {"torch", "sacrebleu"}

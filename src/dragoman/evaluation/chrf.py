@@ -12,8 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.evaluation.metrics import chrf_metric
-
 ORDER = 6
 """Longest n-gram."""
 SIZE = 3 * ORDER
@@ -24,14 +22,14 @@ BETA = 2
 Statistics = NDArray[np.float64]
 """[..., SIZE]"""
 
-_METRIC = chrf_metric()
-
 
 def statistics_of(hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
     """A row for each hypothesis of one sentence, [N, SIZE]; equal hypotheses are counted once."""
+    from dragoman.evaluation.metrics import chrf_metric  # sacreBLEU, which choosing and tuning by BLEU do without
+
     distinct = list(dict.fromkeys(hypotheses))
     place = {hypothesis: row for row, hypothesis in enumerate(distinct)}
-    rows = _METRIC.statistics_against(distinct, references).reshape(-1, SIZE)
+    rows = chrf_metric().statistics_against(distinct, references).reshape(-1, SIZE)
     return np.asarray(rows[[place[hypothesis] for hypothesis in hypotheses]])
 
 

@@ -17,7 +17,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from dragoman.evaluation import bleu, chrf
 
@@ -31,6 +30,8 @@ def sentence_utility(name: Literal["chrf", "bleu"]) -> Utility:
     """A metric of detokenised text: chrF2, or BLEU of the words that mteval-v13a counts."""
     if name == "chrf":
         return mutual_chrf
+    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+
     tokenise: Callable[[str], str] = Tokenizer13a()  # type: ignore[no-untyped-call]
     return lambda texts: mutual_bleu([tokenise(text.rstrip()) for text in texts])
 
