@@ -28,5 +28,6 @@ def test_a_tree_as_text_picture_and_page(
 
 
 def test_a_blank_line_has_no_tree(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tree", str(run_folder), "--text", "  ", *ONE_THREAD]) == 2
-    assert "there is no text to translate; give a line with --text" in capsys.readouterr().err
+    for line in ("", "  ", "\x07"):
+        assert main(["tree", str(run_folder), "--text", line, *ONE_THREAD]) == 2
+        assert "there is no text to translate; give a line with --text" in capsys.readouterr().err

@@ -46,7 +46,10 @@ def run(options: argparse.Namespace) -> None:
     if search.coverage and opened.config.model.decoder.context != "attended":
         raise ConfigError(f"{options.run}: its search asks for a coverage penalty, but the model has no attention")
     line = _line(options)
-    root, best = search_tree(opened.engine, opened.source.encode(line).ids, search, options.dropped)
+    ids = opened.source.encode(line).ids
+    if not ids:
+        raise InputError("there is no text to translate; give a line with --text, or on standard input")
+    root, best = search_tree(opened.engine, ids, search, options.dropped)
     vocabulary, kind = opened.target.vocabulary, Path(options.output).suffix.lower()
     if kind == ".html":
         drawn = as_page(root, vocabulary, line, opened.target.decode(best.tokens))
@@ -59,7 +62,5 @@ def run(options: argparse.Namespace) -> None:
 def _line(options: argparse.Namespace) -> str:
     from dragoman.text.lines import read_lines
 
-    line: str | None = options.text if options.text is not None else next(read_lines("-"), None)
-    if line is None or not line.strip():
-        raise InputError("there is no text to translate; give a line with --text, or on standard input")
+    line: str = options.text if options.text is not None else next(read_lines("-"), "")
     return line
