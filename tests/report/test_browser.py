@@ -44,10 +44,11 @@ def browser() -> Iterator[playwright.Browser]:
 
 @pytest.fixture
 def show(browser: playwright.Browser, tmp_path: Path) -> Iterator[Open]:
-    """`show(report)`: the page, opened from disk; in the end nothing must have been said, and nothing fetched."""
+    """`show(report)`: the page, opened from disk, a script run `before`; in the end nothing must have been said on the
+    console, and nothing fetched."""
     contexts, said = [], []
 
-    def opened(report: Report, **settings) -> playwright.Page:
+    def opened(report: Report, before: str = "", **settings) -> playwright.Page:
         path = tmp_path / f"{len(contexts)}.html"
         write_report(path, report)
         context = browser.new_context(**{"viewport": DESK, **settings})
@@ -56,8 +57,11 @@ def show(browser: playwright.Browser, tmp_path: Path) -> Iterator[Open]:
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: said.append(request.url) if request.url != path.as_uri() else None)
+        if before:
+            page.add_init_script(before)
         page.goto(path.as_uri())
-        page.wait_for_selector("body[data-ready]")
+        if not before:
+            page.wait_for_selector("body[data-ready]")
         return page
 
     yield opened
@@ -302,3 +306,8 @@ def test_everything_that_can_be_worked_has_a_name_and_headings_go_down_step_by_s
     levels = page.evaluate("[...document.querySelectorAll('h1, h2, h3, h4')].map(one => Number(one.tagName[1]))")
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(levels)), levels
+
+
+def test_a_browser_that_is_too_old_is_told_so(show: Open) -> None:
+    page = show(house(), before="delete window.DecompressionStream")
+    assert page.locator("#found").text_content().startswith("This browser is too old to unpack the sentences")

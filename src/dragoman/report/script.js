@@ -429,7 +429,9 @@ const widest = (texts) => {
 };
 
 const texts = document.getElementById("texts");
-if (texts) {
+if (texts && !("DecompressionStream" in window)) {
+  document.getElementById("found").textContent = "This browser is too old to unpack the sentences; one of 2023 or later does.";
+} else if (texts) {
   unpack(document.getElementById("weights").textContent).then((bytes) => {
     const data = JSON.parse(texts.textContent);
     prepare(data.sentences, bytes);
