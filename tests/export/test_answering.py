@@ -6,8 +6,9 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from dragoman.export.answering import CHUNK, Asked, Mixture, answer
+from dragoman.export.answering import Asked, Mixture, answer
 from dragoman.export.graph import Graph
+from dragoman.search.shortlist import CHUNK
 
 ROWS = 7
 

@@ -8,9 +8,13 @@ import pytest
 from dragoman.config.schema import SearchConfig
 from dragoman.data.batches import pad_ids
 from dragoman.errors import RunError
+from dragoman.export.answering import Mixture
+from dragoman.export.listing import output_layer
 from dragoman.export.writing import make_graphs
+from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.search.engine import LimitedEngine
+from dragoman.search.ensemble import Combination
 from dragoman.search.onnx_engine import OnnxEngine
 from dragoman.search.shortlist import OutputLayer, Shortlist
 from tests.model.compositions import VOCABULARY, small_model
@@ -23,13 +27,11 @@ def _listed_by(word: int) -> list[int]:
     return [(word + 3) % VOCABULARY] if word % 4 else []
 
 
-def _shortlist(model, *, int8: bool = False) -> Shortlist:  # type: ignore[no-untyped-def]
-    from dragoman.export.listing import _output_layer
-
+def _shortlist(*models: TranslationModel, int8: bool = False) -> Shortlist:
     lists = [_listed_by(word) for word in range(VOCABULARY)]
     offsets = np.cumsum([0, *map(len, lists)])
     words = np.array([word for one in lists for word in one])
-    return Shortlist(np.array(ALWAYS), offsets, words, [_output_layer(model, int8=int8)])
+    return Shortlist(np.array(ALWAYS), offsets, words, [output_layer(model, int8=int8) for model in models])
 
 
 @pytest.fixture(params=[False, True], ids=["float32", "int8"])
@@ -113,6 +115,26 @@ def test_given_targets_are_scored_over_the_whole_vocabulary() -> None:
     source, target = pad_ids(SOURCES, eos=plain.source_eos), pad_ids([[15], [16, 4], [], [14, 13], [4] * 9], eos=True)
     found, expected = (engine.force(*source, *target).log_probabilities for engine in (limited, plain))
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("combination", ["probabilities", "log-probabilities", "logits"])
+def test_models_that_choose_together_have_one_list(combination: Combination) -> None:
+    models = [small_model(name).float() for name in ("rnnsearch", "luong")]
+    mixture = Mixture(combination, [0.6, 0.4])
+    engine = OnnxEngine(*make_graphs(models, mixture, limited=True), _shortlist(*models), threads=1)
+    plain = OnnxEngine(*make_graphs(models, mixture), threads=1)
+    source = pad_ids(SOURCES, eos=engine.source_eos)
+    rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
+    few, whole, expected = (
+        one.step(one.start(*source), rows, tokens, VOCABULARY) for one in (engine, engine.unlimited(), plain)
+    )
+    np.testing.assert_allclose(whole.log_probabilities, expected.log_probabilities, atol=1e-5)
+    assert not np.isnan(few.log_probabilities).any()
+    for row, source_words in enumerate(SOURCES):
+        open_words = few.tokens[row][few.log_probabilities[row] > -np.inf]
+        assert set(open_words.tolist()) == _words_of(source_words, eos=engine.source_eos)
+    if combination != "log-probabilities":  # which are not normalised
+        np.testing.assert_allclose(np.exp(few.log_probabilities).sum(axis=1), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("fault", ["none given", "not asked for", "of another model"])

@@ -6,7 +6,7 @@ Several models are combined as `search/ensemble.py` says. log sum exp is the lar
 probability, which is never small: the softmax is a fast operator, a sum of exponentials is not.
 
 The k best are looked for in two rounds, because the operator for that is slow on long rows: they lie in the k chunks of
-`CHUNK` words whose best words are best.
+`CHUNK` words whose best words are best. So logits are made for whole chunks; those that fill up are -inf.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from dragoman.export.cells import Array, apply, array
 from dragoman.export.graph import Graph, Value
 from dragoman.model.output import Output
 from dragoman.search.ensemble import Combination
+from dragoman.search.shortlist import CHUNK
 
 LEAST = -3e38
 """Below every logarithm, and still a number: -inf less -inf is none."""
 NOTHING = -80.0
 """A logit so far below the largest adds nothing. Of those farther below the softmax makes denormal numbers, with which
 processors are slow, and of words that are not listed there are many."""
-CHUNK = 32
-"""Logits are made for a multiple of as many words; those that fill up have -inf."""
 
 
 class Mixture(NamedTuple):

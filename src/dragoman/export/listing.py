@@ -75,10 +75,10 @@ def make_shortlist(
     frequent = np.argsort(-counts, kind="stable")[:most]
     always = np.union1d(np.arange(len(SPECIALS)), frequent)
     lists = list_translations(learn_lexicon(looked_at, *sizes), sizes[0], TRANSLATIONS)
-    return Shortlist(always, *lists, [_output_layer(model, int8=int8) for model in models])
+    return Shortlist(always, *lists, [output_layer(model, int8=int8) for model in models])
 
 
-def _output_layer(model: TranslationModel, *, int8: bool) -> OutputLayer:
+def output_layer(model: TranslationModel, *, int8: bool) -> OutputLayer:
     """As `search/shortlist.py` hands it to the step graph."""
     weight = array(model.output.weight)
     bias = np.zeros(len(weight), np.float32) if model.output.bias is None else array(model.output.bias)

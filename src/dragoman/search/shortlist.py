@@ -22,7 +22,7 @@ from dragoman.errors import RunError
 from dragoman.text.vocabulary import PAD
 
 CHUNK = 32
-"""U is a multiple of it, as the step graph wants it; PAD fills up."""
+"""The step graph wants a multiple of as many words; PAD fills up."""
 
 
 class OutputLayer(NamedTuple):
