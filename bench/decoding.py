@@ -28,6 +28,7 @@ import argparse
 import itertools
 import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -117,14 +118,15 @@ def prepare_all(options: argparse.Namespace) -> None:
 
 
 def write_test_sets(multi30k: Path, tatoeba: Path, text: Path) -> None:
-    """Raw and segmented; of Tatoeba the English side, every line once, spread over the whole corpus."""
+    """Raw and segmented; of Tatoeba the English side, every line once, drawn from the whole corpus, which is in order
+    of length."""
     model = sentencepiece.SentencePieceProcessor(model_file=str(text / "bpe.model"))
     test = list(read_lines(multi30k / f"{TEST}.en.gz"))
     english = list(dict.fromkeys(read_lines(tatoeba / "all.en.xz")))
-    spread = english[:: max(1, len(english) // TATOEBA)][:TATOEBA]
+    drawn = random.Random(1).sample(english, TATOEBA)
     write_lines(text / "test.raw.de", read_lines(multi30k / f"{TEST}.de.gz"))
     twelve = [line for line in test if len(line.split()) == 12]
-    for name, lines in (("test", test), ("tatoeba", spread), ("twelve", twelve)):
+    for name, lines in (("test", test), ("tatoeba", drawn), ("twelve", twelve)):
         write_lines(text / f"{name}.raw.en", lines)
         write_lines(text / f"{name}.en", (" ".join(model.encode(line, out_type=str)) for line in lines))
 
