@@ -389,9 +389,14 @@ def markdown(rows: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
         cells = [name, *(spread(row[which]["bleu"]) for which in SETS)]
         cells.append("" if name == "baseline" else f"{np.mean(row['test']['bleu']) - base:+.2f}")
         tested = name != "baseline" and "p bootstrap" in row["test"]
-        cells.append(f"{row['test']['p bootstrap']:.3f}, {row['test']['p exchange']:.3f}" if tested else "")
+        cells.append(", ".join(shown(row["test"][f"p {kind}"]) for kind in ("bootstrap", "exchange")) if tested else "")
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def shown(p: float) -> str:
+    """A p-value."""
+    return f"{p:.3f}" if p >= 0.0015 else "0.001 or less"
 
 
 def spread(scores: Sequence[float]) -> str:
@@ -406,8 +411,8 @@ WORDS = 4
 """A long phrase has at least so many."""
 SHOWN, BEST, SAMPLES = 4, 3, 50
 """Source phrases of each group, targets of each, samples of each (Cho et al. 2014: 50)."""
-RARE = 2
-"""Occurrences of a rare phrase; one that came once has nearly always one translation."""
+RARE = 3
+"""Occurrences of a rare phrase: the fewest with which it can have so many translations."""
 POINTS = 4000
 """Of the scatter."""
 OFTEN = 10
@@ -424,7 +429,7 @@ def compare_phrases(options: argparse.Namespace) -> None:
         if len(source.split()) >= WORDS and len({row.target for row in rows}) >= BEST:
             long.append((source, rows))
     frequent = sorted(long, key=lambda group: -occurrences(group[1][0]))[: max(1, len(long) // 100)]
-    rare = [group for group in long if occurrences(group[1][0]) == max(RARE, BEST)]
+    rare = [group for group in long if occurrences(group[1][0]) == RARE]
     groups = {"frequent": draw.sample(frequent, SHOWN), "rare": draw.sample(rare, min(SHOWN, len(rare)))}
     found = {name: [phrase_row(run, *group) for group in chosen] for name, chosen in groups.items()}
     lengths = preferred_lengths(run, draw.sample(long, min(500, len(long))))
