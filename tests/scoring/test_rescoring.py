@@ -65,6 +65,25 @@ def test_each_source_is_encoded_once_and_each_distinct_translation_scored_once(m
     assert sum(scored) == sum(len(set(targets)) for _, targets in LISTS)
 
 
+def test_a_source_with_many_translations_does_not_widen_the_layout_of_those_with_few(monkeypatch):
+    engine = TorchEngine(small_model("rnnsearch"))
+    batches = []
+    force_from = engine.force_from
+
+    def counting(state, owners, target, lengths):
+        batches.append(np.unique(owners, return_counts=True)[1].tolist())
+        return force_from(state, owners, target, lengths)
+
+    monkeypatch.setattr(engine, "force_from", counting)
+    many = Translations("ab cd", [f"{one} {other}" for one in "abcde" for other in "abcde"])
+    few = [Translations("a b", [letter]) for letter in "abcdefgh"]
+    asked = [*few[:4], many, *few[4:]]
+    scores = found(Rescorer(engine, SIDE, SIDE).score(asked))
+    assert batches == [[1] * 8, [25]]
+    for one, group in zip(asked, scores, strict=True):
+        assert group == pytest.approx(found(Rescorer(engine, SIDE, SIDE).score([one]))[0], abs=1e-5)
+
+
 def test_a_step_is_made_and_the_vocabulary_looked_through_once_where_translations_begin_alike(monkeypatch):
     model = small_model("rnnsearch")
     stepped, looked_through = [], []

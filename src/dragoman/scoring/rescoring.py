@@ -149,7 +149,7 @@ def _batches(rows: Sequence[_Row], source_lengths: NDArray[np.int64]) -> Iterato
         sparse = begins and (owners + 1) * widths[row.owner] > 2 * (len(batch) + widths[row.owner])
         if batch and (sparse or len(batch) == ROWS or (len(batch) + 1) * max(longest, length) > CELLS):
             yield batch
-            batch, longest, owners = [], 0, 0
+            batch, longest, owners, begins = [], 0, 0, True
         longest, owners = max(longest, length), owners + begins
         batch.append(row)
     if batch:
