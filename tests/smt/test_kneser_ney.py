@@ -138,5 +138,4 @@ def test_a_sentence_scores_the_sum_of_its_words(load):
     whole, end = model.extend(model.begin, ("a", "b", "zzz", "c"))
     assert whole == pytest.approx(total, abs=1e-5)
     assert end == state
-    assert model.order == 3
     assert model.extend(end, ["</s>"])[0] == model.end(end) < 0

@@ -36,11 +36,6 @@ class LanguageModel:
         self.nothing: State = kenlm.State()
         self._model.NullContextWrite(self.nothing)
 
-    @property
-    def order(self) -> int:
-        """Words of its longest n-grams."""
-        return int(self._model.order)
-
     def extend(self, state: State, words: Iterable[str]) -> tuple[float, State]:
         """The log-probability of words after a state, and the state after them."""
         score = self._model.BaseScore

@@ -66,19 +66,15 @@ class System:
         """
         return cls(read_configuration(path))
 
-    def searcher(self, weights: Weights, place: str, beam: Beam, distortion_limit: int | None = None) -> Searcher:
+    def searcher(self, weights: Weights, place: str, beam: Beam) -> Searcher:
         """Search with weights; `place` is what an error calls them.
-
-        Args:
-            distortion_limit: instead of that of the configuration.
 
         Raises:
             InputError: the weights do not fit the features.
         """
         weighing = self.configuration.features.weighing(weights, place)
         options = Options(self._tables, self._language_model, weighing, self.configuration.table_limit)
-        limit = self.configuration.distortion_limit if distortion_limit is None else distortion_limit
-        decoder = Decoder(self._language_model, weighing, limit, beam)
+        decoder = Decoder(self._language_model, weighing, self.configuration.distortion_limit, beam)
         return Searcher(self.configuration, weights, options, decoder)
 
 
@@ -100,17 +96,17 @@ class Searcher:
         """The best translations of each line, at most `size` of them; with `distinct` no text twice."""
         for line in lines:
             final = self._search(line.split())
-            paths = n_best(final, size, distinct=distinct, patience=PATIENCE)
+            derivations = n_best(final, size, distinct=distinct, patience=PATIENCE)
             # Rounding to what is printed may make equals of two totals or swap them.
-            yield sorted(map(self._translation, paths), key=lambda translation: -translation.total)
+            yield sorted(map(self._translation, derivations), key=lambda translation: -translation.total)
 
     def _search(self, words: Sequence[str]) -> Hypothesis:
         return self._decoder.search(len(words), self._options.of(words))
 
-    def _translation(self, path: Derivation) -> Translation:
+    def _translation(self, derivation: Derivation) -> Translation:
         values = {
             name: tuple(float(format_value(value)) for value in row)
-            for name, row in path.values(self._features).items()
+            for name, row in derivation.values(self._features).items()
         }
-        text = " ".join(path.words).replace(BARS, ESCAPED_BARS)
-        return Translation(text, path.links, values, total(values, self._weights))
+        text = " ".join(derivation.words).replace(BARS, ESCAPED_BARS)
+        return Translation(text, derivation.links, values, total(values, self._weights))
