@@ -21,7 +21,7 @@ from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.scoring import forced
 from dragoman.scoring.forced import Scorer
-from dragoman.search import reading, streaming, translator
+from dragoman.search import streaming, translator
 from dragoman.search.engine import Engine
 from dragoman.search.onnx_engine import OnnxEngine
 from dragoman.search.torch_engine import TorchEngine
@@ -58,7 +58,6 @@ def surroundings(data: st.DataObject) -> Iterator[Engine]:
         patch.setattr(streaming, "BATCH_SEGMENTS", data.draw(st.integers(1, 60)))
         many = data.draw(st.integers(1, 4))
         patch.setattr(streaming, "MANY", many)
-        patch.setattr(reading, "MANY", many)
         patch.setattr(translator, "ROWS", data.draw(st.integers(1, 20)))
         patch.setattr(forced, "SENTENCES", data.draw(st.integers(1, 9)))
         yield engines()[name]

@@ -123,15 +123,11 @@ class LimitedEngine(Protocol):
 
 @runtime_checkable
 class DividingEngine(Protocol):
-    """An engine that does more in several calls at once, each on a processor thread of its own, than in one at a time
-    on all threads. Small work is still done soonest on all threads."""
+    """An engine that computes on the thread that calls it, and may be called by several at once."""
 
     @property
     def workers(self) -> int:
         """Calls at once that the processor has threads for."""
-
-    def lone(self) -> Engine:
-        """The same model for calls from several threads at once, each of which takes one thread."""
 
 
 def refuse_nan(log_probabilities: NDArray[np.float32]) -> None:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from dragoman.alignment.extract import Span, words_of
 from dragoman.errors import ConfigError
 from dragoman.search.engine import Engine, Forced, Step
-from dragoman.search.reading import Read, SourceBatch, bare_words, engine_for, workers
+from dragoman.search.reading import Read, SourceBatch, bare_words, workers
 from dragoman.search.streaming import Shortener, source_batch
 from dragoman.text.side import TextSide, raw_words
 from dragoman.text.vocabulary import BOS, Vocabulary
@@ -114,10 +114,6 @@ class EnsembleEngine:
 
     def __init__(self, ensemble: Ensemble, lines: Sequence[Read]) -> None:
         self._members = ensemble.members
-        if ensemble.workers > 1:
-            self._members = [
-                member._replace(engine=engine_for(member.engine, len(lines))) for member in ensemble.members
-            ]
         self._combination = ensemble.combination
         self.attention_shift = ensemble.attention_shift
         self.vocabulary_size = ensemble.members[0].engine.vocabulary_size

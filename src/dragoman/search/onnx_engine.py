@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -42,23 +41,6 @@ class _State:
     """The words that may follow; None where the output layer lies in the step graph, and before the first step."""
 
 
-class _Graphs:
-    """The encoder's graph and the step's, ready to run on one thread or another number of them."""
-
-    def __init__(self, encoder: bytes, step: bytes) -> None:
-        self._graphs = (encoder, step)
-        self._sessions: dict[int, tuple[onnxruntime.InferenceSession, onnxruntime.InferenceSession]] = {}
-        self._preparing = Lock()
-
-    def sessions(self, threads: int) -> tuple[onnxruntime.InferenceSession, onnxruntime.InferenceSession]:
-        """Prepared when they are first asked for; many threads may run one at once."""
-        with self._preparing:
-            if threads not in self._sessions:
-                encoder, step = (_session(graph, threads) for graph in self._graphs)
-                self._sessions[threads] = encoder, step
-            return self._sessions[threads]
-
-
 class OnnxEngine:
     """Runs an encoder graph and a step graph; top-k is taken in the graph.
 
@@ -69,15 +51,15 @@ class OnnxEngine:
     def __init__(
         self, encoder: bytes, step: bytes, shortlist: Shortlist | None = None, *, threads: int | None = None
     ) -> None:
-        """`threads` None leaves one a processor; the shortlist is the one that was exported with the graphs.
+        """`threads` is how many calls may be made at once, each of which takes one; None leaves one a processor. The
+        shortlist is the one that was exported with the graphs.
 
         Raises:
             RunError: onnxruntime cannot use a graph; the shortlist is another model's, or there should be one.
         """
         self._shortlist, self._limited = shortlist, shortlist is not None
         self.workers = threads or processors()
-        self._graphs = _Graphs(encoder, step)
-        self._encoder, self._step = self._graphs.sessions(self.workers)
+        self._encoder, self._step = _session(encoder), _session(step)
         self.source_vocabulary_size = int(_fact(self._encoder, "vocabulary_size"))
         self.vocabulary_size = int(_fact(self._step, "vocabulary_size"))
         self.source_eos = _fact(self._encoder, "source_eos") == "1"
@@ -122,12 +104,6 @@ class OnnxEngine:
         """The same model over the whole vocabulary."""
         other = copy.copy(self)
         other._limited = False
-        return other
-
-    def lone(self) -> OnnxEngine:
-        """See `DividingEngine`; the first call prepares the graphs once more."""
-        other = copy.copy(self)
-        other.workers, (other._encoder, other._step) = 1, self._graphs.sessions(1)
         return other
 
     def force(
@@ -199,10 +175,11 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _session(graph: bytes, threads: int) -> onnxruntime.InferenceSession:
+def _session(graph: bytes) -> onnxruntime.InferenceSession:
+    """A graph ready to run, by several threads at once if need be."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # what goes wrong is told once, as an error of ours
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = 1  # threads that meet at the end of every product of a step lose more than they gain
     options.enable_mem_pattern = False  # patterns are kept for each shape, and shapes here are ever new ones
     try:
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span
 from dragoman.search.engine import DividingEngine, Engine
-from dragoman.search.streaming import MANY, Shortener, source_batch
+from dragoman.search.streaming import Shortener, source_batch
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.segmentation.subwords import Subwords
 from dragoman.text.side import Encoded, TextSide, raw_words
@@ -70,11 +70,6 @@ def workers(engine: Engine) -> int:
     return engine.workers if isinstance(engine, DividingEngine) else 1
 
 
-def engine_for(engine: Engine, sentences: int) -> Engine:
-    """The engine as it does so many sentences soonest: many are one of several batches that are worked on at once."""
-    return engine.lone() if sentences >= MANY and isinstance(engine, DividingEngine) else engine
-
-
 class ModelReader:
     """One model's side."""
 
@@ -96,9 +91,8 @@ class ModelReader:
         return Read((encoded,), encoded.pieces, encoded.offsets)
 
     def batch(self, lines: Sequence[Read]) -> SourceBatch:
-        engine = engine_for(self._engine, len(lines))
-        source, lengths = source_batch(engine, [line.parts[0].ids for line in lines])
-        return SourceBatch(engine, source, lengths, lengths - int(engine.source_eos))
+        source, lengths = source_batch(self._engine, [line.parts[0].ids for line in lines])
+        return SourceBatch(self._engine, source, lengths, lengths - int(self._engine.source_eos))
 
     def copied_words(self, text: str, line: Read) -> list[Span]:
         """Segments where these are words, else what stands between blanks, without punctuation around it."""
