@@ -25,9 +25,6 @@ from dragoman.cli import (
     heatmap,
     import_model,
     inspect,
-    lm_perplexity,
-    lm_score,
-    lm_train,
     map_points,
     phrase_table,
     presets,
@@ -40,6 +37,9 @@ from dragoman.cli import (
     tree,
     tune,
 )
+from dragoman.cli.lm import perplexity as lm_perplexity
+from dragoman.cli.lm import score as lm_score
+from dragoman.cli.lm import train as lm_train
 from dragoman.cli.parsing import Parser, Verb, did_you_mean
 from dragoman.cli.smt import nbest as smt_nbest
 from dragoman.cli.smt import train as smt_train

@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Iterator
 
-from dragoman.cli.lm_score import add_text_options
+from dragoman.cli.lm.score import add_text_options
 from dragoman.cli.parsing import Parser, add_general_options
 
 SUMMARY = "measure the perplexity of text"

@@ -1,0 +1,1 @@
+"""The verbs of language models: `dragoman lm train`, `score`, `perplexity`."""
