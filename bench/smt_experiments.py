@@ -3,6 +3,7 @@
     python bench/smt_experiments.py train   --text TOK --system SYSTEM --work WORK [--minutes 7]
     python bench/smt_experiments.py lists   --text TOK --system SYSTEM --work WORK
     python bench/smt_experiments.py tables  --text TOK --system SYSTEM --work WORK
+    python bench/smt_experiments.py search  --text TOK --system SYSTEM --work WORK [--rounds 4]
     python bench/smt_experiments.py phrases --text TOK --system SYSTEM --work WORK [--figure FILE.png]
 
 SYSTEM is a tuned system of `dragoman smt train` and `smt tune`, TOK the tokenised text of Multi30k, WORK a folder for
@@ -11,7 +12,9 @@ on the distinct phrase pairs of the system's table, and a 7-gram network (Cho et
 columns into that part of the phrase table that dev and test can use, with weights of 0, so that the decoder finds what
 it found before; writes its n-best lists of dev (val) and test (test_2016_flickr), and adds the other networks' scores.
 `tables` tunes weights on dev for each row, several times, and measures test: Cho et al. 2014, Table 1, and Sutskever et
-al. 2014, Table 2. `phrases` compares table and network phrase by phrase: Cho et al. 2014, Tables 2 and 3, Figure 3.
+al. 2014, Table 2. `search` lets the RNN steer the decoder, as in Cho et al.: both systems, with its columns and
+without, go through the same rounds of decoding and MERT from the system's weights. `phrases` compares table and network
+phrase by phrase: Cho et al. 2014, Tables 2 and 3, Figure 3.
 
 Results are kept in bench/results/smt-experiments.json; the tables for docs/smt-experiments.md go to stdout.
 """
@@ -38,6 +41,7 @@ from dragoman.scoring.rescoring import Translations, log_probability
 from dragoman.search.sampling import Sampling
 from dragoman.text.lines import read_lines, replace_output
 from dragoman.tuning.mert import tune_mert
+from dragoman.tuning.objective import BLEU
 from dragoman.tuning.pool import Pool, make_pool
 from dragoman.tuning.significance import compare_statistics
 from dragoman.tuning.weights import read_weights
@@ -117,7 +121,7 @@ CSLM = (
 def main() -> None:
     """Do one step."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("train", "lists", "tables", "phrases"))
+    parser.add_argument("step", choices=("train", "lists", "tables", "search", "phrases"))
     parser.add_argument("--text", type=Path, required=True, help="the folder of Multi30k's tokenised text")
     parser.add_argument("--system", type=Path, required=True, help="a tuned phrase-based system")
     parser.add_argument("--work", type=Path, required=True, help="a folder for networks and lists")
@@ -127,9 +131,11 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=100, help="lists: hypotheses of a sentence")
     parser.add_argument("--lines", type=int, help="lists: only so many sentences of dev and test, to try it out")
     parser.add_argument("--runs", type=int, default=3, help="tables: runs of MERT")
+    parser.add_argument("--rounds", type=int, default=4, help="search: of decoding and tuning")
     parser.add_argument("--figure", type=Path, help="phrases: where the scatter goes")
     options = parser.parse_args()
     steps = {"train": train, "lists": make_lists, "tables": make_tables, "phrases": compare_phrases}
+    steps |= {"search": search_with_network}
     steps[options.step](options)
 
 
@@ -403,6 +409,47 @@ def spread(scores: Sequence[float]) -> str:
     """Mean and standard deviation."""
     mean = f"{np.mean(scores):.2f}"
     return mean if len(scores) < 2 else f"{mean} ± {np.std(scores, ddof=1):.2f}"
+
+
+# Search --------------------------------------------------------------------------------------------------------------
+
+
+def search_with_network(options: argparse.Namespace) -> None:
+    """Two systems through the same rounds, with the RNN's columns weighing 0.1 and 0 at first, and without them."""
+    folder = options.work / "search"
+    folder.mkdir(exist_ok=True)
+    systems = {"baseline": (options.system / "moses.ini", ()), "+ RNN": (options.work / "system/moses.ini", (0.1, 0.0))}
+    found: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for name, (configuration, added) in systems.items():
+        weights = {feature: list(values) for feature, values in read_weights(options.system / "moses.ini").items()}
+        weights[TM] += added
+        start, tuned = folder / f"{name}.start", folder / f"{name}.weights"
+        lines = (f"{feature}= {' '.join(map(str, values))}\n" for feature, values in weights.items())
+        start.write_text("".join(lines), encoding="utf-8")
+        dev = "--source", options.work / "dev.de", "--reference", text(options, SETS["dev"], "en")
+        dragoman("smt", "tune", configuration, *dev, "--start", start, "--rounds", options.rounds, "-o", tuned)
+        found[name] = {which: decoded(options, configuration, tuned, which) for which in SETS}
+    rows = {
+        name: {which: compared(own[which], found["baseline"][which]) for which in SETS} for name, own in found.items()
+    }
+    keep({"search": rows})
+    print(markdown(rows))
+
+
+def decoded(options: argparse.Namespace, configuration: Path, weights: Path, which: str) -> NDArray[np.float64]:
+    """BLEU's statistics [S, size] of the translations of a set."""
+    out = weights.with_suffix(f".{which}")
+    dragoman("smt", "translate", configuration, "--weights", weights, "-i", options.work / f"{which}.de", "-o", out)
+    references = read_lines(text(options, SETS[which], "en"))
+    pairs = zip(read_lines(out), references, strict=True)
+    return np.concatenate([BLEU.statistics([line], [reference]) for line, reference in pairs])
+
+
+def compared(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> dict[str, Any]:
+    """BLEU, and how likely chance alone gives the difference."""
+    difference = compare_statistics(ours[None], theirs[None], BLEU)
+    bleu = [float(BLEU.score(ours.sum(axis=0)))]
+    return {"bleu": bleu, "p bootstrap": difference.bootstrap_p, "p exchange": difference.randomisation_p}
 
 
 # Phrases -------------------------------------------------------------------------------------------------------------

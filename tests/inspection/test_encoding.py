@@ -31,16 +31,20 @@ def test_troubles_and_their_places(line, kinds):
     assert troubles(line) == kinds
 
 
-@pytest.mark.parametrize(
-    "text", ["für", "“quoted”", "it’s", "naïve café", "Škoda žije", "Привет", "Ελληνικά", "日本語", "5 €", "😀 so"]
-)
-@pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
-def test_mojibake_of_many_languages_is_recognised(text, encoding):
-    try:
-        wrong = text.encode().decode(encoding)
-    except UnicodeDecodeError:
-        pytest.skip("Windows-1252 has no character for one of the bytes")
+TEXTS = ["für", "“quoted”", "it’s", "naïve café", "Škoda žije", "Привет", "Ελληνικά", "日本語", "5 €", "😀 so"]
+WRONG = {
+    "latin-1": [text.encode().decode("latin-1") for text in TEXTS],
+    "cp1252": [text.encode().decode("cp1252") for text in TEXTS if text != "“quoted”"],  # it has no byte 9D
+}
+
+
+@pytest.mark.parametrize("wrong", [text for texts in WRONG.values() for text in texts])
+def test_mojibake_of_many_languages_is_recognised(wrong):
     assert "mojibake" in troubles(f"well {wrong} then")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_of_many_languages_is_not_mojibake(text):
     assert "mojibake" not in troubles(f"well {text} then")
 
 
