@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 .PHONY: demo test lint types tests format clean
 
-demo: .venv/installed
+demo: .venv/train
 	$(BIN)/dragoman demo --out demo-run --overwrite
 	@echo "The report: demo-run/report.html"
 
@@ -26,8 +26,12 @@ format: .venv/installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-.venv/installed: pyproject.toml constraints.txt
+.venv/train: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q -c constraints.txt -e ".[train]"
+	@touch $@
+
+.venv/installed: .venv/train
 	$(BIN)/python -m pip install -q -c constraints.txt -e ".[train,align,maps,smt,dev]"
 	@touch $@
 
