@@ -38,7 +38,7 @@ from dragoman.text.segmentation import Segmentation, train_segmentation
 from dragoman.training.log import Console
 from dragoman.training.loop import Summary
 from dragoman.training.loop import train as train_model
-from dragoman.training.precision import fastest_precision
+from dragoman.training.precision import settle_precision
 from dragoman.training.validation import DevTranslations, Validators, perplexity
 
 Corpora = Sequence[Sequence[Path]]
@@ -251,7 +251,7 @@ def _train(
     place = choose_device(device)
     seed_weights(config.training.seed)
     model = build(config.model, len(prepared.source.vocabulary), len(prepared.target.vocabulary)).to(place)
-    config = _settle_precision(config, model, folder, narrator)
+    config = settle_precision(config, override, model, folder, narrator)
     model.set_precision(choose_precision(config.training.precision, place))
     narrator.say(f"model: {parameters(model):,} parameters; {place_name(place, model.precision)}")
     dev = list(read_pairs([[_dev_text(folder)]]))
@@ -266,17 +266,6 @@ def _train(
     )
     write_run_report(open_run(folder.path, device=device), dev)
     return Trained(folder, summary)
-
-
-def _settle_precision(config: Config, model: TranslationModel, folder: RunFolder, narrator: Narrator) -> Config:
-    """Put in the place of `auto` what is faster here; written down, so that a resumed run does not choose anew."""
-    if config.training.precision != "auto":
-        return config
-    choice = fastest_precision(model)
-    narrator.say(f"training.precision: auto is {choice.precision} here ({choice.reason})")
-    settled = override(config, [f"training.precision={choice.precision}"])
-    folder.save_config(settled)
-    return settled
 
 
 def _batches(config: Config, store: Store) -> Batches:

@@ -25,7 +25,7 @@ from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
 from dragoman.training.log import Console
 from dragoman.training.loop import train
-from dragoman.training.precision import fastest_precision
+from dragoman.training.precision import settle_precision
 from dragoman.training.validation import Validators, perplexity
 
 
@@ -130,7 +130,7 @@ def _train(
     place = choose_device(device)
     seed_weights(config.training.seed)
     model = build_language_model(config.model, len(folder.target_side().vocabulary)).to(place)
-    config = _settle_precision(config, model, folder, narrator)
+    config = settle_precision(config, override_language, model, folder, narrator)
     model.set_precision(choose_precision(config.training.precision, place))
     count = sum(parameter.numel() for parameter in model.parameters())
     narrator.say(f"model: {count:,} parameters; {place_name(place, model.precision)}")
@@ -156,16 +156,3 @@ def _train(
         console=Console(quiet=narrator.quiet),
     )
     return Trained(folder, summary)
-
-
-def _settle_precision(
-    config: LanguageConfig, model: LanguageModel, folder: RunFolder, narrator: Narrator
-) -> LanguageConfig:
-    """Put in the place of `auto` what is faster here, so that a resumed run does not choose anew."""
-    if config.training.precision != "auto":
-        return config
-    choice = fastest_precision(model)
-    narrator.say(f"training.precision: auto is {choice.precision} here ({choice.reason})")
-    settled = override_language(config, [f"training.precision={choice.precision}"])
-    folder.save_config(settled)
-    return settled

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import time
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 
+from dragoman.config.language import LanguageConfig
+from dragoman.config.schema import Config
 from dragoman.data.batches import Batch, pad_ids
+from dragoman.folder import RunFolder
 from dragoman.model.devices import choose_precision
 from dragoman.model.trainable import Trainable
 from dragoman.model.translation import TranslationModel
+from dragoman.narration import Narrator
 
 SENTENCES, LENGTH = 64, 15
 """Of the batch that is tried."""
 TRIES = 3
 """Updates timed in each precision, after one that is not."""
+
+
+Configured = TypeVar("Configured", Config, LanguageConfig)
 
 
 class Choice(NamedTuple):
@@ -38,6 +46,23 @@ def fastest_precision(model: Trainable) -> Choice:
     seconds = {"fp32": _seconds(model, None), "bf16": _seconds(model, torch.bfloat16)}
     words = f"{1000 * seconds['bf16']:.0f} ms a batch in bfloat16, {1000 * seconds['fp32']:.0f} in float32"
     return Choice("bf16" if seconds["bf16"] < seconds["fp32"] else "fp32", words)
+
+
+def settle_precision(
+    config: Configured,
+    override: Callable[[Configured, Sequence[str]], Configured],
+    model: Trainable,
+    folder: RunFolder,
+    narrator: Narrator,
+) -> Configured:
+    """Put in the place of `auto` what is faster here; written down, so that a resumed run does not choose anew."""
+    if config.training.precision != "auto":
+        return config
+    choice = fastest_precision(model)
+    narrator.say(f"training.precision: auto is {choice.precision} here ({choice.reason})")
+    settled = override(config, [f"training.precision={choice.precision}"])
+    folder.save_config(settled)
+    return settled
 
 
 def _seconds(model: Trainable, precision: torch.dtype | None) -> float:
