@@ -123,7 +123,11 @@ NEW = ("lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "TEXT")
         ),
         (
             ["lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "BLANK"],
-            "no line is left after cleaning (2 blank)",
+            "BLANK: no line with words in it",
+        ),
+        (
+            ["lm", "train", "--out", "RUN", "--train", "EMPTY", "--dev", "TEXT"],
+            "EMPTY: no line with words in it",
         ),
         (
             ["lm", "train", "--out", "RNN", "--resume", "--set", "model.embedding=9"],

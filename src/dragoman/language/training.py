@@ -53,6 +53,9 @@ def train_language_model(
             raise not_found(path)
         if not path.is_file():
             raise InputError(f"{path}: is not a file; training reads its text more than once, so give a file")
+    for files in (text, dev):
+        if not any(pair.target.strip() for pair in _read(files)):
+            raise InputError(f"{' and '.join(map(str, files))}: no line with words in it; give text to learn from")
     folder = RunFolder.create(out, config, overwrite=overwrite)
     with folder.being_prepared():
         narrator.say("segmentation ...")
