@@ -5,18 +5,30 @@ import gzip
 import io
 import lzma
 import os
+import random
 import resource
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 import zstandard
 
 from dragoman.errors import InputError
-from dragoman.text.lines import is_compressed, not_found, open_output, read_lines, replace_file, write_lines
+from dragoman.text.lines import (
+    BadLine,
+    bytes_shown,
+    holds_bytes,
+    is_compressed,
+    not_found,
+    open_output,
+    read_lines,
+    replace_file,
+    tolerating,
+    write_lines,
+)
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
@@ -100,6 +112,45 @@ def test_bytes_that_are_not_utf8_are_named_with_file_and_line(tmp_path: Path) ->
 def test_a_file_in_utf16_is_recognised(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="text:1: this is UTF-16, not UTF-8; convert the file"):
         lines_of("a\n".encode("utf-16"), tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("tolerant", [False, True])
+def test_wide_characters_are_recognised_and_the_advice_is_right(tmp_path: Path, encoding: str, tolerant: bool) -> None:
+    text = "Ein Satz über dies.\nEin zweiter.\n"
+    reading = tolerating(lambda line: None) if tolerant else nullcontext()
+    with reading, pytest.raises(InputError, match=r"text:1: this is UTF-(16|32), not UTF-8; ") as caught:
+        lines_of(text.encode(encoding), tmp_path)
+    advised = str(caught.value).partition("iconv -f ")[2].partition(" -t UTF-8")[0]
+    assert text.encode(encoding).decode(advised) == text
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_bad_lines_are_noticed_and_passed_on_where_they_are_tolerated(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"text{suffix}"
+    path.write_bytes(COMPRESS[suffix](b"a\ncaf\xe9 \xc3\xa9\r\nb\n\xff"))
+    noticed: list[BadLine] = []
+    with tolerating(noticed.append):
+        lines = list(read_lines(path))
+    assert noticed == [BadLine(path, 2, b"caf\xe9 \xc3\xa9", 3), BadLine(path, 4, b"\xff", 0)]
+    assert [bytes_shown(line) for line in lines] == ["a", "caf\\xe9 é", "b", "\\xff"]
+    assert [holds_bytes(line) for line in lines] == [False, True, False, True]
+    with pytest.raises(InputError) as caught:
+        list(read_lines(path))
+    assert str(caught.value) == str(noticed[0].error())
+    assert noticed[0].fault == "byte 0xe9 at position 4"
+
+
+def test_whatever_bytes_a_tolerated_line_has_are_shown_as_they_are(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    lines = [bytes(draw.choices(b"ab \xc3\xa9\xe2\x82\xac\xff\x80", k=12)) for _ in range(500)]
+    path = tmp_path / "text"
+    path.write_bytes(b"\n".join(lines))
+    noticed: list[BadLine] = []
+    with tolerating(noticed.append):
+        read = list(read_lines(path))
+    assert [bytes_shown(line) for line in read] == [line.decode("utf-8", "backslashreplace") for line in lines]
+    assert [line.raw for line in noticed] == [line for line in lines if "\ufffd" in line.decode("utf-8", "replace")]
 
 
 def test_bad_bytes_on_standard_input_name_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:

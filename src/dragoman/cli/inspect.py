@@ -11,7 +11,7 @@ from dragoman.cli.parsing import Parser, add_general_options, natural, positive_
 SUMMARY = "look for trouble in parallel text"
 DESCRIPTION = (
     "Reads a corpus twice and prints its lengths, vocabulary coverage, repetitions, lines in the wrong language or\n"
-    "script, traces of wrong encodings, and what of --dev and --test it holds already, with examples and advice.\n"
+    "script, text in wrong encodings, and what of --dev and --test it holds already, with examples and advice.\n"
     "Nothing is downloaded and nothing is changed; it needs no more than the core packages."
 )
 EXAMPLES = (

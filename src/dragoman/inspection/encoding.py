@@ -1,6 +1,6 @@
 """Traces of text that was read or written in the wrong encoding, or carries what is not text.
 
-A line that is not UTF-8 at all never comes here: reading stops at it and says which byte it was.
+A line that is not UTF-8 at all never comes here: see reading.py.
 """
 
 from __future__ import annotations
@@ -36,6 +36,12 @@ def troubles(line: str) -> dict[str, int]:
         composed = unicodedata.normalize("NFC", line)
         places["decomposed letter"] = next(at for at, letter in enumerate(line) if composed[at : at + 1] != letter)
     return places
+
+
+def around(line: str, place: int) -> str:
+    """A few characters on both sides of a place, control characters as escapes."""
+    cut = line[max(0, place - 10) : place + 15]
+    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in cut).strip()
 
 
 def has_composed_letter(line: str) -> bool:

@@ -17,7 +17,13 @@ class Kind(NamedTuple):
     advice: str
 
 
+NOT_UTF8 = "not UTF-8"
+
 KINDS = {
+    NOT_UTF8: Kind(
+        "a line with bytes that are not UTF-8; nothing else is looked for in such a pair",
+        "Training stops at the first of them.",
+    ),
     "empty side": Kind("a side without text", "Training leaves these pairs out by itself."),
     "repeated pair": Kind(
         "a pair that has come before, exactly",

@@ -1,15 +1,16 @@
 """The inspection of a corpus in two passes: the first counts, the second finds.
 
 The text is read as a stream, so it may be larger than memory; what stays is the different words with their counts,
-about fifty bytes a pair, and the held-out sets.
+about sixty bytes a pair, and the held-out sets.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
@@ -18,24 +19,19 @@ from numpy.typing import NDArray
 
 from dragoman.config.schema import CleaningConfig
 from dragoman.inspection.coverage import Coverage, coverage
-from dragoman.inspection.encoding import has_composed_letter, troubles
-from dragoman.inspection.findings import Findings, Found
+from dragoman.inspection.encoding import around, has_composed_letter, troubles
+from dragoman.inspection.findings import NOT_UTF8, Findings, Found
 from dragoman.inspection.languages import Judgement, SideCounts, judges
 from dragoman.inspection.lengths import LengthFacts, Lengths, RatioFacts
 from dragoman.inspection.overlap import HeldOut
+from dragoman.inspection.reading import Chunk, Corpora, FileCounts, Reader, described
 from dragoman.inspection.repetition import Repetition, RepetitionFacts
 from dragoman.inspection.subwords import SubwordFacts, subword_facts
 from dragoman.inspection.words import words
-from dragoman.text.corpus import Pair, read_pairs
-
-CHUNK = 5000
-"""Pairs that are looked at together."""
+from dragoman.text.corpus import Pair
 
 SAMPLE = 200
 """Of each chunk the pairs from which the usual is learnt."""
-
-Corpora = Sequence[Sequence[Path]]
-"""Each is two files (source, target) or one (.tsv, .jsonl)."""
 
 Progress = Callable[[int], None]
 """Called with the number of pairs looked at so far, in both passes together."""
@@ -57,9 +53,12 @@ class SideFacts:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What there is to know about a corpus before training."""
+    """What there is to know about a corpus before training; figures are of the pairs that are UTF-8."""
 
     pairs: int
+    """All of them."""
+    bad_files: dict[str, FileCounts]
+    """Files of the corpus with lines that are not UTF-8, by name."""
     source: SideFacts
     target: SideFacts
     ratio: RatioFacts
@@ -90,19 +89,22 @@ def inspect_corpus(
         limit: look at so many pairs of the beginning only.
 
     Raises:
-        InputError: as for `read_pairs`.
+        InputError: as for `read_pairs`, except that some lines may not be UTF-8.
         ConfigError: so few subwords cannot spell the text.
     """
-    sets = [HeldOut(name, list(read_pairs([files]))) for name, files in (held_out or {}).items()]
-    survey = _Survey()
-    for pairs in _chunks(corpora, limit):
-        survey.add(pairs)
+    sets = [_held_out(name, files, examples, listing) for name, files in (held_out or {}).items()]
+    reader, survey = Reader(corpora, limit), _Survey()
+    for chunk in reader.chunks():
+        survey.add(chunk)
         progress(survey.pairs)
+    if not survey.places:
+        assert reader.first_bad is not None
+        raise reader.first_bad.error()
     findings = Findings(examples, listing)
     search = _Search(survey, sets, findings)
-    for pairs in _chunks(corpora, limit):
-        search.add(pairs)
-        progress(survey.pairs + search.place)
+    for chunk in reader.chunks():
+        search.add(chunk)
+        progress(survey.pairs + chunk.start + chunk.size)
     held_out_words = [
         {held.name: _count_words(getattr(pair, side) for pair in held.pairs) for held in sets}
         for side in ("source", "target")
@@ -113,6 +115,7 @@ def inspect_corpus(
     )
     return Inspection(
         pairs=survey.pairs,
+        bad_files=reader.bad_files(),
         source=source,
         target=target,
         ratio=survey.lengths.ratio(),
@@ -122,13 +125,21 @@ def inspect_corpus(
         held_out=sets,
         subwords=None
         if subwords is None
-        else subword_facts((pair for pairs in _chunks(corpora, limit) for pair in pairs), survey.pairs, subwords),
+        else subword_facts((pair for chunk in reader.chunks() for pair in chunk.pairs), len(survey.places), subwords),
     )
 
 
-def _chunks(corpora: Corpora, limit: int | None) -> Iterator[list[Pair]]:
-    pairs = islice(read_pairs(corpora), limit)
-    return iter(lambda: list(islice(pairs, CHUNK)), [])
+def _held_out(name: str, files: Sequence[Path], examples: int, listing: TextIO | None) -> HeldOut:
+    reader, findings, pairs = Reader([files]), Findings(examples, listing), []
+    for chunk in reader.chunks():
+        pairs.extend(chunk.pairs)
+        _note_bad(findings, chunk)
+    return HeldOut(name, pairs, findings.found(), reader.bad_files())
+
+
+def _note_bad(findings: Findings, chunk: Chunk) -> None:
+    for pair, side, line in chunk.bad:
+        findings.note(NOT_UTF8, pair, side, described(line))
 
 
 def _count_words(lines: Iterator[str]) -> Counter[str]:
@@ -164,11 +175,15 @@ class _Survey:
 
     def __init__(self) -> None:
         self.pairs = 0
+        self.places = array("q")
+        """In the corpus, of the pairs that are UTF-8: everything else is counted in them alone."""
         self.sides = _SideSurvey(), _SideSurvey()
         self.lengths, self.repetition = Lengths(), Repetition()
 
-    def add(self, pairs: Sequence[Pair]) -> None:
-        self.pairs += len(pairs)
+    def add(self, chunk: Chunk) -> None:
+        pairs = chunk.pairs
+        self.pairs += chunk.size
+        self.places.extend(chunk.places)
         counts = (
             self.sides[0].add([pair.source for pair in pairs]),
             self.sides[1].add([pair.target for pair in pairs]),
@@ -183,8 +198,8 @@ class _Search:
 
     def __init__(self, survey: _Survey, held_out: Sequence[HeldOut], findings: Findings) -> None:
         source, target = survey.sides
-        self.place = 0
-        """Pairs looked at so far."""
+        self._seen = 0  # pairs that are UTF-8
+        self._places = survey.places
         self.judges = judges((source.letters, target.letters), (source.sample, target.sample))
         self._findings, self._held_out = findings, held_out
         self._unlikely = survey.lengths.unlikely()
@@ -196,42 +211,45 @@ class _Search:
                 held.sides["source"].prepare(source_counts)
                 held.sides["target"].prepare(target_counts)
 
-    def add(self, pairs: Sequence[Pair]) -> None:
+    def add(self, chunk: Chunk) -> None:
         """Look at some pairs."""
+        _note_bad(self._findings, chunk)
+        pairs = chunk.pairs
         source = self.judges[0].judge([pair.source for pair in pairs])
         target = self.judges[1].judge([pair.target for pair in pairs])
         explained = np.zeros(len(pairs), np.bool_)
         for row, pair in enumerate(pairs):
-            self._look_at_pair(self.place + row, pair)
+            self._look_at_pair(self._seen + row, pair)
             explained[row] = self._look_at_encoding(pair)
         # Wrong characters make a line unusual; that needs no saying.
         source, target = (judged._replace(unusual=judged.unusual & ~explained) for judged in (source, target))
         for row in np.flatnonzero(_any(source) | _any(target)).tolist():
             self._note_languages(pairs[row], [flags[row] for flags in source], [flags[row] for flags in target])
-        self.place += len(pairs)
+        self._seen += len(pairs)
 
     def _look_at_pair(self, number: int, pair: Pair) -> None:
+        """`number` counts the pairs that are UTF-8, from 0."""
         note = self._findings.note
         if not pair.source.strip() or not pair.target.strip():
             note("empty side", pair, _sides(not pair.source.strip(), not pair.target.strip()))
         elif pair.source == pair.target and any(map(str.isalpha, pair.source)):
             note("copied", pair)
         if self._first[number] != number:
-            note("repeated pair", pair, detail=f"first as pair {self._first[number] + 1}")
+            note("repeated pair", pair, detail=f"first as pair {self._places[self._first[number]] + 1}")
         if self._longest[number] > LONGEST:
             note("too long", pair, detail=f"{self._longest[number]} words")
         if self._unlikely[number]:
             note("unlikely lengths", pair, detail=f"{len(pair.source)} and {len(pair.target)} characters")
         for held in self._held_out:
-            held.sides["source"].look(number, pair.source)
-            held.sides["target"].look(number, pair.target)
+            held.sides["source"].look(self._places[number], pair.source)
+            held.sides["target"].look(self._places[number], pair.target)
 
     def _look_at_encoding(self, pair: Pair) -> bool:
         """Whether there was something to note."""
         source, target = troubles(pair.source), troubles(pair.target)
         for kind in source.keys() | target.keys():
             where = (pair.source, source[kind]) if kind in source else (pair.target, target[kind])
-            self._findings.note(kind, pair, _sides(kind in source, kind in target), _around(*where))
+            self._findings.note(kind, pair, _sides(kind in source, kind in target), around(*where))
         return bool(source or target)
 
     def _note_languages(self, pair: Pair, source: Sequence[bool], target: Sequence[bool]) -> None:
@@ -259,12 +277,6 @@ def _folded(counts: Counter[str]) -> Counter[str]:
 
 def _any(judgement: Judgement) -> NDArray[np.bool_]:
     return judgement.others | judgement.unusual | judgement.strange_script
-
-
-def _around(line: str, place: int) -> str:
-    """A few characters on both sides of a place, control characters as escapes."""
-    cut = line[max(0, place - 10) : place + 15]
-    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in cut).strip()
 
 
 def _sides(source: bool, target: bool) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 
 from dragoman.inspection.advice import advice, counted, lines_seen
 from dragoman.inspection.coverage import Coverage
-from dragoman.inspection.findings import KINDS, Example
+from dragoman.inspection.findings import KINDS, Example, Found
 from dragoman.inspection.inspect import Inspection, SideFacts
 from dragoman.inspection.overlap import HeldOut, Likeness, SideName
+from dragoman.inspection.reading import FileCounts
 from dragoman.text.columns import columns
 
 WIDTH = 100
@@ -35,15 +36,8 @@ def to_json(inspection: Inspection) -> dict[str, Any]:
         "length_correlation": None if math.isnan(correlation) else correlation,
         "repetition": inspection.repetition._asdict(),
         "sides_told_apart": inspection.sides_apart,
-        "findings": [
-            {
-                "kind": found.kind,
-                "meaning": KINDS[found.kind].meaning,
-                "pairs": found.pairs,
-                "examples": [example._asdict() for example in found.examples],
-            }
-            for found in inspection.found
-        ],
+        "findings": list(map(_found_json, inspection.found)),
+        "not_utf8": _bad_files_json(inspection.bad_files),
         "held_out": {held.name: _held_out_json(held) for held in inspection.held_out},
         "subwords": None
         if inspection.subwords is None
@@ -53,6 +47,22 @@ def to_json(inspection: Inspection) -> dict[str, Any]:
             "target": _coverage_json(inspection.subwords.target),
         },
         "advice": advice(inspection),
+    }
+
+
+def _found_json(found: Found) -> dict[str, Any]:
+    return {
+        "kind": found.kind,
+        "meaning": KINDS[found.kind].meaning,
+        "pairs": found.pairs,
+        "examples": [example._asdict() for example in found.examples],
+    }
+
+
+def _bad_files_json(files: Mapping[str, FileCounts]) -> dict[str, Any]:
+    return {
+        name: {"lines": counts.bad, "look_like": counts.looks, "other_lines_beyond_ascii": counts.other}
+        for name, counts in files.items()
     }
 
 
@@ -76,8 +86,10 @@ def _coverage_json(words: Coverage) -> dict[str, Any]:
 
 def _held_out_json(held: HeldOut) -> dict[str, Any]:
     return {
-        "pairs": len(held.pairs),
+        "pairs": held.size,
         "seen": lines_seen(held),
+        "findings": list(map(_found_json, held.found)),
+        "not_utf8": _bad_files_json(held.bad_files),
         **{
             side: {
                 "exact": _exact(held, side),
@@ -125,7 +137,7 @@ def text(inspection: Inspection) -> str:
         _overview(inspection),
         _coverage(inspection),
         *([] if inspection.subwords is None else [_subwords(inspection)]),
-        _findings(inspection),
+        _findings(inspection.found),
         *map(_held_out, inspection.held_out),
         "advice\n" + "\n".join(map(_point, advice(inspection))),
     ]
@@ -133,7 +145,14 @@ def text(inspection: Inspection) -> str:
 
 
 def _point(sentence: str) -> str:
-    return textwrap.fill(sentence, WIDTH, initial_indent="- ", subsequent_indent="  ")
+    return textwrap.fill(
+        sentence,
+        WIDTH,
+        initial_indent="- ",
+        subsequent_indent="  ",
+        break_on_hyphens=False,  # names of files and encodings stay whole, to be copied
+        break_long_words=False,
+    )
 
 
 def _overview(inspection: Inspection) -> str:
@@ -193,9 +212,9 @@ def _subwords(inspection: Inspection) -> str:
     )
 
 
-def _findings(inspection: Inspection) -> str:
+def _findings(kinds: Sequence[Found]) -> str:
     lines = []
-    for found in inspection.found:
+    for found in kinds:
         lines.append(f"{found.kind}: {counted(found.pairs)}; {KINDS[found.kind].meaning}")
         for example in found.examples:
             lines.extend(_example(example))
@@ -211,7 +230,7 @@ def _example(example: Example) -> Iterator[str]:
 
 
 def _held_out(held: HeldOut) -> str:
-    rows = [[f"{held.name}: {len(held.pairs):,} pairs", "in training", "nearly"]]
+    rows = [[f"{held.name}: {held.size:,} pairs", "in training", "nearly"]]
     lines = []
     for side in SIDES:
         overlap, exact = held.sides[side], _exact(held, side)
@@ -222,7 +241,7 @@ def _held_out(held: HeldOut) -> str:
                 f"  {held.pairs[likeness.place].origin}, {side}: {how} as training pair {likeness.train + 1:,}"
             )
             lines.append(f"    {shown(overlap.lines[likeness.place])}")
-    return "\n".join([columns(rows), *lines])
+    return "\n".join([columns(rows), *lines, *([_findings(held.found)] if held.found else [])])
 
 
 def _telling(found: Sequence[Likeness]) -> list[Likeness]:

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Literal
 
+from dragoman.inspection.findings import Found
+from dragoman.inspection.reading import FileCounts
 from dragoman.inspection.repetition import digest
 from dragoman.inspection.words import folded_words
 from dragoman.text.corpus import Pair
@@ -101,9 +104,19 @@ class SideOverlap:
 class HeldOut:
     """A dev or test set, compared with training."""
 
-    def __init__(self, name: str, pairs: Sequence[Pair]) -> None:
+    def __init__(
+        self,
+        name: str,
+        pairs: Sequence[Pair],
+        found: Sequence[Found] = (),
+        bad_files: Mapping[str, FileCounts] = MappingProxyType({}),
+    ) -> None:
+        """`pairs` are those that are UTF-8; what is to be told of the others is in `found` and `bad_files`."""
         self.name = name
         self.pairs = pairs
+        self.found = found
+        self.bad_files = bad_files
+        self.size = len(pairs) + sum(each.pairs for each in found)
         self.sides: dict[SideName, SideOverlap] = {
             "source": SideOverlap([pair.source for pair in pairs]),
             "target": SideOverlap([pair.target for pair in pairs]),

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from dragoman.errors import RunError
 from dragoman.inspection.advice import advice
-from dragoman.inspection.inspect import Corpora, inspect_corpus
+from dragoman.inspection.inspect import inspect_corpus
 from dragoman.inspection.layout import facts
+from dragoman.inspection.reading import Corpora
 from dragoman.text.lines import write_lines
 
 INSPECTED = 20_000
@@ -28,7 +29,7 @@ def summarise(corpora: Corpora, dev: Corpora) -> Summary:
     """Look at the beginning of a training text, and for its lines in the dev sets.
 
     Raises:
-        InputError: as for `read_pairs`.
+        InputError: as for `inspect_corpus`.
     """
     held_out = {f"dev {number}" if len(dev) > 1 else "dev": files for number, files in enumerate(dev, 1)}
     inspection = inspect_corpus(corpora, held_out, limit=INSPECTED)

@@ -12,13 +12,15 @@ import gzip
 import io
 import lzma
 import os
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, TextIO, cast, overload
+from typing import IO, Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 
 import zstandard
 
@@ -37,13 +39,14 @@ def read_lines(path: str | Path) -> Iterator[str]:
     without a line end counts.
 
     Raises:
-        InputError: the file is missing, a folder, unreadable, or a damaged archive; or a line is not UTF-8.
+        InputError: the file is missing, a folder, unreadable, or a damaged archive; it is UTF-16 or UTF-32; or a line
+            is not UTF-8, unless inside `tolerating`.
     """
     name = _name(path)
     try:
         with _open_binary(path) as stream:
             for number, raw in enumerate(stream, 1):
-                yield _decode(raw, name, number)
+                yield _decode(raw, path, number)
     except FileNotFoundError:
         raise not_found(path) from None
     except IsADirectoryError:
@@ -117,21 +120,102 @@ def _open_binary(path: str | Path) -> AbstractContextManager[BinaryIO]:
     return open(path, "rb", _BUFFER) if decompress is None else io.BufferedReader(decompress(path), _BUFFER)
 
 
-def _decode(raw: bytes, name: str, number: int) -> str:
+class BadLine(NamedTuple):
+    """A line that is not UTF-8."""
+
+    path: str | Path
+    """As it was given."""
+    number: int
+    """From 1."""
+    raw: bytes
+    """Without its line end."""
+    first: int
+    """The place in `raw` of the first byte that is not UTF-8, from 0."""
+
+    @property
+    def fault(self) -> str:
+        """Which byte it is, for people: its position counts from 1."""
+        return f"byte 0x{self.raw[self.first]:02x} at position {self.first + 1}"
+
+    def error(self) -> InputError:
+        """What everybody raises who needs the line."""
+        what = f"{self.fault} is not UTF-8"
+        return InputError(f"{_name(self.path)}:{self.number}: {what}; convert the file, for example with iconv")
+
+
+_notice: ContextVar[Callable[[BadLine], None] | None] = ContextVar("notice", default=None)
+
+
+@contextmanager
+def tolerating(notice: Callable[[BadLine], None]) -> Iterator[None]:
+    """Within the block `read_lines`, and all that reads through it, passes lines on that are not UTF-8.
+
+    `notice` is called for each before the line is yielded. In the line a private character stands for each byte that
+    is not text; see `holds_bytes` and `bytes_shown`. A generator must not yield within the block: its caller would
+    be tolerant as well.
+    """
+    token = _notice.set(notice)
+    try:
+        yield
+    finally:
+        _notice.reset(token)
+
+
+_BYTES = 0x10FF00  # and the byte: private characters, which pass through JSON and the columns of a table unchanged
+_BYTE = re.compile(f"[{chr(_BYTES + 0x80)}-{chr(_BYTES + 0xFF)}]")
+_STAND_INS = {0xDC00 + byte: _BYTES + byte for byte in range(0x80, 0x100)}  # "surrogateescape" has U+DC80 for 0x80
+
+
+def holds_bytes(text: str) -> bool:
+    """Whether text from a line that `tolerating` has noticed holds bytes that are not UTF-8."""
+    return _BYTE.search(text) is not None
+
+
+def bytes_shown(text: str) -> str:
+    """Such text with its bytes as \\xe9, fit to be printed."""
+    return _BYTE.sub(lambda found: f"\\x{ord(found[0]) - _BYTES:02x}", text)
+
+
+def _decode(raw: bytes, path: str | Path, number: int) -> str:
     """One line as text; `number` counts from 1."""
     if raw.endswith(b"\n"):
         raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
     elif raw.endswith(b"\r"):
         raw = raw[:-1]
-    if number == 1 and raw.startswith(b"\xef\xbb\xbf"):
-        raw = raw[3:]
+    if number == 1:
+        wide = _wide_encoding(raw)
+        if wide is not None:
+            # Its name without LE and BE makes iconv look at the byte order mark, and drop it.
+            kind = wide.removesuffix("LE").removesuffix("BE")
+            raise InputError(
+                f"{_name(path)}:1: this is {kind}, not UTF-8; convert the file, for example with "
+                f"iconv -f {wide} -t UTF-8"
+            )
+        raw = raw.removeprefix(b"\xef\xbb\xbf")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        what = f"byte 0x{raw[error.start]:02x} at position {error.start + 1} is not UTF-8"
-        if number == 1 and raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            what = "this is UTF-16, not UTF-8"
-        raise InputError(f"{name}:{number}: {what}; convert the file, for example with iconv") from None
+        line = BadLine(path, number, raw, error.start)
+    notice = _notice.get()
+    if notice is None:
+        raise line.error()
+    notice(line)
+    return raw.decode("utf-8", "surrogateescape").translate(_STAND_INS)
+
+
+def _wide_encoding(raw: bytes) -> str | None:
+    """The encoding of a file whose characters have two or four bytes, by its first line: by a byte order mark, or by
+    the NULs beside ASCII characters."""
+    if raw.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return "UTF-32"
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "UTF-16"
+    even, odd = raw[::2].count(0), raw[1::2].count(0)
+    if even + odd < max(2, len(raw) / 4):
+        return None
+    if even and odd:
+        return "UTF-32BE" if raw[0] == 0 else "UTF-32LE"
+    return "UTF-16BE" if even else "UTF-16LE"
 
 
 @overload
