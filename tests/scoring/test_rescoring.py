@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 
+from dragoman.export.writing import make_graphs
 from dragoman.scoring import rescoring
 from dragoman.scoring.forced import Scorer
 from dragoman.scoring.rescoring import Rescorer, Translations, log_probability, mean_log_probability
+from dragoman.search.onnx_engine import OnnxEngine
 from dragoman.search.torch_engine import TorchEngine
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.side import TextSide
@@ -120,6 +124,27 @@ def test_an_engine_that_cannot_share_scores_the_same(toy_engine, source_eos, mon
     monkeypatch.setattr(rescoring, "WINDOW", 4)
     engine = toy_engine(len(SIDE.vocabulary), source_eos=source_eos)
     assert found(Rescorer(engine, SIDE, SIDE).score(LISTS)) == expected(engine)
+
+
+def test_batches_are_divided_among_threads_and_scores_do_not_depend_on_their_number(monkeypatch):
+    monkeypatch.setattr(rescoring, "MANY", 2)
+    graphs = make_graphs([small_model("rnnsearch").float()])
+    alone = found(Rescorer(OnnxEngine(*graphs, threads=1), SIDE, SIDE).score(LISTS))
+    engine = OnnxEngine(*graphs, threads=3)
+    batches, threads = [], set()
+    force_from = engine.force_from
+
+    def watching(state, owners, target, lengths):
+        batches.append(len(owners))
+        threads.add(threading.get_ident())
+        return force_from(state, owners, target, lengths)
+
+    monkeypatch.setattr(engine, "force_from", watching)
+    scores = found(Rescorer(engine, SIDE, SIDE).score(LISTS))
+    assert max(batches) == 4  # ten distinct translations for three threads
+    assert threading.get_ident() not in threads
+    for ours, theirs in zip(scores, alone, strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-5)
 
 
 def test_pairs_get_the_same_scores(toy_engine):

@@ -32,19 +32,25 @@ SHORTLIST = "shortlist.npz"
 
 @dataclass(frozen=True)
 class ExportFolder:
-    """An exported folder that has been checked, its graphs in memory."""
+    """An exported folder that has been checked."""
 
     path: Path
     int8: bool
     parameters: int
     """Numbers that were learnt."""
-    encoder: bytes
-    step: bytes
     shortlist: bytes | None
 
     @property
     def text(self) -> Path:
         return self.path / TEXT
+
+    @property
+    def encoder(self) -> Path:
+        return self.path / ENCODER
+
+    @property
+    def step(self) -> Path:
+        return self.path / STEP
 
     @classmethod
     def open(cls, path: str | Path) -> ExportFolder:
@@ -60,9 +66,10 @@ class ExportFolder:
         for name in sorted({CONFIG, ENCODER, STEP} | there):
             if name not in manifest["files"]:
                 raise RunError(f"{folder / name}: {MANIFEST} does not list it; {_REMEDY}")
-        contents = {name: _checked(folder, name, facts) for name, facts in manifest["files"].items()}
-        graphs = contents[ENCODER], contents[STEP]
-        return cls(folder, manifest["int8"], manifest["parameters"], *graphs, contents.get(SHORTLIST))
+        for name, facts in manifest["files"].items():
+            _check(folder / name, facts)
+        shortlist = (folder / SHORTLIST).read_bytes() if SHORTLIST in there else None
+        return cls(folder, manifest["int8"], manifest["parameters"], shortlist)
 
     def load_config(self) -> Config:
         """The configuration of the run that was exported.
@@ -137,18 +144,20 @@ def _is_plain(name: str) -> bool:
     return name == os.path.normpath(name) and not os.path.isabs(name) and not name.startswith("..")
 
 
-def _checked(folder: Path, name: str, facts: dict[str, Any]) -> bytes:
-    path = folder / name
+def _check(path: Path, facts: dict[str, Any]) -> None:
+    """A file against what the manifest says of it; read in pieces, since fresh memory for all of it takes longer than
+    its digest."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size != facts.get("bytes"):
+                raise RunError(
+                    f"{path}: is damaged: it has {size} bytes where {facts.get('bytes')} were exported; {_REMEDY}"
+                )
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         raise RunError(f"{path}: is missing; {_REMEDY}") from None
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror}") from None
-    if len(content) != facts.get("bytes"):
-        raise RunError(
-            f"{path}: is damaged: it has {len(content)} bytes where {facts.get('bytes')} were exported; {_REMEDY}"
-        )
-    if hashlib.sha256(content).hexdigest() != facts.get("sha256"):
+    if digest != facts.get("sha256"):
         raise RunError(f"{path}: is damaged: it is not the file that was exported (SHA-256 differs); {_REMEDY}")
-    return content

@@ -9,14 +9,15 @@ translations (`forced.py`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.search.engine import Engine, Forced, SharingEngine, refuse_nan
-from dragoman.search.streaming import Shortener, in_length_order, padded, source_batch
+from dragoman.search.reading import workers
+from dragoman.search.streaming import Shortener, in_length_order, mapping, padded, source_batch
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS
 
@@ -26,6 +27,8 @@ CELLS = 1 << 16
 """Translations of a batch times segments of its longest source or translation: what attention takes memory for."""
 PAIRS = 128
 """Of a batch, where few pairs share a source."""
+MANY = 64
+"""Translations that are worth a batch of their own, where several batches are worked on at once."""
 WINDOW = 1024
 """Translations whose sources are encoded together; a source with more has a window of its own."""
 
@@ -64,10 +67,11 @@ class Rescorer:
         Raises:
             RunError: the model's answers are not numbers.
         """
-        for window in _windows(sentences):
-            found = self._score_window(window)
-            for number, sentence in enumerate(window):
-                yield [found[number, text] for text in sentence.targets]
+        with mapping(workers(self._engine)) as at_once:
+            for window in _windows(sentences):
+                found = self._score_window(window, at_once)
+                for number, sentence in enumerate(window):
+                    yield [found[number, text] for text in sentence.targets]
 
     def score_pairs(self, pairs: Iterable[tuple[str, str]]) -> Iterator[TokenScores]:
         """For each (source, target) the scores of the target; for pairs of which few share a source.
@@ -81,6 +85,7 @@ class Rescorer:
             length=lambda pair: 1 + max(map(len, pair)),
             characters=lambda pair: sum(map(len, pair)),
             sentences=PAIRS,
+            workers=workers(self._engine),
         )
 
     def _ids(self, side: TextSide, line: str) -> list[int]:
@@ -91,8 +96,10 @@ class Rescorer:
         forced = self._engine.force(*source_batch(self._engine, [ids for ids, _ in batch]), target, lengths)
         return _token_scores(forced, lengths)
 
-    def _score_window(self, window: Sequence[Translations]) -> dict[tuple[int, str], TokenScores]:
-        """Scores by number of the source in the window and text of the translation."""
+    def _score_window(
+        self, window: Sequence[Translations], at_once: Callable[..., Iterable[list[TokenScores]]]
+    ) -> dict[tuple[int, str], TokenScores]:
+        """Scores by number of the source in the window and text of the translation; `at_once` is a `map`."""
         distinct = [list(dict.fromkeys(sentence.targets)) for sentence in window]
         # Sources with about as many translations beside each other: an engine lays them out as wide as the widest.
         order = sorted(range(len(window)), key=lambda number: len(distinct[number]))
@@ -104,15 +111,20 @@ class Rescorer:
         sources = [self._ids(self._source, window[number].source) for number in order]
         source, lengths = source_batch(self._engine, sources)
         state = self._engine.start(source, lengths) if isinstance(self._engine, SharingEngine) else None
-        found: dict[tuple[int, str], TokenScores] = {}
-        for batch in _batches(rows, lengths):
+
+        def score(batch: list[_Row]) -> list[TokenScores]:
             owners = np.array([row.owner for row in batch], np.int64)
             target, target_lengths = padded([[*row.ids, EOS] for row in batch])
             if isinstance(self._engine, SharingEngine):
                 forced = self._engine.force_from(state, owners, target, target_lengths)
             else:
                 forced = self._engine.force(source[owners], lengths[owners], target, target_lengths)
-            scores = _token_scores(forced, target_lengths)
+            return _token_scores(forced, target_lengths)
+
+        most = min(ROWS, max(MANY, -(-len(rows) // workers(self._engine))))
+        batches = list(_batches(rows, lengths, most))
+        found: dict[tuple[int, str], TokenScores] = {}
+        for batch, scores in zip(batches, at_once(score, batches), strict=True):
             found.update(((order[row.owner], row.text), one) for row, one in zip(batch, scores, strict=True))
         return found
 
@@ -135,8 +147,8 @@ def _windows(sentences: Iterable[Translations]) -> Iterator[list[Translations]]:
         yield window
 
 
-def _batches(rows: Sequence[_Row], source_lengths: NDArray[np.int64]) -> Iterator[list[_Row]]:
-    """Rows of one source together, and where they must part, those that begin alike beside each other.
+def _batches(rows: Sequence[_Row], source_lengths: NDArray[np.int64], most: int) -> Iterator[list[_Row]]:
+    """At most `most` rows of one source together, and where they must part, those that begin alike beside each other.
 
     A batch ends before a source whose width would make most of the layout empty.
     """
@@ -147,7 +159,7 @@ def _batches(rows: Sequence[_Row], source_lengths: NDArray[np.int64]) -> Iterato
         length = max(len(row.ids) + 1, int(source_lengths[row.owner]))
         begins = not batch or batch[-1].owner != row.owner
         sparse = begins and (owners + 1) * widths[row.owner] > 2 * (len(batch) + widths[row.owner])
-        if batch and (sparse or len(batch) == ROWS or (len(batch) + 1) * max(longest, length) > CELLS):
+        if batch and (sparse or len(batch) == most or (len(batch) + 1) * max(longest, length) > CELLS):
             yield batch
             batch, longest, owners, begins = [], 0, 0, True
         longest, owners = max(longest, length), owners + begins

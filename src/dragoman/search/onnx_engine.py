@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,17 +51,23 @@ class OnnxEngine:
     """
 
     def __init__(
-        self, encoder: bytes, step: bytes, shortlist: Shortlist | None = None, *, threads: int | None = None
+        self,
+        encoder: bytes | Path,
+        step: bytes | Path,
+        shortlist: Shortlist | None = None,
+        *,
+        threads: int | None = None,
     ) -> None:
-        """`threads` is how many calls may be made at once, each of which takes one; None leaves one a processor. The
-        shortlist is the one that was exported with the graphs.
+        """Graphs are files, or what they hold. `threads` is how many calls may be made at once, each of which takes
+        one; None leaves one a processor. The shortlist is the one that was exported with the graphs.
 
         Raises:
             RunError: onnxruntime cannot use a graph; the shortlist is another model's, or there should be one.
         """
         self._shortlist, self._limited = shortlist, shortlist is not None
         self.workers = threads or processors()
-        self._encoder, self._step = _session(encoder), _session(step)
+        with ThreadPoolExecutor(2) as both:
+            self._encoder, self._step = both.map(_session, (encoder, step))
         self.source_vocabulary_size = int(_fact(self._encoder, "vocabulary_size"))
         self.vocabulary_size = int(_fact(self._step, "vocabulary_size"))
         self.source_eos = _fact(self._encoder, "source_eos") == "1"
@@ -175,14 +183,15 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _session(graph: bytes) -> onnxruntime.InferenceSession:
+def _session(graph: bytes | Path) -> onnxruntime.InferenceSession:
     """A graph ready to run, by several threads at once if need be."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # what goes wrong is told once, as an error of ours
     options.intra_op_num_threads = 1  # threads that meet at the end of every product of a step lose more than they gain
     options.enable_mem_pattern = False  # patterns are kept for each shape, and shapes here are ever new ones
     try:
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        content = graph if isinstance(graph, bytes) else str(graph)
+        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except _REFUSALS as error:
         raise RunError(f"onnxruntime {onnxruntime.__version__} cannot use the exported model: {error}") from None
 

@@ -56,12 +56,12 @@ def in_length_order(
     in order of length, and at most `BATCH_SEGMENTS` segments unless it is a single item. A window has `read_ahead`
     items, `WINDOW_ITEMS` if None; whoever answers as it is asked wants few.
     """
-    with _mapping(workers) as mapping:
+    with mapping(workers) as at_once:
         for window in _windows(items, characters, read_ahead or WINDOW_ITEMS):
             answers: dict[int, Answer] = {}
             most = min(sentences, max(MANY, -(-len(window) // workers)))
             batches = list(_batches([length(item) for item in window], most))
-            each = map if len(batches) == 1 else mapping
+            each = map if len(batches) == 1 else at_once
             found = each(work, ([window[index] for index in batch] for batch in batches))
             for batch, own in zip(batches, found, strict=True):
                 answers.update(zip(batch, own, strict=True))
@@ -69,7 +69,7 @@ def in_length_order(
 
 
 @contextmanager
-def _mapping(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
+def mapping(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
     """`map`, in so many threads."""
     if workers == 1:
         yield map
