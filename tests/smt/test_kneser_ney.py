@@ -1,10 +1,11 @@
-"""The estimator against a plain reading of the equations, and against KenLM's view of its files."""
+"""The estimator against a plain reading of the equations, KenLM's own estimator, and KenLM's view of its files."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +13,13 @@ import pytest
 from dragoman.smt.arpa import read_arpa, write_arpa
 from dragoman.smt.kneser_ney import FALLBACK, discounts, estimate
 from dragoman.smt.language_model import LanguageModel
+from dragoman.text.lines import read_lines
 
 TEXT = [line.split() for line in ("a b c a", "b a", "", "c c c a b", "a b", "d", "b c a b a")]
+
+
+BY_LMPLZ = Path(__file__).parent / "lmplz.arpa"
+"""What KenLM's estimator wrote for lmplz.txt; its first lines say which version, and how it was called."""
 
 
 def random_text(seed, sentences=300, words=30):
@@ -122,11 +128,24 @@ def test_two_words_by_hand(tmp_path):
     }
 
 
+def test_each_number_is_that_of_lmplz(tmp_path):
+    model = estimate([line.split() for line in read_lines(BY_LMPLZ.with_suffix(".txt"))], 4)
+    assert model.guessed_discounts == [4]
+    write_arpa(tmp_path / "lm.arpa", model)
+    ours, theirs = (
+        {ngram.words: (ngram.log_probability, ngram.backoff) for ngram in read_arpa(path)}
+        for path in (tmp_path / "lm.arpa", BY_LMPLZ)
+    )
+    assert len(theirs) == 272
+    assert ours == {words: pytest.approx(values, rel=0, abs=1e-5) for words, values in theirs.items()}
+
+
 def test_discounts_are_those_of_equation_26():
     # n1 = 4, n2 = 2, n3 = 1, n4 = 1: Y = 1/2.
     assert discounts(np.array([1, 1, 1, 1, 2, 2, 3, 4, 9])) == (1 - 1 * 2 / 4, 2 - 1.5 * 1 / 2, 3 - 2 * 1 / 1)
     assert discounts(np.array([1, 1, 2, 4])) is None  # none of count 3
     assert discounts(np.array([1, 2, 3, 4, 4, 4])) is None  # less than nothing would be taken off 3
+    assert discounts(np.array([1, 2, 3, 3])) is None  # nothing would be taken off 2, which lmplz allows
 
 
 def test_a_sentence_scores_the_sum_of_its_words(load):

@@ -1,9 +1,10 @@
 """An n-gram language model out of text: interpolated modified Kneser-Ney (Chen and Goodman 1998).
 
 The choices that the paper leaves open are those of KenLM's lmplz (Heafield et al. 2013), so that both write the same
-numbers: sentences begin with <s>, which is never predicted, and end with </s>; an n-gram that begins with <s> keeps its
-own count where others of a lower order have the number of different words before them; unigrams are interpolated with a
-uniform distribution over all words, <unk> and </s>, and what falls to <unk> is its probability. Nothing is pruned.
+numbers (docs/smt.md names two exceptions, of small texts): sentences begin with <s>, which is never predicted, and end
+with </s>; an n-gram that begins with <s> keeps its own count where others of a lower order have the number of different
+words before them; unigrams are interpolated with a uniform distribution over all words, <unk> and </s>, and what falls
+to <unk> is its probability. Nothing is pruned.
 
 An n-gram has a number among those of its order, and is told by the number of its beginning and its last word: sorting
 and counting pairs of numbers is all the work, and numpy does it.
@@ -152,6 +153,8 @@ def _interpolate(vocabulary: Sequence[str], counted: Sequence[_Counted], adjuste
 
 def discounts(counts: Numbers) -> tuple[float, float, float] | None:
     """What is taken off counts of 1, 2 and from 3 on, or None if that cannot be told or would be nothing.
+
+    lmplz allows nothing; but a context that only such counts follow would then leave no probability to other words.
 
     Chen and Goodman 1998, equation 26: Y = n1 / (n1 + 2 n2), D_k = k - (k + 1) Y n_(k+1) / n_k, where n_k n-grams have
     count k.
