@@ -56,6 +56,13 @@ class Rounded(NamedTuple):
     scale: Value | None
 
 
+class Distinct(NamedTuple):
+    """Numbers [N] without repetition: [M] ascending, and the place of each of the N among them."""
+
+    numbers: Value
+    places: Value
+
+
 class Value:
     """A tensor of a graph, to compute with."""
 
@@ -92,6 +99,8 @@ class Graph:
         self._constants: dict[object, Value] = {}
         self._kept: list[Array] = []  # what `_constants` knows by its id must stay alive
         self._rounded: dict[str, Rounded] = {}
+        self._distinct: dict[str, Distinct] = {}
+        self._once_each: dict[str, tuple[Value, Value]] = {}  # rows that stand once each, and which of them a value has
         self._bounded: set[str] = set()
         self._member = ""
 
@@ -228,6 +237,23 @@ class Graph:
     def gather(self, x: Value, indices: Value, axis: int = 0) -> Value:
         return self.node("Gather", x, indices, axis=axis)
 
+    def distinct(self, numbers: Value) -> Distinct:
+        """Of int64 [N]."""
+        if numbers.name not in self._distinct:
+            different, _, places = self.nodes("Unique", 3, numbers, sorted=1)
+            self._distinct[numbers.name] = Distinct(different, places)
+        return self._distinct[numbers.name]
+
+    def taken(self, x: Value, rows: Distinct) -> Value:
+        """x [M', n] -> [N, n], its products made once for each different row."""
+        return self.spread(self.gather(x, rows.numbers), rows.places)
+
+    def spread(self, x: Value, places: Value) -> Value:
+        """Rows of x [M, n] that stand in many places: [N, n], its products made once for each row of x."""
+        value = self.gather(x, places)
+        self._once_each[value.name] = x, places
+        return value
+
     def where(self, condition: Value, x: Value, y: Value) -> Value:
         chosen = self.node("Where", condition, x, y)
         return self.bound(chosen) if self.is_bounded(x) and self.is_bounded(y) else chosen
@@ -297,6 +323,10 @@ class Graph:
 
     def product(self, x: Value, weight: Array, bias: Array | None = None, plus: Value | None = None) -> Value:
         """W x + b + plus for rows of x: [.., n_in] and W of [n_out, n_in] -> [.., n_out]; in float32 [N, n_in] only."""
+        if x.name in self._once_each:
+            rows, places = self._once_each[x.name]
+            product = self.gather(self.product(rows, weight, bias), places)
+            return product if plus is None else product + plus
         b = None if bias is None else self.constant(bias)
         if self._int8:
             columns, scales = in_int8_columns(weight)

@@ -87,8 +87,8 @@ def _energies(
     v = array(score.v)
     if score.length is not None:
         v = v * (array(score.length) / ((v * v).sum() ** 0.5))
-    # a product of two matrices: that of a matrix and a vector is a slow one in onnxruntime
-    return grouped(g.matmul(g.flatten(g.tanh(inner), 3), g.constant(v[:, None])))
+    # v as the row on the left: as a column on the right it takes onnxruntime three times as long
+    return grouped(g.node("Gemm", g.constant(v[None]), g.flatten(g.tanh(inner), 3), transB=1))
 
 
 def _by_position(g: Graph, score: Location, memory: Memory, by_slot: Value) -> Value:

@@ -144,10 +144,11 @@ def _attention(
 
 
 def _held(g: Graph, decoder: Decoder, parents: Value) -> Held:
-    """The state that each cell goes on from."""
+    """The state that each cell goes on from; of the hypotheses of a beam many go on from the same one."""
+    before = g.distinct(parents)
 
     def taken(name: str, size: int | str, *, bounded: bool) -> Value:
-        return g.gather(g.input(f"state.{name}", "float", ["N'", size], bounded=bounded), parents)
+        return g.taken(g.input(f"state.{name}", "float", ["N'", size], bounded=bounded), before)
 
     layers = tuple(
         tuple(
@@ -169,8 +170,9 @@ def _held(g: Graph, decoder: Decoder, parents: Value) -> Held:
 def _embed(g: Graph, model: TranslationModel, tokens: Value, matrix: Array) -> Value:
     """Vectors of previous words [N, E]; of BOS the symbol's own, or zero. A matrix that serves twice stands once."""
     tied = model.target.weight.data_ptr() == model.output.weight.data_ptr()
-    there = g.node("Not", g.node("Equal", tokens, g.integers(BOS))) if model.zero_first else None
-    return g.look_up(matrix if tied else array(model.target.weight), tokens, there)
+    words, places = g.distinct(tokens)
+    there = g.node("Not", g.node("Equal", words, g.integers(BOS))) if model.zero_first else None
+    return g.spread(g.look_up(matrix if tied else array(model.target.weight), words, there), places)
 
 
 def _advance(g: Graph, model: TranslationModel, gates: Value, held: Held, cells: Cells) -> Moved:
