@@ -1,10 +1,11 @@
 """The statistical rows of two papers on Multi30k German-English: networks inside a phrase-based system.
 
-    python bench/smt_experiments.py train   --text TOK --system SYSTEM --work WORK [--minutes 7]
+    python bench/smt_experiments.py train   --text TOK --system SYSTEM --work WORK [--minutes 7] [--networks rnn]
     python bench/smt_experiments.py lists   --text TOK --system SYSTEM --work WORK
     python bench/smt_experiments.py tables  --text TOK --system SYSTEM --work WORK
     python bench/smt_experiments.py search  --text TOK --system SYSTEM --work WORK [--rounds 4]
-    python bench/smt_experiments.py phrases --text TOK --system SYSTEM --work WORK [--figure FILE.png]
+    python bench/smt_experiments.py phrases --text TOK --system SYSTEM --work WORK [--images FOLDER]
+    python bench/smt_experiments.py maps    --text TOK --system SYSTEM --work WORK --images FOLDER
 
 SYSTEM is a tuned system of `dragoman smt train` and `smt tune`, TOK the tokenised text of Multi30k, WORK a folder for
 networks and lists. `train` trains one forward and five reversed LSTMs (Sutskever et al. 2014), an RNN encoder-decoder
@@ -14,7 +15,8 @@ it found before; writes its n-best lists of dev (val) and test (test_2016_flickr
 `tables` tunes weights on dev for each row, several times, and measures test: Cho et al. 2014, Table 1, and Sutskever et
 al. 2014, Table 2. `search` lets the RNN steer the decoder, as in Cho et al.: both systems, with its columns and
 without, go through the same rounds of decoding and MERT from the system's weights. `phrases` compares table and network
-phrase by phrase: Cho et al. 2014, Tables 2 and 3, Figure 3.
+phrase by phrase: Cho et al. 2014, Tables 2 and 3, Figure 3. `maps` draws words and phrases as the RNN sees them,
+Figures 4 and 5; it needs no other network (`train --networks rnn`), and the system need not be tuned.
 
 Results are kept in bench/results/smt-experiments.json; the tables for docs/smt-experiments.md go to stdout.
 """
@@ -51,6 +53,8 @@ SETS = {"dev": "val", "test": "test_2016_flickr"}
 TABLE = "phrase-table.gz"
 TM = "TranslationModel0"
 REVERSED = tuple(f"reversed{seed}" for seed in range(1, 6))
+NETWORKS = ("forward", *REVERSED, "rnn", "cslm")
+"""Folders of WORK; rnn is the one of phrase pairs."""
 RESTARTS = 2
 """Random starts of a run of MERT, beside the weights that the system was tuned to."""
 
@@ -121,21 +125,27 @@ CSLM = (
 def main() -> None:
     """Do one step."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=("train", "lists", "tables", "search", "phrases"))
+    parser.add_argument("step", choices=("train", "lists", "tables", "search", "phrases", "maps"))
     parser.add_argument("--text", type=Path, required=True, help="the folder of Multi30k's tokenised text")
     parser.add_argument("--system", type=Path, required=True, help="a tuned phrase-based system")
     parser.add_argument("--work", type=Path, required=True, help="a folder for networks and lists")
     parser.add_argument(
         "--minutes", type=float, default=7.0, help="train: of each network; the phrases' has twice that"
     )
+    parser.add_argument(
+        "--networks", nargs="+", choices=NETWORKS, default=NETWORKS, metavar="NAME",
+        help=f"train: only these of {', '.join(NETWORKS)}",
+    )  # fmt: skip
     parser.add_argument("--size", type=int, default=100, help="lists: hypotheses of a sentence")
     parser.add_argument("--lines", type=int, help="lists: only so many sentences of dev and test, to try it out")
     parser.add_argument("--runs", type=int, default=3, help="tables: runs of MERT")
     parser.add_argument("--rounds", type=int, default=4, help="search: of decoding and tuning")
-    parser.add_argument("--figure", type=Path, help="phrases: where the scatter goes")
+    parser.add_argument("--images", type=Path, help="phrases, maps: the folder for the figures")
     options = parser.parse_args()
+    if options.step == "maps" and options.images is None:
+        parser.error("maps: give --images, the folder for the figures")
     steps = {"train": train, "lists": make_lists, "tables": make_tables, "phrases": compare_phrases}
-    steps |= {"search": search_with_network}
+    steps |= {"search": search_with_network, "maps": draw_maps}
     steps[options.step](options)
 
 
@@ -159,29 +169,32 @@ def keep(found: Mapping[str, Any]) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
-    """All networks, one after the other; one that is there already is not made again."""
-    minutes = options.minutes
+    """The networks that were asked for, one after the other; one that is there already is not made again."""
+    options.work.mkdir(parents=True, exist_ok=True)
     names = {
         name: [str(text(options, SETS.get(name, name), side)) for side in ("de", "en")] for name in ("train", "dev")
     }
     corpora = ["--train", *names["train"], "--dev", *names["dev"]]
-    for name in ("forward", *REVERSED):
-        direction, seed = ("forward", 1) if name == "forward" else ("reversed", name[-1])
-        more = f"model.encoder.direction={direction}", f"training.seed={seed}"
-        train_one(options, name, "train", "--preset", "sutskever2014", *corpora, settings=(*LSTM, *more))
-    pairs = make_pairs(options)
-    options.minutes = 2 * minutes
-    train_one(options, "phrases", "train", "--preset", "cho2014", *pairs, settings=PHRASES)
-    options.minutes = minutes
     lines = ["--train", names["train"][1], "--dev", names["dev"][1]]
-    train_one(options, "cslm", "lm", "train", *lines, settings=CSLM)
+    words: list[object]
+    settings: Sequence[str]
+    for name in options.networks:
+        if name == "rnn":
+            words, settings = ["train", "--preset", "cho2014", *make_pairs(options)], PHRASES
+        elif name == "cslm":
+            words, settings = ["lm", "train", *lines], CSLM
+        else:
+            direction, seed = ("forward", 1) if name == "forward" else ("reversed", name[-1])
+            more = f"model.encoder.direction={direction}", f"training.seed={seed}"
+            words, settings = ["train", "--preset", "sutskever2014", *corpora], (*LSTM, *more)
+        minutes = options.minutes * (2 if name == "rnn" else 1)
+        train_one(options.work / name, minutes, *words, settings=settings)
 
 
-def train_one(options: argparse.Namespace, name: str, *words: object, settings: Sequence[str]) -> None:
-    """Train a network into WORK, unless it is there."""
-    out = options.work / name
+def train_one(out: Path, minutes: float, *words: object, settings: Sequence[str]) -> None:
+    """Train a network, unless it is there."""
     if not (out / "model.safetensors").exists():
-        dragoman(*words, "--out", out, "--overwrite", "--minutes", options.minutes, "--threads", 1, "--set", *settings)
+        dragoman(*words, "--out", out, "--overwrite", "--minutes", minutes, "--threads", 1, "--set", *settings)
 
 
 def make_pairs(options: argparse.Namespace) -> list[object]:
@@ -208,7 +221,7 @@ def make_lists(options: argparse.Namespace) -> None:
         (options.work / f"{name}.de").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     met = [list(read_lines(options.work / f"{name}.de")) for name in SETS]
     filter_table(options.system / TABLE, {phrase for lines in met for phrase in phrases_of(lines)}, folder / "part.gz")
-    network = options.work / "phrases"
+    network = options.work / "rnn"
     dragoman(
         "phrase-table", folder / "part.gz", "--model", network, "--unknown", "--threads", 1, "--out", folder / TABLE
     )
@@ -468,7 +481,7 @@ OFTEN = 10
 
 def compare_phrases(options: argparse.Namespace) -> None:
     """Tables 2 and 3 and Figure 3 of Cho et al. 2014."""
-    run = open_run(options.work / "phrases", threads=1)
+    run = open_run(options.work / "rnn", threads=1)
     draw = random.Random(1)
     long, points = [], []
     for source, rows in by_source(read_table(options.system / TABLE)):
@@ -497,8 +510,8 @@ def compare_phrases(options: argparse.Namespace) -> None:
             "cho2014 figure 3": agreement,
         }
     )
-    if options.figure:
-        draw_scatter(table, network, options.figure)
+    if options.images:
+        draw_scatter(table, network, options.images / "cho2014-figure-3.png")
     print(phrase_tables(found), lengths, agreement, sep="\n\n")
 
 
@@ -574,6 +587,44 @@ def phrase_tables(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
             samples = "<br>".join(f"{target} ({count})" for target, count in row["samples"])
             lines.append(f"| {name} | {row['source']} ({row['occurrences']:.0f}) | {' | '.join(cells)} | {samples} |")
     return "\n".join(lines)
+
+
+# Maps ----------------------------------------------------------------------------------------------------------------
+
+DRAWN_WORDS, DRAWN_PHRASES = 70, 60
+"""Points of a map; `dragoman map` writes the text of up to 80 beside them."""
+FEWEST_WORDS, COMMONEST = 3, 500
+"""Phrases on the map are drawn at random from so many most frequent ones of so many words or more."""
+
+
+def draw_maps(options: argparse.Namespace) -> None:
+    """Figures 4 and 5: frequent target words by their embeddings, frequent source phrases by c."""
+    phrases, words = options.work / "phrases.txt", ("--of", "words", "--side", "target", "--limit", DRAWN_WORDS)
+    chosen = random.Random(1).sample(frequent_phrases(options.system / TABLE), DRAWN_PHRASES)
+    phrases.write_text("".join(f"{phrase}\n" for phrase in chosen), encoding="utf-8")
+    for number, what in ((4, words), (5, (phrases, "--of", "phrases"))):
+        picture, table = options.images / f"cho2014-figure-{number}.png", options.work / f"figure-{number}.tsv"
+        dragoman("map", options.work / "rnn", *what, "--threads", 1, "--out", picture, "--out", table)
+        make_small(picture)
+
+
+def frequent_phrases(table: Path) -> list[str]:
+    """The source phrases without punctuation that came most often."""
+    counts = {
+        source: occurrences(rows[0])
+        for source, rows in by_source(read_table(table))
+        if len(source.split()) >= FEWEST_WORDS and all(word.isalpha() for word in source.split())
+    }
+    return sorted(counts, key=lambda phrase: (-counts[phrase], phrase))[:COMMONEST]
+
+
+def make_small(picture: Path) -> None:
+    """A picture of few colours in a third of the bytes."""
+    from PIL import Image
+
+    with Image.open(picture) as image:
+        few = image.convert("RGB").quantize(16)
+    few.save(picture, optimize=True)
 
 
 if __name__ == "__main__":
