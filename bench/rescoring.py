@@ -1,12 +1,22 @@
 """How many hypotheses a second rescoring scores, and what sharing between them is worth.
 
     python bench/rescoring.py --data ../shared/data [--threads 1] [--nbest LIST --source SRC --model RUN]
+    python bench/rescoring.py --data ../shared/data --whole --sentences 600 --threads 2 [--nbest ...]
 
 The model has 256 units, random weights (speed does not depend on them) and vocabularies of 8,000 words. Two kinds of
 lists: those of Moses for five sentences, five runs put together, with all their repetitions; and 1000 distinct
 variants of each of four short lines, words swapped and replaced, which share little. With `--nbest` a list of
 one's own by a trained model. Compared are the rescorer in both precisions, and the same with every distinct one as a
-pair of its own. Counted is processor time, so that other programs may run. Results go to bench/results/rescoring.json.
+pair of its own. Counted is processor time, so that other programs may run.
+
+With `--whole` a compressed list is rescored from file to file, as `dragoman rescore` does, once in each precision: that
+of `--nbest`, or a made one of 1000 distinct variants of each of so many lines. Said are hypotheses a second, how many
+operations of products that takes and their share of what a product alone reaches (by the clock, which means something
+on a machine that does nothing else, and by processor time), and the most memory that the process had held after a tenth
+of the sentences and at the end. Operations are counted on some 20 of the lists and taken to grow with the number of
+distinct beginnings.
+
+Results go to bench/results/rescoring.json.
 """
 
 from __future__ import annotations
@@ -16,9 +26,11 @@ import json
 import os
 import platform
 import random
+import resource
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -31,17 +43,23 @@ from dragoman.config.schema import Config
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.run import open_run
-from dragoman.scoring.lists import with_sources
-from dragoman.scoring.nbest import by_sentence, read_nbest
+from dragoman.scoring.lists import Sentence, add_features, forward, with_sources
+from dragoman.scoring.nbest import Entry, by_sentence, read_nbest
 from dragoman.scoring.rescoring import Rescorer, Translations, log_probability
 from dragoman.search.torch_engine import TorchEngine
-from dragoman.text.lines import read_lines
+from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.segmentation.blanks import Blanks
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 
 RESULTS = Path(__file__).parent / "results" / "rescoring.json"
 UNITS, WORDS = 256, 8000
+VARIANTS = 1000
+FEWEST_WORDS = 6
+"""Of a line that has so many variants."""
+COUNTED = 20
+"""Lists on which operations are counted."""
+PRECISIONS = {"fp32": None, "bf16": torch.bfloat16}
 
 
 def main() -> None:
@@ -52,14 +70,20 @@ def main() -> None:
     parser.add_argument("--nbest", type=Path, help="a list of a decoder")
     parser.add_argument("--source", type=Path, help="its source lines")
     parser.add_argument("--model", type=Path, help="a run that scores it")
-    parser.add_argument("--sentences", type=int, default=20, help="of that list")
+    parser.add_argument("--sentences", type=int, default=20, help="of that list, or of the made one of --whole")
+    parser.add_argument(
+        "--whole", action="store_true", help="rescore one file of lists once, not some lists repeatedly"
+    )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     multi30k = [options.data / "multi30k-en-de-cs" / f"train.{language}.gz" for language in ("de", "en")]
     europarl = [next((options.data / "europarl-fr-en-10k-aligned").glob(f"train.{side}*")) for side in ("fr", "en")]
     result: dict[str, object] = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    result |= {"machine": platform.processor() or platform.machine(), "threads": options.threads, "units": UNITS}
-    if options.nbest is not None:
+    result |= {"machine": platform.processor() or platform.machine(), "units": UNITS}
+    if options.whole:
+        name = "whole file of made lists" if options.nbest is None else "whole file of a decoder's lists"
+        result[name] = _whole(options, multi30k)
+    elif options.nbest is not None:
         lists = _own_lists(options.nbest, options.source, options.sentences)
         opened = open_run(options.model, device="cpu", threads=options.threads)
         assert isinstance(opened.engine, TorchEngine), "a run folder"
@@ -83,17 +107,17 @@ def _measured(
 ) -> dict[str, object]:
     rescorer = Rescorer(TorchEngine(model), source, target)
     pairs = [(line, text) for line, texts in lists for text in dict.fromkeys(texts)]
-    precisions = {"fp32": None, "bf16": torch.bfloat16}
     scores, found = {}, {}
-    for name, precision in precisions.items():
+    for name, precision in PRECISIONS.items():
         model.set_precision(precision)
         scores[name] = [[log_probability(one) for one in group] for group in rescorer.score(lists)]
         found[name] = _speed(rescorer, lists, pairs, precision or torch.float32)
     model.set_precision(None)
     apart = _seconds(lambda: list(rescorer.score_pairs(pairs)))[1]
-    flat = [np.concatenate([np.array(group) for group in scores[name]]) for name in precisions]
-    best = [[int(np.argmax(group)) for group in scores[name]] for name in precisions]
+    flat = [np.concatenate([np.array(group) for group in scores[name]]) for name in PRECISIONS]
+    best = [[int(np.argmax(group)) for group in scores[name]] for name in PRECISIONS]
     return {
+        "threads": torch.get_num_threads(),
         "load": os.getloadavg()[0],
         "lines": sum(len(targets) for _, targets in lists),
         "distinct": len(pairs),
@@ -104,6 +128,109 @@ def _measured(
         "bf16_largest_difference": float(np.abs(flat[0] - flat[1]).max()),
         "bf16_same_best_hypothesis": float(np.mean(np.equal(*best))),
     }
+
+
+def _whole(options: argparse.Namespace, multi30k: Sequence[Path]) -> dict[str, object]:
+    """What a whole list takes, from file to file."""
+    if options.nbest is not None:
+        opened = open_run(options.model, device="cpu", threads=options.threads)
+        assert isinstance(opened.engine, TorchEngine), "a run folder"
+        model, source, target = opened.engine.model, opened.source, opened.target
+    else:
+        source, target = (_side(path) for path in multi30k)
+        model = _model([len(side.vocabulary) for side in (source, target)])
+    with tempfile.TemporaryDirectory() as folder:
+        nbest, lines = options.nbest or Path(folder) / "made.nbest.gz", options.source or Path(folder) / "source"
+        if options.nbest is None:
+            _write_made(nbest, lines, multi30k, options.sentences)
+
+        def lists() -> Iterator[Sentence]:
+            every = with_sources(by_sentence(read_nbest(nbest)), read_lines(lines), str(lines))
+            return islice(every, options.sentences)
+
+        rescorer = Rescorer(TorchEngine(model), source, target)
+        about, operations = _asked(rescorer, target, lists, options.sentences)
+        found: dict[str, object] = {}
+        for name, precision in PRECISIONS.items():
+            model.set_precision(precision)
+            list(rescorer.score(map(_translations, islice(lists(), 1))))  # kernels of bfloat16 are made at first sight
+            spent = _rescored(rescorer, lists(), about["sentences"] // 10, Path(folder) / f"{name}.gz")
+            wall, cpu = _product_speed(precision or torch.float32)
+            found[name] = {
+                **spent,
+                "distinct_per_second": about["distinct"] / spent["seconds"],
+                "distinct_per_cpu_second": about["distinct"] / spent["cpu_seconds"],
+                "minutes_for_3000_sentences": spent["seconds"] / about["sentences"] * 3000 / 60,
+                "gflops_in_products_per_second": operations / spent["seconds"] / 1e9,
+                "gflops_of_a_product_alone_per_second": wall / 1e9,
+                "share_of_peak": operations / spent["seconds"] / wall,
+                "share_of_peak_by_cpu_seconds": operations / spent["cpu_seconds"] / cpu,
+            }
+    machine = {"threads": torch.get_num_threads(), "load": os.getloadavg()[0]}
+    return {**machine, **about, "teraflop_in_products": operations / 1e12, **found}
+
+
+def _asked(
+    rescorer: Rescorer, target: TextSide, lists: Callable[[], Iterator[Sentence]], sentences: int
+) -> tuple[dict[str, int], float]:
+    """How much there is of everything, and the operations of products that it takes."""
+    about = dict.fromkeys(("sentences", "lines", "distinct", "distinct_beginnings"), 0)
+    sample: list[Translations] = []
+    for number, one in enumerate(map(_translations, lists())):
+        for name, more in zip(
+            about, (1, len(one.targets), len(set(one.targets)), _beginnings(target, [one])), strict=True
+        ):
+            about[name] += more
+        if number % max(1, sentences // COUNTED) == 0:
+            sample.append(one)
+    with FlopCounterMode(display=False) as counter:
+        list(rescorer.score(sample))
+    return about, counter.get_total_flops() / _beginnings(target, sample) * about["distinct_beginnings"]
+
+
+def _rescored(rescorer: Rescorer, lists: Iterable[Sentence], early: int, out: Path) -> dict[str, float]:
+    """Seconds for the lists with one more feature each; the process' most memory after `early` of them and at last."""
+    held: list[float] = []
+
+    def lines() -> Iterator[str]:
+        changed = add_features(lists, [("Neural", [forward(rescorer, log_probability)])], "the list")
+        for number, entries in enumerate(changed, 1):
+            yield from map(_line, entries)
+            if number == max(1, early):
+                held.append(_most_memory())
+
+    wall, cpu = time.perf_counter(), time.process_time()
+    write_lines(out, lines())
+    spent = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}
+    return {**spent, "most_mb_after_a_tenth": held[0], "most_mb": _most_memory()}
+
+
+def _most_memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _line(entry: Entry) -> str:
+    return entry.line
+
+
+def _translations(one: Sentence) -> Translations:
+    return Translations(one.source, [entry.text for entry in one.entries])
+
+
+def _write_made(nbest: Path, source: Path, multi30k: Sequence[Path], sentences: int) -> None:
+    """Variants of the first lines that have enough, as a list of Moses."""
+    pairs = zip(*(read_lines(path) for path in multi30k), strict=True)
+    long = list(islice((pair for pair in pairs if len(set(pair[1].split())) >= FEWEST_WORDS), sentences))
+    write_lines(source, (line for line, _ in long))
+    draw = random.Random(1)
+    write_lines(
+        nbest,
+        (
+            f"{number} ||| {text} ||| LM0= {-len(text) / 4} WordPenalty0= -{len(text.split())} ||| {-len(text) / 8}"
+            for number, (_, target) in enumerate(long)
+            for text in _variants(target.split(), draw)
+        ),
+    )
 
 
 def _beginnings(side: TextSide, lists: list[Translations]) -> int:
@@ -117,7 +244,7 @@ def _speed(
 ) -> dict[str, float]:
     with FlopCounterMode(display=False) as counter:
         list(rescorer.score(lists))
-    cpu, product = _seconds(lambda: list(rescorer.score(lists)))[1], _product_speed(precision)
+    cpu, product = _seconds(lambda: list(rescorer.score(lists)))[1], _product_speed(precision)[1]
     return {
         "distinct_per_cpu_second": len(pairs) / cpu,
         "gflops_in_products_per_cpu_second": counter.get_total_flops() / cpu / 1e9,
@@ -151,25 +278,27 @@ def _real_lists(folder: Path) -> list[Translations]:
 
 def _own_lists(nbest: Path, source: Path, sentences: int) -> list[Translations]:
     lists = with_sources(by_sentence(read_nbest(nbest)), read_lines(source), str(source))
-    return [Translations(one.source, [entry.text for entry in one.entries]) for one in islice(lists, sentences)]
+    return [_translations(one) for one in islice(lists, sentences)]
 
 
 def _made_lists(folder: Path, draw: random.Random) -> list[Translations]:
     columns = [read_lines(folder / f"test_2016_flickr.{language}.gz") for language in ("de", "en")]
-    made = []
-    for source, target in islice(zip(*columns, strict=True), 4):
-        words, texts = target.split(), {}
-        while len(texts) < 1000:
-            changed = words.copy()
-            for _ in range(draw.randint(1, 4)):
-                one, other = draw.randrange(len(changed)), draw.randrange(len(changed))
-                changed[one], changed[other] = changed[other], changed[one]
-                changed[draw.randrange(len(changed))] = draw.choice(words)
-            if draw.random() < 0.3:
-                del changed[draw.randrange(len(changed))]
-            texts[" ".join(changed)] = None
-        made.append(Translations(source, list(texts)))
-    return made
+    pairs = islice(zip(*columns, strict=True), 4)
+    return [Translations(source, _variants(target.split(), draw)) for source, target in pairs]
+
+
+def _variants(words: list[str], draw: random.Random) -> list[str]:
+    texts: dict[str, None] = {}
+    while len(texts) < VARIANTS:
+        changed = words.copy()
+        for _ in range(draw.randint(1, 4)):
+            one, other = draw.randrange(len(changed)), draw.randrange(len(changed))
+            changed[one], changed[other] = changed[other], changed[one]
+            changed[draw.randrange(len(changed))] = draw.choice(words)
+        if draw.random() < 0.3:
+            del changed[draw.randrange(len(changed))]
+        texts[" ".join(changed)] = None
+    return list(texts)
 
 
 def _seconds(work: Callable[[], object]) -> tuple[float, float]:
@@ -183,8 +312,8 @@ def _seconds(work: Callable[[], object]) -> tuple[float, float]:
     return min(walls), min(cpus)
 
 
-def _product_speed(precision: torch.dtype) -> float:
-    """Operations per processor second of products of a fitting size."""
+def _product_speed(precision: torch.dtype) -> tuple[float, float]:
+    """Operations per (wall, processor) second of products of a fitting size."""
     left, right = torch.randn(1024, 512, dtype=precision), torch.randn(512, 2048, dtype=precision)
 
     def ten() -> None:
@@ -192,7 +321,9 @@ def _product_speed(precision: torch.dtype) -> float:
             left @ right
 
     ten()
-    return 10 * 2 * 1024 * 512 * 2048 / _seconds(ten)[1]
+    wall, cpu = _seconds(ten)
+    operations = 10 * 2 * 1024 * 512 * 2048
+    return operations / wall, operations / cpu
 
 
 if __name__ == "__main__":
