@@ -3,19 +3,27 @@
     python bench/decoding.py prepare MULTI30K TATOEBA --scratch DIR --joeynmt PYTHON --opennmt PYTHON
     python bench/decoding.py measure --scratch DIR --joeynmt PYTHON --opennmt PYTHON
 
-PYTHON is the interpreter of a virtual environment with that toolkit (see docs/performance.md). The first stage cuts
-Multi30k English-German into a joint BPE of 10,000 pieces, has each peer train model B of bench/training.py for a
-while, imports what it saved (`dragoman import`) and exports that in each precision. The second stage translates,
-every time by the toolkit's own command from a file to a file, with one search for all: plain log-probability, at most
-60 segments. Text is segmented beforehand, so that everybody does the same work; that of a user's sentence, raw text
-in and out, is measured beside it.
+PYTHON is the interpreter of a virtual environment with that toolkit (see docs/performance.md); one peer is enough. The
+first stage cuts Multi30k English-German into a joint BPE of 10,000 pieces, has each peer train model B of
+bench/training.py for a while (JoeyNMT needs longer), imports what it saved (`dragoman import`) and exports that in each
+precision. The second stage translates, every time by the toolkit's own command from a file to a file, with one search
+for all: plain log-probability, at most 60 segments. Text is segmented beforehand, so that everybody does the same work;
+that of a user's sentence, raw text in and out, is measured beside it.
 
-    Multi30k test_2016_flickr   1,000 sentences; beam 1 and 5; in batches, and the first of them one at a time
-    Tatoeba English             20,000 lines, of which peers and torch translate a tenth; the first peer's weights alone
+    Multi30k   beam 1 and 5, in batches; BLEU and how many translations are the peer's, of the 1,000 sentences of
+               test_2016_flickr; rates of those and then lines of the training text, so that no line comes twice
+    alone      the same, one sentence at a time; the first peer's weights only, one round
+    Tatoeba    its English side in random order, with --tatoeba; the first peer's weights only, one round
 
-A rate leaves the start-up out, which is the time that one sentence takes. Tokens are output segments and the end
-marks. Results go to bench/results/decoding.json. Nothing else may run on the machine meanwhile: look at
-`cores_used_by_others`, and where they are not near 0 at nothing but the processor seconds.
+A rate is of the lines that a longer input has more than a shorter one with which it begins, over the time that they
+take more: what a program does once, such as loading and compiling, falls out. Everybody is timed on both inputs in
+every round, one after the other, in the opposite order in every other round; told are the median and the range of the
+rates of the rounds, and of their ratios to the peer's rate of the same round. How long the inputs are is chosen by
+engine, from its rate in a first translation of the test set, so that all together takes --minutes; peers, whose
+start-up varies by a second, get twice the time of others. Tokens are output segments and the end marks. A peer that
+does not end its sentences, because it was trained too little, is left out. Results go to bench/results/decoding.json.
+Nothing else may run on the machine meanwhile: look at `cores_used_by_others`, and where they are not near 0 at nothing
+but the processor seconds.
 
     python bench/decoding.py stream --scratch DIR --lines 200000
 
@@ -32,11 +40,12 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import sacrebleu
 import sentencepiece
@@ -54,11 +63,23 @@ from dragoman.text.lines import read_lines, write_lines
 RESULTS = Path(__file__).parent / "results" / "decoding.json"
 TEST = "test_2016_flickr"
 BEAMS = (1, 5)
-ALONE = 100
-"""Sentences that are translated one at a time."""
+WHOLE_TEST = 1000
+"""Sentences of the test set."""
+ALONE_RATE = 50.0
+"""Sentences a second that are expected where they are translated one at a time; all come near it."""
 TATOEBA = 20_000
 STARTS = 3
 """Start-ups of which the median is taken."""
+TRAINING = {"opennmt": 900.0, "joeynmt": 3600.0}
+"""Seconds of training by default, the first to be measured first: what JoeyNMT has after 900 does not end sentences."""
+SHORT = 0.25
+"""Length of the shorter input, as a share of what the longer one has more."""
+LEAST_SECONDS, MOST_SECONDS = 0.5, 10.0
+"""That the longer input may take more, however little or much time there is; peers' twice."""
+TRIES = 3
+"""At a round in which the longer input takes no longer."""
+ENDLESS = 0.1
+"""Share of translations cut off at the longest length from which on a peer is left out."""
 SHORTLIST = 2000
 """Most frequent target words that a shortlist always holds, of 9,800."""
 PATIENCE = 600.0
@@ -78,12 +99,14 @@ def parse() -> argparse.Namespace:
     preparing = stages.add_parser("prepare", help="train the peers' models, import and export them")
     preparing.add_argument("multi30k", type=Path, help="folder with train.en.gz, val.de.gz, test_2016_flickr.en.gz ...")
     preparing.add_argument("tatoeba", type=Path, help="folder with all.en.xz")
-    preparing.add_argument("--seconds", type=float, default=900, help="of each training")
+    preparing.add_argument(
+        "--seconds", type=float, help=f"of each training (default: {', '.join(map(str, TRAINING.items()))})"
+    )
     preparing.set_defaults(stage=prepare_all)
     measuring = stages.add_parser("measure", help="translate with everybody")
-    measuring.add_argument(
-        "--lines", type=int, default=TATOEBA, help="of Tatoeba; peers and torch translate a tenth of them"
-    )
+    measuring.add_argument("--rounds", type=int, default=3, help="in which everybody is timed")
+    measuring.add_argument("--minutes", type=float, default=8.5, help="that everything together is to take")
+    measuring.add_argument("--tatoeba", action="store_true", help="also time lines of Tatoeba")
     measuring.add_argument("--quick", action="store_true", help="a few sentences of everything; writes no results")
     measuring.set_defaults(stage=measure_all)
     streaming = stages.add_parser("stream", help="rate and memory of long inputs")
@@ -98,7 +121,9 @@ def parse() -> argparse.Namespace:
             stage.add_argument(f"--{peer}", metavar="PYTHON", help=f"interpreter of {peer}; left out if absent")
     options = parser.parse_args()
     options.scratch = options.scratch.resolve()
-    options.peers = {name: python for name in PEERS if (python := getattr(options, name))}
+    options.peers = {name: python for name in TRAINING if (python := getattr(options, name))}
+    if not options.peers and options.stage is not measure_streams:
+        parser.error(f"give the interpreter of a peer: {' or '.join(f'--{name}' for name in TRAINING)}")
     return options
 
 
@@ -112,9 +137,16 @@ def prepare_all(options: argparse.Namespace) -> None:
         prepare(options.multi30k, text)
     write_test_sets(options.multi30k, options.tatoeba, text)
     for peer, python in options.peers.items():
-        if checkpoint(peer, options.model, options.scratch) is None:
+        saved = checkpoint(peer, options.model, options.scratch)
+        if saved is None:
             train(peer, python, options)
+        else:
+            print(f"{peer}: {saved} is there; remove its folder to train again", file=sys.stderr, flush=True)
         import_and_export(peer, options.model, options.scratch)
+        run = export_folder(run_folder(peer, options.model, options.scratch), "int8")
+        engine = Engine("dragoman onnx int8", dragoman_decoder(run, options.threads), options)
+        if cut_off(engine.translate(test_lines(text, 100), beam=1).translations):
+            print(f"{peer}: {UNFINISHED}", file=sys.stderr, flush=True)
 
 
 def write_test_sets(multi30k: Path, tatoeba: Path, text: Path) -> None:
@@ -133,14 +165,16 @@ def write_test_sets(multi30k: Path, tatoeba: Path, text: Path) -> None:
 
 def train(peer: str, python: str, options: argparse.Namespace) -> None:
     """Train with the peer's own command, then stop it."""
-    print(f"{peer}: training for {options.seconds:.0f} seconds ...", file=sys.stderr, flush=True)
+    seconds = TRAINING[peer] if options.seconds is None else options.seconds
+    print(f"{peer}: training for {seconds:.0f} seconds ...", file=sys.stderr, flush=True)
     command = PEERS[peer].command(python, options.model, options.scratch, options.threads)
     if peer == "opennmt":  # unlike the other, it saves nothing when it is interrupted
-        command += ["-save_checkpoint_steps", "100", "-keep_checkpoint", "1"]
+        command += ["-save_checkpoint_steps", "100" if seconds >= 600 else "20", "-keep_checkpoint", "1"]
     environment = {"OMP_NUM_THREADS": str(options.threads)}
-    watched = watch(command, options.seconds, folder=options.scratch, environment=environment)
+    watched = watch(command, seconds, folder=options.scratch, environment=environment)
     if checkpoint(peer, options.model, options.scratch) is None:
-        sys.exit("nothing was saved:\n" + "\n".join(line for _, line in watched.lines[-20:]))
+        tail = "\n".join(line for _, line in watched.lines[-20:])
+        sys.exit(f"{peer} saved nothing in {seconds:.0f} seconds; give more --seconds\n{tail}")
 
 
 def import_and_export(peer: str, model: str, scratch: Path) -> None:
@@ -181,11 +215,35 @@ def dragoman(*arguments: str) -> None:
 
 def measure_all(options: argparse.Namespace) -> None:
     """Everybody in turn; print and write."""
+    began = time.monotonic()
     peaks = {} if options.quick else all_peaks()
+    megaflops, engines, left_out = {}, {}, {}
+    for peer, python in options.peers.items():
+        if not run_folder(peer, options.model, options.scratch).is_dir():
+            sys.exit(f"{peer}: nothing of it in {options.scratch}; run the stage prepare with --{peer}")
+        megaflops[peer] = {beam: flops_per_token(peer, options, beam) / 1e6 for beam in BEAMS}
+        found = start_and_test(peer, python, options)
+        if found is None:
+            left_out[peer] = UNFINISHED
+            print(f"{peer}: {UNFINISHED}", flush=True)
+            continue
+        for engine in found:
+            engine.timings = timings(engine, options, first=not engines)
+        engines[peer] = found
+    everybody = [engine for of_peer in engines.values() for engine in of_peer]
+    if not everybody:
+        sys.exit("nobody is left to be measured")
+    raw = {peer: raw_text(peer, options) for peer in engines}
+    if not options.quick:
+        choose_sizes(everybody, 60 * options.minutes - (time.monotonic() - began))
+    time_in_rounds(engines, options.rounds, began)
     result: dict[str, Any] = {
         "date": time.strftime("%Y-%m-%d"),
-        "command": f"python bench/decoding.py measure --scratch DIR --joeynmt PYTHON --opennmt PYTHON "
-        f"--threads {options.threads} --lines {options.lines}",
+        "command": "python bench/decoding.py measure --scratch DIR"
+        + "".join(f" --{peer} PYTHON" for peer in options.peers)
+        + f" --threads {options.threads} --rounds {options.rounds} --minutes {options.minutes:g}"
+        + " --tatoeba" * options.tatoeba,
+        "seconds": time.monotonic() - began,
         "machine": {
             "processor": machine_name(),
             "threads": options.threads,
@@ -193,107 +251,272 @@ def measure_all(options: argparse.Namespace) -> None:
             "product_peaks_gflops": peaks,
         },
         "search": f"plain log-probability, at most {LONGEST} segments; batches of the peers: {SENTENCES} sentences",
+        "left_out": left_out,
         "weights": {},
     }
-    for place, (peer, python) in enumerate(options.peers.items()):
-        megaflops = {beam: flops_per_token(peer, options, beam) / 1e6 for beam in BEAMS}
-        rows: dict[str, Any] = {}
-        of_peer: dict[int, list[str]] = {}
-        for name, decoder, lines in decoders(peer, python, options):
-            rows[name] = measure(name, decoder, options, tatoeba=0 if place else lines, of_peer=of_peer)
-        add_shares(rows, megaflops, peaks)
+    for peer, of_peer in engines.items():
+        rows = {engine.name: engine.row() for engine in of_peer}
+        add_ratios(of_peer, rows)
+        add_shares(rows, megaflops[peer], peaks)
         result["weights"][peer] = {
             "model": options.model,
-            "megaflops_per_token": {f"beam {beam}": value for beam, value in megaflops.items()},
+            "megaflops_per_token": {f"beam {beam}": value for beam, value in megaflops[peer].items()},
             "decoders": rows,
-            "raw_text": raw_text(peer, options),
+            "raw_text": raw[peer],
         }
         print(table(peer, rows), flush=True)
-        print(json.dumps(result["weights"][peer]["raw_text"]))
-        if not options.quick:
-            RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        print(json.dumps(raw[peer]))
+    if not options.quick:
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def decoders(peer: str, python: str, options: argparse.Namespace) -> Iterator[tuple[str, Decoder, int]]:
-    """(name, how to translate, lines of Tatoeba) of all that have these weights."""
-    run = run_folder(peer, options.model, options.scratch)
-    yield peer, peer_decoder(peer, python, options.model, options.scratch), options.lines // 10
-    yield "dragoman torch fp32", dragoman_decoder(run, options.threads), options.lines // 10
-    for name in ("fp32", "int8", "int8 shortlist"):
-        yield f"dragoman onnx {name}", dragoman_decoder(export_folder(run, name), options.threads), options.lines
+UNFINISHED = (
+    f"left out: more than {ENDLESS:.0%} of its translations do not end within {LONGEST} segments, so it was trained "
+    "too little to be timed; remove its folder and prepare it with more --seconds"
+)
 
 
-def measure(
-    name: str, decoder: Decoder, options: argparse.Namespace, *, tatoeba: int, of_peer: dict[int, list[str]]
-) -> dict[str, Any]:
-    """One decoder on everything; the first one's translations by each beam are `of_peer`."""
-    text = options.scratch / "text"
-    test, alone = (40, 5) if options.quick else (1000, ALONE)
-    tatoeba = min(tatoeba, 80) if options.quick else tatoeba
-    timed = Timed(name, decoder, options)
-    row: dict[str, Any] = {"start_seconds": timed.start(text / "test.en", STARTS if "dragoman" in name else 1)}
-    for beam in BEAMS:
-        measured = row[f"multi30k beam {beam}"] = timed.rate(text / "test.en", test, beam)
-        measured["bleu"] = bleu(timed.translations, text)
-        pairs = zip(timed.translations, of_peer.setdefault(beam, timed.translations), strict=True)
-        measured["identical_to_peer"] = sum(ours == theirs for ours, theirs in pairs)
-        row[f"multi30k beam {beam} one at a time"] = timed.rate(text / "test.en", alone, beam, alone=True)
-        if tatoeba:
-            row[f"tatoeba beam {beam}"] = timed.rate(text / "tatoeba.en", tatoeba, beam)
-    return row
+class Translated(NamedTuple):
+    """A run of an engine over a file."""
+
+    watched: Watched
+    translations: list[str]
+
+    @property
+    def tokens(self) -> int:
+        """End marks count."""
+        return sum(len(line.split()) + 1 for line in self.translations)
 
 
-class Timed:
-    """A decoder under the watch."""
+@dataclass
+class Timing:
+    """What is timed of an engine in several rounds, on a shorter and on a longer input."""
 
-    def __init__(self, name: str, decoder: Decoder, options: argparse.Namespace) -> None:
-        self._name, self._decoder, self._threads = name, decoder, options.threads
-        self._scratch = options.scratch
-        self._started = self._spent = 0.0
-        self._output = options.scratch / "output.txt"
-        self.translations: list[str] = []
-        """The latest."""
+    name: str
+    """For the results."""
+    lines: Sequence[str]
+    beam: int
+    alone: bool
+    rounds: int
+    expected: float
+    """Sentences a second, roughly."""
+    sizes: tuple[int, int] = (10, 50)
+    done: list[tuple[Translated, Translated] | None] = field(default_factory=list)
+    """By round, the shorter and the longer; None where the difference was lost in the noise."""
 
-    def start(self, source: Path, times: int) -> float:
-        """Seconds from the start of the process to the first translation, the median of so many."""
-        watched = [self._run(source, 1, 1, alone=False) for _ in range(times)]
-        self._started = median(run.seconds for run in watched)
-        self._spent = median(run.processor_seconds for run in watched)
-        return self._started
+    def choose(self, seconds: float) -> None:
+        """Let the longer input take so much more time."""
+        more = max(1, round(seconds * self.expected))
+        shorter = max(1, round(SHORT * more))
+        self.sizes = shorter, shorter + more
 
-    def rate(self, source: Path, count: int, beam: int, *, alone: bool = False) -> dict[str, float]:
-        """Of the first `count` lines."""
-        watched = self._run(source, count, beam, alone=alone)
-        self.translations = list(read_lines(self._output))
-        if len(self.translations) != count:
-            sys.exit(f"{self._name}: {len(self.translations)} translations of {count} lines")
-        tokens = sum(len(line.split()) + 1 for line in self.translations)
-        seconds = watched.seconds - self._started
+    def rates(self) -> list[float]:
+        """Tokens a second by round; NaN where the difference was lost in the noise."""
+        return [
+            float("nan")
+            if pair is None
+            else (pair[1].tokens - pair[0].tokens) / (pair[1].watched.seconds - pair[0].watched.seconds)
+            for pair in self.done
+        ]
+
+    def row(self) -> dict[str, Any]:
+        """Medians over the rounds."""
+        pairs = [pair for pair in self.done if pair is not None]
+        rates = [rate for rate in self.rates() if rate == rate]
+        if not pairs:
+            return {"sizes": self.sizes, "tokens_per_second": float("nan")}
+        more = self.sizes[1] - self.sizes[0]
+        tokens = (pairs[0][1].tokens - pairs[0][0].tokens) / more
         return {
-            "sentences": count,
-            "tokens_a_sentence": tokens / count,
-            "sentences_per_second": (count - 1) / seconds,
-            "tokens_per_second": tokens * (count - 1) / count / seconds,
-            "processor_seconds": watched.processor_seconds - self._spent,
-            "peak_memory_mb": watched.peak_mb,
-            "cores_used_by_others": watched.others,
+            "sizes": self.sizes,
+            "sentences": more,
+            "tokens_a_sentence": tokens,
+            "sentences_per_second": median(rates) / tokens,
+            "tokens_per_second": median(rates),
+            "tokens_per_second_range": [min(rates), max(rates)],
+            "rounds": len(rates),
+            "processor_seconds": median(
+                longer.watched.processor_seconds - shorter.watched.processor_seconds for shorter, longer in pairs
+            ),
+            "peak_memory_mb": max(longer.watched.peak_mb for _, longer in pairs),
+            "cores_used_by_others": max(run.watched.others for pair in pairs for run in pair),
         }
 
-    def _run(self, source: Path, count: int, beam: int, *, alone: bool) -> Watched:
-        given = self._scratch / "input.txt"
-        write_lines(given, itertools.islice(read_lines(source), count))
-        self._output.unlink(missing_ok=True)
-        print(f"{self._name}: {count} lines of {source.name}, beam {beam} ...", file=sys.stderr, flush=True)
+
+class Engine:
+    """A way to translate, under the watch."""
+
+    def __init__(self, name: str, decoder: Decoder, options: argparse.Namespace) -> None:
+        self.name = name
+        self._decoder, self._threads, self._scratch = decoder, options.threads, options.scratch
+        self.starts: list[float] = []
+        """Seconds from the start of the process to the end of one translation."""
+        self.tests: dict[int, Translated] = {}
+        """The test set by beam."""
+        self.timings: list[Timing] = []
+
+    @property
+    def start_seconds(self) -> float:
+        return median(self.starts)
+
+    @property
+    def patience(self) -> float:
+        """How much more of the time it gets than others."""
+        return 2.0 if self.name in PEERS else 1.0
+
+    def start(self, line: str, times: int) -> None:
+        """Note how long it takes to start."""
+        self.starts = [self.translate([line], beam=1).watched.seconds for _ in range(times)]
+
+    def sentences_per_second(self, beam: int) -> float:
+        """Roughly, on the test set."""
+        test = self.tests[beam]
+        seconds = max(test.watched.seconds - self.start_seconds, 0.2 * test.watched.seconds)
+        return len(test.translations) / seconds
+
+    def row(self) -> dict[str, Any]:
+        """Everything that was measured."""
+        row: dict[str, Any] = {
+            "start_seconds": self.start_seconds,
+            "start_seconds_range": [min(self.starts), max(self.starts)],
+        }
+        return row | {timing.name: timing.row() for timing in self.timings}
+
+    def translate(self, lines: Iterable[str], beam: int, *, alone: bool = False) -> Translated:
+        """Translate lines from a file to a file by the engine's own command."""
+        given, output = self._scratch / "input.txt", self._scratch / "output.txt"
+        write_lines(given, lines)
+        output.unlink(missing_ok=True)
         watched = watch(
-            self._decoder.command(given, self._output, beam, alone),
+            self._decoder.command(given, output, beam, alone),
             PATIENCE,
             folder=self._scratch,
             environment={"OMP_NUM_THREADS": str(self._threads), **self._decoder.environment},
-            **({"stdin": given, "stdout": self._output} if self._decoder.streams else {}),
+            **({"stdin": given, "stdout": output} if self._decoder.streams else {}),
         )
-        if watched.exit_code or not self._output.exists():
-            sys.exit(f"{self._name} failed:\n" + "\n".join(line for _, line in watched.lines[-20:]))
-        return watched
+        if watched.exit_code or not output.exists():
+            sys.exit(f"{self.name} failed:\n" + "\n".join(line for _, line in watched.lines[-20:]))
+        translations, count = list(read_lines(output)), sum(1 for _ in read_lines(given))
+        if len(translations) != count:
+            sys.exit(f"{self.name}: {len(translations)} translations of {count} lines")
+        return Translated(watched, translations)
+
+
+def start_and_test(peer: str, python: str, options: argparse.Namespace) -> list[Engine] | None:
+    """All engines with these weights, the peer first, started and with the test set translated once by each beam; None
+    if the peer does not end its sentences."""
+    lines = test_lines(options.scratch / "text", 40 if options.quick else WHOLE_TEST)
+    engines = [Engine(name, decoder, options) for name, decoder in decoders(peer, python, options)]
+    for engine in engines:
+        print(f"{engine.name}: starts, then the test set by beam {BEAMS} ...", file=sys.stderr, flush=True)
+        engine.start(lines[0], STARTS)
+        for beam in BEAMS:
+            engine.tests[beam] = engine.translate(lines, beam)
+            if cut_off(engine.tests[beam].translations) and not options.quick:
+                return None
+    return engines
+
+
+def cut_off(translations: Sequence[str]) -> bool:
+    """Whether too many translations have no end."""
+    return sum(len(line.split()) >= LONGEST - 1 for line in translations) > ENDLESS * len(translations)
+
+
+def test_lines(text: Path, count: int) -> list[str]:
+    """Segmented lines of the test set, as far as there are any."""
+    return list(itertools.islice(read_lines(text / "test.en"), count))
+
+
+def decoders(peer: str, python: str, options: argparse.Namespace) -> Iterator[tuple[str, Decoder]]:
+    """(name, how to translate) of all that have these weights."""
+    run = run_folder(peer, options.model, options.scratch)
+    yield peer, peer_decoder(peer, python, options.model, options.scratch)
+    yield "dragoman torch fp32", dragoman_decoder(run, options.threads)
+    for name in ("fp32", "int8", "int8 shortlist"):
+        yield f"dragoman onnx {name}", dragoman_decoder(export_folder(run, name), options.threads)
+
+
+def timings(engine: Engine, options: argparse.Namespace, *, first: bool) -> list[Timing]:
+    """What is timed of an engine; with the first peer's weights more."""
+    text = options.scratch / "text"
+    multi30k = [*read_lines(text / "test.en"), *read_lines(text / "train.en")]
+    found = []
+    for beam in BEAMS:
+        rate = engine.sentences_per_second(beam)
+        found.append(Timing(f"multi30k beam {beam}", multi30k, beam, False, options.rounds, rate))
+        if first:
+            found.append(Timing(f"multi30k beam {beam} one at a time", multi30k, beam, True, 1, ALONE_RATE))
+        if first and options.tatoeba:
+            found.append(Timing(f"tatoeba beam {beam}", list(read_lines(text / "tatoeba.en")), beam, False, 1, rate))
+    return found
+
+
+def choose_sizes(engines: Sequence[Engine], seconds: float) -> None:
+    """Let everything together take so many seconds, starts included."""
+    all_of_it = [(engine, timing) for engine in engines for timing in engine.timings]
+    starts = sum(2 * timing.rounds * engine.start_seconds for engine, timing in all_of_it)
+    shares = sum(timing.rounds * engine.patience * (1 + 2 * SHORT) for engine, timing in all_of_it)
+    each = min(max((seconds - starts) / shares, LEAST_SECONDS), MOST_SECONDS)
+    print(
+        f"{seconds:.0f} seconds are left, {starts:.0f} of them for starts: the longer inputs take {each:.1f} seconds "
+        f"more than the shorter, those of peers {2 * each:.1f}",
+        file=sys.stderr,
+        flush=True,
+    )
+    for engine, timing in all_of_it:
+        timing.choose(engine.patience * each)
+
+
+def time_in_rounds(engines: Mapping[str, Sequence[Engine]], rounds: int, began: float) -> None:
+    """Time everybody on everything; what is compared is timed close together."""
+    names = list(dict.fromkeys(timing.name for found in engines.values() for e in found for timing in e.timings))
+    for number in range(rounds):
+        for name, (peer, of_peer) in itertools.product(names, engines.items()):
+            for engine in of_peer[:: 1 if number % 2 == 0 else -1]:
+                for timing in engine.timings:
+                    if timing.name == name and number < timing.rounds:
+                        time_once(engine, timing, turned=number % 2 == 1)
+                        seconds = time.monotonic() - began
+                        print(
+                            f"{seconds:4.0f} s, round {number + 1} of {timing.rounds}: {name}, {engine.name} ({peer}), "
+                            f"{timing.sizes[0]:,} and {timing.sizes[1]:,} lines: {timing.rates()[-1]:,.0f} tokens/s",
+                            file=sys.stderr,
+                            flush=True,
+                        )
+
+
+def time_once(engine: Engine, timing: Timing, *, turned: bool) -> None:
+    """One round of one engine: the shorter input and the longer, or turned round; again where their difference is lost
+    in the noise."""
+    sizes = timing.sizes[::-1] if turned else timing.sizes
+    for _ in range(TRIES):
+        runs = [engine.translate(repeated(timing.lines, size), timing.beam, alone=timing.alone) for size in sizes]
+        shorter, longer = reversed(runs) if turned else runs
+        if longer.watched.seconds > shorter.watched.seconds:
+            timing.done.append((shorter, longer))
+            return
+    timing.done.append(None)
+
+
+def add_ratios(engines: Sequence[Engine], rows: dict[str, Any]) -> None:
+    """BLEU and the number of the peer's own translations, and rates beside the peer's of the same round."""
+    peer = engines[0]
+    text = peer._scratch / "text"
+    for engine in engines:
+        for beam, test in engine.tests.items():
+            pairs = zip(test.translations, peer.tests[beam].translations, strict=True)
+            rows[engine.name][f"multi30k beam {beam}"] |= {
+                "bleu": bleu(test.translations, text),
+                "identical_to_peer": sum(ours == theirs for ours, theirs in pairs),
+            }
+        for ours, theirs in zip(engine.timings, peer.timings, strict=True):
+            ratios = [own / other for own, other in zip(ours.rates(), theirs.rates(), strict=True)]
+            ratios = [ratio for ratio in ratios if ratio == ratio]
+            rows[engine.name][ours.name] |= {
+                # Median and range of the ratios, not ratio of the medians.
+                "ratio_to_peer": median(ratios) if ratios else float("nan"),
+                "ratio_to_peer_range": [min(ratios), max(ratios)] if ratios else [],
+            }
 
 
 def bleu(translations: Sequence[str], text: Path) -> float:
@@ -304,18 +527,30 @@ def bleu(translations: Sequence[str], text: Path) -> float:
     return score
 
 
-def raw_text(peer: str, options: argparse.Namespace) -> dict[str, float]:
+def raw_text(peer: str, options: argparse.Namespace) -> dict[str, Any]:
     """What somebody waits for who has one sentence of twelve words: raw text in and out, int8, beam 5."""
     folder = export_folder(run_folder(peer, options.model, options.scratch, "raw"), "int8")
-    source = options.scratch / "text" / "twelve.raw.en"
-    count = min(5 if options.quick else ALONE, sum(1 for _ in read_lines(source)))
-    timed = Timed("raw text", dragoman_decoder(folder, options.threads), options)
-    start = timed.start(source, STARTS)
-    row = timed.rate(source, count, 5, alone=True)
+    lines = list(read_lines(options.scratch / "text" / "twelve.raw.en"))
+    engine = Engine("raw text", dragoman_decoder(folder, options.threads), options)
+    engine.start(lines[0], STARTS)
+    timing = Timing("raw text", lines, 5, True, options.rounds, ALONE_RATE)
+    if not options.quick:
+        timing.choose(2.0)
+    for number in range(timing.rounds):
+        time_once(engine, timing, turned=number % 2 == 1)
+    row = timing.row()
+    count = row.get("sentences", 0)
+    if not count:
+        sys.exit("raw text: the longer input took no longer than the shorter in any round")
+    times = [
+        1000 * (longer.watched.seconds - shorter.watched.seconds) / count
+        for shorter, longer in filter(None, timing.done)
+    ]
     return {
-        "start_seconds": start,
-        "milliseconds_a_sentence": 1000 / row["sentences_per_second"],
-        "processor_milliseconds_a_sentence": 1000 * row["processor_seconds"] / (count - 1),
+        "start_seconds": engine.start_seconds,
+        "milliseconds_a_sentence": median(times),
+        "milliseconds_a_sentence_range": [min(times), max(times)],
+        "processor_milliseconds_a_sentence": 1000 * row["processor_seconds"] / count,
         "cores_used_by_others": row["cores_used_by_others"],
     }
 
@@ -356,32 +591,33 @@ def flops_per_token(peer: str, options: argparse.Namespace, beam: int) -> float:
 
 
 def add_shares(rows: dict[str, Any], megaflops: dict[int, float], peaks: dict[str, float]) -> None:
-    """Of the fastest product measured in float32 or int8, and of the peer's rate."""
-    reference = next(row for name, row in rows.items() if name in PEERS)
+    """Of the fastest product measured in float32 or int8."""
     for name, row in rows.items():
-        for beam in BEAMS:
+        kind = "int8" if "int8" in name else "fp32"
+        best = max((rate for shape, rate in peaks.items() if shape.endswith(kind)), default=0)
+        for beam in BEAMS if best else ():
             measured = row[f"multi30k beam {beam}"]
-            measured["ratio_to_peer"] = (
-                measured["tokens_per_second"] / reference[f"multi30k beam {beam}"]["tokens_per_second"]
-            )
-            kind = "int8" if "int8" in name else "fp32"
-            if best := max((rate for shape, rate in peaks.items() if shape.endswith(kind)), default=0):
-                measured["share_of_product_peak"] = measured["tokens_per_second"] * megaflops[beam] / 1000 / best
+            measured["share_of_product_peak"] = measured["tokens_per_second"] * megaflops[beam] / 1000 / best
 
 
 def table(peer: str, rows: dict[str, Any]) -> str:
     """Output tokens a second, with BLEU, start and memory."""
-    columns = [f"{corpus} beam {beam}" for corpus in ("multi30k", "tatoeba") for beam in BEAMS]
-    columns += [f"multi30k beam {beam} one at a time" for beam in BEAMS]
-    lines = [f"weights of {peer}; tokens/s: {', '.join(columns)}; BLEU 1, 5; start s; memory MB; ratio, peak at beam 5"]
+    columns = [name for name in rows[peer] if "beam" in name]
+    lines = [f"weights of {peer}; tokens/s: {', '.join(columns)}; BLEU 1, 5; start s; memory MB at beam 5"]
     for name, row in rows.items():
-        rates = "".join(f"{row[column]['tokens_per_second']:8.0f}" if column in row else " " * 8 for column in columns)
-        best = row["multi30k beam 5"]
+        rates = "".join(f"{row[column]['tokens_per_second']:8.0f}" for column in columns)
         scores = "".join(f"{row[f'multi30k beam {beam}']['bleu']:7.2f}" for beam in BEAMS)
-        lines.append(
-            f"{name:28}{rates}{scores}{row['start_seconds']:7.2f}{best['peak_memory_mb']:7.0f}"
-            f"{best['ratio_to_peer']:7.2f}{best.get('share_of_product_peak', float('nan')):7.1%}"
-        )
+        memory = row["multi30k beam 5"].get("peak_memory_mb", float("nan"))
+        lines.append(f"{name:28}{rates}{scores}{row['start_seconds']:7.2f}{memory:7.0f}")
+    lines.append("ratios to the peer, median (least to most) of the rounds; share of the product peak")
+    for name, row in rows.items():
+        told = []
+        for beam in BEAMS:
+            measured = row[f"multi30k beam {beam}"]
+            span = " to ".join(f"{ratio:.2f}" for ratio in measured["ratio_to_peer_range"])
+            share = measured.get("share_of_product_peak", float("nan"))
+            told.append(f"beam {beam}: {measured['ratio_to_peer']:.2f} ({span}), {share:.1%}")
+        lines.append(f"{name:28}  {';  '.join(told)}")
     return "\n".join(lines)
 
 
@@ -389,16 +625,18 @@ def table(peer: str, rows: dict[str, Any]) -> str:
 
 
 def measure_streams(options: argparse.Namespace) -> None:
-    """Tatoeba's lines again and again, int8: rate and memory must not depend on how many there are."""
+    """Tatoeba's lines again and again, int8: memory must not depend on how many there are, nor the rate of those that
+    each input has more than the one before."""
     peer = next(peer for peer in PEERS if run_folder(peer, options.model, options.scratch, "raw").is_dir())
     folder = export_folder(run_folder(peer, options.model, options.scratch, "raw"), "int8")
-    endless = options.scratch / "endless.txt"
     lines = list(read_lines(options.scratch / "text" / "tatoeba.raw.en"))
-    write_lines(endless, repeated(lines, options.lines))
-    timed = Timed("stream", dragoman_decoder(folder, options.threads), options)
-    timed.start(endless, STARTS)
+    engine = Engine("stream", dragoman_decoder(folder, options.threads), options)
+    before = engine.translate(lines[:1], options.beam)
     for count in sizes(options.lines):
-        print(json.dumps(timed.rate(endless, count, options.beam)))
+        run = engine.translate(repeated(lines, count), options.beam)
+        rate = (run.tokens - before.tokens) / (run.watched.seconds - before.watched.seconds)
+        print(json.dumps({"sentences": count, "tokens_per_second": rate, "peak_memory_mb": run.watched.peak_mb}))
+        before = run
 
 
 def repeated(lines: Sequence[str], count: int) -> Iterable[str]:

@@ -79,22 +79,33 @@ def watch(
         )
     reader = threading.Thread(target=_read, args=(process, watched, began), daemon=True)
     reader.start()
+    ended = threading.Event()
+
+    def wait() -> None:
+        # Waiting with a time limit would look every 50 ms only, which is much where short runs are subtracted.
+        watched.exit_code = process.wait()
+        watched.seconds = time.monotonic() - began
+        ended.set()
+
+    threading.Thread(target=wait, daemon=True).start()
     own: dict[int, float] = {}
     signals = [(seconds, signal.SIGINT), (seconds + 30, signal.SIGTERM), (seconds + 40, signal.SIGKILL)]
     try:
-        while process.poll() is None:
+        while not ended.is_set():
             watched.peak_mb = max(watched.peak_mb, _resident(process.pid, own) / 2**20)
             if signals and time.monotonic() - began > signals[0][0]:
-                os.killpg(process.pid, signals.pop(0)[1])
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.1)
+                with suppress(ProcessLookupError):  # it has just ended
+                    os.killpg(process.pid, signals.pop(0)[1])
+            ended.wait(0.1)
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-    watched.seconds, watched.exit_code = time.monotonic() - began, process.returncode
+        if not ended.is_set():
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     watched.processor_seconds = _spent() - spent
+    # What was sampled lacks the last moment; what was waited for lacks processes that nobody waited for.
+    used = max(sum(own.values()), watched.processor_seconds)
+    watched.others = max(0.0, (_busy() - busy - used) / watched.seconds)
     reader.join(5)
-    watched.others = max(0.0, (_busy() - busy - sum(own.values())) / watched.seconds)
     return watched
 
 
