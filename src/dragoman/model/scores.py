@@ -207,9 +207,16 @@ class _KeySums:
     """v^T tanh(keys + q) at many steps; the gradients of keys and v are summed in place on the way back."""
 
     def __init__(self, keys: Tensor, v: Tensor) -> None:
-        self.keys, self.v = keys, v
+        self.doubled_keys, self.v = 2 * keys, v
         self.of_keys: Tensor | None = None
         self.of_v: Tensor | None = None
+        self._outer: Tensor | None = None
+
+    def outer(self, gradient: Tensor, like: Tensor) -> Tensor:
+        """4 g v^T, [B, Q, S, A], for gradients [B, Q, S] of energies, in memory that serves every step."""
+        if self._outer is None or self._outer.shape != like.shape:
+            self._outer = torch.empty_like(like)
+        return torch.mul(gradient.unsqueeze(-1), 4 * self.v, out=self._outer)
 
     def add(self, of_keys: Tensor, of_v: Tensor) -> None:
         """`of_keys` must be the caller's own to give away."""
@@ -221,25 +228,32 @@ class _KeySums:
 
     def gradients(self) -> tuple[Tensor | None, Tensor | None]:
         sums = self.of_keys, self.of_v
-        self.of_keys = self.of_v = None
+        self.of_keys = self.of_v = self._outer = None
         return sums
 
 
 class _AdditiveEnergies(torch.autograd.Function):
-    """[B, Q, A] queries -> [B, Q, S]; the tanh is kept for the way back."""
+    """[B, Q, A] queries -> [B, Q, S], by way of tanh x = 2 sigmoid(2x) - 1.
+
+    The processor takes a fifth of the time for a sigmoid, and the derivative is one operation. The sigmoids are kept
+    for the way back.
+    """
 
     @staticmethod
     def forward(ctx: Any, queries: Tensor, shared: Tensor, sums: _KeySums) -> Tensor:
         ctx.sums = sums
-        ctx.activation = (sums.keys[:, None] + queries[:, :, None]).tanh_()  # [B, Q, S, A]
-        return torch.mv(ctx.activation.flatten(0, 2), sums.v).view(ctx.activation.shape[:3])
+        sigmoids = torch.add(sums.doubled_keys[:, None], queries[:, :, None], alpha=2).sigmoid_()  # [B, Q, S, A]
+        ctx.sigmoids = sigmoids
+        return torch.mv(sigmoids.flatten(0, 2), 2 * sums.v).sub_(sums.v.sum()).view(sigmoids.shape[:3])
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        sums, activation = ctx.sums, ctx.activation
-        ctx.activation = None  # overwritten below, so there is no going back twice
-        of_v = torch.mv(activation.flatten(0, 2).t(), gradient.flatten())
-        # in place, in the memory of the activation: new memory of this size costs more than the arithmetic
-        inner = activation.square_().neg_().add_(1).mul_(sums.v).mul_(gradient.unsqueeze(-1))  # [B, Q, S, A]
+        sums, sigmoids = ctx.sums, ctx.sigmoids
+        ctx.sigmoids = None  # overwritten below, so there is no going back twice
+        of_v = torch.mv(sigmoids.flatten(0, 2).t(), gradient.flatten()).mul_(2).sub_(gradient.sum())
+        # in place, in the memory of the sigmoids: new memory of this size costs more than the arithmetic
+        inner = torch.ops.aten.sigmoid_backward.grad_input(
+            sums.outer(gradient, sigmoids), sigmoids, grad_input=sigmoids
+        )
         sums.add(inner.squeeze(1) if inner.shape[1] == 1 else inner.sum(dim=1), of_v)
         return inner.sum(dim=2), None, None
