@@ -25,6 +25,7 @@ def test_the_page_holds_all_points_and_cannot_be_broken_by_their_text(tmp_path):
     values = json.loads(re.search(r'"points":(\[\{"x".*?\}\])', page).group(1))
     assert [(each["text"], each["group"]) for each in values] == LINES
     assert (values[1]["x"], values[1]["y"]) == (2.5, -1.25)
+    assert [each["far_right"] for each in values] == [False, True, True, False]  # their text stands to the left
     assert "<script src" not in page  # nothing comes from elsewhere
     assert len(page) < 1_500_000
 

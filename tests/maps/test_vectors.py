@@ -96,7 +96,8 @@ def test_a_line_has_the_same_vector_alone_and_among_others(encode, settings):
     assert points.left_out == 2
     assert points.lines == given[:70]
     for number in (0, 3, 69):
-        np.testing.assert_allclose(points.vectors[number], encode(run, [given[number]]).vectors[0], rtol=2e-5)
+        alone = encode(run, [given[number]]).vectors[0]
+        np.testing.assert_allclose(points.vectors[number], alone, rtol=2e-5, atol=1e-8)  # products sum in other orders
 
 
 def test_lines_may_carry_a_group():

@@ -23,6 +23,9 @@ from dragoman.text.lines import replace_file, replace_output
 WRITTEN_OUT = 80
 """Points up to which each has its text beside it; of more the page shows texts where one points."""
 
+FAR_RIGHT = 0.75
+"""Beyond this share of the width a text stands to the left of its point."""
+
 SIZE = (900, 650)
 """Of pictures, in pixels; PNG has twice as many."""
 
@@ -64,15 +67,26 @@ def _chart(title: str, lines: Sequence[Line], projection: Projection, values: Se
     about = [alt.Tooltip("text:N"), *([alt.Tooltip("group:N")] if grouped else [])]
     layers: list[alt.Chart] = [base.mark_circle(size=45).encode(tooltip=about).add_params(wanted).interactive()]
     if len(lines) <= WRITTEN_OUT:
-        layers.append(base.mark_text(align="left", dx=6, fontSize=11, limit=260).encode(text="text:N", tooltip=about))
+        # Beside a point is its text, on the side where there is room: the picture ends at its axes.
+        for align, dx, side in (("left", 6, "!datum.far_right"), ("right", -6, "datum.far_right")):
+            text = base.mark_text(align=align, dx=dx, fontSize=11, limit=260).encode(text="text:N", tooltip=about)
+            layers.append(text.transform_filter(side))
     width, height = SIZE
     chart = alt.layer(*layers).properties(width=width, height=height, title=title)
     return {**chart.to_dict(), "datasets": {"points": list(values)}}
 
 
 def _rows(lines: Sequence[Line], projection: Projection) -> list[dict[str, Any]]:
+    across = projection.places[:, 0]
+    edge = across.min() + FAR_RIGHT * (across.max() - across.min())
     return [
-        {"x": round(float(x), 4), "y": round(float(y), 4), "text": line.text, "group": line.group}
+        {
+            "x": round(float(x), 4),
+            "y": round(float(y), 4),
+            "text": line.text,
+            "group": line.group,
+            "far_right": bool(x > edge),
+        }
         for line, (x, y) in zip(lines, projection.places, strict=True)
     ]
 
