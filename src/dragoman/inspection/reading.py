@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from dragoman.inspection.encoding import around
 from dragoman.text.corpus import Pair, read_pairs
-from dragoman.text.lines import BadLine, bytes_shown, holds_bytes, tolerating
+from dragoman.text.lines import BadLine, bytes_shown, holds_bytes
 
 CHUNK = 5000
 """Pairs that are looked at together."""
@@ -79,24 +79,25 @@ class Reader:
         """
         self._files, self.first_bad = {}, None
         place = 0
+        noticed: list[BadLine] = []
         for files in self._corpora:
-            pairs = islice(read_pairs([files]), None if self._limit is None else self._limit - place)
-            while (chunk := self._chunk(pairs, files, place)).size:
+            pairs = read_pairs([files], notice=noticed.append)
+            pairs = islice(pairs, None if self._limit is None else self._limit - place)
+            while (chunk := self._chunk(pairs, noticed, files, place)).size:
                 place += chunk.size
                 yield chunk
 
-    def _chunk(self, pairs: Iterator[Pair], files: Sequence[Path], start: int) -> Chunk:
-        noticed: list[BadLine] = []
+    def _chunk(self, pairs: Iterator[Pair], noticed: list[BadLine], files: Sequence[Path], start: int) -> Chunk:
+        """The next pairs; `noticed` has the bad lines of the latest one."""
         chunk = Chunk(start, 0, [], [], [])
         place = start
-        with tolerating(noticed.append):
-            for place, pair in enumerate(islice(pairs, CHUNK), start + 1):
-                if noticed:
-                    chunk.bad.append(self._bad_pair(pair, noticed))
-                    noticed.clear()
-                else:
-                    chunk.pairs.append(pair)
-                    chunk.places.append(place - 1)
+        for place, pair in enumerate(islice(pairs, CHUNK), start + 1):
+            if noticed:
+                chunk.bad.append(self._bad_pair(pair, noticed))
+                noticed.clear()
+            else:
+                chunk.pairs.append(pair)
+                chunk.places.append(place - 1)
         for path, lines in zip(files, _by_file(files, chunk.pairs), strict=True):
             self._counts(path).other += sum(not line.isascii() for line in lines)
         return chunk._replace(size=place - start)

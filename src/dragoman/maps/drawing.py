@@ -68,9 +68,11 @@ def _chart(title: str, lines: Sequence[Line], projection: Projection, values: Se
     layers: list[alt.Chart] = [base.mark_circle(size=45).encode(tooltip=about).add_params(wanted).interactive()]
     if len(lines) <= WRITTEN_OUT:
         # Beside a point is its text, on the side where there is room: the picture ends at its axes.
-        for align, dx, side in (("left", 6, "!datum.far_right"), ("right", -6, "datum.far_right")):
-            text = base.mark_text(align=align, dx=dx, fontSize=11, limit=260).encode(text="text:N", tooltip=about)
-            layers.append(text.transform_filter(side))
+        beside = base.encode(text="text:N", tooltip=about)
+        to_the_right = beside.mark_text(align="left", dx=6, fontSize=11, limit=260)
+        to_the_left = beside.mark_text(align="right", dx=-6, fontSize=11, limit=260)
+        layers.append(to_the_right.transform_filter("!datum.far_right"))
+        layers.append(to_the_left.transform_filter("datum.far_right"))
     width, height = SIZE
     chart = alt.layer(*layers).properties(width=width, height=height, title=title)
     return {**chart.to_dict(), "datasets": {"points": list(values)}}

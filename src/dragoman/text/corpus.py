@@ -18,7 +18,7 @@ from typing import TextIO
 from dragoman.alignment.links import Link, read_links
 from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
-from dragoman.text.lines import is_compressed, read_lines
+from dragoman.text.lines import Notice, is_compressed, read_lines
 
 REASONS = ("empty side", "too long", "length ratio", "duplicate")
 """Why a pair is left out, in the order in which the cleaner looks."""
@@ -35,7 +35,9 @@ class Pair:
     """Between words as they stand between blanks; None where no alignment was given."""
 
 
-def read_pairs(corpora: Sequence[Sequence[Path]], alignments: Sequence[Path] = ()) -> Iterator[Pair]:
+def read_pairs(
+    corpora: Sequence[Sequence[Path]], alignments: Sequence[Path] = (), *, notice: Notice | None = None
+) -> Iterator[Pair]:
     """Yield the pairs of several corpora, one after the other.
 
     A corpus is two files of equally many lines (source, target), or one file: .tsv with two columns, or .jsonl
@@ -43,6 +45,7 @@ def read_pairs(corpora: Sequence[Sequence[Path]], alignments: Sequence[Path] = (
 
     Args:
         alignments: none, or a Pharaoh file for each corpus: line k links the words of its pair k.
+        notice: is told of each line that is not UTF-8, before its pair is yielded; see `read_lines`.
 
     Raises:
         InputError: a corpus has no lines, its two files or its alignment differ in their number of lines, a line does
@@ -51,7 +54,7 @@ def read_pairs(corpora: Sequence[Sequence[Path]], alignments: Sequence[Path] = (
     assert len(alignments) in (0, len(corpora)), "an alignment for each corpus, or none"
     for number, files in enumerate(corpora):
         empty = True
-        pairs = _read_corpus(files)
+        pairs = _read_corpus(files, notice)
         for pair in _linked(pairs, files, alignments[number]) if alignments else pairs:
             empty = False
             yield pair
@@ -68,13 +71,13 @@ def _kind(path: Path) -> str:
     return Path(path.stem).suffix if is_compressed(path) else path.suffix
 
 
-def _read_corpus(files: Sequence[Path]) -> Iterator[Pair]:
+def _read_corpus(files: Sequence[Path], notice: Notice | None) -> Iterator[Pair]:
     if len(files) == 2:
-        return _read_parallel(*files)
+        return _read_parallel(files[0], files[1], notice)
     if len(files) == 1:
         path = Path(files[0])
         if holds_pairs(path):
-            return (_read_tsv if _kind(path) == ".tsv" else _read_json_lines)(path)
+            return (_read_tsv if _kind(path) == ".tsv" else _read_json_lines)(path, notice)
         raise InputError(
             f"{path}: a corpus in one file is .tsv or .jsonl (also .gz, .xz, .zst); "
             "or give two files, source and target"
@@ -82,8 +85,8 @@ def _read_corpus(files: Sequence[Path]) -> Iterator[Pair]:
     raise InputError(f"a corpus is one file or two (source and target), not {len(files)}: {' '.join(map(str, files))}")
 
 
-def _read_parallel(source: Path, target: Path) -> Iterator[Pair]:
-    pairs = enumerate(zip_longest(read_lines(source), read_lines(target)), 1)
+def _read_parallel(source: Path, target: Path, notice: Notice | None) -> Iterator[Pair]:
+    pairs = enumerate(zip_longest(read_lines(source, notice), read_lines(target, notice)), 1)
     for number, (source_line, target_line) in pairs:
         if source_line is None or target_line is None:
             shorter = number - 1
@@ -96,8 +99,8 @@ def _read_parallel(source: Path, target: Path) -> Iterator[Pair]:
         yield Pair(source_line, target_line, f"{source}:{number}")
 
 
-def _read_tsv(path: Path) -> Iterator[Pair]:
-    for number, line in enumerate(read_lines(path), 1):
+def _read_tsv(path: Path, notice: Notice | None) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(path, notice), 1):
         columns = line.split("\t")
         if len(columns) != 2:
             raise InputError(
@@ -107,8 +110,8 @@ def _read_tsv(path: Path) -> Iterator[Pair]:
         yield Pair(columns[0], columns[1], f"{path}:{number}")
 
 
-def _read_json_lines(path: Path) -> Iterator[Pair]:
-    for number, line in enumerate(read_lines(path), 1):
+def _read_json_lines(path: Path, notice: Notice | None) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(path, notice), 1):
         origin = f"{path}:{number}"
         try:
             entry = json.loads(line)

@@ -17,7 +17,6 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
@@ -32,21 +31,25 @@ _BUFFER = 1 << 16  # bytes; what is read ahead of the line asked for
 _CHUNK = 1 << 13  # bytes of a .zst file that are decompressed together
 
 
-def read_lines(path: str | Path) -> Iterator[str]:
+def read_lines(path: str | Path, notice: Notice | None = None) -> Iterator[str]:
     """Yield the lines of a file, or of standard input for "-", without their line ends.
 
     A carriage return before the line end and a byte order mark before the first line are dropped; a last line
     without a line end counts.
 
+    Args:
+        notice: is told of each line that is not UTF-8, before it is yielded. A private character then stands for each
+            byte that is not text; see `holds_bytes` and `bytes_shown`.
+
     Raises:
         InputError: the file is missing, a folder, unreadable, or a damaged archive; it is UTF-16 or UTF-32; or a line
-            is not UTF-8, unless inside `tolerating`.
+            is not UTF-8, and there is nobody to notice.
     """
     name = _name(path)
     try:
         with _open_binary(path) as stream:
             for number, raw in enumerate(stream, 1):
-                yield _decode(raw, path, number)
+                yield _decode(raw, path, number, notice)
     except FileNotFoundError:
         raise not_found(path) from None
     except IsADirectoryError:
@@ -143,23 +146,8 @@ class BadLine(NamedTuple):
         return InputError(f"{_name(self.path)}:{self.number}: {what}; convert the file, for example with iconv")
 
 
-_notice: ContextVar[Callable[[BadLine], None] | None] = ContextVar("notice", default=None)
-
-
-@contextmanager
-def tolerating(notice: Callable[[BadLine], None]) -> Iterator[None]:
-    """Within the block `read_lines`, and all that reads through it, passes lines on that are not UTF-8.
-
-    `notice` is called for each before the line is yielded. In the line a private character stands for each byte that
-    is not text; see `holds_bytes` and `bytes_shown`. A generator must not yield within the block: its caller would
-    be tolerant as well.
-    """
-    token = _notice.set(notice)
-    try:
-        yield
-    finally:
-        _notice.reset(token)
-
+Notice = Callable[[BadLine], None]
+"""Is told of each line that is not UTF-8, before it is yielded."""
 
 _BYTES = 0x10FF00  # and the byte: private characters, which pass through JSON and the columns of a table unchanged
 _BYTE = re.compile(f"[{chr(_BYTES + 0x80)}-{chr(_BYTES + 0xFF)}]")
@@ -167,7 +155,7 @@ _STAND_INS = {0xDC00 + byte: _BYTES + byte for byte in range(0x80, 0x100)}  # "s
 
 
 def holds_bytes(text: str) -> bool:
-    """Whether text from a line that `tolerating` has noticed holds bytes that are not UTF-8."""
+    """Whether text from a line that was noticed holds bytes that are not UTF-8."""
     return _BYTE.search(text) is not None
 
 
@@ -176,7 +164,7 @@ def bytes_shown(text: str) -> str:
     return _BYTE.sub(lambda found: f"\\x{ord(found[0]) - _BYTES:02x}", text)
 
 
-def _decode(raw: bytes, path: str | Path, number: int) -> str:
+def _decode(raw: bytes, path: str | Path, number: int, notice: Notice | None) -> str:
     """One line as text; `number` counts from 1."""
     if raw.endswith(b"\n"):
         raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
@@ -196,7 +184,6 @@ def _decode(raw: bytes, path: str | Path, number: int) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = BadLine(path, number, raw, error.start)
-    notice = _notice.get()
     if notice is None:
         raise line.error()
     notice(line)
