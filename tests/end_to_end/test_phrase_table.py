@@ -75,14 +75,14 @@ def test_each_pair_is_scored_once_and_no_more_after_a_stop(
     whole, out, journal = tmp_path / "whole", tmp_path / "out", tmp_path / "out.scores"
     score_window = Rescorer._score_window
 
-    def counting(self, window):
+    def counting(self, window, at_once):
         scored.extend((one.source, text) for one in window for text in dict.fromkeys(one.targets))
-        return score_window(self, window)
+        return score_window(self, window, at_once)
 
-    def failing(self, window):
+    def failing(self, window, at_once):
         if scored:
             raise KeyboardInterrupt
-        return counting(self, window)
+        return counting(self, window, at_once)
 
     monkeypatch.setattr("dragoman.scoring.rescoring.WINDOW", 10)
     monkeypatch.setattr(Rescorer, "_score_window", counting)
