@@ -226,7 +226,7 @@ class _Sums:
         real = min(len(rows), len(self.of_readout) - start)
         self.of_readout[start : start + real] = torch.mm(of_logits, self._cast)[:real]
         if rows.dtype == self.of_weight.dtype:
-            self.of_weight.addmm_(of_logits.t(), rows, beta=0 if start == 0 else 1)
+            torch.addmm(self.of_weight, of_logits.t(), rows, beta=0 if start == 0 else 1, out=self.of_weight)
             return
         part = self._workspace.take("part", tuple(self.of_weight.shape), rows)
         torch.mm(of_logits.t(), rows, out=part)
