@@ -48,8 +48,7 @@ class Map(nn.Module):
         kept = weight.dim() - 2  # dimensions in front of the rows: the maps side by side
         rows = x.flatten(kept, -2)
         count = rows.shape[-2]
-        if missing := padding(count, weight.dtype):  # filling up by nothing would copy
-            rows = functional.pad(rows, (0, 0, 0, missing))
+        rows = filled_up(rows, padding(count, weight.dtype))
         if kept == 0:
             y = functional.linear(rows, weight, bias)
         else:
@@ -86,6 +85,11 @@ def padding(rows: int, precision: torch.dtype) -> int:
     would bring ever new shapes. Those for other types are there already.
     """
     return -rows % ROUND if precision == torch.bfloat16 else 0
+
+
+def filled_up(rows: Tensor, missing: int) -> Tensor:
+    """Rows [.., N, n] with so many rows of zeros below; themselves, not a copy, where none is missing."""
+    return functional.pad(rows, (0, 0, 0, missing)) if missing else rows
 
 
 class _Factors:

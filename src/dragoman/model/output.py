@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from dragoman.model.maps import Map
+from dragoman.model.maps import Map, filled_up
 
 ROWS = 1024
 """Rows of logits at a time: many, so that the products are long."""
@@ -145,8 +144,7 @@ class _CrossEntropy(torch.autograd.Function):
         softmax = _Softmax(bias, smoothing, workspace.take("logits", (CHUNK, len(weight)), weight))
         for start in range(0, len(words), ROWS):
             block = readout[start : start + ROWS]
-            missing = -len(block) % CHUNK if block.dtype == torch.bfloat16 else 0
-            rows = functional.pad(block, (0, 0, 0, missing)) if missing else block
+            rows = filled_up(block, -len(block) % CHUNK if block.dtype == torch.bfloat16 else 0)
             products = workspace.take_rows("products", len(rows), len(weight), readout)
             torch.mm(rows, cast.t(), out=products)
             losses = softmax.losses(products, words[start : start + ROWS], differentiate=sums is not None)
