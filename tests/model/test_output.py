@@ -4,11 +4,11 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dragoman.model.output import ROWS, Output
+from dragoman.model.output import BLOCK, Output
 from tests.model.gradients import assert_gradients
 
 
-@pytest.mark.parametrize("rows", [1, 7, ROWS, ROWS + 3])
+@pytest.mark.parametrize("rows", [1, 7, BLOCK // 8, BLOCK // 8 + 3])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("bias", [True, False])
 def test_loss_and_gradients_are_those_of_the_plain_softmax(rows: int, smoothing: float, bias: bool) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dragoman.model.deferred import anchor
+from dragoman.model.products import product
 
 ROUND = 128
 """Rows of a product over many steps come in multiples of this."""
@@ -49,10 +50,7 @@ class Map(nn.Module):
         rows = x.flatten(kept, -2)
         count = rows.shape[-2]
         rows = filled_up(rows, padding(count, weight.dtype))
-        if kept == 0:
-            y = functional.linear(rows, weight, bias)
-        else:
-            y = torch.bmm(rows, weight.mT) if bias is None else torch.baddbmm(bias.unsqueeze(1), rows, weight.mT)
+        y: Tensor = _Linear.apply(rows, weight, bias)
         return y[..., :count, :].reshape(*x.shape[:-1], y.shape[-1])
 
     def bind(self) -> BoundMap:
@@ -62,11 +60,11 @@ class Map(nn.Module):
             bias = bias.unsqueeze(1)  # [D, 1, n_out]: over the rows of each of the maps side by side
         weight = anchor(factors, self.weight)
 
-        def product(x: Tensor, plus: Tensor | None = None) -> Tensor:
+        def bound(x: Tensor, plus: Tensor | None = None) -> Tensor:
             y: Tensor = _Product.apply(x, plus, weight, factors)
             return y if bias is None else y + bias
 
-        return product
+        return bound
 
     def _bias(self) -> Tensor | None:
         if self.bias is None:
@@ -90,6 +88,26 @@ def padding(rows: int, precision: torch.dtype) -> int:
 def filled_up(rows: Tensor, missing: int) -> Tensor:
     """Rows [.., N, n] with so many rows of zeros below; themselves, not a copy, where none is missing."""
     return functional.pad(rows, (0, 0, 0, missing)) if missing else rows
+
+
+class _Linear(torch.autograd.Function):
+    """x W^T + b, all rows at once."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.has_bias = bias is not None
+        return product(x, weight, bias)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        x, weight = ctx.saved_tensors
+        of_x, of_weight, of_bias = ctx.needs_input_grad
+        return (
+            product(gradient, weight.mT) if of_x else None,
+            gradient.mT @ x if of_weight else None,
+            gradient.sum(dim=-2) if of_bias else None,
+        )
 
 
 class _Factors:
@@ -123,14 +141,11 @@ class _Product(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, plus: Tensor | None, weight: Tensor, factors: _Factors) -> Tensor:
         ctx.factors, ctx.type, ctx.has_plus = factors, x.dtype, plus is not None
         ctx.x = x.to(factors.weight.dtype)
-        turned = factors.weight.mT
-        if plus is None:
-            return torch.matmul(ctx.x, turned)
-        return torch.addmm(plus, ctx.x, turned) if turned.dim() == 2 else torch.baddbmm(plus, ctx.x, turned)
+        return product(ctx.x, factors.weight, plus)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None, None]:
         factors = ctx.factors
         factors.inputs.append(ctx.x)
         factors.outputs.append(gradient)
-        return torch.matmul(gradient, factors.weight).to(ctx.type), gradient if ctx.has_plus else None, None, None
+        return product(gradient, factors.weight.mT).to(ctx.type), gradient if ctx.has_plus else None, None, None

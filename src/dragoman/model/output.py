@@ -1,8 +1,8 @@
 """The softmax over the target vocabulary, and its loss without a long-lived tensor of logits.
 
 Logits of a whole batch are its largest tensors by far. They are made for a block of rows at a time, in memory that is
-kept from batch to batch (fresh pages from the system cost more than the arithmetic on them), and their gradient is
-taken while they are there; the backward pass then only scales.
+small enough to be used again (fresh pages from the system cost more than the arithmetic on them), and their gradient
+is taken while they are there; the backward pass then only scales.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.model.maps import Map, filled_up
+from dragoman.model.products import aligned, product
 
-ROWS = 1024
-"""Rows of logits at a time: many, so that the products are long."""
+BLOCK = 2048
+"""Bytes of a word's logits at a time, 512 rows in float32: many, so that the products are long, but not so many that
+the system takes the memory back after each block."""
 
 CHUNK = 64
 """Rows of a block whose softmax is taken at a time: few, so that they stay in the processor's cache. Blocks have
 multiples of it in bfloat16, filled up with zeros (see `maps.padding`)."""
-
-ALIGNED = 64
-"""Bytes: rows of logits begin at multiples of it. Products of matrices whose rows do not are up to 40 % slower."""
 
 ASKED = 128
 """Rows of logits at a time where only some words are asked for: those that stay in the processor's cache."""
@@ -59,8 +58,7 @@ class Output(nn.Module):
 
     def _logits(self, readout: Tensor, weight: Tensor) -> Tensor:
         """[N, V] in the type of the parameters, from factors in that of products."""
-        products = _aligned(len(readout), len(weight), readout)
-        logits = torch.mm(readout, weight.t(), out=products).to(self.weight.dtype)
+        logits = product(readout, weight).to(self.weight.dtype)
         return logits if self.bias is None else logits.add_(self.bias)
 
     @torch.no_grad()
@@ -98,16 +96,6 @@ class Output(nn.Module):
         return x if self.precision is None else x.to(self.precision)
 
 
-def _aligned_width(columns: int, like: Tensor) -> int:
-    step = ALIGNED // like.element_size()
-    return -(-columns // step) * step
-
-
-def _aligned(rows: int, columns: int, like: Tensor) -> Tensor:
-    """An uninitialised matrix whose rows are `ALIGNED`, of the type and device of `like`."""
-    return like.new_empty(rows, _aligned_width(columns, like))[:, :columns]
-
-
 class _Workspace:
     """Memory that outlives a batch; asked for again under the same name, it is the same memory."""
 
@@ -122,10 +110,6 @@ class _Workspace:
             held = self._held[name] = torch.empty(size, dtype=like.dtype, device=like.device)
         return held[:size].view(shape)
 
-    def take_rows(self, name: str, rows: int, columns: int, like: Tensor) -> Tensor:
-        """The same of [rows, columns], whose rows are `ALIGNED`."""
-        return self.take(name, (rows, _aligned_width(columns, like)), like)[:, :columns]
-
 
 class _CrossEntropy(torch.autograd.Function):
     @staticmethod
@@ -139,20 +123,23 @@ class _CrossEntropy(torch.autograd.Function):
         smoothing: float,
         workspace: _Workspace,
     ) -> tuple[Tensor, Tensor]:
-        sums = _Sums(readout, weight, cast, workspace) if any(ctx.needs_input_grad) else None
+        filled = _filled_up_weight(cast, workspace)
+        sums = _Sums(readout, weight, filled, workspace) if any(ctx.needs_input_grad) else None
         smoothed, nll = (torch.zeros((), dtype=torch.float64, device=weight.device) for _ in range(2))
         softmax = _Softmax(bias, smoothing, workspace.take("logits", (CHUNK, len(weight)), weight))
-        for start in range(0, len(words), ROWS):
-            block = readout[start : start + ROWS]
+        at_once = BLOCK // cast.element_size()
+        for start in range(0, len(words), at_once):
+            block = readout[start : start + at_once]
             rows = filled_up(block, -len(block) % CHUNK if block.dtype == torch.bfloat16 else 0)
-            products = workspace.take_rows("products", len(rows), len(weight), readout)
-            torch.mm(rows, cast.t(), out=products)
-            losses = softmax.losses(products, words[start : start + ROWS], differentiate=sums is not None)
+            products = product(rows, filled)
+            logits, beyond = products.tensor_split([len(weight)], dim=1)
+            losses = softmax.losses(logits, words[start : start + at_once], differentiate=sums is not None)
+            beyond.zero_()
             smoothed += losses.smoothed
             nll += losses.nll
             if sums is not None:
                 sums.add(start, rows, products)
-        ctx.gradients = None if sums is None else (sums.of_readout, sums.of_weight, softmax.of_bias)
+        ctx.gradients = None if sums is None else (sums.of_readout, sums.of_weight[: len(weight)], softmax.of_bias)
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
 
@@ -164,6 +151,14 @@ class _CrossEntropy(torch.autograd.Function):
             if gradient is not None:
                 gradient.mul_(scale)
         return readout, weight, bias, None, None, None, None
+
+
+def _filled_up_weight(weight: Tensor, workspace: _Workspace) -> Tensor:
+    """The weight with rows of zeros below, so that every row of logits begins at a whole cache line."""
+    filled = workspace.take("weight", (aligned(len(weight), weight), weight.shape[1]), weight)
+    filled[: len(weight)] = weight
+    filled[len(weight) :] = 0
+    return filled
 
 
 class _Softmax:
@@ -211,18 +206,18 @@ class _Softmax:
 
 
 class _Sums:
-    """Gradients of readouts and weights, gathered from block to block."""
+    """Gradients of readouts and of the filled-up weight, gathered from block to block."""
 
-    def __init__(self, readout: Tensor, weight: Tensor, cast: Tensor, workspace: _Workspace) -> None:
-        self._cast = cast
+    def __init__(self, readout: Tensor, weight: Tensor, filled: Tensor, workspace: _Workspace) -> None:
+        self._filled = filled
         self.of_readout = torch.empty_like(readout)
-        self.of_weight = torch.empty_like(weight)
+        self.of_weight = weight.new_empty(filled.shape)
         self._workspace = workspace
 
     def add(self, start: int, rows: Tensor, of_logits: Tensor) -> None:
         """A block that begins at readout `start`: its readouts, filled up, and the gradients of its logits."""
         real = min(len(rows), len(self.of_readout) - start)
-        self.of_readout[start : start + real] = torch.mm(of_logits, self._cast)[:real]
+        self.of_readout[start : start + real] = product(of_logits, self._filled.t())[:real]
         if rows.dtype == self.of_weight.dtype:
             torch.addmm(self.of_weight, of_logits.t(), rows, beta=0 if start == 0 else 1, out=self.of_weight)
             return
