@@ -50,9 +50,9 @@ from typing import Any, NamedTuple
 import sacrebleu
 import sentencepiece
 import torch
+from counting import product_counter
 from decoders import LONGEST, SENTENCES, Decoder, checkpoint, dragoman_decoder, peer_decoder
 from peers import PEERS
-from torch.utils.flop_counter import FlopCounterMode
 from training import prepare, product_peaks
 from watching import Watched, watch
 
@@ -584,7 +584,7 @@ def flops_per_token(peer: str, options: argparse.Namespace, beam: int) -> float:
         update={"beam": beam, "normalisation": "none", "max_factor": 1e-6, "max_extra": LONGEST}
     )
     lines = list(itertools.islice(read_lines(options.scratch / "text" / "test.en"), SENTENCES))
-    counter = FlopCounterMode(display=False)
+    counter = product_counter()
     with counter:
         found = [best for best, *_ in run.translator(search).translate_lines(lines)]
     return counter.get_total_flops() / sum(len(translation.tokens) + 1 for translation in found)

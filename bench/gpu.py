@@ -28,9 +28,9 @@ from typing import Any
 
 import numpy as np
 import torch
+from counting import product_counter
 from peers import dragoman_values
 from torch.profiler import ProfilerActivity, profile
-from torch.utils.flop_counter import FlopCounterMode
 
 from dragoman.config.building import build_config
 from dragoman.config.presets import load_preset
@@ -162,7 +162,7 @@ def share_in_kernels(update: Callable[[], int]) -> float:
 
 def megaflops(model: TranslationModel, batch: Batch) -> float:
     """Of products, forward and backward, for each real target token."""
-    counter = FlopCounterMode(display=False)
+    counter = product_counter()
     with counter:
         loss = model.loss(batch)
         loss.objective.backward()

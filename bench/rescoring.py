@@ -36,7 +36,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch.utils.flop_counter import FlopCounterMode
+from counting import product_counter
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config
@@ -183,7 +183,7 @@ def _asked(
             about[name] += more
         if number % max(1, sentences // COUNTED) == 0:
             sample.append(one)
-    with FlopCounterMode(display=False) as counter:
+    with product_counter() as counter:
         list(rescorer.score(sample))
     return about, counter.get_total_flops() / _beginnings(target, sample) * about["distinct_beginnings"]
 
@@ -242,7 +242,7 @@ def _beginnings(side: TextSide, lists: list[Translations]) -> int:
 def _speed(
     rescorer: Rescorer, lists: list[Translations], pairs: list[tuple[str, str]], precision: torch.dtype
 ) -> dict[str, float]:
-    with FlopCounterMode(display=False) as counter:
+    with product_counter() as counter:
         list(rescorer.score(lists))
     cpu, product = _seconds(lambda: list(rescorer.score(lists)))[1], _product_speed(precision)[1]
     return {

@@ -5,80 +5,68 @@ Exit codes: 0 done; 1 a bug of ours, with its traceback; 2 something the user ca
 
 from __future__ import annotations
 
+import importlib
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 import dragoman
-from dragoman.cli import (
-    aer,
-    align,
-    config,
-    curves,
-    demo,
-    describe,
-    dictionary,
-    evaluate,
-    export,
-    heatmap,
-    import_model,
-    inspect,
-    map_points,
-    phrase_table,
-    presets,
-    rescore,
-    score,
-    select,
-    symmetrize,
-    train,
-    translate,
-    tree,
-    tune,
-)
-from dragoman.cli.lm import perplexity as lm_perplexity
-from dragoman.cli.lm import score as lm_score
-from dragoman.cli.lm import train as lm_train
 from dragoman.cli.parsing import Parser, Verb, did_you_mean
-from dragoman.cli.smt import nbest as smt_nbest
-from dragoman.cli.smt import train as smt_train
-from dragoman.cli.smt import translate as smt_translate
-from dragoman.cli.smt import tune as smt_tune
 from dragoman.errors import ConfigError, DragomanError
 
-VERBS = {
-    "demo": cast(Verb, demo),
-    "inspect": cast(Verb, inspect),
-    "train": cast(Verb, train),
-    "translate": cast(Verb, translate),
-    "score": cast(Verb, score),
-    "align": cast(Verb, align),
-    "symmetrize": cast(Verb, symmetrize),
-    "dictionary": cast(Verb, dictionary),
-    "aer": cast(Verb, aer),
-    "evaluate": cast(Verb, evaluate),
-    "heatmap": cast(Verb, heatmap),
-    "rescore": cast(Verb, rescore),
-    "phrase-table": cast(Verb, phrase_table),
-    "select": cast(Verb, select),
-    "tune": cast(Verb, tune),
-    "lm train": cast(Verb, lm_train),
-    "lm score": cast(Verb, lm_score),
-    "lm perplexity": cast(Verb, lm_perplexity),
-    "curves": cast(Verb, curves),
-    "tree": cast(Verb, tree),
-    "map": cast(Verb, map_points),
-    "smt train": cast(Verb, smt_train),
-    "smt tune": cast(Verb, smt_tune),
-    "smt translate": cast(Verb, smt_translate),
-    "smt nbest": cast(Verb, smt_nbest),
-    "export": cast(Verb, export),
-    "import": cast(Verb, import_model),
-    "presets": cast(Verb, presets),
-    "describe": cast(Verb, describe),
-    "config": cast(Verb, config),
-}
+
+class Verbs(Mapping[str, Verb]):
+    """Verbs by name. Each is imported when it is asked for: a command needs one, and all together take time."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self._modules = modules
+
+    def __getitem__(self, name: str) -> Verb:
+        return cast(Verb, importlib.import_module(f"dragoman.cli.{self._modules[name]}"))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+
+VERBS = Verbs(
+    {
+        "demo": "demo",
+        "inspect": "inspect",
+        "train": "train",
+        "translate": "translate",
+        "score": "score",
+        "align": "align",
+        "symmetrize": "symmetrize",
+        "dictionary": "dictionary",
+        "aer": "aer",
+        "evaluate": "evaluate",
+        "heatmap": "heatmap",
+        "rescore": "rescore",
+        "phrase-table": "phrase_table",
+        "select": "select",
+        "tune": "tune",
+        "lm train": "lm.train",
+        "lm score": "lm.score",
+        "lm perplexity": "lm.perplexity",
+        "curves": "curves",
+        "tree": "tree",
+        "map": "map_points",
+        "smt train": "smt.train",
+        "smt tune": "smt.tune",
+        "smt translate": "smt.translate",
+        "smt nbest": "smt.nbest",
+        "export": "export",
+        "import": "import_model",
+        "presets": "presets",
+        "describe": "describe",
+        "config": "config",
+    }
+)
 """In the order of the help; each is one file. Some have two words, of which the first stands for all that it begins."""
 
 EXTRAS = {

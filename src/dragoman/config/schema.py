@@ -18,7 +18,7 @@ FORMAT = 1
 class Section(BaseModel):
     """A part of the configuration: immutable, unknown keys refused, numbers not taken from strings."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
 
 class SideConfig(Section):
