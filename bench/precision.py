@@ -72,8 +72,9 @@ def load(options: argparse.Namespace) -> dict[str, Any]:
         result: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
         if result["how"] == how:
             return result
+    values = f"--scale {options.scale:g} --epochs {options.epochs:g}"
     return {
-        "command": f"python bench/precision.py DATA --scratch DIR --scale {options.scale:g} --epochs {options.epochs:g}",
+        "command": f"python bench/precision.py DATA --scratch DIR {values}",
         "date": time.strftime("%Y-%m-%d"),
         "machine": machine_name(),
         "how": how,
