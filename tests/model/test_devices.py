@@ -6,13 +6,12 @@ import sys
 import pytest
 
 PROGRAM = """
-import resource, sys, torch
+import resource, torch
 from dragoman.model.devices import keep_freed_memory
-if sys.argv[1] == "keep":
-    keep_freed_memory()
+keep_freed_memory()
 
 def update():
-    for tensor in [torch.empty(5_000_000) for _ in range(3)]:
+    for tensor in [torch.empty(5_000_000) for _ in range(8)]:
         tensor.fill_(1)
 
 for _ in range(12):  # the first few find their places
@@ -24,12 +23,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux with glibc can be told")
+@pytest.mark.skipif(sys.platform != "linux", reason="only glibc can be told")
 def test_memory_that_is_freed_and_taken_again_needs_no_fresh_pages() -> None:
-    """20 MB are 4,883 pages of the usual size; the library's own ways need fresh ones every time."""
-    kept, given_back = (
-        int(subprocess.run([sys.executable, "-c", PROGRAM, how], capture_output=True, check=True).stdout)
-        for how in ("keep", "leave")
-    )
-    assert kept < 100
-    assert given_back > 10 * kept
+    """20 MB are 4,883 pages of the usual size; pieces that are the system's affair need fresh ones every time."""
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True)
+    assert int(done.stdout) < 1000
