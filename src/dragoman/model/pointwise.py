@@ -16,6 +16,11 @@ _of_sigmoid, _of_tanh = torch.ops.aten.sigmoid_backward, torch.ops.aten.tanh_bac
 """(gradient, value of the function) -> gradient of its argument."""
 
 
+def tanh(x: Tensor) -> Tensor:
+    """tanh x = 2 sigmoid(2x) - 1, to 1e-7 in float32: the processor takes a fifth of the time for a sigmoid."""
+    return torch.sigmoid(2 * x).mul_(2).sub_(1)
+
+
 def reset_and_update(a: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
     """r * h and z, [.., H] each, of a GRU whose gates are r, z = sigmoid(a), a [.., 2H]."""
     result: tuple[Tensor, Tensor] = _ResetAndUpdate.apply(a, h)
@@ -53,7 +58,7 @@ class _ResetAndUpdate(torch.autograd.Function):
 class _NewState(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, h: Tensor, z: Tensor, keep: bool) -> Tensor:
-        new = torch.tanh(a.to(h.dtype))
+        new = tanh(a.to(h.dtype))
         ctx.save_for_backward(new, h, z)
         ctx.keep, ctx.type = keep, a.dtype
         return torch.lerp(new, h, z) if keep else torch.lerp(h, new, z)
@@ -70,25 +75,22 @@ class _NewState(torch.autograd.Function):
 class _NewLSTMState(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        of_i, of_f, of_o, of_g = a.to(c.dtype).chunk(4, dim=-1)
-        i, f, o, g = torch.sigmoid(of_i), torch.sigmoid(of_f), torch.sigmoid(of_o), torch.tanh(of_g)
+        of_gates, of_g = a.to(c.dtype).split((3 * c.shape[-1], c.shape[-1]), dim=-1)
+        gates, g = torch.sigmoid(of_gates), tanh(of_g)
+        i, f, o = gates.chunk(3, dim=-1)
         new = torch.addcmul(f * c, i, g)
-        squashed = torch.tanh(new)
-        ctx.save_for_backward(i, f, o, g, c, squashed)
+        squashed = tanh(new)
+        ctx.save_for_backward(gates, g, c, squashed)
         ctx.type = a.dtype
         return o * squashed, new
 
     @staticmethod
     def backward(ctx: Any, of_h: Tensor, of_c: Tensor) -> tuple[Tensor, Tensor]:
-        i, f, o, g, c, squashed = ctx.saved_tensors
+        gates, g, c, squashed = ctx.saved_tensors
+        i, f, o = gates.chunk(3, dim=-1)
         of_new = _of_tanh(of_h * o, squashed).add_(of_c)
-        of_a = torch.cat(
-            (
-                _of_sigmoid(of_new * g, i),
-                _of_sigmoid(of_new * c, f),
-                _of_sigmoid(of_h * squashed, o),
-                _of_tanh(of_new * i, g),
-            ),
-            dim=-1,
-        )
+        of_a = torch.cat((of_new * g, of_new * c, of_h * squashed, of_new * i), dim=-1)
+        of_gates, of_g = of_a.split((gates.shape[-1], g.shape[-1]), dim=-1)
+        _of_sigmoid.grad_input(of_gates, gates, grad_input=of_gates)
+        _of_tanh.grad_input(of_g, g, grad_input=of_g)
         return of_a.to(ctx.type), of_new.mul_(f)
