@@ -13,9 +13,10 @@ dropout 0.2, input feeding:
     L  2 layers of bidirectional LSTM 2 x 256, 2 layers of LSTM 512, embeddings 512, general attention
 
 (256 a direction, because one peer can do nothing else; yoyodyne has neither L nor input feeding.) Dragoman also runs
-with bfloat16 products. The machine's own product peaks are measured for the shapes that occur, and the floating-point
-operations of real batches are counted, which gives the share of the peak. Results go to bench/results/training.json.
-Nothing else may run on the machine meanwhile.
+with bfloat16 products. Everybody runs in every round, one after the other; told are medians, and the ratio to the
+fastest peer of the same round. The machine's own product peaks are measured for the shapes that occur, before and after
+each model, and the floating-point operations of real batches are counted, which gives the share of the highest peak.
+Results go to bench/results/training.json. Nothing else may run on the machine meanwhile.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import sentencepiece
@@ -46,6 +48,9 @@ from dragoman.text.lines import read_lines
 
 RESULTS = Path(__file__).parent / "results" / "training.json"
 ALL_PEERS = PEERS | ONLY_TRAINED
+RATE = "target_tokens_per_second"
+PEAK_SECONDS = 0.4
+"""For each product whose speed is measured."""
 SKIP = 10
 """Updates that do not count: start-up, first allocations."""
 
@@ -60,7 +65,7 @@ def main() -> None:
     result: dict[str, Any] = {
         "date": time.strftime("%Y-%m-%d"),
         "command": "python bench/training.py DATA --scratch DIR --joeynmt PYTHON --opennmt PYTHON --yoyodyne PYTHON "
-        f"--seconds {options.seconds}",
+        f"--seconds {options.seconds:g} --rounds {options.rounds}",
         "machine": {
             "processor": machine_name(),
             "threads": options.threads,
@@ -71,13 +76,17 @@ def main() -> None:
         "models": {},
     }
     for model in options.models:
-        rows: dict[str, Any] = {}
-        for name, command, pattern in _runs(options, model, scratch):
-            print(f"{model}: {name} ...", file=sys.stderr, flush=True)
-            watched = watch(command, options.seconds, folder=scratch, environment=_environment(options, name))
-            rows[name] = _row(watched, pattern, tokens_per_batch)
+        rounds: list[dict[str, dict[str, float]]] = []
+        for number in range(options.rounds):
+            rounds.append({})
+            for name, command, pattern in list(_runs(options, model, scratch))[:: 1 if number % 2 == 0 else -1]:
+                print(f"{model}, round {number + 1}: {name} ...", file=sys.stderr, flush=True)
+                watched = watch(command, options.seconds, folder=scratch, environment=_environment(options, name))
+                rounds[-1][name] = _row(watched, pattern, tokens_per_batch)
+        rows = _rows(rounds)
+        peaks.update({shape: max(rate, peaks[shape]) for shape, rate in product_peaks().items()})  # speeds come and go
         megaflops = flops_per_token(model, scratch / "text") / 1e6
-        _add_ratios(rows, megaflops, peaks)
+        _add_shares(rows, megaflops, peaks)
         result["models"][model] = {"megaflops_per_target_token": megaflops, "runs": rows}
         print(_table(model, megaflops, rows), flush=True)
         RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -95,6 +104,7 @@ def parse() -> argparse.Namespace:
         )
     parser.add_argument("--models", nargs="+", choices=("B", "L"), default=["B", "L"])
     parser.add_argument("--seconds", type=float, default=90, help="of each run, start-up included")
+    parser.add_argument("--rounds", type=int, default=2, help="in which everybody runs, every other one backwards")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     return parser.parse_args()
 
@@ -147,21 +157,31 @@ def _environment(options: argparse.Namespace, name: str) -> dict[str, str]:
 def _row(watched: Watched, pattern: str, tokens_per_batch: float) -> dict[str, float]:
     updates = watched.rate(pattern, skip=SKIP)
     return {
-        "target_tokens_per_second": updates * tokens_per_batch,
+        RATE: updates * tokens_per_batch,
         "updates_per_second": updates,
         "peak_memory_mb": watched.peak_mb,
         "cores_used_by_others": watched.others,
     }
 
 
-def _add_ratios(rows: dict[str, Any], megaflops: float, peaks: dict[str, float]) -> None:
-    fastest = max((row["target_tokens_per_second"] for name, row in rows.items() if name in ALL_PEERS), default=None)
-    for name, row in rows.items():
-        if name.startswith("dragoman"):
-            best = max(rate for shape, rate in peaks.items() if shape.endswith(name.split()[1]))
-            row["share_of_product_peak"] = row["target_tokens_per_second"] * megaflops / 1000 / best
-            if fastest:
-                row["ratio_to_fastest_peer"] = row["target_tokens_per_second"] / fastest
+def _rows(rounds: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
+    """The medians of the rounds; beside the fastest peer of the same round, median and range of the ratios."""
+    rows: dict[str, Any] = {
+        name: {figure: median(one[name][figure] for one in rounds) for figure in row}
+        | {"rounds_tokens_per_second": [one[name][RATE] for one in rounds]}
+        for name, row in rounds[0].items()
+    }
+    peers = rows.keys() & ALL_PEERS.keys()
+    for name in rows.keys() - peers if peers else ():
+        ratios = [one[name][RATE] / max(one[peer][RATE] for peer in peers) for one in rounds]
+        rows[name] |= {"ratio_to_fastest_peer": median(ratios), "ratio_range": [min(ratios), max(ratios)]}
+    return rows
+
+
+def _add_shares(rows: dict[str, Any], megaflops: float, peaks: dict[str, float]) -> None:
+    for name in rows.keys() - ALL_PEERS.keys():
+        best = max(rate for shape, rate in peaks.items() if shape.endswith(name.split()[1]))
+        rows[name]["share_of_product_peak"] = rows[name][RATE] * megaflops / 1000 / best
 
 
 def _table(model: str, megaflops: float, rows: dict[str, Any]) -> str:
@@ -169,7 +189,7 @@ def _table(model: str, megaflops: float, rows: dict[str, Any]) -> str:
     for name, row in rows.items():
         share, ratio = row.get("share_of_product_peak"), row.get("ratio_to_fastest_peer")
         lines.append(
-            f"{name:16}{row['target_tokens_per_second']:8.0f}{row['peak_memory_mb'] / 1024:7.2f}"
+            f"{name:16}{row[RATE]:8.0f}{row['peak_memory_mb'] / 1024:7.2f}"
             f"{'' if share is None else f'{share:6.0%}':>7}{'' if ratio is None else f'{ratio:6.2f}':>7}"
         )
     return "\n".join(lines)
@@ -199,7 +219,7 @@ def _products_per_second(multiply: Callable[[Tensor, Tensor], Tensor], x: Tensor
     for _ in range(5):
         multiply(x, w)
     count, began = 0, time.perf_counter()
-    while time.perf_counter() - began < 1.0:
+    while time.perf_counter() - began < PEAK_SECONDS:
         multiply(x, w)
         count += 1
     return count / (time.perf_counter() - began)
