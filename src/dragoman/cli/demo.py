@@ -34,11 +34,10 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Do it all, print the figures and some translations."""
     from dragoman.demo import demonstrate
-    from dragoman.model.devices import keep_freed_memory, set_threads
+    from dragoman.model.devices import set_threads
     from dragoman.narration import Narrator
 
     set_threads(options.threads)
-    keep_freed_memory()
     made = demonstrate(
         options.out,
         source=options.source,

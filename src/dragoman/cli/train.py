@@ -84,12 +84,11 @@ def run(options: argparse.Namespace) -> None:
         _require_corpora(options)
     config = _wanted_config(options)
 
-    from dragoman.model.devices import keep_freed_memory, set_threads
+    from dragoman.model.devices import set_threads
     from dragoman.narration import Narrator
     from dragoman.pipeline import resume, train
 
     set_threads(options.threads)
-    keep_freed_memory()
     narrator = Narrator(quiet=options.quiet)
     if options.resume:
         if options.train or options.dev or options.dropped or options.alignments:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from typing import Literal
 
 import torch
@@ -11,10 +9,6 @@ import torch
 from dragoman.errors import ConfigError
 
 DeviceName = Literal["auto", "cpu", "cuda"]
-
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = (-1, 2**31 - 1), (-3, 2**25)
-"""glibc's `mallopt` (parameter, value): free memory at the end of the heap that is kept, any amount; the size from
-which on a piece is the system's own affair, the largest that can be set."""
 
 
 def choose_device(name: DeviceName) -> torch.device:
@@ -33,17 +27,6 @@ def set_threads(threads: int | None) -> None:
     """Processor threads for this process's matrix products; None leaves one a core."""
     if threads is not None:
         torch.set_num_threads(threads)
-
-
-def keep_freed_memory() -> None:
-    """Let the C library keep what is freed for what is asked for next, as far as it can be told to (glibc).
-
-    Every update of training frees and takes the same large tensors. Left to itself the library gives their memory back
-    to the system, and the system's fresh pages cost up to a tenth of an update.
-    """
-    if sys.platform == "linux" and (tell := getattr(ctypes.CDLL(None), "mallopt", None)):
-        tell(*_TRIM_THRESHOLD)
-        tell(*_MMAP_THRESHOLD)
 
 
 def choose_precision(precision: Literal["fp32", "bf16", "auto"], device: torch.device) -> torch.dtype | None:

@@ -58,11 +58,10 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.config.language import LanguageConfig, override_language
     from dragoman.language.run import read_language_config
     from dragoman.language.training import resume_language_model, train_language_model
-    from dragoman.model.devices import keep_freed_memory, set_threads
+    from dragoman.model.devices import set_threads
     from dragoman.narration import Narrator
 
     set_threads(options.threads)
-    keep_freed_memory()
     narrator = Narrator(quiet=options.quiet)
     changes = [*options.set, *([] if options.minutes is None else [f"training.minutes={options.minutes}"])]
     if options.resume:
