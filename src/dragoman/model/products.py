@@ -1,8 +1,7 @@
 """Products with a weight, by whichever of the libraries within torch is fast on this processor.
 
 In float32 torch multiplies with MKL, which keeps its best code from processors that are not Intel's. oneDNN, which
-torch carries for other purposes, multiplies the 64 rows of a step half again to twice as fast there
-(docs/performance.md).
+torch carries for other purposes, multiplies the 64 rows of a step 1.4 to 1.6 times as fast there (docs/performance.md).
 """
 
 from __future__ import annotations
