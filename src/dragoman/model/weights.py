@@ -7,10 +7,11 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load, save
+from safetensors.torch import load
 from torch import Tensor, nn
 
 from dragoman.errors import RunError
+from dragoman.model.tensor_file import write_tensors
 from dragoman.text.lines import replace_file
 
 
@@ -26,7 +27,7 @@ def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
         InputError: the file cannot be written.
     """
     with replace_file(path, binary=True) as file:
-        file.write(save({name: tensor.detach().cpu().contiguous() for name, tensor in weights.items()}))
+        write_tensors(file, weights)
 
 
 def load_weights(path: Path) -> dict[str, Tensor]:

@@ -18,11 +18,11 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 from torch.optim import Optimizer
 
 from dragoman.errors import RunError
+from dragoman.model.tensor_file import bytes_of, write_tensors
 from dragoman.text.lines import replace_file
 
 FORMAT = 1
@@ -53,10 +53,9 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     for leftover in path.parent.glob(f".{path.name}.*"):  # of a process killed while it saved; a state is large
         leftover.unlink()
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()}
-    header = {"format": FORMAT, "digest": _digest(tensors), "values": checkpoint.values}
+    header = {"format": FORMAT, "digest": _digest(checkpoint.tensors), "values": checkpoint.values}
     with replace_file(path, binary=True) as file:
-        file.write(save(tensors, metadata={"dragoman": json.dumps(header)}))
+        write_tensors(file, checkpoint.tensors, {"dragoman": json.dumps(header)})
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
@@ -139,7 +138,7 @@ def _digest(tensors: Mapping[str, Tensor]) -> str:
     digest = 0
     for name in sorted(tensors):
         digest = zlib.crc32(name.encode(), digest)
-        digest = zlib.crc32(tensors[name].reshape(-1).view(torch.uint8).numpy().data, digest)
+        digest = zlib.crc32(bytes_of(tensors[name]), digest)
     return f"{digest:08x}"
 
 

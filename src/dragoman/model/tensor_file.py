@@ -1,0 +1,62 @@
+"""Tensors into an open file, in the format of safetensors, one after the other.
+
+The library reads what is written here. Its own writer puts the whole file together in memory, and then copies it: for
+a training state, which is four times as large as the weights, that was most of what training took. Its writer to a
+path makes and renames a file of its own, which only its owner may read.
+
+The format: 8 bytes, the length of the header; the header, JSON that names type, shape and place of every tensor, filled
+up with blanks to a multiple of 8 bytes; the tensors without gaps, all numbers with their lowest byte first.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any, BinaryIO
+
+import torch
+from torch import Tensor
+
+METADATA = "__metadata__"
+"""The name in the header under which texts stand that are no tensors."""
+ALIGNMENT = 8
+"""Bytes: a multiple of them stands before the first tensor."""
+TYPES = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.uint8: "U8",
+}
+"""Those that weights and training states have."""
+
+
+def write_tensors(file: BinaryIO, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
+    """Write tensors, and texts under their names; of memory only what a tensor of another device or layout takes.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    # Wide numbers first, so that each stands at a multiple of its own width.
+    names = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
+    ends = list(accumulate(tensors[name].nbytes for name in names))
+    header: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
+    for name, start, end in zip(names, [0, *ends], ends, strict=False):
+        tensor = tensors[name]
+        header[name] = {"dtype": TYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    file.write(struct.pack("<Q", len(text)))
+    file.write(text)
+    for name in names:
+        file.write(bytes_of(tensors[name]))
+
+
+def bytes_of(tensor: Tensor) -> memoryview:
+    """The numbers of a tensor as they lie in memory; not a copy where it is on the CPU and without gaps."""
+    whole = tensor.detach().cpu().contiguous()
+    return whole.reshape(-1).view(torch.uint8).numpy().data
