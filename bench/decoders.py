@@ -87,4 +87,5 @@ def dragoman_decoder(folder: Path, threads: int) -> Decoder:
             *(("--batch", "1") if alone else ()),
         ]
 
-    return Decoder(command, {"PYTHONPATH": PYTHONPATH_OF_DRAGOMAN})
+    # An installed package has its byte code beside it; a checkout must be allowed to write it.
+    return Decoder(command, {"PYTHONPATH": PYTHONPATH_OF_DRAGOMAN, "PYTHONDONTWRITEBYTECODE": ""})

@@ -13,7 +13,7 @@ that of a user's sentence, raw text in and out, is measured beside it.
     Multi30k   beam 1 and 5, in batches; BLEU and how many translations are the peer's, of the 1,000 sentences of
                test_2016_flickr; rates of those and then lines of the training text, so that no line comes twice
     alone      the same, one sentence at a time; the first peer's weights only, one round
-    Tatoeba    its English side in random order, with --tatoeba; the first peer's weights only, one round
+    Tatoeba    20,000 lines of its English side in random order, with --tatoeba; one round, the time comes on top
 
 A rate is of the lines that a longer input has more than a shorter one with which it begins, over the time that they
 take more: what a program does once, such as loading and compiling, falls out. Everybody is timed on both inputs in
@@ -41,7 +41,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -68,7 +68,9 @@ WHOLE_TEST = 1000
 ALONE_RATE = 50.0
 """Sentences a second that are expected where they are translated one at a time; all come near it."""
 TATOEBA = 20_000
-STARTS = 3
+TATOEBA_SIZES = (1_000, TATOEBA)
+"""The shorter input and the longer one: all of it."""
+STARTS = 5
 """Start-ups of which the median is taken."""
 TRAINING = {"opennmt": 900.0, "joeynmt": 3600.0}
 """Seconds of training by default, the first to be measured first: what JoeyNMT has after 900 does not end sentences."""
@@ -82,7 +84,7 @@ ENDLESS = 0.1
 """Share of translations cut off at the longest length from which on a peer is left out."""
 SHORTLIST = 2000
 """Most frequent target words that a shortlist always holds, of 9,800."""
-PATIENCE = 600.0
+PATIENCE = 900.0
 """Seconds after which a translation is given up."""
 
 
@@ -105,8 +107,12 @@ def parse() -> argparse.Namespace:
     preparing.set_defaults(stage=prepare_all)
     measuring = stages.add_parser("measure", help="translate with everybody")
     measuring.add_argument("--rounds", type=int, default=3, help="in which everybody is timed")
-    measuring.add_argument("--minutes", type=float, default=8.5, help="that everything together is to take")
-    measuring.add_argument("--tatoeba", action="store_true", help="also time lines of Tatoeba")
+    measuring.add_argument("--minutes", type=float, default=8.5, help="that everything else together is to take")
+    measuring.add_argument(
+        "--tatoeba",
+        action="store_true",
+        help="also time all lines of Tatoeba, once: a quarter of an hour a peer",
+    )
     measuring.add_argument("--quick", action="store_true", help="a few sentences of everything; writes no results")
     measuring.set_defaults(stage=measure_all)
     streaming = stages.add_parser("stream", help="rate and memory of long inputs")
@@ -158,6 +164,8 @@ def write_test_sets(multi30k: Path, tatoeba: Path, text: Path) -> None:
     drawn = random.Random(1).sample(english, TATOEBA)
     write_lines(text / "test.raw.de", read_lines(multi30k / f"{TEST}.de.gz"))
     twelve = [line for line in test if len(line.split()) == 12]
+    for language in ("en", "de"):
+        write_lines(text / f"train.raw.{language}", read_lines(multi30k / f"train.{language}.gz"))
     for name, lines in (("test", test), ("tatoeba", drawn), ("twelve", twelve)):
         write_lines(text / f"{name}.raw.en", lines)
         write_lines(text / f"{name}.en", (" ".join(model.encode(line, out_type=str)) for line in lines))
@@ -185,12 +193,16 @@ def import_and_export(peer: str, model: str, scratch: Path) -> None:
     raw = run_folder(peer, model, scratch, "raw")
     dragoman(*importing, str(raw), "--source-model", bpe, "--target-model", bpe)
     segments = run_folder(peer, model, scratch)
-    pairs = (str(scratch / "text" / "train.en"), str(scratch / "text" / "train.de"))
+    listing = ("--int8", "--shortlist", str(SHORTLIST), "--pairs")
+    pairs, raw_pairs = (
+        (str(scratch / "text" / f"{name}.en"), str(scratch / "text" / f"{name}.de")) for name in ("train", "train.raw")
+    )
     for run, name, settings in (
         (segments, "fp32", ()),
         (segments, "int8", ("--int8",)),
-        (segments, "int8 shortlist", ("--int8", "--shortlist", str(SHORTLIST), "--pairs", *pairs)),
+        (segments, "int8 shortlist", (*listing, *pairs)),
         (raw, "int8", ("--int8",)),
+        (raw, "int8 shortlist", (*listing, *raw_pairs)),
     ):
         dragoman("export", str(run), "--out", str(export_folder(run, name)), "--overwrite", "--quiet", *settings)
 
@@ -301,6 +313,8 @@ class Timing:
     expected: float
     """Sentences a second, roughly."""
     sizes: tuple[int, int] = (10, 50)
+    fixed: bool = False
+    """The sizes are given; otherwise they follow from the time there is."""
     done: list[tuple[Translated, Translated] | None] = field(default_factory=list)
     """By round, the shorter and the longer; None where the difference was lost in the noise."""
 
@@ -446,14 +460,15 @@ def timings(engine: Engine, options: argparse.Namespace, *, first: bool) -> list
         found.append(Timing(f"multi30k beam {beam}", multi30k, beam, False, options.rounds, rate))
         if first:
             found.append(Timing(f"multi30k beam {beam} one at a time", multi30k, beam, True, 1, ALONE_RATE))
-        if first and options.tatoeba:
-            found.append(Timing(f"tatoeba beam {beam}", list(read_lines(text / "tatoeba.en")), beam, False, 1, rate))
+        if options.tatoeba:
+            tatoeba = Timing(f"tatoeba beam {beam}", list(read_lines(text / "tatoeba.en")), beam, False, 1, rate)
+            found.append(tatoeba if options.quick else replace(tatoeba, sizes=TATOEBA_SIZES, fixed=True))
     return found
 
 
 def choose_sizes(engines: Sequence[Engine], seconds: float) -> None:
     """Let everything together take so many seconds, starts included."""
-    all_of_it = [(engine, timing) for engine in engines for timing in engine.timings]
+    all_of_it = [(engine, timing) for engine in engines for timing in engine.timings if not timing.fixed]
     starts = sum(2 * timing.rounds * engine.start_seconds for engine, timing in all_of_it)
     shares = sum(timing.rounds * engine.patience * (1 + 2 * SHORT) for engine, timing in all_of_it)
     each = min(max((seconds - starts) / shares, LEAST_SECONDS), MOST_SECONDS)
@@ -528,8 +543,13 @@ def bleu(translations: Sequence[str], text: Path) -> float:
 
 
 def raw_text(peer: str, options: argparse.Namespace) -> dict[str, Any]:
-    """What somebody waits for who has one sentence of twelve words: raw text in and out, int8, beam 5."""
-    folder = export_folder(run_folder(peer, options.model, options.scratch, "raw"), "int8")
+    """What somebody waits for who has one sentence of twelve words: raw text in and out, beam 5; by exported folder."""
+    run = run_folder(peer, options.model, options.scratch, "raw")
+    return {name: one_raw_sentence(export_folder(run, name), options) for name in ("int8", "int8 shortlist")}
+
+
+def one_raw_sentence(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """Start-up, and milliseconds a sentence, one at a time."""
     lines = list(read_lines(options.scratch / "text" / "twelve.raw.en"))
     engine = Engine("raw text", dragoman_decoder(folder, options.threads), options)
     engine.start(lines[0], STARTS)

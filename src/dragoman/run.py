@@ -6,6 +6,7 @@ where it is used.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,14 +92,18 @@ def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> 
 def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *, shortlist: bool) -> Run:
     if device == "cuda":
         raise ConfigError(f"--device cuda: {path} was exported, which is for the CPU; give the run folder instead")
-    folder = ExportFolder.open(path)
-    config, source, target = folder.load_config(), folder.source_side(), folder.target_side()
+    # What starting consists of goes on two threads: digests beside imports, graphs beside text and configuration.
+    with ThreadPoolExecutor(1) as beside:
+        opening = beside.submit(ExportFolder.open, path)
 
-    from dragoman.search.onnx_engine import OnnxEngine
-    from dragoman.search.shortlist import Shortlist
+        from dragoman.search.onnx_engine import OnnxEngine
+        from dragoman.search.shortlist import Shortlist
 
-    listing = None if folder.shortlist is None else Shortlist.from_bytes(folder.shortlist)
-    engine = OnnxEngine(folder.encoder, folder.step, listing, threads=threads)
+        folder = opening.result()
+        listing = None if folder.shortlist is None else Shortlist.from_bytes(folder.shortlist)
+        starting = beside.submit(OnnxEngine, folder.encoder, folder.step, listing, threads=threads)
+        config, source, target = folder.load_config(), folder.source_side(), folder.target_side()
+        engine = starting.result()
     engine = engine if shortlist else engine.unlimited()
     for side, size, text in (
         ("source", engine.source_vocabulary_size, source),

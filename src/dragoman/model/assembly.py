@@ -21,7 +21,7 @@ from dragoman.config.schema import (
 from dragoman.model.attention import Attention, FixedContext
 from dragoman.model.bridge import Bridge
 from dragoman.model.cells import GRU, LSTM, Cell, Tanh
-from dragoman.model.decoder import Decoder
+from dragoman.model.decoder import Decoder, Dropouts
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import Encoder, Layer
 from dragoman.model.initial import initialise
@@ -161,10 +161,12 @@ def _decoder(config: ModelConfig, annotation: int) -> Decoder:
         input_feeding=settings.input_feeding,
         coverage=config.attention.coverage,
         residual=settings.residual,
-        dropout=_dropout(config, config.dropout.layers),
-        recurrent_dropout=_recurrent_dropout(config),
-        feed_dropout=_dropout(config, config.dropout.feed),
-        readout_dropout=_dropout(config, config.dropout.readout),
+        dropouts=Dropouts(
+            layers=_dropout(config, config.dropout.layers),
+            recurrent=_recurrent_dropout(config),
+            feed=_dropout(config, config.dropout.feed),
+            readout=_dropout(config, config.dropout.readout),
+        ),
     )
 
 

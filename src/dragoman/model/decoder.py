@@ -84,6 +84,15 @@ class Advanced(NamedTuple):
     seen: Seen | None
 
 
+class Dropouts(NamedTuple):
+    """Where a decoder drops units: between its layers, in its recurrent maps, of the fed readout, of every readout."""
+
+    layers: Dropout
+    recurrent: Dropout
+    feed: Dropout
+    readout: Dropout
+
+
 class Decoder(nn.Module):
     """A stack of recurrent layers that sees the source through `source`: attention, a fixed context, or None.
 
@@ -114,10 +123,7 @@ class Decoder(nn.Module):
         input_feeding: bool,
         coverage: bool,
         residual: int,
-        dropout: Dropout,
-        recurrent_dropout: Dropout,
-        feed_dropout: Dropout,
-        readout_dropout: Dropout,
+        dropouts: Dropouts,
     ) -> None:
         super().__init__()
         gates = layers[0].cell.gates
@@ -130,8 +136,7 @@ class Decoder(nn.Module):
         self.coverage = coverage
         self.residual = residual
         self.readout = readout
-        self.dropout, self.recurrent_dropout = dropout, recurrent_dropout
-        self.feed_dropout, self.readout_dropout = feed_dropout, readout_dropout
+        self.dropout, self.recurrent_dropout, self.feed_dropout, self.readout_dropout = dropouts
 
     def remember(self, annotations: Annotations, opening: Opening) -> Memory | None:
         """What steps will look at; None for a decoder that does not look."""
