@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,8 +147,8 @@ def _is_plain(name: str) -> bool:
 
 
 def _check(path: Path, facts: dict[str, Any]) -> None:
-    """A file against what the manifest says of it; read in pieces, since fresh memory for all of it takes longer than
-    its digest."""
+    """A file against what the manifest says of it. Mapped, since fresh memory for all of it takes longer than its
+    digest, and in pieces it would wait for other threads after each."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -154,7 +156,9 @@ def _check(path: Path, facts: dict[str, Any]) -> None:
                 raise RunError(
                     f"{path}: is damaged: it has {size} bytes where {facts.get('bytes')} were exported; {_REMEDY}"
                 )
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            # Nothing cannot be mapped.
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else nullcontext(b"") as content:
+                digest = hashlib.sha256(content).hexdigest()
     except FileNotFoundError:
         raise RunError(f"{path}: is missing; {_REMEDY}") from None
     except OSError as error:
