@@ -13,7 +13,8 @@ that of a user's sentence, raw text in and out, is measured beside it.
     Multi30k   beam 1 and 5, in batches; BLEU and how many translations are the peer's, of the 1,000 sentences of
                test_2016_flickr; rates of those and then lines of the training text, so that no line comes twice
     alone      the same, one sentence at a time; the first peer's weights only, one round
-    Tatoeba    20,000 lines of its English side in random order, with --tatoeba; one round, the time comes on top
+    Tatoeba    20,000 lines of its English side in random order, with --tatoeba; the first peer's weights only, one
+               round; the time comes on top of --minutes
 
 A rate is of the lines that a longer input has more than a shorter one with which it begins, over the time that they
 take more: what a program does once, such as loading and compiling, falls out. Everybody is timed on both inputs in
@@ -111,7 +112,7 @@ def parse() -> argparse.Namespace:
     measuring.add_argument(
         "--tatoeba",
         action="store_true",
-        help="also time all lines of Tatoeba, once: a quarter of an hour a peer",
+        help="also time all lines of Tatoeba, once: a quarter of an hour more",
     )
     measuring.add_argument("--quick", action="store_true", help="a few sentences of everything; writes no results")
     measuring.set_defaults(stage=measure_all)
@@ -460,7 +461,7 @@ def timings(engine: Engine, options: argparse.Namespace, *, first: bool) -> list
         found.append(Timing(f"multi30k beam {beam}", multi30k, beam, False, options.rounds, rate))
         if first:
             found.append(Timing(f"multi30k beam {beam} one at a time", multi30k, beam, True, 1, ALONE_RATE))
-        if options.tatoeba:
+        if first and options.tatoeba:
             tatoeba = Timing(f"tatoeba beam {beam}", list(read_lines(text / "tatoeba.en")), beam, False, 1, rate)
             found.append(tatoeba if options.quick else replace(tatoeba, sizes=TATOEBA_SIZES, fixed=True))
     return found
