@@ -15,9 +15,6 @@ from dragoman.errors import ConfigError
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The parser in C, where PyYAML has it: the other takes a twentieth of a second for a configuration."""
-
 
 def build_config(values: Mapping[str, Any], where: str) -> Config:
     """The configuration of nested values; what is not given has its default.
@@ -77,7 +74,7 @@ def assigned(config: BaseModel, assignments: Sequence[str]) -> dict[str, Any]:
                 f"--set {assignment}: {key.strip()} is a section; set one of its keys: {', '.join(model.model_fields)}"
             )
         try:
-            section[last] = yaml.load(text, _LOADER)
+            section[last] = yaml.safe_load(text)
         except yaml.YAMLError:
             raise ConfigError(f"--set {assignment}: {text!r} is not a YAML value") from None
     return values
@@ -90,11 +87,12 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
         ConfigError: the text is not YAML, or not a mapping; `where` names it.
     """
     try:
-        values = yaml.load(text, _LOADER)
+        values = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        raise ConfigError(f"{where}{line}: not valid YAML: {getattr(error, 'problem', None) or error}") from None
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise ConfigError(f"{where}{line}: not valid YAML: {problem}") from None
     if values is None:
         return {}
     if not isinstance(values, dict):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, BinaryIO
 
 import torch
@@ -43,11 +43,11 @@ def write_tensors(file: BinaryIO, tensors: Mapping[str, Tensor], metadata: Mappi
     """
     # Wide numbers first, so that each stands at a multiple of its own width.
     names = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
-    ends = list(accumulate(tensors[name].nbytes for name in names))
+    places = pairwise(accumulate((tensors[name].nbytes for name in names), initial=0))
     header: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
-    for name, start, end in zip(names, [0, *ends], ends, strict=False):
+    for name, place in zip(names, places, strict=True):
         tensor = tensors[name]
-        header[name] = {"dtype": TYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
+        header[name] = {"dtype": TYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": place}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % ALIGNMENT)
     file.write(struct.pack("<Q", len(text)))
