@@ -102,7 +102,7 @@ def train(options: argparse.Namespace, seed: int, precision: str) -> Path:
 def measure(folder: Path, data: Path) -> dict[str, float]:
     """BLEU on the test set, and the perplexity of the dev set after the last epoch."""
     run = open_run(folder)
-    search = run.config.search.model_copy(update={"beam": BEAM})
+    search = run.config.search.replaced(beam=BEAM)
     found = [best.text for best, *_ in run.translator(search).translate_lines(read_lines(data / f"{TEST}.en.gz"))]
     log = read_log(run.folder.log)
     return {

@@ -82,7 +82,7 @@ def own_row(options: argparse.Namespace, minutes: int, scratch: Path) -> dict[st
     ]
     watched = _watch(options, command, 60 * minutes + 300, scratch, {"PYTHONPATH": PYTHONPATH_OF_DRAGOMAN})
     run = open_run(out)
-    search = run.config.search.model_copy(update={"beam": BEAM})
+    search = run.config.search.replaced(beam=BEAM)
     lines = list(read_lines(data / f"{TEST}.en.gz"))
     found = [best.text for best, *_ in run.translator(search).translate_lines(lines)]
     return _row(watched, watched.seconds, found, data) | {"updates": read_log(run.folder.log)[-1]["update"]}

@@ -60,7 +60,7 @@ def main() -> None:
         "date": time.strftime("%Y-%m-%d"),
         "dragoman": dragoman.__version__,
         "machine": machine(),
-        "configuration": run.config.model_dump(),
+        "configuration": run.config.values(),
         "training": training(run, None if options.reuse else wall),
         "tests": {name: quality(run, files) for name, files in tests.items()},
     }
@@ -161,7 +161,7 @@ def quality(run: Run, files: list[Path]) -> dict[str, dict[str, Any]]:
 
 def speed(run: Run, pairs: list[Pair], beam: int) -> dict[str, float]:
     """Of translating alone, the run being loaded."""
-    search = run.config.search.model_copy(update={"beam": beam})
+    search = run.config.search.replaced(beam=beam)
     started = time.monotonic()
     found = [best for best, *_ in run.translator(search).translate_lines(pair.source for pair in pairs)]
     seconds = time.monotonic() - started

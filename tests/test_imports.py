@@ -70,7 +70,7 @@ HEAVY = {
     "onnx": ("export.graph",),
     "onnxruntime": ("search.onnx_engine",),
     "safetensors": ("model", "training"),
-    "pydantic": ("config",),
+    "msgspec": ("config",),
     "sentencepiece": ("text.segmentation.subwords",),
     "sacremoses": ("text.segmentation.words",),
     "sacrebleu": ("evaluation",),
@@ -181,7 +181,7 @@ def _loaded_by(program: str) -> set[str]:
 def test_importing_the_package_loads_nothing_heavy() -> None:
     loaded = _loaded_by("import dragoman")
     assert "dragoman" in loaded
-    assert not loaded & {"torch", "numpy", "pydantic", "yaml", *HEAVY}
+    assert not loaded & {"torch", "numpy", "msgspec", "yaml", *HEAVY}
 
 
 def test_help_of_the_command_and_of_every_verb_loads_nothing_heavy() -> None:
@@ -191,7 +191,7 @@ def test_help_of_the_command_and_of_every_verb_loads_nothing_heavy() -> None:
         "    try: main([*words, '--help'])\n"
         "    except SystemExit as end: assert end.code == 0\n"
     )
-    assert not loaded & {"torch", "numpy", "pydantic", "yaml", *HEAVY}
+    assert not loaded & {"torch", "numpy", "msgspec", "yaml", *HEAVY}
 
 
 def test_reading_text_and_configurations_needs_no_extra() -> None:

@@ -288,7 +288,7 @@ def _validators(config: Config, dev: Sequence[Pair], store: Store, prepared: Pre
             return perplexity(model, sorted_batches(store, DEV_BUDGET, source_eos=config.model.source_eos))
 
     def translate(model: TranslationModel) -> DevTranslations:
-        search = config.search.model_copy(update={"beam": config.training.validation.beam})
+        search = config.search.replaced(beam=config.training.validation.beam)
         translator = Translator(TorchEngine(model), prepared.source, prepared.target, search)
         wanted = dev[: config.training.validation.sentences or None]
         with model.full_precision():
@@ -302,7 +302,7 @@ def _validators(config: Config, dev: Sequence[Pair], store: Store, prepared: Pre
 
 
 def _require_resumable(saved: Config, wanted: Config) -> None:
-    for key, before, now in _differences(saved.model_dump(), wanted.model_dump(), ""):
+    for key, before, now in _differences(saved.values(), wanted.values(), ""):
         if key not in MAY_CHANGE:
             raise ConfigError(
                 f"--resume: {key} is {now} here but {before} in the run; a resumed training may change only "

@@ -82,7 +82,7 @@ def measure(
     """
     _require_pairs(pairs)
     narrator, measuring = narrator or Narrator(), measuring or Measuring()
-    search = run.config.search if beam is None else run.config.search.model_copy(update={"beam": beam})
+    search = run.config.search if beam is None else run.config.search.replaced(beam=beam)
     translations = translate(run, [pair.source for pair in pairs], search, narrator)
     evaluation = measure_given([translation.text for translation in translations], pairs, run, measuring)
     if measuring.without_unknown:
@@ -170,7 +170,7 @@ def _with_known(
     ]
     slices = [Slice("all", evaluation.sentences, evaluation.scores)]
     if known:
-        blocked = search.model_copy(update={"block_unknown": True})
+        blocked = search.replaced(block_unknown=True)
         found = [translation.text for translation in translate(run, [pair.source for pair in known], blocked, narrator)]
         language = measuring.language or run.config.text.target.language
         of_known = measure_given(found, known, None, replace(measuring, slices=(), language=language))

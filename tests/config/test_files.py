@@ -80,4 +80,4 @@ def test_an_unknown_preset_in_a_file_is_told_with_the_file(tmp_path: Path) -> No
 
 def test_a_complete_file_outlives_the_preset_it_began_with(tmp_path: Path) -> None:
     text = dump_config(load_preset("demo")).replace("preset: demo", "preset: gone")
-    assert load_config(_write(tmp_path, text)) == load_preset("demo").model_copy(update={"preset": "gone"})
+    assert load_config(_write(tmp_path, text)) == load_preset("demo").replaced(preset="gone")

@@ -96,14 +96,14 @@ def test_vocabularies_count_kept_pairs_only(tmp_path: Path) -> None:
 
 
 def test_rare_pieces_are_unknown(tmp_path: Path) -> None:
-    side = CHARACTERS.model_copy(update={"minimum_count": 2})
+    side = CHARACTERS.replaced(minimum_count=2)
     prepared = build(tmp_path, [("aab", "x"), ("ac", "x")], TextConfig(source=side, target=side))
     a = prepared.source.vocabulary.ids("a")[0]
     assert prepared.store.source_ids(0) == [a, a, UNK]
 
 
 def test_joint_vocabulary_serves_both_sides(tmp_path: Path) -> None:
-    prepared = build(tmp_path, [("ab", "bc"), ("b", "d")], TEXT.model_copy(update={"joint": True}))
+    prepared = build(tmp_path, [("ab", "bc"), ("b", "d")], TEXT.replaced(joint=True))
     assert prepared.source.vocabulary is prepared.target.vocabulary
     assert len(prepared.source.vocabulary) == 4 + len("abcd")
     assert read_back(prepared) == [("ab", "bc"), ("b", "d")]
@@ -120,7 +120,7 @@ def test_dropped_pairs_are_listed(tmp_path: Path) -> None:
 
 def test_ids_are_small_where_the_vocabulary_is(tmp_path: Path) -> None:
     assert build(tmp_path / "small").store.source.ids.dtype == np.uint16
-    side = CHARACTERS.model_copy(update={"vocabulary": 100_000})
+    side = CHARACTERS.replaced(vocabulary=100_000)
     lines = [("".join(map(chr, range(start, start + 10))), "a") for start in range(0x10000, 0x10000 + 70_000, 10)]
     prepared = build(tmp_path / "large", lines, TextConfig(source=side, target=side))
     assert len(prepared.source.vocabulary) == 70_004

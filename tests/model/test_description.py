@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import pytest
 import torch
 
 from dragoman.config.presets import load_preset, preset_names
 from dragoman.config.schema import BridgeConfig, ReadoutConfig
+from dragoman.config.section import keys_of
 from dragoman.model import description
 from dragoman.model.assembly import assemble
 from dragoman.model.description import describe
@@ -102,8 +101,8 @@ def test_a_step_is_told_in_the_order_of_the_paper(preset: str, step: str) -> Non
 
 
 def test_every_kind_of_bridge_and_readout_has_its_words() -> None:
-    assert set(get_args(BridgeConfig.model_fields["kind"].annotation)) == description._BRIDGES.keys()
-    for kind in get_args(ReadoutConfig.model_fields["kind"].annotation):
+    assert set(keys_of(BridgeConfig)["kind"].choices) == description._BRIDGES.keys()
+    for kind in keys_of(ReadoutConfig)["kind"].choices:
         config = model_config([f"readout.kind={kind}"])
         assert describe(config, 10, 10).step.endswith("; softmax")
 

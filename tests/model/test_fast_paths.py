@@ -39,7 +39,7 @@ def build_scaled(name: str) -> TranslationModel:
     """A preset some thirty times smaller, its weights drawn large enough to matter."""
     torch.manual_seed(3)
     config = scale(load_preset(name), 0.032).model
-    return build(config.model_copy(update={"initial": "scaled", "spread": 0.5}), VOCABULARY, VOCABULARY)
+    return build(config.replaced(initial="scaled", spread=0.5), VOCABULARY, VOCABULARY)
 
 
 def _compare(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:

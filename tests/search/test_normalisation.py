@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
+from dragoman.config.section import keys_of
 from dragoman.search.normalisation import DIVISORS, Normalisation
 
 # total log-probability, symbols with EOS, alpha, score worked out by hand
@@ -29,7 +30,7 @@ def test_scores_are_those_worked_out_by_hand(name, log_probability, length, alph
 
 
 def test_every_choice_of_the_configuration_exists():
-    choices = SearchConfig.model_fields["normalisation"].annotation.__args__
+    choices = keys_of(SearchConfig)["normalisation"].choices
     assert sorted(choices) == sorted(DIVISORS)
     for name in choices:
         assert Normalisation.from_config(SearchConfig(normalisation=name, alpha=0.3)) == Normalisation(name, 0.3)

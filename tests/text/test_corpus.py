@@ -110,7 +110,7 @@ def test_three_files_are_no_corpus() -> None:
 def clean(pairs: list[tuple[str, str]], **settings: object) -> tuple[list[str | None], Cleaner, str]:
     """Reasons, cleaner and list of dropped pairs, with words between spaces as segments."""
     dropped = io.StringIO()
-    cleaner = Cleaner(CleaningConfig.model_validate(settings), dropped)
+    cleaner = Cleaner(CleaningConfig(**settings), dropped)
     reasons = [
         cleaner.check(Pair(source, target, f"x:{number}"), len(source.split()), len(target.split()))
         for number, (source, target) in enumerate(pairs, 1)

@@ -47,7 +47,7 @@ def segmentation_of(kind: str) -> Segmentation:
         return subwords.Subwords(model.getvalue())
     name, _, language = kind.partition(" ")
     config = {"segmentation": name, "vocabulary": 200} | ({"language": language} if language else {})
-    return train_segmentation(SideConfig.model_validate(config), TEXT)
+    return train_segmentation(SideConfig(**config), TEXT)
 
 
 AWKWARD = [
@@ -252,7 +252,7 @@ def test_published_text_comes_back_from_its_words(multi30k: Path, language: str,
 def test_published_text_comes_back_from_subwords(multi30k: Path, kind: str) -> None:
     text = [" ".join(line.split(" ")) for line in read_lines(multi30k / "test_2016_flickr.de.gz")]
     text = [re.sub(" +", " ", line).strip() for line in text]
-    model = train_segmentation(SideConfig.model_validate({"segmentation": kind, "vocabulary": 2000}), text)
+    model = train_segmentation(SideConfig(segmentation=kind, vocabulary=2000), text)
     assert [model.join(model.segment(line).pieces) for line in text] == text
 
 
@@ -338,7 +338,7 @@ def test_a_sample_of_a_large_corpus_is_bounded_and_always_the_same(monkeypatch: 
     ],
 )
 def test_a_tiny_corpus_gives_a_small_model(kind: str, text: list[str]) -> None:
-    model = train_segmentation(SideConfig.model_validate({"segmentation": kind, "vocabulary": 8000}), text)
+    model = train_segmentation(SideConfig(segmentation=kind, vocabulary=8000), text)
     assert model.join(model.segment(text[0]).pieces).replace("\0", "") in (
         text[0].strip("\0"),
         " ".join(text[0].split()),
@@ -349,13 +349,13 @@ def test_a_tiny_corpus_gives_a_small_model(kind: str, text: list[str]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(text=st.lists(lines, max_size=5))
 def test_any_text_with_a_letter_in_it_can_be_trained_on(kind: str, text: list[str]) -> None:
-    train_segmentation(SideConfig.model_validate({"segmentation": kind, "vocabulary": 1000}), [*text, "a"])
+    train_segmentation(SideConfig(segmentation=kind, vocabulary=1000), [*text, "a"])
 
 
 def test_the_vocabulary_bounds_the_number_of_different_pieces(multi30k: Path) -> None:
     text = list(read_lines(multi30k / "test_2016_flickr.en.gz"))
     for kind in ("bpe", "unigram"):
-        model = train_segmentation(SideConfig.model_validate({"segmentation": kind, "vocabulary": 300}), text)
+        model = train_segmentation(SideConfig(segmentation=kind, vocabulary=300), text)
         pieces = {piece for line in text for piece in model.segment(line).pieces}
         assert 250 < len(pieces) <= 296
 
@@ -368,7 +368,7 @@ def test_many_characters_leave_out_the_rarest() -> None:
 
 def test_training_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     for kind in ("bpe", "unigram"):
-        train_segmentation(SideConfig.model_validate({"segmentation": kind}), ["too little text", "\0"])
+        train_segmentation(SideConfig(segmentation=kind), ["too little text", "\0"])
     with pytest.raises(ConfigError):
         train_segmentation(SideConfig(vocabulary=8), TEXT)
     assert capfd.readouterr() == ("", "")
@@ -378,24 +378,24 @@ def test_training_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("text", [[], ["", " "], ["\0\t"]])
 def test_nothing_to_train_on_is_refused(kind: str, text: list[str]) -> None:
     with pytest.raises(InputError, match="nothing to learn a segmentation from: every line of the training text is"):
-        train_segmentation(SideConfig.model_validate({"segmentation": kind}), text)
+        train_segmentation(SideConfig(segmentation=kind), text)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_a_vocabulary_too_small_for_the_characters_is_refused(kind: str) -> None:
     text = ["".join(chr(0x4E00 + number) for number in range(1000))]
     with pytest.raises(ConfigError) as caught:
-        train_segmentation(SideConfig.model_validate({"segmentation": kind, "vocabulary": 20}), text)
+        train_segmentation(SideConfig(segmentation=kind, vocabulary=20), text)
     assert str(caught.value) == (
         "vocabulary: 20 is too small for text of 1,000 different characters; give at least 1,005"
     )
-    train_segmentation(SideConfig.model_validate({"segmentation": kind, "vocabulary": 1005}), text)
+    train_segmentation(SideConfig(segmentation=kind, vocabulary=1005), text)
 
 
 def test_words_characters_and_blanks_do_not_read_the_training_text() -> None:
     for kind in ("words", "characters", "blanks"):
         lines_left = iter(TEXT)
-        train_segmentation(SideConfig.model_validate({"segmentation": kind}), lines_left)
+        train_segmentation(SideConfig(segmentation=kind), lines_left)
         assert len(list(lines_left)) == len(TEXT)
 
 

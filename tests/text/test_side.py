@@ -16,7 +16,7 @@ TEXT = ["A little dog runs.", "Two dogs run, a cat doesn't."]
 
 
 def side_of(kind: str) -> TextSide:
-    segmentation = train_segmentation(SideConfig.model_validate({"segmentation": kind, "vocabulary": 80}), TEXT)
+    segmentation = train_segmentation(SideConfig(segmentation=kind, vocabulary=80), TEXT)
     counts = Counter(piece for line in TEXT for piece in segmentation.segment(line).pieces)
     return TextSide(segmentation, Vocabulary.from_counts(counts, size=None))
 

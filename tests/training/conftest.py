@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import torch
 
+from dragoman.config.building import build_config
 from dragoman.config.schema import (
     AttentionConfig,
-    Config,
     DecoderConfig,
     DropoutConfig,
     EmbeddingConfig,
@@ -150,7 +150,7 @@ def recipe() -> Callable[..., TrainingConfig]:
 
     def make(**values: Any) -> TrainingConfig:
         defaults = {"epochs": 2.0, "log_every": 5, "validation.metric": "perplexity", "checkpoint_minutes": 1.0}
-        tree = TrainingConfig().model_dump()
+        tree = TrainingConfig().values()
         for key, value in {**defaults, **{key.replace("__", "."): value for key, value in values.items()}}.items():
             *path, last = key.split(".")
             section = tree
@@ -158,7 +158,7 @@ def recipe() -> Callable[..., TrainingConfig]:
                 section = section[name]
             assert last in section, key
             section[last] = value
-        return Config.model_validate({"training": tree}).training
+        return build_config({"training": tree}, "recipe").training
 
     return make
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, OptimiserConfig
+from dragoman.config.section import keys_of
 from dragoman.errors import ConfigError
 from dragoman.training.optimisers import (
     build_optimiser,
@@ -63,7 +64,7 @@ CASES: list[tuple[OptimiserConfig, Rule]] = [
 
 
 def test_every_optimiser_of_the_configuration_has_a_reference_here() -> None:
-    names = get_args(OptimiserConfig.model_fields["name"].annotation)
+    names = keys_of(OptimiserConfig)["name"].choices
     assert sorted(names) == sorted(config.name for config, _ in CASES)
 
 

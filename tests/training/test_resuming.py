@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -163,10 +164,10 @@ def test_another_recipe_is_refused(rehearsal: Make, recipe: Recipe, setting: dic
 
 
 PROGRAM = """
-import os, signal, sys
+import json, os, signal, sys
 from pathlib import Path
 from conftest import Rehearsal
-from dragoman.config.schema import TrainingConfig, ValidationConfig
+from dragoman.config.building import build_config
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
@@ -180,7 +181,7 @@ else:
         states.append(target)
         die() if len(states) == 9 else replace(source, target)
     os.replace = dying
-run.run(TrainingConfig.model_validate_json(sys.argv[3]))
+run.run(build_config({"training": json.loads(sys.argv[3])}, "recipe").training)
 """
 
 
@@ -192,7 +193,7 @@ def test_a_process_killed_in_mid_epoch_leaves_nothing_broken(rehearsal: Make, re
 
     here = Path(__file__).parent
     process = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(killed.path), moment, config.model_dump_json()],
+        [sys.executable, "-c", PROGRAM, str(killed.path), moment, json.dumps(config.values())],
         env={**os.environ, "PYTHONPATH": f"{here}:{here.parents[1] / 'src'}"},
         capture_output=True,
         text=True,

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from dragoman.config.schema import ScheduleConfig
+from dragoman.config.section import keys_of
 from dragoman.training.schedules import Plateau, Progress, learning_rate
 
-NAMES = get_args(ScheduleConfig.model_fields["name"].annotation)
+NAMES = keys_of(ScheduleConfig)["name"].choices
 
 
 def rate(

@@ -186,7 +186,7 @@ def _measure_other(
     other = open_run(name, device=options.device, threads=options.threads)
     search = other.config.search
     if options.beam is not None:
-        search = search.model_copy(update={"beam": options.beam})
+        search = search.replaced(beam=options.beam)
     found = translate(other, [pair.source for pair in pairs], search, narrator)
     hypotheses = [translation.text for translation in found]
     return Measured(name, hypotheses, measure_given(hypotheses, pairs, None, measuring), other, found)

@@ -16,10 +16,6 @@ import dragoman
 from dragoman.cli.parsing import Parser, Verb, did_you_mean
 from dragoman.errors import ConfigError, DragomanError
 
-# No plugin of the environment's has a part in checking our configurations, and finding them means reading the
-# metadata of everything installed, at every start.
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-
 
 class Verbs(Mapping[str, Verb]):
     """Verbs by name. Each is imported when it is asked for: a command needs one, and all together take time."""

@@ -287,7 +287,7 @@ def _search(options: argparse.Namespace, config: SearchConfig) -> SearchConfig:
         *("min_factor", "block_unknown", "no_repeat_ngram", "diversity"),
     )
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    search = config.model_copy(update=given)
+    search = config.replaced(**given)
     if options.alpha is not None and search.normalisation not in ("gnmt", "power"):
         raise ConfigError("--alpha: is the exponent of --normalisation gnmt or power, and has no meaning without them")
     return search

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
     opened = open_run(options.run, device=options.device, threads=options.threads)
     search = opened.config.search
     if options.beam is not None:
-        search = search.model_copy(update={"beam": options.beam})
+        search = search.replaced(beam=options.beam)
     if search.coverage and opened.config.model.decoder.context != "attended":
         raise ConfigError(f"{options.run}: its search asks for a coverage penalty, but the model has no attention")
     line = _line(options)

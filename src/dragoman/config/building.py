@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, cast
 
+import msgspec
 import yaml
-from pydantic import BaseModel, ValidationError
 
 from dragoman.config.fitting import check
 from dragoman.config.schema import Config
+from dragoman.config.section import Section, keys_of
 from dragoman.errors import ConfigError
 
-Schema = TypeVar("Schema", bound=BaseModel)
+Schema = TypeVar("Schema", bound=Section)
+
+_MEANINGS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "text",
+    "array": "a list",
+    "object": "keys and values",
+}
+"""What the library's names of types mean in YAML."""
 
 
 def build_config(values: Mapping[str, Any], where: str) -> Config:
@@ -32,10 +44,8 @@ def validated(values: Mapping[str, Any], where: str, schema: type[Schema], fitti
         ConfigError: an unknown key, a value of the wrong type or range, parts that do not fit together.
     """
     try:
-        config = schema.model_validate(_relaxed(values, schema))
+        config = _converted(_known(values, schema, schema), schema)
         fitting(config)
-    except ValidationError as error:
-        raise ConfigError(f"{where}: {_readable(error, schema)}") from None
     except ValueError as error:
         raise ConfigError(f"{where}: {error}") from None
     return config
@@ -50,28 +60,28 @@ def override(config: Config, assignments: Sequence[str]) -> Config:
     return build_config(assigned(config, assignments), "--set")
 
 
-def assigned(config: BaseModel, assignments: Sequence[str]) -> dict[str, Any]:
+def assigned(config: Section, assignments: Sequence[str]) -> dict[str, Any]:
     """The values of a configuration of any schema with `key=value` assignments applied, not yet checked.
 
     Raises:
         ConfigError: no `=`, an unknown key (with the nearest one), a value that is no YAML.
     """
-    values, schema = config.model_dump(), type(config)
+    values, schema = config.values(), type(config)
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals or not key:
             raise ConfigError(f"--set {assignment}: write key=value, for example training.epochs=10")
         *path, last = key.strip().split(".")
-        section, model = values, cast("type[BaseModel] | None", schema)
+        section, model = values, cast("type[Section] | None", schema)
         for depth, name in enumerate([*path, last]):
-            if model is None or name not in model.model_fields:
+            if model is None or name not in keys_of(model):
                 raise ConfigError(f"--set {assignment}: unknown key {key.strip()!r}{_nearest_key(key.strip(), schema)}")
             if depth < len(path):
                 section = section[name]
-            model = section_of(model, name)
+            model = keys_of(model)[name].section
         if model is not None:
             raise ConfigError(
-                f"--set {assignment}: {key.strip()} is a section; set one of its keys: {', '.join(model.model_fields)}"
+                f"--set {assignment}: {key.strip()} is a section; set one of its keys: {', '.join(keys_of(model))}"
             )
         try:
             section[last] = yaml.safe_load(text)
@@ -100,11 +110,11 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
     return values
 
 
-def merge(base: Mapping[str, Any], values: Mapping[str, Any], model: type[BaseModel]) -> dict[str, Any]:
+def merge(base: Mapping[str, Any], values: Mapping[str, Any], schema: type[Section]) -> dict[str, Any]:
     """`values` over `base`, section by section; keys are checked when the whole is built."""
     merged = dict(base)
     for name, value in values.items():
-        section = section_of(model, name) if name in model.model_fields else None
+        section = keys_of(schema)[name].section if name in keys_of(schema) else None
         below = merged.get(name)
         if section and isinstance(value, dict) and isinstance(below, dict):
             value = merge(below, value, section)
@@ -112,22 +122,25 @@ def merge(base: Mapping[str, Any], values: Mapping[str, Any], model: type[BaseMo
     return merged
 
 
-def _relaxed(values: Any, model: type[BaseModel]) -> Any:
-    """Whole numbers where a fraction is meant, and lists where a tuple is: YAML has no other way to write them."""
-    if not isinstance(values, Mapping):
-        return values
-    result = {}
+def _known(
+    values: Mapping[Any, Any], section: type[Section], schema: type[Section], prefix: str = ""
+) -> dict[str, Any]:
+    """The values of a section of a schema with numbers where YAML 1.1 reads a string; every key is one that it has.
+
+    Raises:
+        ValueError: an unknown key.
+    """
+    known = {}
     for name, value in values.items():
-        field = model.model_fields.get(name) if isinstance(name, str) else None
-        section = section_of(model, name) if field else None
-        if section:
-            value = _relaxed(value, section)
-        elif isinstance(value, list):
-            value = tuple(value)
-        elif isinstance(value, str) and field and field.annotation in (float, float | None):
+        if name not in keys_of(section):
+            raise ValueError(f"unknown key {f'{prefix}{name}'!r}{_nearest_key(f'{prefix}{name}', schema)}")
+        key = keys_of(section)[name]
+        if key.section and isinstance(value, Mapping):
+            value = _known(value, key.section, schema, f"{prefix}{name}.")
+        elif float in key.types and isinstance(value, str):
             value = _number(value)
-        result[name] = value
-    return result
+        known[name] = value
+    return known
 
 
 def _number(text: str) -> float | str:
@@ -138,40 +151,39 @@ def _number(text: str) -> float | str:
         return text
 
 
-def _readable(error: ValidationError, schema: type[BaseModel]) -> str:
-    """The first problem of a validation in one line: key, value, what is allowed."""
-    problem = error.errors()[0]
-    key = ".".join(str(part) for part in problem["loc"])
-    if problem["type"] == "extra_forbidden":
-        return f"unknown key {key!r}{_nearest_key(key, schema)}"
-    message = problem["msg"][0].lower() + problem["msg"][1:]
-    allowed = _allowed(problem["loc"], schema) if problem["type"] == "literal_error" else []
-    hint = did_you_mean(str(problem["input"]), allowed)
-    return f"{key}: {message}, not {problem['input']!r}{hint}"
+def _converted(values: Mapping[str, Any], schema: type[Schema]) -> Schema:
+    """Nested values as a configuration.
+
+    Raises:
+        ValueError: a value of the wrong type or range; key, what is allowed, and the value in one line.
+    """
+    try:
+        return msgspec.convert(values, schema)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$.")
+    place = place.removesuffix("`")
+    value: Any = values
+    keys = keys_of(schema)
+    choices: tuple[str, ...] = ()
+    for name in re.findall(r"\w+", place):
+        if name.isdigit():  # of a list
+            value = value[int(name)]
+            continue
+        value, key = value[name], keys[name]
+        keys, choices = keys_of(key.section) if key.section else {}, key.choices
+    types = problem.removeprefix("Expected ").partition(", got ")[0].replace("`", "")
+    expected = " | ".join(choices) or re.sub(r"[a-z]+", lambda word: _MEANINGS.get(word[0], word[0]), types)
+    raise ValueError(f"{place}: expected {expected}, not {value!r}{did_you_mean(str(value), choices)}")
 
 
-def _allowed(location: Iterable[int | str], schema: type[BaseModel]) -> list[str]:
-    annotation: Any = schema
-    for part in location:
-        annotation = annotation.model_fields[part].annotation if hasattr(annotation, "model_fields") else annotation
-    return [option for option in get_args(annotation) if isinstance(option, str)]
-
-
-def section_of(model: type[BaseModel], name: str) -> type[BaseModel] | None:
-    """The type of a key that is a section, None for one that is a value."""
-    annotation = model.model_fields[name].annotation
-    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
-
-
-def _dotted_keys(model: type[BaseModel], prefix: str = "") -> list[str]:
+def _dotted_keys(schema: type[Section], prefix: str = "") -> list[str]:
     keys = []
-    for name in model.model_fields:
-        section = section_of(model, name)
-        keys += _dotted_keys(section, f"{prefix}{name}.") if section else [f"{prefix}{name}"]
+    for name, key in keys_of(schema).items():
+        keys += _dotted_keys(key.section, f"{prefix}{name}.") if key.section else [f"{prefix}{name}"]
     return keys
 
 
-def _nearest_key(key: str, schema: type[BaseModel]) -> str:
+def _nearest_key(key: str, schema: type[Section]) -> str:
     """The key that was meant: one spelt alike, or one whose last part is."""
     known = _dotted_keys(schema)
     last = {name.rpartition(".")[2]: name for name in known}

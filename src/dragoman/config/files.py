@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import yaml
-from pydantic import BaseModel
 
 from dragoman.config.building import build_config, merge, parse_yaml
 from dragoman.config.language import LANGUAGE_MODEL, LanguageConfig
 from dragoman.config.presets import load_preset, preset_comments, preset_names, preset_title
 from dragoman.config.schema import FORMAT, Config
+from dragoman.config.section import Section, keys_of
 from dragoman.errors import ConfigError
 
 
@@ -24,10 +24,10 @@ def load_config(path: Path, base: Config | None = None) -> Config:
     values = read_values(path)
     if values.get("kind") == LANGUAGE_MODEL:
         raise ConfigError(f"{path}: the configuration of a language model, which does not translate")
-    if set(values) != set(Config.model_fields):  # a complete one needs no preset, and may outlive it
+    if set(values) != set(keys_of(Config)):  # a complete one needs no preset, and may outlive it
         base = base or _named_preset(values.get("preset"), path)
         if base is not None:
-            values = merge(base.model_dump(), {**values, "preset": base.preset}, Config)
+            values = merge(base.values(), {**values, "preset": base.preset}, Config)
     return build_config(values, str(path))
 
 
@@ -84,22 +84,17 @@ def _at(config: Config, key: str) -> Any:
     return value
 
 
-def _dump_section(section: BaseModel, prefix: str, own: dict[str, str], lines: list[str]) -> None:
+def _dump_section(section: Section, prefix: str, own: dict[str, str], lines: list[str]) -> None:
     indent = "  " * prefix.count(".")
-    for name, field in type(section).model_fields.items():
+    for name, key in keys_of(type(section)).items():
         value = getattr(section, name)
-        if isinstance(value, BaseModel):
+        if isinstance(value, Section):
             lines.append(f"{indent}{name}:")
             _dump_section(value, f"{prefix}{name}.", own, lines)
             continue
         shown = yaml.safe_dump(list(value) if isinstance(value, tuple) else value, default_flow_style=True, width=10**6)
         entry = f"{indent}{name}: {shown.removesuffix(chr(10)).removesuffix('...').strip()}"
-        meaning = "; ".join(note for note in (_choices(field.annotation), field.description) if note)
+        meaning = "; ".join(note for note in (" | ".join(key.choices), key.description) if note)
         comment = own.get(f"{prefix}{name}")
         notes = [note for note in (f"[{comment}]" if comment else "", meaning) if note]
         lines.append(f"{entry:<34}  # {' '.join(notes)}" if notes else entry)
-
-
-def _choices(annotation: Any) -> str:
-    options = get_args(annotation)
-    return " | ".join(options) if options and all(isinstance(option, str) for option in options) else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from msgspec import Meta
 
 from dragoman.config.building import assigned, validated
 from dragoman.config.schema import (
@@ -17,64 +17,62 @@ from dragoman.config.schema import (
     BatchConfig,
     CellConfig,
     OptimiserConfig,
-    Section,
     SideConfig,
     TrainingConfig,
     ValidationConfig,
 )
+from dragoman.config.section import Count, Positive, Section, Share, says
 
 LANGUAGE_MODEL = "language-model"
 """What `kind` says in the configuration of a language model."""
-
-Size = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class LineCleaningConfig(Section):
     """Which training lines are left out; blank ones always are."""
 
-    max_length: int = Field(100, ge=1, description="segments, end of sentence not counted")
+    max_length: Annotated[Count, says("segments, end of sentence not counted")] = 100
 
 
 class FeedForwardConfig(Section):
     """The n-gram network of Cho et al. 2014, section 4.1 (after Schwenk 2007)."""
 
-    order: int = Field(7, ge=2, description="n: a word follows from the n - 1 before it")
-    layers: tuple[Size, ...] = Field(
-        (1536, 1024), min_length=1, description="rectified linear units of each layer, from below"
-    )
+    order: Annotated[int, Meta(ge=2), says("n: a word follows from the n - 1 before it")] = 7
+    layers: Annotated[
+        tuple[Count, ...], Meta(min_length=1), says("rectified linear units of each layer, from below")
+    ] = (1536, 1024)
 
 
 class RecurrentConfig(CellConfig):
     """The recurrent network: the decoder's cells and readout, without a source."""
 
-    readout: Literal["linear", "maxout"] = Field(
-        "linear", description="linear: the state itself; maxout: deep output over state and previous word"
-    )
-    maxout: int = Field(256, ge=1, description="maxout units")
+    readout: Annotated[
+        Literal["linear", "maxout"], says("linear: the state itself; maxout: deep output over state and previous word")
+    ] = "linear"
+    maxout: Annotated[Count, says("maxout units")] = 256
 
 
 class LanguageDropoutConfig(Section):
     """Probability of zeroing a unit, by place."""
 
-    embedding: Share = Field(0.0, description="word vectors")
-    layers: Share = Field(0.0, description="what enters each recurrent layer above the first, or each hidden one")
-    readout: Share = Field(0.0, description="what enters the softmax")
-    recurrent: Share = Field(0.0, description="recurrent: the previous state, the same units at every step")
+    embedding: Annotated[Share, says("word vectors")] = 0.0
+    layers: Annotated[Share, says("what enters each recurrent layer above the first, or each hidden one")] = 0.0
+    readout: Annotated[Share, says("what enters the softmax")] = 0.0
+    recurrent: Annotated[Share, says("recurrent: the previous state, the same units at every step")] = 0.0
 
 
 class LanguageModelConfig(Section):
     """Word vectors, one of two networks, softmax."""
 
     network: Literal["feed-forward", "recurrent"] = "recurrent"
-    embedding: int = Field(512, ge=1, description="size of a word vector (Cho 2014: 512)")
-    feed_forward: FeedForwardConfig = Field(default_factory=FeedForwardConfig)
-    recurrent: RecurrentConfig = Field(default_factory=RecurrentConfig)
-    dropout: LanguageDropoutConfig = Field(default_factory=LanguageDropoutConfig)
-    initial: Literal["orthogonal", "gaussian", "uniform", "scaled"] = Field(
-        "scaled", description="first values, as in a translation model; Cho 2014 has uniform for this network"
-    )
-    spread: float = Field(0.01, gt=0, description="uniform: U(-spread, spread); otherwise N(0, spread^2)")
+    embedding: Annotated[Count, says("size of a word vector (Cho 2014: 512)")] = 512
+    feed_forward: FeedForwardConfig = FeedForwardConfig()
+    recurrent: RecurrentConfig = RecurrentConfig()
+    dropout: LanguageDropoutConfig = LanguageDropoutConfig()
+    initial: Annotated[
+        Literal["orthogonal", "gaussian", "uniform", "scaled"],
+        says("first values, as in a translation model; Cho 2014 has uniform for this network"),
+    ] = "scaled"
+    spread: Annotated[Positive, says("uniform: U(-spread, spread); otherwise N(0, spread^2)")] = 0.01
 
 
 class LanguageConfig(Section):
@@ -82,16 +80,14 @@ class LanguageConfig(Section):
 
     format: int = FORMAT
     kind: Literal["language-model"] = "language-model"
-    text: SideConfig = Field(default_factory=SideConfig)
-    cleaning: LineCleaningConfig = Field(default_factory=LineCleaningConfig)
-    model: LanguageModelConfig = Field(default_factory=LanguageModelConfig)
-    training: TrainingConfig = Field(
-        default_factory=lambda: TrainingConfig(
-            epochs=100.0,
-            optimiser=OptimiserConfig(rate=1e-3),
-            batch=BatchConfig(unit="tokens", size=2048),
-            validation=ValidationConfig(metric="perplexity", patience=10),  # Cho 2014: 10 epochs without a better one
-        )
+    text: SideConfig = SideConfig()
+    cleaning: LineCleaningConfig = LineCleaningConfig()
+    model: LanguageModelConfig = LanguageModelConfig()
+    training: TrainingConfig = TrainingConfig(
+        epochs=100.0,
+        optimiser=OptimiserConfig(rate=1e-3),
+        batch=BatchConfig(unit="tokens", size=2048),
+        validation=ValidationConfig(metric="perplexity", patience=10),  # Cho 2014: 10 epochs without a better one
     )
 
 

@@ -27,7 +27,7 @@ def scale(config: Config, factor: float) -> Config:
     Raises:
         ConfigError: rounding breaks a relation that the parts need.
     """
-    values: dict[str, Any] = config.model_dump()
+    values: dict[str, Any] = config.values()
     for section, key in SIZES:
         size = values["model"][section][key]
         if size is not None:

@@ -9,80 +9,79 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import Meta
+
+from dragoman.config.section import Count, Natural, NonNegative, Positive, Section, Share, says
 
 FORMAT = 1
 """Version of the configuration and of the run folder around it; a reader refuses a newer one."""
 
 
-class Section(BaseModel):
-    """A part of the configuration: immutable, unknown keys refused, numbers not taken from strings."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
-
-
 class SideConfig(Section):
     """How the lines of one language become segments."""
 
-    language: str = Field("en", description="ISO 639-1 code; word segmentation needs it to tokenise and detokenise")
-    segmentation: Literal["bpe", "unigram", "words", "characters", "blanks"] = Field(
-        "bpe",
-        description="bpe and unigram are SentencePiece models trained on the training text; blanks: text that is "
-        "segmented already",
-    )
-    vocabulary: int = Field(8000, ge=8, description="largest number of entries, the four special symbols included")
-    minimum_count: int = Field(1, ge=1, description="a segment seen less often in training is unknown")
-    model: str | None = Field(None, description="a SentencePiece model file to use instead of training one")
+    language: Annotated[str, says("ISO 639-1 code; word segmentation needs it to tokenise and detokenise")] = "en"
+    segmentation: Annotated[
+        Literal["bpe", "unigram", "words", "characters", "blanks"],
+        says(
+            "bpe and unigram are SentencePiece models trained on the training text; blanks: text that is "
+            "segmented already"
+        ),
+    ] = "bpe"
+    vocabulary: Annotated[int, Meta(ge=8), says("largest number of entries, the four special symbols included")] = 8000
+    minimum_count: Annotated[Count, says("a segment seen less often in training is unknown")] = 1
+    model: Annotated[str | None, says("a SentencePiece model file to use instead of training one")] = None
 
 
 class TextConfig(Section):
     """Both sides of the text."""
 
-    source: SideConfig = Field(default_factory=SideConfig)
-    target: SideConfig = Field(default_factory=SideConfig)
-    joint: bool = Field(
-        False, description="one segmentation model and one vocabulary for both sides (source's settings)"
-    )
+    source: SideConfig = SideConfig()
+    target: SideConfig = SideConfig()
+    joint: Annotated[bool, says("one segmentation model and one vocabulary for both sides (source's settings)")] = False
 
 
 class CleaningConfig(Section):
     """Which training pairs are left out; each reason is counted, and `--dropped FILE` lists the pairs."""
 
-    max_length: int = Field(100, ge=1, description="segments, end of sentence not counted, on either side")
-    max_ratio: float | None = Field(None, gt=1, description="longer side over shorter side, in segments")
-    duplicates: Literal["keep", "drop"] = Field("drop", description="exact repetitions of a pair")
+    max_length: Annotated[Count, says("segments, end of sentence not counted, on either side")] = 100
+    max_ratio: Annotated[Annotated[float, Meta(gt=1)] | None, says("longer side over shorter side, in segments")] = None
+    duplicates: Annotated[Literal["keep", "drop"], says("exact repetitions of a pair")] = "drop"
 
 
 class EmbeddingConfig(Section):
     """Word vectors."""
 
-    source: int = Field(512, ge=1, description="size of a source embedding")
-    target: int = Field(512, ge=1, description="size of a target embedding")
-    tied: Literal["none", "output", "all"] = Field(
-        "none", description="output: target embedding = output matrix; all: source embedding too (needs text.joint)"
-    )
+    source: Annotated[Count, says("size of a source embedding")] = 512
+    target: Annotated[Count, says("size of a target embedding")] = 512
+    tied: Annotated[
+        Literal["none", "output", "all"],
+        says("output: target embedding = output matrix; all: source embedding too (needs text.joint)"),
+    ] = "none"
 
 
 class CellConfig(Section):
     """The recurrent cell, the same for encoder and decoder; each has its own."""
 
-    cell: Literal["gru", "lstm", "tanh", "gru-fused", "lstm-fused"] = Field(
-        "gru",
-        description="gru and lstm are written out; the fused ones run an encoder layer in the library's kernel "
-        "(gru-fused is reset: after, update: keep, with a further bias inside the reset gate's bracket)",
-    )
-    reset: Literal["before", "after"] = Field(
-        "before", description="GRU: reset gate before U (Cho 2014 eq. 8, Bahdanau 2015 A.1.1) or after"
-    )
-    update: Literal["keep", "write"] = Field(
-        "write", description="GRU: z keeps the old state (Cho 2014) or writes the new one (Bahdanau 2015)"
-    )
-    peepholes: bool = Field(False, description="LSTM: gates see the memory through diagonal weights (Graves 2013)")
-    layers: int = Field(1, ge=1)
-    size: int = Field(512, ge=1, description="units of each direction in each layer")
-    residual: int = Field(
-        0, ge=0, description="from this layer on, counted from 1, a layer's input is added to its output; 0: nowhere"
-    )
+    cell: Annotated[
+        Literal["gru", "lstm", "tanh", "gru-fused", "lstm-fused"],
+        says(
+            "gru and lstm are written out; the fused ones run an encoder layer in the library's kernel "
+            "(gru-fused is reset: after, update: keep, with a further bias inside the reset gate's bracket)"
+        ),
+    ] = "gru"
+    reset: Annotated[
+        Literal["before", "after"], says("GRU: reset gate before U (Cho 2014 eq. 8, Bahdanau 2015 A.1.1) or after")
+    ] = "before"
+    update: Annotated[
+        Literal["keep", "write"], says("GRU: z keeps the old state (Cho 2014) or writes the new one (Bahdanau 2015)")
+    ] = "write"
+    peepholes: Annotated[bool, says("LSTM: gates see the memory through diagonal weights (Graves 2013)")] = False
+    layers: Count = 1
+    size: Annotated[Count, says("units of each direction in each layer")] = 512
+    residual: Annotated[
+        Natural, says("from this layer on, counted from 1, a layer's input is added to its output; 0: nowhere")
+    ] = 0
 
 
 class EncoderConfig(CellConfig):
@@ -94,279 +93,299 @@ class EncoderConfig(CellConfig):
 class BridgeConfig(Section):
     """The first decoder state."""
 
-    kind: Literal["zero", "copy", "last", "tanh-last", "tanh-backward", "mean"] = Field(
-        "tanh-backward",
-        description="zero; copy every layer's last state (Sutskever 2014, Luong 2015); last: the top layer's last "
-        "state in every layer, of two directions the forward one where it alone fits (JoeyNMT); tanh(V' c) with c the "
-        "summary below (Cho 2014); tanh(W_s backward h_1) (Bahdanau 2015 A.2.2); tanh(W mean annotation) (dl4mt)",
-    )
-    summary: Literal["last", "tanh"] = Field(
-        "last",
-        description="the one vector c of a sentence, for tanh-last and for a fixed context: the last state h_N "
-        "(RNNencdec of Bahdanau 2015), or tanh(V h_N) (Cho 2014, appendix)",
-    )
-    memory: Literal["zero", "hidden"] = Field(
-        "zero",
-        description="what an LSTM's memory starts from under a last, tanh or mean bridge: zero, or the hidden state",
-    )
+    kind: Annotated[
+        Literal["zero", "copy", "last", "tanh-last", "tanh-backward", "mean"],
+        says(
+            "zero; copy every layer's last state (Sutskever 2014, Luong 2015); last: the top layer's last "
+            "state in every layer, of two directions the forward one where it alone fits (JoeyNMT); tanh(V' c) with c "
+            "the summary below (Cho 2014); tanh(W_s backward h_1) (Bahdanau 2015 A.2.2); tanh(W mean annotation) "
+            "(dl4mt)"
+        ),
+    ] = "tanh-backward"
+    summary: Annotated[
+        Literal["last", "tanh"],
+        says(
+            "the one vector c of a sentence, for tanh-last and for a fixed context: the last state h_N "
+            "(RNNencdec of Bahdanau 2015), or tanh(V h_N) (Cho 2014, appendix)"
+        ),
+    ] = "last"
+    memory: Annotated[
+        Literal["zero", "hidden"],
+        says("what an LSTM's memory starts from under a last, tanh or mean bridge: zero, or the hidden state"),
+    ] = "zero"
 
 
 class DecoderConfig(CellConfig):
     """The recurrent part that writes the target."""
 
-    context_in_reset: bool = Field(
-        False, description="GRU, reset after: the context stands inside the reset gate's bracket (Cho 2014, appendix)"
-    )
-    context: Literal["none", "fixed", "attended"] = Field(
-        "attended",
-        description="what of the source each step sees: nothing but the first state (Sutskever 2014), one vector "
-        "(Cho 2014), a context vector of its own (Bahdanau 2015)",
-    )
-    order: Literal["look-then-update", "update-then-look", "groundhog", "two-step"] = Field(
-        "look-then-update",
-        description="attend with the previous state, then update (Bahdanau 2015); update, then attend with the "
-        "current state (Luong 2015); update with the word just emitted and the context it came from, then attend "
-        "(GroundHog, the code of Cho 2014 and Bahdanau 2015); update with the word, attend, update with the context "
-        "(dl4mt)",
-    )
-    readout_state: Literal["current", "prev"] = Field(
-        "current",
-        description="look-then-update: the readout sees s_i (Bahdanau 2015 eq. 4) or s_{i-1} (appendix A.2.2)",
-    )
-    input_feeding: bool = Field(False, description="the previous readout joins the input (Luong 2015 section 3.3)")
-    first_word: Literal["zero", "symbol"] = Field(
-        "symbol", description="what the first step reads: a zero vector (Cho 2014, Bahdanau 2015) or a learnt symbol"
-    )
+    context_in_reset: Annotated[
+        bool, says("GRU, reset after: the context stands inside the reset gate's bracket (Cho 2014, appendix)")
+    ] = False
+    context: Annotated[
+        Literal["none", "fixed", "attended"],
+        says(
+            "what of the source each step sees: nothing but the first state (Sutskever 2014), one vector "
+            "(Cho 2014), a context vector of its own (Bahdanau 2015)"
+        ),
+    ] = "attended"
+    order: Annotated[
+        Literal["look-then-update", "update-then-look", "groundhog", "two-step"],
+        says(
+            "attend with the previous state, then update (Bahdanau 2015); update, then attend with the "
+            "current state (Luong 2015); update with the word just emitted and the context it came from, then attend "
+            "(GroundHog, the code of Cho 2014 and Bahdanau 2015); update with the word, attend, update with the "
+            "context (dl4mt)"
+        ),
+    ] = "look-then-update"
+    readout_state: Annotated[
+        Literal["current", "prev"],
+        says("look-then-update: the readout sees s_i (Bahdanau 2015 eq. 4) or s_{i-1} (appendix A.2.2)"),
+    ] = "current"
+    input_feeding: Annotated[bool, says("the previous readout joins the input (Luong 2015 section 3.3)")] = False
+    first_word: Annotated[
+        Literal["zero", "symbol"],
+        says("what the first step reads: a zero vector (Cho 2014, Bahdanau 2015) or a learnt symbol"),
+    ] = "symbol"
 
 
 class AttentionConfig(Section):
     """Alignment weights over the annotations."""
 
-    score: Literal[
-        "additive", "normed-additive", "dot", "scaled-dot", "general", "concat", "concat-identity", "location"
-    ] = Field(
-        "additive",
-        description="v^T tanh(W s + U h) (Bahdanau 2015); the same with v of trained length; h_t^T h_s, the same over "
-        "the root of the size, h_t^T W h_s, v^T tanh(W [h_t; h_s]), v^T tanh(W h_t + h_s) (Luong 2015 section 3.1 and "
-        "the authors' code); W h_t (Luong 2015 eq. 8)",
+    score: Annotated[
+        Literal["additive", "normed-additive", "dot", "scaled-dot", "general", "concat", "concat-identity", "location"],
+        says(
+            "v^T tanh(W s + U h) (Bahdanau 2015); the same with v of trained length; h_t^T h_s, the same over "
+            "the root of the size, h_t^T W h_s, v^T tanh(W [h_t; h_s]), v^T tanh(W h_t + h_s) (Luong 2015 section 3.1 "
+            "and the authors' code); W h_t (Luong 2015 eq. 8)"
+        ),
+    ] = "additive"
+    size: Annotated[Count, says("rows of W_a and U_a in the additive scores (n' in Bahdanau 2015 A.2.2)")] = 512
+    scope: Annotated[
+        Literal["global", "local-m", "local-p"],
+        says("the whole source, or a window: around position t, or around a predicted one (Luong 2015)"),
+    ] = "global"
+    window: Annotated[Count, says("D of the local scopes: positions on either side of the centre")] = 10
+    slots: Annotated[Count, says("location: S_max, the longest source it has weights for")] = 50
+    masked: Annotated[
+        bool, says("location: the softmax runs over the words of the sentence, not over all the slots")
+    ] = True
+    coverage: Annotated[bool, says("additive scores see the sum of a position's weights so far (Tu et al. 2016)")] = (
+        False
     )
-    size: int = Field(512, ge=1, description="rows of W_a and U_a in the additive scores (n' in Bahdanau 2015 A.2.2)")
-    scope: Literal["global", "local-m", "local-p"] = Field(
-        "global", description="the whole source, or a window: around position t, or around a predicted one (Luong 2015)"
-    )
-    window: int = Field(10, ge=1, description="D of the local scopes: positions on either side of the centre")
-    slots: int = Field(50, ge=1, description="location: S_max, the longest source it has weights for")
-    masked: bool = Field(
-        True, description="location: the softmax runs over the words of the sentence, not over all the slots"
-    )
-    coverage: bool = Field(
-        False, description="additive scores see the sum of a position's weights so far (Tu et al. 2016)"
-    )
-    aligned_word: Literal["predicted", "read"] = Field(
-        "predicted",
-        description="which target word a step's weights align: the one it predicts (Bahdanau 2015), or the one it has "
-        "just read (a footnote of Luong 2015, for content-based scores)",
-    )
+    aligned_word: Annotated[
+        Literal["predicted", "read"],
+        says(
+            "which target word a step's weights align: the one it predicts (Bahdanau 2015), or the one it has "
+            "just read (a footnote of Luong 2015, for content-based scores)"
+        ),
+    ] = "predicted"
 
 
 class ReadoutConfig(Section):
     """What feeds the softmax."""
 
-    kind: Literal["linear", "maxout", "attentional", "affine"] = Field(
-        "maxout",
-        description="linear: the state itself; maxout: deep output over state, previous word and context (Bahdanau "
-        "2015 A.2.2); attentional: tanh(W_c [c; h]) (Luong 2015 eq. 5); affine: the same without the tanh (OpenNMT-py)",
-    )
-    size: int = Field(256, ge=1, description="maxout units, or size of the attentional vector")
-    rank: int | None = Field(
-        None, ge=1, description="the output matrix is a product of two, this wide in between (Cho 2014: 100)"
-    )
+    kind: Annotated[
+        Literal["linear", "maxout", "attentional", "affine"],
+        says(
+            "linear: the state itself; maxout: deep output over state, previous word and context (Bahdanau "
+            "2015 A.2.2); attentional: tanh(W_c [c; h]) (Luong 2015 eq. 5); affine: the same without the tanh "
+            "(OpenNMT-py)"
+        ),
+    ] = "maxout"
+    size: Annotated[Count, says("maxout units, or size of the attentional vector")] = 256
+    rank: Annotated[
+        Count | None, says("the output matrix is a product of two, this wide in between (Cho 2014: 100)")
+    ] = None
 
 
 class DropoutConfig(Section):
     """Probability of zeroing a unit, by place; vertical connections (Zaremba et al. 2014) and a recurrent one."""
 
-    embedding: float = Field(0.0, ge=0, lt=1, description="word vectors, both sides")
-    layers: float = Field(0.0, ge=0, lt=1, description="what enters each recurrent layer above the first")
-    feed: float = Field(0.0, ge=0, lt=1, description="the fed readout, where it joins the input")
-    annotations: float = Field(0.0, ge=0, lt=1, description="encoder output")
-    readout: float = Field(0.0, ge=0, lt=1, description="what enters the softmax")
-    words: float = Field(0.0, ge=0, lt=1, description="whole words: the vector of a word becomes zero, both sides")
-    recurrent: float = Field(
-        0.0, ge=0, lt=1, description="the previous state where it enters a cell's maps, the same units at every step"
-    )
-    variational: bool = Field(
-        False, description="the same units are dropped at every step of a sentence (Gal and Ghahramani 2016)"
-    )
+    embedding: Annotated[Share, says("word vectors, both sides")] = 0.0
+    layers: Annotated[Share, says("what enters each recurrent layer above the first")] = 0.0
+    feed: Annotated[Share, says("the fed readout, where it joins the input")] = 0.0
+    annotations: Annotated[Share, says("encoder output")] = 0.0
+    readout: Annotated[Share, says("what enters the softmax")] = 0.0
+    words: Annotated[Share, says("whole words: the vector of a word becomes zero, both sides")] = 0.0
+    recurrent: Annotated[
+        Share, says("the previous state where it enters a cell's maps, the same units at every step")
+    ] = 0.0
+    variational: Annotated[
+        bool, says("the same units are dropped at every step of a sentence (Gal and Ghahramani 2016)")
+    ] = False
 
 
 class ModelConfig(Section):
     """The five parts."""
 
-    source_eos: bool = Field(True, description="the encoder reads the end of sentence, and attention may look at it")
-    embedding: EmbeddingConfig = Field(default_factory=EmbeddingConfig)
-    encoder: EncoderConfig = Field(default_factory=EncoderConfig)
-    bridge: BridgeConfig = Field(default_factory=BridgeConfig)
-    decoder: DecoderConfig = Field(default_factory=DecoderConfig)
-    attention: AttentionConfig = Field(default_factory=AttentionConfig)
-    readout: ReadoutConfig = Field(default_factory=ReadoutConfig)
-    dropout: DropoutConfig = Field(default_factory=DropoutConfig)
-    biases: bool = Field(True, description="in gates, bridge, readout and output; the papers' equations have none")
-    gate_biases: bool = Field(
-        True, description="GRU: false leaves biases out of the gates and in the candidate, as GroundHog has it"
-    )
-    initial: Literal["orthogonal", "gaussian", "uniform", "scaled"] = Field(
-        "orthogonal",
-        description="orthogonal recurrent matrices and N(0, spread^2) elsewhere, W_a and U_a N(0, 0.001^2), v_a zero "
-        "(Cho 2014, Bahdanau 2015 B.1); N(0, spread^2) everywhere; U(-spread, spread) everywhere (Sutskever 2014, "
-        "Luong 2015); scaled: U(+-sqrt(3 / n_in)) "
-        "with orthogonal recurrent matrices and embeddings N(0, spread^2)",
-    )
-    spread: float = Field(0.01, gt=0)
-
-
-Share = Annotated[float, Field(ge=0, lt=1)]
+    source_eos: Annotated[bool, says("the encoder reads the end of sentence, and attention may look at it")] = True
+    embedding: EmbeddingConfig = EmbeddingConfig()
+    encoder: EncoderConfig = EncoderConfig()
+    bridge: BridgeConfig = BridgeConfig()
+    decoder: DecoderConfig = DecoderConfig()
+    attention: AttentionConfig = AttentionConfig()
+    readout: ReadoutConfig = ReadoutConfig()
+    dropout: DropoutConfig = DropoutConfig()
+    biases: Annotated[bool, says("in gates, bridge, readout and output; the papers' equations have none")] = True
+    gate_biases: Annotated[
+        bool, says("GRU: false leaves biases out of the gates and in the candidate, as GroundHog has it")
+    ] = True
+    initial: Annotated[
+        Literal["orthogonal", "gaussian", "uniform", "scaled"],
+        says(
+            "orthogonal recurrent matrices and N(0, spread^2) elsewhere, W_a and U_a N(0, 0.001^2), v_a zero "
+            "(Cho 2014, Bahdanau 2015 B.1); N(0, spread^2) everywhere; U(-spread, spread) everywhere (Sutskever 2014, "
+            "Luong 2015); scaled: U(+-sqrt(3 / n_in)) "
+            "with orthogonal recurrent matrices and embeddings N(0, spread^2)"
+        ),
+    ] = "orthogonal"
+    spread: Positive = 0.01
 
 
 class OptimiserConfig(Section):
     """The update rule."""
 
     name: Literal["adam", "adamw", "adadelta", "sgd"] = "adam"
-    rate: float = Field(1e-3, gt=0, description="learning rate (1.0 for adadelta as the papers have it)")
-    betas: tuple[Share, Share] = Field((0.9, 0.999), description="adam, adamw")
-    rho: float = Field(0.95, gt=0, lt=1, description="adadelta")
-    epsilon: float = Field(1e-8, gt=0, description="adam, adamw; adadelta in the papers has 1e-6")
-    weight_decay: float = Field(0.0, ge=0, description="adamw")
-    clip: float | None = Field(1.0, gt=0, description="global norm to which a larger gradient is scaled down")
-    clip_norm: Literal["all", "without-embeddings"] = Field(
-        "all",
-        description="which gradients the norm is of; all are scaled in any case (without-embeddings: nmt.matlab, the "
-        "code of Luong 2015)",
-    )
+    rate: Annotated[Positive, says("learning rate (1.0 for adadelta as the papers have it)")] = 1e-3
+    betas: Annotated[tuple[Share, Share], says("adam, adamw")] = (0.9, 0.999)
+    rho: Annotated[float, Meta(gt=0, lt=1), says("adadelta")] = 0.95
+    epsilon: Annotated[Positive, says("adam, adamw; adadelta in the papers has 1e-6")] = 1e-8
+    weight_decay: Annotated[NonNegative, says("adamw")] = 0.0
+    clip: Annotated[Positive | None, says("global norm to which a larger gradient is scaled down")] = 1.0
+    clip_norm: Annotated[
+        Literal["all", "without-embeddings"],
+        says(
+            "which gradients the norm is of; all are scaled in any case (without-embeddings: nmt.matlab, the "
+            "code of Luong 2015)"
+        ),
+    ] = "all"
 
 
 class ScheduleConfig(Section):
     """How the learning rate changes."""
 
     name: Literal["constant", "halving", "inverse-sqrt", "cosine", "plateau"] = "constant"
-    warmup: int = Field(0, ge=0, description="updates of linear growth from 0, before any of the schedules")
-    start: float = Field(5.0, ge=0, description="halving: epochs before the first halving")
-    every: float = Field(1.0, gt=0, description="halving: epochs between halvings")
-    patience: int = Field(2, ge=1, description="plateau: validations without improvement before the rate falls")
-    factor: float = Field(0.5, gt=0, lt=1, description="plateau: what the rate is multiplied by")
-    minimum: float = Field(0.0, ge=0, description="cosine, plateau: the rate never falls below")
+    warmup: Annotated[Natural, says("updates of linear growth from 0, before any of the schedules")] = 0
+    start: Annotated[NonNegative, says("halving: epochs before the first halving")] = 5.0
+    every: Annotated[Positive, says("halving: epochs between halvings")] = 1.0
+    patience: Annotated[Count, says("plateau: validations without improvement before the rate falls")] = 2
+    factor: Annotated[float, Meta(gt=0, lt=1), says("plateau: what the rate is multiplied by")] = 0.5
+    minimum: Annotated[NonNegative, says("cosine, plateau: the rate never falls below")] = 0.0
 
 
 class BatchConfig(Section):
     """What one update sees."""
 
     unit: Literal["tokens", "sentences"] = "tokens"
-    size: int = Field(2048, ge=1, description="target tokens (padding counted) or sentences in a batch")
-    pool: int = Field(100, ge=1, description="batches that are sorted by length together, then shuffled")
-    sort: Literal["target", "longer"] = Field(
-        "target",
-        description="the length that pools are sorted by: the target's (nmt.matlab, the code of Luong 2015), or that "
-        "of the longer side (GroundHog, the code of Bahdanau 2015)",
-    )
-    accumulate: int = Field(1, ge=1, description="batches whose gradients make one update")
+    size: Annotated[Count, says("target tokens (padding counted) or sentences in a batch")] = 2048
+    pool: Annotated[Count, says("batches that are sorted by length together, then shuffled")] = 100
+    sort: Annotated[
+        Literal["target", "longer"],
+        says(
+            "the length that pools are sorted by: the target's (nmt.matlab, the code of Luong 2015), or that "
+            "of the longer side (GroundHog, the code of Bahdanau 2015)"
+        ),
+    ] = "target"
+    accumulate: Annotated[Count, says("batches whose gradients make one update")] = 1
 
 
 class ValidationConfig(Section):
     """How often the dev set is looked at, and what decides."""
 
-    every: int = Field(0, ge=0, description="updates between validations; 0: once an epoch")
+    every: Annotated[Natural, says("updates between validations; 0: once an epoch")] = 0
     metric: Literal["bleu", "chrf", "perplexity"] = "bleu"
-    beam: int = Field(1, ge=1, description="beam of the translations that are scored")
-    sentences: int = Field(0, ge=0, description="how many dev sentences are translated; 0: all")
-    patience: int = Field(0, ge=0, description="validations without improvement before training stops; 0: never")
+    beam: Annotated[Count, says("beam of the translations that are scored")] = 1
+    sentences: Annotated[Natural, says("how many dev sentences are translated; 0: all")] = 0
+    patience: Annotated[Natural, says("validations without improvement before training stops; 0: never")] = 0
 
 
 class TrainingConfig(Section):
     """The recipe."""
 
-    seed: int = 1
-    epochs: float = Field(20.0, gt=0)
-    minutes: float | None = Field(None, gt=0, description="wall-clock budget; the best weights so far are kept")
-    loss: Literal["token", "sentence", "sum"] = Field(
-        "token",
-        description="what the summed loss is divided by; the papers' SGD divides by sentences, GroundHog (the code of "
-        "Bahdanau 2015) by nothing",
-    )
-    label_smoothing: float = Field(0.0, ge=0, lt=1)
-    guided_attention: float = Field(
-        0.0,
-        ge=0,
-        description="weight of a loss that pulls the attention towards given links (Chen et al. 2016); needs "
-        "--alignments",
-    )
-    scheduled_sampling: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="share of previous target words that are the model's own samples at the end of training, growing "
-        "from none (Bengio et al. 2015)",
-    )
-    precision: Literal["fp32", "bf16", "auto"] = Field(
-        "auto",
-        description="bf16: products in bfloat16, master weights and softmax in float32; auto: the faster one, "
-        "tried out before training",
-    )
-    average: float = Field(0.0, ge=0, lt=1, description="decay of the running average of weights; 0: none")
-    average_best: int = Field(
-        0,
-        ge=0,
-        description="the mean of the weights of so many best validations becomes the result, if it does better on the "
-        "dev set than the best of them; 0: not tried",
-    )
-    optimiser: OptimiserConfig = Field(default_factory=OptimiserConfig)
-    schedule: ScheduleConfig = Field(default_factory=ScheduleConfig)
-    batch: BatchConfig = Field(default_factory=BatchConfig)
-    validation: ValidationConfig = Field(default_factory=ValidationConfig)
-    log_every: int = Field(50, ge=1, description="updates between lines of the log")
-    checkpoint_minutes: float = Field(5.0, gt=0, description="minutes between saved training states")
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 1
+    epochs: Positive = 20.0
+    minutes: Annotated[Positive | None, says("wall-clock budget; the best weights so far are kept")] = None
+    loss: Annotated[
+        Literal["token", "sentence", "sum"],
+        says(
+            "what the summed loss is divided by; the papers' SGD divides by sentences, GroundHog (the code of "
+            "Bahdanau 2015) by nothing"
+        ),
+    ] = "token"
+    label_smoothing: Share = 0.0
+    guided_attention: Annotated[
+        NonNegative,
+        says("weight of a loss that pulls the attention towards given links (Chen et al. 2016); needs --alignments"),
+    ] = 0.0
+    scheduled_sampling: Annotated[
+        float,
+        Meta(ge=0, le=1),
+        says(
+            "share of previous target words that are the model's own samples at the end of training, growing "
+            "from none (Bengio et al. 2015)"
+        ),
+    ] = 0.0
+    precision: Annotated[
+        Literal["fp32", "bf16", "auto"],
+        says(
+            "bf16: products in bfloat16, master weights and softmax in float32; auto: the faster one, "
+            "tried out before training"
+        ),
+    ] = "auto"
+    average: Annotated[Share, says("decay of the running average of weights; 0: none")] = 0.0
+    average_best: Annotated[
+        Natural,
+        says(
+            "the mean of the weights of so many best validations becomes the result, if it does better on the "
+            "dev set than the best of them; 0: not tried"
+        ),
+    ] = 0
+    optimiser: OptimiserConfig = OptimiserConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+    batch: BatchConfig = BatchConfig()
+    validation: ValidationConfig = ValidationConfig()
+    log_every: Annotated[Count, says("updates between lines of the log")] = 50
+    checkpoint_minutes: Annotated[Positive, says("minutes between saved training states")] = 5.0
 
 
 class SearchConfig(Section):
     """How a translation is looked for; the defaults of `translate`."""
 
-    beam: int = Field(5, ge=1)
-    normalisation: Literal["none", "mean", "gnmt", "power"] = Field(
-        "mean", description="none; log-probability / length (Cho 2014b); Wu et al. 2016 eq. 14; length ^ alpha"
+    beam: Count = 5
+    normalisation: Annotated[
+        Literal["none", "mean", "gnmt", "power"],
+        says("none; log-probability / length (Cho 2014b); Wu et al. 2016 eq. 14; length ^ alpha"),
+    ] = "mean"
+    alpha: Annotated[NonNegative, says("gnmt and power: exponent of the length")] = 0.6
+    length_weight: Annotated[
+        float, says("taken off the score for each segment (Jean 2015, code); below 0 it rewards length")
+    ] = 0.0
+    coverage: Annotated[
+        NonNegative, says("weight of the coverage penalty (Wu et al. 2016 eq. 14, beta); needs attention")
+    ] = 0.0
+    finish: Annotated[
+        Literal["refill", "shrink"],
+        says("refill keeps K live hypotheses; shrink gives up the slot of a finished one (GroundHog)"),
+    ] = "refill"
+    max_factor: Annotated[Positive, says("longest output, as a multiple of the source length")] = 3.0
+    max_extra: Annotated[Natural, says("segments added to that limit")] = 10
+    min_factor: Annotated[NonNegative, says("shortest output, as a multiple of the source length (GroundHog: 0.5)")] = (
+        0.0
     )
-    alpha: float = Field(0.6, ge=0, description="gnmt and power: exponent of the length")
-    length_weight: float = Field(
-        0.0, description="taken off the score for each segment (Jean 2015, code); below 0 it rewards length"
-    )
-    coverage: float = Field(
-        0.0, ge=0, description="weight of the coverage penalty (Wu et al. 2016 eq. 14, beta); needs attention"
-    )
-    finish: Literal["refill", "shrink"] = Field(
-        "refill",
-        description="refill keeps K live hypotheses; shrink gives up the slot of a finished one (GroundHog)",
-    )
-    max_factor: float = Field(3.0, gt=0, description="longest output, as a multiple of the source length")
-    max_extra: int = Field(10, ge=0, description="segments added to that limit")
-    min_factor: float = Field(
-        0.0, ge=0, description="shortest output, as a multiple of the source length (GroundHog: 0.5)"
-    )
-    block_unknown: bool = Field(False, description="the unknown word is never produced")
-    no_repeat_ngram: int = Field(
-        0, ge=0, description="no so many segments in a row come twice in an output; 0: they may"
-    )
-    diversity: float = Field(
-        0.0,
-        ge=0,
-        description="taken off a candidate in pruning for each better one of the same parent (Li et al. 2016)",
-    )
+    block_unknown: Annotated[bool, says("the unknown word is never produced")] = False
+    no_repeat_ngram: Annotated[Natural, says("no so many segments in a row come twice in an output; 0: they may")] = 0
+    diversity: Annotated[
+        NonNegative, says("taken off a candidate in pruning for each better one of the same parent (Li et al. 2016)")
+    ] = 0.0
 
 
 class Config(Section):
     """Everything a run is made of."""
 
     format: int = FORMAT
-    preset: str = Field("", description="the preset this configuration began with")
-    text: TextConfig = Field(default_factory=TextConfig)
-    cleaning: CleaningConfig = Field(default_factory=CleaningConfig)
-    model: ModelConfig = Field(default_factory=ModelConfig)
-    training: TrainingConfig = Field(default_factory=TrainingConfig)
-    search: SearchConfig = Field(default_factory=SearchConfig)
+    preset: Annotated[str, says("the preset this configuration began with")] = ""
+    text: TextConfig = TextConfig()
+    cleaning: CleaningConfig = CleaningConfig()
+    model: ModelConfig = ModelConfig()
+    training: TrainingConfig = TrainingConfig()
+    search: SearchConfig = SearchConfig()

@@ -41,7 +41,7 @@ def read_language_config(path: Path) -> LanguageConfig:
     values = read_values(path)
     if values.get("kind", LANGUAGE_MODEL) != LANGUAGE_MODEL:
         raise ConfigError(f"{path}: kind is {values['kind']!r}, and that of a language model is {LANGUAGE_MODEL!r}")
-    return build_language_config(merge(LanguageConfig().model_dump(), values, LanguageConfig), str(path))
+    return build_language_config(merge(LanguageConfig().values(), values, LanguageConfig), str(path))
 
 
 def existing_language_folder(path: str | Path) -> tuple[RunFolder, LanguageConfig]:

@@ -18,6 +18,7 @@ from dragoman.config.schema import (
     ModelConfig,
     ReadoutConfig,
 )
+from dragoman.config.section import keys_of
 from dragoman.model.attention import Attention, FixedContext
 from dragoman.model.bridge import Bridge
 from dragoman.model.cells import GRU, LSTM, Cell, Tanh
@@ -69,12 +70,12 @@ def _feed_forward(config: LanguageModelConfig) -> FeedForward:
 def _recurrent(config: LanguageModelConfig) -> Recurrent:
     """The decoder that a translation model without attention has."""
     settings = config.recurrent
-    cell = {name: getattr(settings, name) for name in CellConfig.model_fields}
+    cell = {name: getattr(settings, name) for name in keys_of(CellConfig)}
     parts = ModelConfig(
         embedding=EmbeddingConfig(target=config.embedding),
         decoder=DecoderConfig(**cell, context="none", order="update-then-look"),
         readout=ReadoutConfig(kind=settings.readout, size=settings.maxout),
-        dropout=DropoutConfig(**config.dropout.model_dump()),
+        dropout=DropoutConfig(**config.dropout.values()),
     )
     return Recurrent(_decoder(parts, annotation=0))
 

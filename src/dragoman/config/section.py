@@ -1,0 +1,76 @@
+"""What the sections of a configuration are made of: immutable typed keys that say what they mean."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Self, Union, dataclass_transform, get_args, get_origin
+
+import msgspec
+from msgspec import Meta
+
+Count = Annotated[int, Meta(ge=1)]
+Natural = Annotated[int, Meta(ge=0)]
+Positive = Annotated[float, Meta(gt=0)]
+NonNegative = Annotated[float, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, lt=1)]
+
+
+def says(description: str) -> Meta:
+    """What a key means, for whoever reads the configuration file."""
+    return Meta(description=description)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Section(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a configuration; types and ranges are checked where it is built from a file or from `--set`."""
+
+    def replaced(self, **changes: Any) -> Self:
+        """The same section with other values; they are not checked."""
+        return msgspec.structs.replace(self, **changes)
+
+    def values(self) -> dict[str, Any]:
+        """Nested dictionaries of all values."""
+        values: dict[str, Any] = msgspec.to_builtins(self)
+        return values
+
+
+class Key(NamedTuple):
+    """One key of a section."""
+
+    types: tuple[Any, ...]
+    """What it may hold, without ranges: one type, or one and None's."""
+
+    description: str
+    """Empty where the name says it all."""
+
+    @property
+    def section(self) -> type[Section] | None:
+        """The type of a key that is a section, None for one that is a value."""
+        first = self.types[0]
+        return first if isinstance(first, type) and issubclass(first, Section) else None
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words it may be, none where it is not a choice of words."""
+        return get_args(self.types[0]) if get_origin(self.types[0]) is Literal else ()
+
+
+@cache
+def keys_of(schema: type[Section]) -> dict[str, Key]:
+    """The keys of a section by name, in their order."""
+    return {field.name: _key(field.type) for field in msgspec.structs.fields(schema)}
+
+
+def _key(annotation: Any) -> Key:
+    kind, notes = _taken_apart(annotation)
+    union = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    return Key(tuple(_taken_apart(option)[0] for option in union), "".join(note.description or "" for note in notes))
+
+
+def _taken_apart(annotation: Any) -> tuple[Any, list[Meta]]:
+    """A type, and what is said of it."""
+    if get_origin(annotation) is not Annotated:
+        return annotation, []
+    kind, *notes = get_args(annotation)
+    return kind, notes
