@@ -12,9 +12,9 @@ that of a user's sentence, raw text in and out, is measured beside it.
 
     Multi30k   beam 1 and 5, in batches; BLEU and how many translations are the peer's, of the 1,000 sentences of
                test_2016_flickr; rates of those and then lines of the training text, so that no line comes twice
-    alone      the same, one sentence at a time; the first peer's weights only, one round
-    Tatoeba    20,000 lines of its English side in random order, with --tatoeba; the first peer's weights only, one
-               round; the time comes on top of --minutes
+    alone      the same, one sentence at a time; one round
+    Tatoeba    20,000 lines of its English side in random order, with --tatoeba; one round; the time comes on top of
+               --minutes
 
 A rate is of the lines that a longer input has more than a shorter one with which it begins, over the time that they
 take more: what a program does once, such as loading and compiling, falls out. Everybody is timed on both inputs in
@@ -112,7 +112,7 @@ def parse() -> argparse.Namespace:
     measuring.add_argument(
         "--tatoeba",
         action="store_true",
-        help="also time all lines of Tatoeba, once: a quarter of an hour more",
+        help="also time all lines of Tatoeba, once: half an hour more with both peers",
     )
     measuring.add_argument("--quick", action="store_true", help="a few sentences of everything; writes no results")
     measuring.set_defaults(stage=measure_all)
@@ -202,6 +202,7 @@ def import_and_export(peer: str, model: str, scratch: Path) -> None:
         (segments, "fp32", ()),
         (segments, "int8", ("--int8",)),
         (segments, "int8 shortlist", (*listing, *pairs)),
+        (raw, "fp32", ()),
         (raw, "int8", ("--int8",)),
         (raw, "int8 shortlist", (*listing, *raw_pairs)),
     ):
@@ -241,7 +242,7 @@ def measure_all(options: argparse.Namespace) -> None:
             print(f"{peer}: {UNFINISHED}", flush=True)
             continue
         for engine in found:
-            engine.timings = timings(engine, options, first=not engines)
+            engine.timings = timings(engine, options)
         engines[peer] = found
     everybody = [engine for of_peer in engines.values() for engine in of_peer]
     if not everybody:
@@ -451,17 +452,16 @@ def decoders(peer: str, python: str, options: argparse.Namespace) -> Iterator[tu
         yield f"dragoman onnx {name}", dragoman_decoder(export_folder(run, name), options.threads)
 
 
-def timings(engine: Engine, options: argparse.Namespace, *, first: bool) -> list[Timing]:
-    """What is timed of an engine; with the first peer's weights more."""
+def timings(engine: Engine, options: argparse.Namespace) -> list[Timing]:
+    """What is timed of an engine."""
     text = options.scratch / "text"
     multi30k = [*read_lines(text / "test.en"), *read_lines(text / "train.en")]
     found = []
     for beam in BEAMS:
         rate = engine.sentences_per_second(beam)
         found.append(Timing(f"multi30k beam {beam}", multi30k, beam, False, options.rounds, rate))
-        if first:
-            found.append(Timing(f"multi30k beam {beam} one at a time", multi30k, beam, True, 1, ALONE_RATE))
-        if first and options.tatoeba:
+        found.append(Timing(f"multi30k beam {beam} one at a time", multi30k, beam, True, 1, ALONE_RATE))
+        if options.tatoeba:
             tatoeba = Timing(f"tatoeba beam {beam}", list(read_lines(text / "tatoeba.en")), beam, False, 1, rate)
             found.append(tatoeba if options.quick else replace(tatoeba, sizes=TATOEBA_SIZES, fixed=True))
     return found
@@ -546,7 +546,7 @@ def bleu(translations: Sequence[str], text: Path) -> float:
 def raw_text(peer: str, options: argparse.Namespace) -> dict[str, Any]:
     """What somebody waits for who has one sentence of twelve words: raw text in and out, beam 5; by exported folder."""
     run = run_folder(peer, options.model, options.scratch, "raw")
-    return {name: one_raw_sentence(export_folder(run, name), options) for name in ("int8", "int8 shortlist")}
+    return {name: one_raw_sentence(export_folder(run, name), options) for name in ("fp32", "int8", "int8 shortlist")}
 
 
 def one_raw_sentence(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
