@@ -118,8 +118,8 @@ def test_missing_corpora_are_asked_for(corpus: Corpus, tmp_path: Path, said: Sai
     ("setting", "message"),
     [
         ("model.encoder.sizes=5", "unknown key 'model.encoder.sizes' (did you mean 'model.encoder.size'?)"),
-        ("model.encoder.size=big", "model.encoder.size: input should be a valid integer, not 'big'"),
-        ("model.encoder.size=0", "model.encoder.size: input should be greater than or equal to 1, not 0"),
+        ("model.encoder.size=big", "model.encoder.size: expected a whole number, not 'big'"),
+        ("model.encoder.size=0", "model.encoder.size: expected a whole number >= 1, not 0"),
         ("model.encoder.cell=gruu", "not 'gruu' (did you mean 'gru'?)"),
         ("training.epochs", "--set training.epochs: write key=value"),
     ],
