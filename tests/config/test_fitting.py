@@ -42,3 +42,9 @@ def test_choices_that_contradict_each_other_are_refused(settings: list[str], mes
 def test_a_last_bridge_takes_the_whole_annotation_or_one_direction(direction: str, size: int) -> None:
     settings = [f"model.encoder.direction={direction}", "model.encoder.size=200", f"model.decoder.size={size}"]
     assert override(Config(), [*settings, "model.bridge.kind=last"]).model.bridge.kind == "last"
+
+
+@pytest.mark.parametrize("setting", ["length_weight=.nan", "alpha=.inf", "max_factor=.inf", "coverage=.inf"])
+def test_a_search_setting_that_is_no_number_to_reckon_with_is_refused(setting: str) -> None:
+    with pytest.raises(ConfigError, match=r"^--set: search\.\w+: expected a finite number, not (nan|inf)$"):
+        override(Config(), [f"search.{setting}"])

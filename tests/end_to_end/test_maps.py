@@ -55,6 +55,7 @@ def test_words_come_from_the_vocabulary_without_a_file(run_folder: Path, tmp_pat
     [
         (["--of", "phrases", "--out", "m.html"], "--of phrases: give a FILE with phrases, one a line"),
         (["TEXTS", "--of", "sentences", "--side", "target", "--out", "m.svg"], "--side is about words; sentences"),
+        (["--of", "words", "--seed", "4294967296", "--out", "m.svg"], "--seed: at most 4294967295, not 4294967296"),
         (["--of", "words", "--out", "m.gif"], "--out m.gif: a map is written as .html, .svg, .png, .tsv"),
         (
             ["--of", "words", "--limit", "2", "--method", "pca", "--out", "m.svg"],

@@ -31,6 +31,8 @@ EXAMPLES = (
 )
 
 MOST = 2000
+MOST_SEED = 2**32 - 1
+"""That t-SNE's generator takes."""
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +83,8 @@ def _require_sense(options: argparse.Namespace) -> None:
         raise ConfigError(f"--of {options.of}: give a FILE with {options.of}, one a line")
     if options.of != "words" and options.side is not None:
         raise ConfigError(f"--side is about words; {options.of} are what the encoder reads, the source")
+    if options.seed > MOST_SEED:
+        raise ConfigError(f"--seed: at most {MOST_SEED}, not {options.seed}")
 
 
 def _points(opened: Run, options: argparse.Namespace) -> Points:

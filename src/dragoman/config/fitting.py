@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dragoman.config.schema import CellConfig, Config, DecoderConfig, ModelConfig, TrainingConfig
+import math
+
+from dragoman.config.schema import CellConfig, Config, DecoderConfig, ModelConfig, SearchConfig, TrainingConfig
 
 
 def check(config: Config) -> None:
@@ -28,6 +30,7 @@ def check(config: Config) -> None:
     if model.embedding.tied == "all" and not config.text.joint:
         raise ValueError("model.embedding.tied: all needs text.joint: true, because one matrix serves both sides")
     _check_training(config.training, model)
+    _check_search(config.search)
 
 
 def _check_training(training: TrainingConfig, model: ModelConfig) -> None:
@@ -47,6 +50,12 @@ def _check_training(training: TrainingConfig, model: ModelConfig) -> None:
         )
     if training.average_best == 1:
         raise ValueError("training.average_best: one alone has no mean; use 2 or more, or 0")
+
+
+def _check_search(search: SearchConfig) -> None:
+    for key, value in search.values().items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"search.{key}: expected a finite number, not {value}")
 
 
 def _check_cell(where: str, cell: CellConfig) -> None:
