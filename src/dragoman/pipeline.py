@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dragoman.config.building import override
+from dragoman.config.building import build_config, override
 from dragoman.config.schema import Config, SideConfig
 from dragoman.data.batches import Batches, Budget, sorted_batches
 from dragoman.data.store import Prepared, Store, build_store, store_pairs
@@ -86,9 +86,11 @@ def train(
     Raises:
         InputError: a file cannot be read or has nothing in it, or nothing is left of it.
         RunError: there is a run in `out` already, and not `overwrite`.
+        ConfigError: the configuration has values that it cannot have.
         ConfigError, TrainingError, Interrupted: as `training.loop.train` has it.
     """
     narrator = narrator or Narrator()
+    config = _checked(config)
     choose_device(device)  # complains early
     _require_alignments(config, corpora, alignments)
     _require_regular_files([*corpora, *dev, alignments])
@@ -114,10 +116,11 @@ def resume(
             training (`MAY_CHANGE`), and must otherwise be the run's.
 
     Raises:
-        ConfigError: the configuration differs in another way.
+        ConfigError: the configuration differs in another way, or has values that it cannot have.
         RunError: the folder is no run, or has no state to go on from.
         TrainingError, Interrupted, InputError: as for `train`.
     """
+    config = None if config is None else _checked(config)
     choose_device(device)
     folder = RunFolder.resume(out)
     saved = folder.load_config()
@@ -128,6 +131,11 @@ def resume(
         folder.save_config(config)
     prepared = Prepared(Store.open(folder.train_data), folder.source_side(), folder.target_side())
     return _train(config or saved, folder, prepared, device, narrator or Narrator(), resume=True)
+
+
+def _checked(config: Config) -> Config:
+    """The same configuration: one that was put together in Python has not been checked yet."""
+    return build_config(config.values(), "config")
 
 
 # Text ----------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import dragoman
 from dragoman.cli.main import main
+from dragoman.config.schema import SearchConfig
 
 from .conftest import SMALL, Corpus
 
@@ -127,6 +129,13 @@ def test_missing_corpora_are_asked_for(corpus: Corpus, tmp_path: Path, said: Sai
 def test_a_wrong_setting_is_named(setting: str, message: str, corpus: Corpus, tmp_path: Path, said: Said) -> None:
     assert _train(corpus, tmp_path / "run", "--set", setting) == 2
     assert message in said()
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_configuration_made_in_python_is_checked_before_training(corpus: Corpus, tmp_path: Path) -> None:
+    config = dragoman.Config(search=SearchConfig(beam=0))
+    with pytest.raises(dragoman.DragomanError, match=r"^config: search\.beam: expected a whole number >= 1, not 0$"):
+        dragoman.train(config, [corpus.train], [corpus.dev], tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

@@ -23,7 +23,7 @@ def says(description: str) -> Meta:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a configuration; types and ranges are checked where it is built from a file or from `--set`."""
+    """A part of a configuration; types and ranges are checked where it is built from values (`building`)."""
 
     def replaced(self, **changes: Any) -> Self:
         """The same section with other values; they are not checked."""
