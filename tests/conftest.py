@@ -6,9 +6,14 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from dragoman.search.engine import Forced, Step
 from dragoman.text.vocabulary import BOS, EOS, PAD
+
+# Tests say nothing about time: a machine that is busy is no failure.
+settings.register_profile("dragoman", deadline=None)
+settings.load_profile("dragoman")
 
 Answer = Callable[[tuple[int, ...], tuple[int, ...]], Mapping[int, float]]
 

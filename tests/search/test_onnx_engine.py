@@ -110,7 +110,7 @@ def test_int8_answers_do_not_depend_on_the_rows_beside(name: str) -> None:
 ids = st.lists(st.integers(4, 16), min_size=1, max_size=9)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(st.sampled_from(sorted(COMPOSITIONS)), st.lists(ids, min_size=1, max_size=6), st.integers(1, 6), st.data())
 def test_any_batch_in_any_order_gives_what_torch_gives(
     name: str, sources: list[list[int]], beam: int, data: st.DataObject

@@ -68,7 +68,7 @@ def alone() -> Engine:
     return engines()["torch, 1 threads"]
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 @given(lines, st.integers(1, 5), st.data())
 def test_a_translation_does_not_depend_on_neighbours_order_batches_threads_or_engine(texts, beam, data):
     search = SearchConfig(beam=beam, max_factor=1.0, max_extra=4)
@@ -84,7 +84,7 @@ def test_a_translation_does_not_depend_on_neighbours_order_batches_threads_or_en
             assert one.score == pytest.approx(other.score, abs=1e-4)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 @given(lines, lines, st.data())
 def test_a_score_does_not_depend_on_neighbours_order_batches_threads_or_engine(sources, targets, data):
     pairs = data.draw(st.permutations(list(zip(itertools.cycle(sources), targets))))

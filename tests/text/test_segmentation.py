@@ -114,7 +114,7 @@ def keeps_the_promises(segmentation: Segmentation, line: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(line=lines)
 def test_every_line_has_pieces_with_spans_in_order_and_can_be_joined(kind: str, line: str) -> None:
     assert keeps_the_promises(segmentation_of(kind), line)
@@ -138,7 +138,7 @@ def spelled(piece: str, line: str, span: tuple[int, int]) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["characters", "bpe", "unigram"])
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(line=st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"], exclude_characters="▁")))
 @example(line="日本 語 unknown   blanks ")
 def test_a_span_spells_its_piece(kind: str, line: str) -> None:
@@ -147,7 +147,7 @@ def test_a_span_spells_its_piece(kind: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["characters", "bpe", "unigram"])
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(words=st.lists(st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="▁"), min_size=1)))
 @example(words=["2²", "ﬁn…", "ｆｕｌｌ", "½", "e\u0301"])
 def test_text_with_single_spaces_comes_back_as_it_was(kind: str, words: list[str]) -> None:
@@ -162,7 +162,7 @@ def test_a_no_break_space_comes_back_as_it_was(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "given", "words en"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(words=st.lists(st.sampled_from(["The", "quick", "brown", "fox", "dog", "dogs", "box"])))
 def test_no_span_of_plain_text_leaves_its_word(kind: str, words: list[str]) -> None:
     line = "  ".join(words)
@@ -217,7 +217,7 @@ def sacremoses_of(language: str) -> tuple[MosesPunctNormalizer, MosesTokenizer]:
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr", "cs", "ja", "ko"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(line=lines.map(lambda line: re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", line)))
 def test_words_are_those_of_sacremoses_whether_or_not_a_short_cut_was_taken(language: str, line: str) -> None:
     normaliser, tokeniser = sacremoses_of(language)
@@ -346,7 +346,7 @@ def test_a_tiny_corpus_gives_a_small_model(kind: str, text: list[str]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(text=st.lists(lines, max_size=5))
 def test_any_text_with_a_letter_in_it_can_be_trained_on(kind: str, text: list[str]) -> None:
     train_segmentation(SideConfig(segmentation=kind, vocabulary=1000), [*text, "a"])
