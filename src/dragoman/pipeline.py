@@ -86,8 +86,8 @@ def train(
     Raises:
         InputError: a file cannot be read or has nothing in it, or nothing is left of it.
         RunError: there is a run in `out` already, and not `overwrite`.
-        ConfigError: the configuration has values that it cannot have.
-        ConfigError, TrainingError, Interrupted: as `training.loop.train` has it.
+        ConfigError: the configuration has values that it cannot have; and as `training.loop.train` has it.
+        TrainingError, Interrupted: as `training.loop.train` has it.
     """
     narrator = narrator or Narrator()
     config = _checked(config)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dragoman.config.building import build_config, override, parse_yaml
 from dragoman.config.language import LanguageConfig, override_language
-from dragoman.config.schema import Config
+from dragoman.config.schema import Config, SideConfig, TextConfig
 from dragoman.errors import ConfigError
 
 
@@ -90,6 +92,11 @@ def test_numbers_are_read_as_people_write_them() -> None:
     config = override(Config(), ["model.spread=1e-3", "training.minutes=2", "training.optimiser.betas=[0.5, 0]"])
     assert (config.model.spread, config.training.minutes, config.training.optimiser.betas) == (0.001, 2.0, (0.5, 0.0))
     assert isinstance(config.training.minutes, float)
+
+
+def test_a_path_given_in_python_is_text() -> None:
+    made = Config(text=TextConfig(source=SideConfig(model=Path("my.model"))))  # type: ignore[arg-type]
+    assert build_config(made.values(), "config").text.source.model == "my.model"
 
 
 def test_a_configuration_does_not_change() -> None:

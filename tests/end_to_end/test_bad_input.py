@@ -14,6 +14,7 @@ import pytest
 import dragoman
 from dragoman.cli.main import main
 from dragoman.config.schema import SearchConfig
+from dragoman.pipeline import resume
 
 from .conftest import SMALL, Corpus
 
@@ -134,8 +135,11 @@ def test_a_wrong_setting_is_named(setting: str, message: str, corpus: Corpus, tm
 
 def test_a_configuration_made_in_python_is_checked_before_training(corpus: Corpus, tmp_path: Path) -> None:
     config = dragoman.Config(search=SearchConfig(beam=0))
-    with pytest.raises(dragoman.DragomanError, match=r"^config: search\.beam: expected a whole number >= 1, not 0$"):
+    message = r"^config: search\.beam: expected a whole number >= 1, not 0$"
+    with pytest.raises(dragoman.DragomanError, match=message):
         dragoman.train(config, [corpus.train], [corpus.dev], tmp_path / "run")
+    with pytest.raises(dragoman.DragomanError, match=message):
+        resume(tmp_path / "run", config)
     assert not (tmp_path / "run").exists()
 
 

@@ -72,16 +72,16 @@ def assigned(config: Section, assignments: Sequence[str]) -> dict[str, Any]:
         if not equals or not key:
             raise ConfigError(f"--set {assignment}: write key=value, for example training.epochs=10")
         *path, last = key.strip().split(".")
-        section, model = values, cast("type[Section] | None", schema)
+        section, kind = values, cast("type[Section] | None", schema)
         for depth, name in enumerate([*path, last]):
-            if model is None or name not in keys_of(model):
+            if kind is None or name not in keys_of(kind):
                 raise ConfigError(f"--set {assignment}: unknown key {key.strip()!r}{_nearest_key(key.strip(), schema)}")
             if depth < len(path):
                 section = section[name]
-            model = keys_of(model)[name].section
-        if model is not None:
+            kind = keys_of(kind)[name].section
+        if kind is not None:
             raise ConfigError(
-                f"--set {assignment}: {key.strip()} is a section; set one of its keys: {', '.join(keys_of(model))}"
+                f"--set {assignment}: {key.strip()} is a section; set one of its keys: {', '.join(keys_of(kind))}"
             )
         try:
             section[last] = yaml.safe_load(text)

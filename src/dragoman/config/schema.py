@@ -302,7 +302,7 @@ class ValidationConfig(Section):
 class TrainingConfig(Section):
     """The recipe."""
 
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 1
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 1  # up to what every generator takes
     epochs: Positive = 20.0
     minutes: Annotated[Positive | None, says("wall-clock budget; the best weights so far are kept")] = None
     loss: Annotated[

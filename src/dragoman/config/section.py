@@ -30,8 +30,8 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, **changes)
 
     def values(self) -> dict[str, Any]:
-        """Nested dictionaries of all values."""
-        values: dict[str, Any] = msgspec.to_builtins(self)
+        """Nested dictionaries of all values; what YAML has no type for, such as a path, as text."""
+        values: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
         return values
 
 
