@@ -5,6 +5,8 @@ Each function here stands in for one of the package's; nothing is deferred, writ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 from torch import Tensor
@@ -15,7 +17,8 @@ from dragoman.model import attention, cells, encoder, maps, output, scores
 
 def use_plain_operations(patch: pytest.MonkeyPatch) -> None:
     """Until the patch is undone, models compute with the operations below."""
-    patch.setattr(maps.Map, "bind", _bind_map)
+    patch.setattr(maps, "bind_sum", _bind_sum)
+    patch.setattr(cells, "bind_sum", _bind_sum)
     patch.setattr(cells, "reset_and_update", _reset_and_update)
     patch.setattr(cells, "new_state", _new_state)
     patch.setattr(cells, "new_lstm_state", _new_lstm_state)
@@ -26,12 +29,15 @@ def use_plain_operations(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(output.Output, "loss", _loss)
 
 
-def _bind_map(self: maps.Map) -> maps.BoundMap:
-    def product(x: Tensor, plus: Tensor | None = None) -> Tensor:
-        y = x @ self.weight.mT
-        if self.bias is not None:
-            y = y + (self.bias if self.weight.dim() == 2 else self.bias[:, None])
-        return y if plus is None else y + plus
+def _bind_sum(summed: Sequence[maps.Map]) -> maps.BoundSum:
+    def product(inputs: Sequence[Tensor], plus: Tensor | None = None) -> Tensor:
+        for one, part in zip(summed, inputs, strict=True):
+            y = part @ one.weight.mT
+            if one.bias is not None:
+                y = y + (one.bias if one.weight.dim() == 2 else one.bias[:, None])
+            plus = y if plus is None else y + plus
+        assert plus is not None, "there is a map"
+        return plus
 
     return product
 

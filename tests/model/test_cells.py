@@ -36,7 +36,7 @@ def test_gru_follows_the_equations_under_every_switch(reset: str, update: str, c
     if context == "in the bracket":
         of_words = torch.cat((of_words[:, : 2 * N] + of_context[:, : 2 * N], of_words[:, 2 * N :]), dim=1)
         bracket = of_context[:, 2 * N :]
-    (new,) = layer.cell.bind(_same)(of_words, (h,), bracket)
+    (new,) = layer.cell.bind(_same)(of_words, (h,), bracket=bracket)
     w = cell_weights(layer, context=c_map)
     for row in range(B):
         expected = reference.gru(
@@ -97,7 +97,7 @@ def test_gradients_of_parameters_states_and_inputs_over_three_steps(name: str) -
     def run() -> torch.Tensor:
         step, state = cell.bind(_same), start
         for gates, bracket in zip(inputs, brackets, strict=True):
-            state = step(gates, state, bracket)
+            state = step(gates, state, bracket=bracket)
         return torch.cat(state)
 
     parameters = dict(cell.named_parameters())  # type: ignore[attr-defined]

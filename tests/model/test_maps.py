@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from dragoman.model.maps import ROUND, Map, padding
+from dragoman.model.maps import ROUND, Map, bind_sum, padding
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -39,6 +42,35 @@ def test_bound_map_has_the_gradients_of_the_plain_product_at_every_step(directio
     plain = torch.autograd.grad(unroll(lambda h: h @ map.weight.mT + plus), (map.weight, x, plus))
     for ours, theirs in zip(collected, plain, strict=True):
         torch.testing.assert_close(ours, theirs, atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.parametrize("directions", [1, 2])
+def test_sum_of_bound_maps_has_the_gradients_of_the_plain_sum(directions: int) -> None:
+    wide, square = (_random(Map(n_in, 4, directions=directions, bias=True)) for n_in in (3, 4))
+    shape = (directions, 2) if directions > 1 else (2,)
+    below = [torch.randn(*shape, 3, dtype=torch.float64, requires_grad=True) for _ in range(5)]
+    start = torch.randn(*shape, 4, dtype=torch.float64, requires_grad=True)
+    tensors = [*wide.parameters(), *square.parameters(), *below, start]
+
+    def unroll(summed: Callable[[Tensor, Tensor], Tensor]) -> tuple[Tensor, ...]:
+        h = start
+        for x in below:
+            h = torch.tanh(summed(x, h))
+        return torch.autograd.grad((h * torch.arange(h.numel()).view(h.shape)).sum(), tensors)
+
+    bound = bind_sum([wide, square])
+    ours, plain = unroll(lambda x, h: bound([x, h])), unroll(lambda x, h: wide(x) + square(h))
+    for one, other in zip(ours, plain, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-12, rtol=1e-12)
+
+
+def test_a_step_that_nothing_follows_from_has_no_part_in_the_gradient() -> None:
+    map = _random(Map(4, 4))
+    x = torch.randn(3, 4, dtype=torch.float64)
+    step = map.bind()
+    used, _unused = step(x), step(1e9 * x)
+    used.sum().backward()
+    torch.testing.assert_close(map.weight.grad, x.sum(0).expand(4, 4))
 
 
 @pytest.mark.parametrize("directions", [1, 2])

@@ -7,13 +7,14 @@ hidden state first, so that GRU, LSTM and tanh look alike to everyone else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from dragoman.model.dropout import Drop
-from dragoman.model.maps import Map
+from dragoman.model.maps import Map, bind_sum
 from dragoman.model.pointwise import new_lstm_state, new_state, reset_and_update
 
 State = tuple[Tensor, ...]
@@ -23,10 +24,13 @@ State = tuple[Tensor, ...]
 class CellStep(Protocol):
     """(gate inputs [.., G], state) -> next state.
 
-    `bracket` [.., H] joins U h inside the bracket that a GRU's reset gate multiplies.
+    `below` are the inputs of the maps from below that the cell was bound with, in their order; the gate inputs may be
+    None where there are some. `bracket` [.., H] joins U h inside the bracket that a GRU's reset gate multiplies.
     """
 
-    def __call__(self, inputs: Tensor, state: State, bracket: Tensor | None = None) -> State: ...
+    def __call__(
+        self, inputs: Tensor | None, state: State, *, below: Sequence[Tensor] = (), bracket: Tensor | None = None
+    ) -> State: ...
 
 
 class Cell(Protocol):
@@ -35,8 +39,11 @@ class Cell(Protocol):
     size: int
     gates: int
 
-    def bind(self, drop: Drop) -> CellStep:
-        """The step function of one unrolling; `drop` is what happens to h where it enters the recurrent maps."""
+    def bind(self, drop: Drop, below: Sequence[Map] = ()) -> CellStep:
+        """The step function of one unrolling; `drop` is what happens to h where it enters the recurrent maps.
+
+        `below` are maps into the gates of what is known at its step only: they join the recurrent maps.
+        """
         ...
 
     def zero(self, like: Tensor) -> State:
@@ -74,20 +81,26 @@ class GRU(nn.Module):
         self.recurrent_gates = Map(size, 2 * size, directions=directions)
         self.recurrent = Map(size, size, directions=directions, bias=inner_bias)
 
-    def bind(self, drop: Drop) -> CellStep:
+    def bind(self, drop: Drop, below: Sequence[Map] = ()) -> CellStep:
+        enters = bind_sum(below) if below else None
         gates, candidate = self.recurrent_gates.bind(), self.recurrent.bind()
         before, keep, size = self.reset == "before", self.update == "keep", self.size
 
-        def step(inputs: Tensor, state: State, bracket: Tensor | None = None) -> State:
+        def step(
+            inputs: Tensor | None, state: State, *, below: Sequence[Tensor] = (), bracket: Tensor | None = None
+        ) -> State:
             (h,) = state
+            if enters is not None:
+                inputs = enters(below, inputs)
+            assert inputs is not None, "something comes from below"
             seen = drop(h)
-            below_gates, below = inputs.split((2 * size, size), dim=-1)
-            a = gates(seen, below_gates)
+            into_gates, into_candidate = inputs.split((2 * size, size), dim=-1)
+            a = gates(seen, into_gates)
             if before:
                 reset, z = reset_and_update(a, seen)
-                return (new_state(candidate(reset, below), h, z, keep=keep),)
+                return (new_state(candidate(reset, into_candidate), h, z, keep=keep),)
             r, z = torch.sigmoid(a.to(h.dtype)).chunk(2, dim=-1)
-            return (new_state(below + r * candidate(seen, bracket), h, z, keep=keep),)
+            return (new_state(into_candidate + r * candidate(seen, bracket), h, z, keep=keep),)
 
         return step
 
@@ -114,13 +127,15 @@ class LSTM(nn.Module):
         shape = (directions, 3, 1, size) if directions > 1 else (3, size)
         self.peepholes = nn.Parameter(torch.zeros(shape)) if peepholes else None
 
-    def bind(self, drop: Drop) -> CellStep:
-        gates = self.recurrent_gates.bind()
+    def bind(self, drop: Drop, below: Sequence[Map] = ()) -> CellStep:
+        gates = bind_sum([*below, self.recurrent_gates])
         peepholes = None if self.peepholes is None else self.peepholes.unbind(1 if self.peepholes.dim() == 4 else 0)
 
-        def step(inputs: Tensor, state: State, bracket: Tensor | None = None) -> State:
+        def step(
+            inputs: Tensor | None, state: State, *, below: Sequence[Tensor] = (), bracket: Tensor | None = None
+        ) -> State:
             h, c = state
-            a = gates(drop(h), inputs)
+            a = gates([*below, drop(h)], inputs)
             if peepholes is None:
                 return new_lstm_state(a, c)
             p_i, p_f, p_o = peepholes
@@ -146,12 +161,14 @@ class Tanh(nn.Module):
         self.size, self.gates = size, size
         self.recurrent = Map(size, size, directions=directions)
 
-    def bind(self, drop: Drop) -> CellStep:
-        recurrent = self.recurrent.bind()
+    def bind(self, drop: Drop, below: Sequence[Map] = ()) -> CellStep:
+        recurrent = bind_sum([*below, self.recurrent])
 
-        def step(inputs: Tensor, state: State, bracket: Tensor | None = None) -> State:
+        def step(
+            inputs: Tensor | None, state: State, *, below: Sequence[Tensor] = (), bracket: Tensor | None = None
+        ) -> State:
             (h,) = state
-            return (torch.tanh(recurrent(drop(h), inputs).to(h.dtype)),)
+            return (torch.tanh(recurrent([*below, drop(h)], inputs).to(h.dtype)),)
 
         return step
 

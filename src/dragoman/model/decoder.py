@@ -62,13 +62,15 @@ class Output(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """Everything one source batch needs at every step: maps in their precision, the look at the source."""
+    """Everything one source batch needs at every step: maps in their precision, the look at the source.
+
+    Each cell but the first, and the second one of a two-step order, is bound with the map of what it reads, the first
+    with that of the fed readout.
+    """
 
     cells: tuple[CellStep, ...]
-    inputs: tuple[BoundMap, ...]
     context: BoundMap | None
-    feed: BoundMap | None
-    second: tuple[BoundMap, CellStep] | None
+    second: CellStep | None
     look: Look | None
     read: Read
     drop_feed: Drop
@@ -149,14 +151,16 @@ class Decoder(nn.Module):
         return DecoderState(opening.layers, 0, feed)
 
     def bind(self, memory: Memory | None, sentences: int) -> Bound:
-        """The functions of one unrolling over so many sentences."""
-        second = self.second
+        """The functions of one unrolling over so many sentences, step by step."""
+        below = [self.feed, *(layer.inputs for layer in self.layers[1:])]
+        cells = (self._bind_cell(layer, sentences, read) for layer, read in zip(self.layers, below, strict=True))
+        return self._bind(memory, sentences, tuple(cells))
+
+    def _bind(self, memory: Memory | None, sentences: int, cells: tuple[CellStep, ...]) -> Bound:
         return Bound(
-            cells=tuple(self._bind_cell(layer, sentences) for layer in self.layers),
-            inputs=tuple(layer.inputs.bind() for layer in self.layers[1:]),
+            cells=cells,
             context=self._bind_context(memory),
-            feed=self.feed.bind() if self.feed else None,
-            second=(second.inputs.bind(), self._bind_cell(second, sentences)) if second else None,
+            second=self._bind_cell(self.second, sentences, self.second.inputs) if self.second else None,
             look=self.attention.bind(memory) if self.attention and memory else None,
             read=self.readout.bind(),
             drop_feed=self.feed_dropout.bind(sentences),
@@ -164,8 +168,13 @@ class Decoder(nn.Module):
             drop_readout=self.readout_dropout.bind(sentences),
         )
 
-    def _bind_cell(self, layer: Layer, sentences: int) -> CellStep:
-        return layer.cell.bind(self.recurrent_dropout.bind(sentences))
+    def rebind(self, bound: Bound, memory: Memory) -> Bound:
+        """The same functions for another memory; outside training, where nothing else depends on the sentences."""
+        look = self.attention.bind(memory) if self.attention else None
+        return bound._replace(context=self._bind_context(memory), look=look)
+
+    def _bind_cell(self, layer: Layer, sentences: int, below: Map | None = None) -> CellStep:
+        return layer.cell.bind(self.recurrent_dropout.bind(sentences), [below] if below else [])
 
     def _bind_context(self, memory: Memory | None) -> BoundMap | None:
         """The context on its way into the gates; a fixed one is projected once."""
@@ -198,13 +207,14 @@ class Decoder(nn.Module):
 
     def unroll_from(self, words: Tensor, memory: Memory | None, state: DecoderState, sentences: int) -> Output:
         """The same for rows [N, T, E] grouped by source sentence, equally many of each, from states [N, H]."""
-        bound = self.bind(memory, sentences)
         projected = self.words(words)
         if self.feed:
-            return self._unroll_fed(projected, state, bound)
+            return self._unroll_fed(projected, state, self.bind(memory, sentences))
         looks_back = self.order != "update-then-look" or self.coverage
         if self.attention and looks_back:
-            return self._unroll_looking(projected, state, bound)
+            return self._unroll_looking(projected, state, self.bind(memory, sentences))
+        cells = tuple(self._bind_cell(layer, sentences) for layer in self.layers)  # what is below comes all at once
+        bound = self._bind(memory, sentences, cells)
         return self._unroll_layer_by_layer(projected, state.layers, bound, len(words) // sentences)
 
     def _unroll_fed(self, words: Words, state: DecoderState, bound: Bound) -> Output:
@@ -231,10 +241,9 @@ class Decoder(nn.Module):
     def _unroll_layer_by_layer(self, words: Words, layers: tuple[State, ...], bound: Bound, targets: int) -> Output:
         """What is seen does not reach the states: one layer after the other, then one look for all steps."""
         gates, below = words.gates, None
-        for number, (cell, state) in enumerate(zip(bound.cells, layers, strict=True), 1):
+        for number, (layer, cell, state) in enumerate(zip(self.layers, bound.cells, layers, strict=True), 1):
             if below is not None:
-                dropped = bound.drop_layers[number - 2](below.flatten(0, 1)).view(below.shape)
-                gates = bound.inputs[number - 2](dropped)
+                gates = layer.inputs(bound.drop_layers[number - 2](below.flatten(0, 1)).view(below.shape))
             hidden = []
             for step in gates.unbind(1):
                 state = cell(step, state)
@@ -271,8 +280,7 @@ class Decoder(nn.Module):
             layers, hidden = self._update(gates, state, None, bound)
             seen = bound.look(hidden, times, state.coverage)
             if bound.second:
-                inputs, cell = bound.second
-                layers = (cell(inputs(seen.context), layers[0]),)
+                layers = (bound.second(None, layers[0], below=[seen.context]),)
                 hidden = layers[0][0]
         coverage = self._covered(state.coverage, seen.weights)
         return Advanced(DecoderState(layers, state.time + 1, None, context, coverage), hidden, seen)
@@ -289,13 +297,12 @@ class Decoder(nn.Module):
                 gates = torch.cat((gates[..., : 2 * size] + outside, gates[..., 2 * size :]), dim=-1)
             else:
                 gates = bound.context(context, gates)
-        if bound.feed and state.feed is not None:
-            gates = bound.feed(bound.drop_feed(state.feed), gates)
-        layers = [bound.cells[0](gates, state.layers[0], bracket)]
+        fed = [] if state.feed is None else [bound.drop_feed(state.feed)]
+        layers = [bound.cells[0](gates, state.layers[0], below=fed, bracket=bracket)]
         output = layers[0][0]
-        upper = zip(bound.cells[1:], bound.inputs, bound.drop_layers, state.layers[1:], strict=True)
-        for number, (cell, inputs, drop, old) in enumerate(upper, 2):
-            layers.append(cell(inputs(drop(output)), old))
+        upper = zip(bound.cells[1:], bound.drop_layers, state.layers[1:], strict=True)
+        for number, (cell, drop, old) in enumerate(upper, 2):
+            layers.append(cell(None, old, below=[drop(output)]))
             output = self._joined(layers[-1][0], output, number)
         return tuple(layers), output
 

@@ -119,7 +119,7 @@ class TorchEngine:
         memory, bound, device = old.memory, old.bound, self.model.device
         if memory is not None and rows.sentences < old.rows.sentences:
             memory = memory.select(torch.from_numpy(sentences).to(device))
-            bound = self.model.decoder.bind(memory, rows.sentences)
+            bound = self.model.decoder.rebind(bound, memory)
         state = old.state.select(torch.from_numpy(parent_cells).to(device))
         return _State(memory, bound, state, rows, old.columns), taken
 
