@@ -64,8 +64,8 @@ class Output(NamedTuple):
 class Bound(NamedTuple):
     """Everything one source batch needs at every step: maps in their precision, the look at the source.
 
-    Each cell but the first, and the second one of a two-step order, is bound with the map of what it reads, the first
-    with that of the fed readout.
+    Cells are bound with the maps of what reaches them step by step: the fed readout, the layer below, and in a two-step
+    order the context. Where a layer is run over all steps before the next one, its cell is bound with none.
     """
 
     cells: tuple[CellStep, ...]
