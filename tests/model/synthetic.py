@@ -20,8 +20,7 @@ from dragoman.training.optimisers import clip_gradients, set_rate
 
 SYMBOLS = 8
 VOCABULARY = len(SPECIALS) + SYMBOLS
-LONGEST = int(__import__("os").environ.get("LONGEST", "8"))
-RATE = float(__import__("os").environ.get("RATE", "0.005"))
+LONGEST = 8
 """Symbols of a string in training, end mark not counted; shorter ones are as frequent."""
 
 Task = Callable[[list[int]], list[int]]
