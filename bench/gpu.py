@@ -9,10 +9,11 @@ Needs no data and no network: ids are drawn at random, in lengths like those of 
     bahdanau2015    RNNsearch in full size (1000 units, 620 for words, vocabulary 30,000), 80 sentences
     luong2015       four layers of 1000 units, vocabulary 50,000, input feeding, 128 sentences
 
-in float32 and bfloat16: real target tokens a second of whole updates, memory at most, the share of the fastest product
-measured, and how long the device idles because the program could not start its work in time (one update alone against
-the sum of its kernels). Correctness: loss and gradients of one batch against the CPU, with the same weights, both in
-float64. Results go to bench/results/gpu.json.
+in float32 and bfloat16, the decoder's steps started one by one and recorded as CUDA graphs: real target tokens a second
+of whole updates, memory at most, the share of the fastest product measured, and how long the device idles because the
+program could not start its work in time (one update alone against the sum of its kernels). Correctness, in float64,
+with the same weights: loss and gradients of one batch against the CPU, and replayed against not. Results go to
+bench/results/gpu.json.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ import itertools
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,8 @@ from dragoman.config.presets import load_preset
 from dragoman.config.schema import Config
 from dragoman.data.batches import Batch, Budget, batch_ids
 from dragoman.model.assembly import build
+from dragoman.model.dropout import Dropout
+from dragoman.model.recorded import AFTER, WIDTH, CudaGraphs
 from dragoman.model.translation import TranslationModel
 from dragoman.report.facts import machine_name
 from dragoman.training.objective import Objective, accumulate_gradients
@@ -72,10 +76,14 @@ def main() -> None:
         config = configured()
         batches = draw_batches(vocabulary, sentences, options.batches, source_eos=config.model.source_eos)
         rows: dict[str, Any] = {"against_cpu": against_cpu(config, vocabulary, batches[0], device)}
-        for precision in PRECISIONS:
-            rows[precision] = speed(config, vocabulary, batches, precision, options.updates, device)
-            rate = rows[precision]["target_tokens_per_second"] * rows[precision]["megaflops_per_target_token"] / 1e6
-            rows[precision]["share_of_product_peak"] = rate / peaks[precision]
+        forms = {"": False}
+        if device.type == "cuda":
+            rows["replayed_against_not"] = against_plain(config, vocabulary, batches[0], device)
+            forms[", recorded"] = True
+        for (precision, peak), (form, recorded) in itertools.product(peaks.items(), forms.items()):
+            row = speed(config, vocabulary, batches, precision, options.updates, device, recorded=recorded)
+            rate = row["target_tokens_per_second"] * row["megaflops_per_target_token"] / 1e6
+            rows[precision + form] = {**row, "share_of_product_peak": rate / peak}
         result["models"][name] = rows
         print(name, json.dumps(rows, indent=1), flush=True)
     if device.type == "cuda":
@@ -87,7 +95,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"), help="of the CPU no results are kept")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--updates", type=int, default=100, help="that are timed, in each precision")
+    parser.add_argument("--updates", type=int, default=60, help="that are timed, in each precision and form")
     parser.add_argument("--batches", type=int, default=20, help="different ones, used in turn")
     return parser.parse_args()
 
@@ -102,7 +110,13 @@ def draw_batches(vocabulary: int, sentences: int, count: int, *, source_eos: boo
         return [rng.integers(SPECIALS, vocabulary, length).tolist() for length in counts]
 
     cut = list(batch_ids(drawn(lengths), drawn(others), Budget("sentences", sentences), source_eos=source_eos))
-    return cut[10::20]
+    return [filled_up(batch) for batch in cut[10::20]]
+
+
+def filled_up(batch: Batch) -> Batch:
+    """As training does where the decoder's steps are recorded."""
+    source, target = (np.pad(ids, ((0, 0), (0, -ids.shape[1] % WIDTH))) for ids in (batch.source, batch.target))
+    return replace(batch, source=source, target=target)
 
 
 def product_peak(device: torch.device, precision: torch.dtype) -> float:
@@ -113,11 +127,20 @@ def product_peak(device: torch.device, precision: torch.dtype) -> float:
 
 
 def speed(
-    config: Config, vocabulary: int, batches: list[Batch], precision: str, updates: int, device: torch.device
+    config: Config,
+    vocabulary: int,
+    batches: list[Batch],
+    precision: str,
+    updates: int,
+    device: torch.device,
+    *,
+    recorded: bool,
 ) -> dict[str, float]:
     """Of whole updates: loss, gradients, clipping, the update rule."""
     model = build(config.model, vocabulary, vocabulary).to(device).train()
     model.set_precision(PRECISIONS[precision])
+    if recorded:
+        model.record(CudaGraphs())
     parameters = list(model.parameters())
     optimiser = build_optimiser(parameters, config.training.optimiser)
     turn = itertools.cycle(batches)
@@ -129,7 +152,8 @@ def speed(
         optimiser.zero_grad()
         return totals.tokens
 
-    for _ in range(max(WARM_UP, len(batches))):  # every shape once: kernels are compiled, memory is asked for
+    # Every shape once: kernels are compiled, memory is asked for; or so often that it is recorded.
+    for _ in range(max(WARM_UP, (AFTER + 1 if recorded else 1) * len(batches))):
         update()
     synchronise(device)
     began = time.perf_counter()
@@ -163,10 +187,11 @@ def share_in_kernels(update: Callable[[], int]) -> float:
 def megaflops(model: TranslationModel, batch: Batch) -> float:
     """Of products, forward and backward, for each real target token."""
     counter = product_counter()
+    model.eval()  # nothing is replayed then, and so everything seen
     with counter:
         loss = model.loss(batch)
         loss.objective.backward()
-    model.zero_grad()
+    model.train().zero_grad()
     return counter.get_total_flops() / loss.tokens / 1e6
 
 
@@ -180,12 +205,40 @@ def against_cpu(config: Config, vocabulary: int, batch: Batch, device: torch.dev
     losses = [model.loss(batch).objective for model in (here, there)]
     for loss in losses:
         loss.backward()
+    return differences(losses[0], here.parameters(), losses[1], there.parameters())
+
+
+def against_plain(config: Config, vocabulary: int, batch: Batch, device: torch.device) -> dict[str, float]:
+    """The same of replayed steps from steps started one by one, both on the device; no dropout."""
+    torch.manual_seed(1)
+    plain, replayed = (build(config.model, vocabulary, vocabulary).double().to(device).train() for _ in range(2))
+    replayed.load_state_dict(plain.state_dict())
+    for module in (*plain.modules(), *replayed.modules()):
+        if isinstance(module, Dropout):
+            module.probability = 0.0
+    replayed.record(CudaGraphs())
+    losses = {}
+    for model, times in ((plain, 1), (replayed, AFTER + 2)):
+        for _ in range(times):
+            model.zero_grad()
+            losses[model] = model.loss(batch).objective
+            losses[model].backward()
+    return differences(losses[plain], plain.parameters(), losses[replayed], replayed.parameters())
+
+
+def differences(
+    loss: torch.Tensor,
+    parameters: Iterable[torch.Tensor],
+    other_loss: torch.Tensor,
+    other_parameters: Iterable[torch.Tensor],
+) -> dict[str, float]:
+    """Relative: of the losses, and the largest of all parameters' gradients."""
     worst = max(
-        float((q.grad.cpu() - p.grad).norm() / p.grad.norm().clamp(min=1e-30))
-        for p, q in zip(here.parameters(), there.parameters(), strict=True)
+        float((q.grad.to(p.device) - p.grad).norm() / p.grad.norm().clamp(min=1e-30))
+        for p, q in zip(parameters, other_parameters, strict=True)
         if p.grad is not None and q.grad is not None
     )
-    return {"loss": abs(1 - losses[1].item() / losses[0].item()), "gradients": worst}
+    return {"loss": abs(1 - other_loss.item() / loss.item()), "gradients": worst}
 
 
 def seconds_of(call: Callable[[], object], times: int, device: torch.device) -> float:

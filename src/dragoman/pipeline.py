@@ -26,6 +26,7 @@ from dragoman.folder import RunFolder
 from dragoman.inspection.summary import save_summary, summarise
 from dragoman.model.assembly import build
 from dragoman.model.devices import DeviceName, choose_device, choose_precision, place_name, seed_weights
+from dragoman.model.recorded import WIDTH, CudaGraphs
 from dragoman.model.translation import TranslationModel
 from dragoman.narration import Narrator
 from dragoman.reports import write_run_report
@@ -261,11 +262,14 @@ def _train(
     model = build(config.model, len(prepared.source.vocabulary), len(prepared.target.vocabulary)).to(place)
     config = settle_precision(config, override, model, folder, narrator)
     model.set_precision(choose_precision(config.training.precision, place))
+    recorded = config.training.cuda_graphs and place.type == "cuda"
+    if recorded:
+        model.record(CudaGraphs())
     narrator.say(f"model: {parameters(model):,} parameters; {place_name(place, model.precision)}")
     dev = list(read_pairs([[_dev_text(folder)]]))
     summary = train_model(
         model,
-        _batches(config, prepared.store),
+        _batches(config, prepared.store, WIDTH if recorded else 1),
         config.training,
         folder,
         _validators(config, dev, Store.open(folder.dev_data), prepared),
@@ -276,7 +280,7 @@ def _train(
     return Trained(folder, summary)
 
 
-def _batches(config: Config, store: Store) -> Batches:
+def _batches(config: Config, store: Store, width: int) -> Batches:
     batch = config.training.batch
     return Batches(
         store,
@@ -285,6 +289,7 @@ def _batches(config: Config, store: Store) -> Batches:
         seed=config.training.seed,
         source_eos=config.model.source_eos,
         sort=batch.sort,
+        width=width,
     )
 
 

@@ -119,6 +119,7 @@ def _check(config: LanguageConfig) -> None:
     for key, value in (
         ("guided_attention", training.guided_attention),
         ("scheduled_sampling", training.scheduled_sampling),
+        ("cuda_graphs", training.cuda_graphs),
         ("validation.beam", training.validation.beam - 1),
         ("validation.sentences", training.validation.sentences),
     ):

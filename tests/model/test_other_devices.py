@@ -1,0 +1,81 @@
+"""A GPU is kept busy: an update asks nothing of its device, and a decoder's unrolling brings nothing to it.
+
+Tensors of torch's device "meta" have shapes and no values: whoever asks for a value gets an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from dragoman.config.presets import preset_names
+from dragoman.model import recorded
+from dragoman.training.objective import Objective, accumulate_gradients
+from dragoman.training.optimisers import clip_gradients
+from tests.model.compositions import make_batch
+from tests.model.test_fast_paths import PAIRS, build_scaled
+
+every_preset = pytest.mark.parametrize("name", preset_names())
+precisions = pytest.mark.parametrize("precision", [None, torch.bfloat16], ids=["fp32", "bf16"])
+
+Result = TypeVar("Result")
+
+
+@every_preset
+@precisions
+def test_an_update_asks_nothing_of_its_device(name: str, precision: torch.dtype | None) -> None:
+    model = build_scaled(name).to("meta").train()
+    model.set_precision(precision)
+    batches = [make_batch(model, PAIRS), make_batch(model, PAIRS[:2])]
+    totals = accumulate_gradients(model, batches, Objective(label_smoothing=0.1))
+    norm = clip_gradients(model.parameters(), 1.0)
+    assert (totals.objective.device.type, norm.device.type) == ("meta", "meta")
+    assert all(weight.grad is not None for weight in model.output.parameters())
+
+
+@every_preset
+@precisions
+def test_an_unrolling_stays_on_its_device(name: str, precision: torch.dtype | None) -> None:
+    """So that it can be recorded: a graph has no copies from elsewhere."""
+    model = build_scaled(name).to("meta").train()
+    model.set_precision(precision)
+    model.record(_Watch())
+    for _ in range(recorded.AFTER + 1):
+        model.loss(make_batch(model, PAIRS)).objective.backward()
+
+
+def test_a_value_that_is_asked_for_is_noticed() -> None:
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        torch.ones(2, device="meta").sum().item()
+
+
+def test_a_tensor_from_elsewhere_is_noticed() -> None:
+    elsewhere = torch.from_numpy(np.ones(2))
+    with pytest.raises(AssertionError, match="from elsewhere"):
+        _Watch().record(lambda: elsewhere.to("meta"))
+
+
+class _Watch:
+    """A recorder that only looks where the tensors are."""
+
+    def warm_up(self, work: Callable[[], object]) -> None:
+        work()
+
+    def record(self, work: Callable[[], Result]) -> tuple[Callable[[], None], Result]:
+        with _OnlyMeta():
+            return lambda: None, work()
+
+
+class _OnlyMeta(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves((args, kwargs, result)):
+            if isinstance(leaf, torch.Tensor):
+                assert leaf.device.type == "meta", f"{func}: a tensor from elsewhere, {leaf.device}"
+        return result
