@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -8,6 +9,8 @@ import pytest
 import torch
 
 from dragoman.data.batches import Batch, Budget, batch_ids
+from dragoman.model.trainable import Loss
+from dragoman.model.translation import TranslationModel
 from dragoman.training.objective import Objective, Totals, accumulate_gradients
 
 SOURCES = [[5, 6, 7], [8, 9], [10, 11, 12, 13, 14], [4], [5, 5, 6, 15], [9, 8, 7]]
@@ -47,6 +50,24 @@ def test_accumulated_batches_give_the_gradient_of_one_large_batch(
     assert totals.tokens == together.tokens == sum(len(target) + 1 for target in TARGETS)
     torch.testing.assert_close(totals.nll, together.nll, rtol=1e-5, atol=0.0)
     torch.testing.assert_close(totals.objective, together.objective, rtol=1e-5, atol=0.0)
+
+
+def test_a_batch_is_forgotten_before_the_next_one(
+    exact_model: TranslationModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gradients of several small batches are there to save memory."""
+    computed: list[weakref.ref[torch.Tensor]] = []
+    loss_of = exact_model.loss
+
+    def loss(*args: Any, **kwargs: Any) -> Loss:
+        assert all(objective() is None for objective in computed), "what led to an earlier loss is still there"
+        result = loss_of(*args, **kwargs)
+        computed.append(weakref.ref(result.objective))
+        return result
+
+    monkeypatch.setattr(exact_model, "loss", loss)
+    accumulate_gradients(exact_model, [batch_of(0, 1, 2), batch_of(3), batch_of(4, 5)], Objective())
+    assert len(computed) == 3
 
 
 @pytest.mark.parametrize("unit", ["token", "sentence"])

@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 from torch import Tensor
 
 from dragoman.data.batches import Batch
-from dragoman.model.trainable import Trainable
+from dragoman.model.trainable import Loss, Trainable
 from dragoman.model.translation import TranslationModel
 from dragoman.training.scheduled_sampling import sampled_words
 
@@ -56,25 +56,26 @@ def accumulate_gradients(model: Trainable, batches: Sequence[Batch], objective: 
     tokens = sum(int(batch.target_lengths.sum()) for batch in batches)
     sentences = sum(len(batch.target_lengths) for batch in batches)
     divisor = {"token": tokens, "sentence": sentences, "sum": 1}[objective.unit]
-    losses = []
-    for batch in batches:
-        previous = None
-        if objective.sampled:
-            assert isinstance(model, TranslationModel), "scheduled sampling is for translation"
-            previous = sampled_words(model, batch, objective.sampled)
-        loss = model.loss(
-            batch, objective.label_smoothing, guided_attention=objective.guided_attention, previous=previous
-        )
-        (loss.objective / divisor).backward()
-        losses.append(loss)
+    losses = [_add_gradients(model, batch, objective, divisor) for batch in batches]
     guidances = [loss.guidance for loss in losses if loss.guidance is not None]
     return Totals(
-        _sum(loss.objective.detach() for loss in losses),
+        _sum(loss.objective for loss in losses),
         _sum(loss.nll for loss in losses),
         tokens,
         _sum(guidance.loss for guidance in guidances) if guidances else 0.0,
         sum(guidance.positions for guidance in guidances),
     )
+
+
+def _add_gradients(model: Trainable, batch: Batch, objective: Objective, divisor: int) -> Loss:
+    """The loss of one batch, detached: with what led to it, its memory would be kept until all batches are done."""
+    previous = None
+    if objective.sampled:
+        assert isinstance(model, TranslationModel), "scheduled sampling is for translation"
+        previous = sampled_words(model, batch, objective.sampled)
+    loss = model.loss(batch, objective.label_smoothing, guided_attention=objective.guided_attention, previous=previous)
+    (loss.objective / divisor).backward()
+    return loss._replace(objective=loss.objective.detach())
 
 
 def _sum(parts: Iterable[Tensor]) -> Tensor:
