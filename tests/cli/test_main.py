@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 import dragoman
 from dragoman.cli import presets
-from dragoman.cli.main import VERBS, find_verb, main
+from dragoman.cli.main import KERNELS, VERBS, find_verb, main
 from dragoman.cli.parsing import Parser
 from dragoman.errors import InputError, Interrupted
 
@@ -172,3 +173,13 @@ def test_the_installed_command_is_this_one() -> None:
     command = Path(sys.executable).with_name("dragoman")
     done = subprocess.run([command, "presets"], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.startswith("demo  ")
+
+
+def test_torch_is_told_to_keep_few_kernels_unless_somebody_has_told_it_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = KERNELS
+    for name in KERNELS:
+        monkeypatch.setitem(os.environ, name, "")  # put back in the end
+    monkeypatch.delitem(os.environ, first)
+    monkeypatch.setitem(os.environ, second, "7")
+    assert main(["presets"]) == 0
+    assert (os.environ[first], os.environ[second]) == (KERNELS[first], "7")

@@ -76,9 +76,15 @@ EXTRAS = {
 }
 """Packages that come with an extra only."""
 
+KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
+"""Compiled kernels that torch keeps, one for each shape it has seen, up to a MB each; without a word from us 1024, and
+again as many. Text brings ever new shapes, few of which come back soon (docs/performance.md)."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    for name, most in KERNELS.items():
+        os.environ.setdefault(name, most)  # read by torch at its first product
     try:
         _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()

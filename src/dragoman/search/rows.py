@@ -47,13 +47,18 @@ def first_rows(sentences: int) -> Rows:
     return Rows(sentences, 1, np.arange(sentences))
 
 
-def arrange(old: Rows, parents: NDArray[np.int64]) -> Arranged:
-    """Lay out the rows that go on from rows `parents` of the layout before."""
+def round_width(width: int) -> int:
+    """The same up to 16, then up to an eighth more: eight widths between one power of two and the next."""
+    return width + -width % (1 << max(0, width.bit_length() - 4))
+
+
+def arrange(old: Rows, parents: NDArray[np.int64], *, rounded: bool = False) -> Arranged:
+    """Lay out the rows that go on from rows `parents` of the layout before; `rounded`: in a round width."""
     parent_cells = old.cells[parents]
     counts = np.bincount(parent_cells // old.width, minlength=old.sentences)
     sentences = np.flatnonzero(counts)
     counts = counts[sentences]
-    width = int(counts.max())
+    width = round_width(int(counts.max())) if rounded else int(counts.max())
     everyone = np.arange(len(parents))
     if len(sentences) * width == len(parents):  # as nearly always: all have as many rows, and no cell is empty
         return Arranged(Rows(len(sentences), width, everyone), sentences, everyone, parent_cells)

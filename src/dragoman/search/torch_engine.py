@@ -115,7 +115,9 @@ class TorchEngine:
 
         Sentences that have no row left leave the memory too.
         """
-        rows, sentences, taken, parent_cells = arrange(old.rows, parents)
+        # Round, for torch keeps kernels for every number of rows that it has seen, some of them a MB each; given
+        # translations of a source come in any number.
+        rows, sentences, taken, parent_cells = arrange(old.rows, parents, rounded=True)
         memory, bound, device = old.memory, old.bound, self.model.device
         if memory is not None and rows.sentences < old.rows.sentences:
             memory = memory.select(torch.from_numpy(sentences).to(device))
