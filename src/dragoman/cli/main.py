@@ -80,11 +80,12 @@ KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"
 """Compiled kernels that torch keeps, one for each shape it has seen, up to a MB each; without a word from us 1024, and
 again as many. Text brings ever new shapes, few of which come back soon (docs/performance.md)."""
 
+TRAINING = ("demo", "train", "lm train")
+"""Commands that come back to all their shapes, many in number, and would compile kernels anew."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    for name, most in KERNELS.items():
-        os.environ.setdefault(name, most)  # read by torch at its first product
     try:
         _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
@@ -109,6 +110,9 @@ def _run(arguments: Sequence[str]) -> None:
         _general_parser().parse(arguments or ["--help"])
         return
     name, rest = find_verb(arguments)
+    if name not in TRAINING:
+        for limit, most in KERNELS.items():
+            os.environ.setdefault(limit, most)  # read by torch at its first product
     verb = VERBS[name]
     parser = Parser(prog=f"dragoman {name}", description=verb.DESCRIPTION, examples=verb.EXAMPLES)
     verb.add_options(parser)
