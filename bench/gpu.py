@@ -202,10 +202,7 @@ def against_cpu(config: Config, vocabulary: int, batch: Batch, device: torch.dev
     there = build(config.model, vocabulary, vocabulary).double().eval()
     there.load_state_dict(here.state_dict())
     there.to(device)
-    losses = [model.loss(batch).objective for model in (here, there)]
-    for loss in losses:
-        loss.backward()
-    return differences(losses[0], here.parameters(), losses[1], there.parameters())
+    return differences(taken_back(here, batch), here.parameters(), taken_back(there, batch), there.parameters())
 
 
 def against_plain(config: Config, vocabulary: int, batch: Batch, device: torch.device) -> dict[str, float]:
@@ -217,13 +214,20 @@ def against_plain(config: Config, vocabulary: int, batch: Batch, device: torch.d
         if isinstance(module, Dropout):
             module.probability = 0.0
     replayed.record(CudaGraphs())
-    losses = {}
-    for model, times in ((plain, 1), (replayed, AFTER + 2)):
-        for _ in range(times):
-            model.zero_grad()
-            losses[model] = model.loss(batch).objective
-            losses[model].backward()
-    return differences(losses[plain], plain.parameters(), losses[replayed], replayed.parameters())
+    for _ in range(AFTER + 1):
+        taken_back(replayed, batch)
+    return differences(taken_back(plain, batch), plain.parameters(), taken_back(replayed, batch), replayed.parameters())
+
+
+def taken_back(model: TranslationModel, batch: Batch) -> torch.Tensor:
+    """The loss, detached, its gradients and no others in the parameters.
+
+    What led to it is gone when the next one is recorded: gradients that belong to another stream cannot be.
+    """
+    model.zero_grad()
+    loss = model.loss(batch).objective
+    loss.backward()
+    return loss.detach()
 
 
 def differences(

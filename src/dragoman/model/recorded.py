@@ -117,7 +117,8 @@ class RecordedUnrolling:
     def __call__(self, words: Tensor, memory: Memory | None, state: DecoderState, sentences: int) -> Output:
         """Readouts [B*T, O] and what was seen, for known previous words [B, T, E].
 
-        The loss must have gone back (`backward`) before the next call.
+        The loss must have gone back (`backward`), and be forgotten with all that led to it, before the next call: its
+        gradients' nodes belong to a stream that is not recorded.
         """
         given = _Given.of(words, memory, state)
         recording = self._recording(given, sentences) if self._decoder.training and torch.is_grad_enabled() else None
