@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
+import pytest
 import torch
 
 from dragoman.config.building import override
-from dragoman.config.presets import load_preset
+from dragoman.config.presets import load_preset, preset_names
+from dragoman.config.scaling import scale
 from dragoman.config.schema import Config, ModelConfig
 from dragoman.data.batches import Batch, pad_ids
 from dragoman.model.assembly import build
@@ -242,3 +246,24 @@ PAIRS = [
     ([13, 13], []),
 ]
 """Of all lengths, an empty target among them."""
+
+
+def build_scaled(name: str) -> TranslationModel:
+    """A preset some thirty times smaller, its weights drawn large enough to matter."""
+    torch.manual_seed(3)
+    config = scale(load_preset(name), 0.032).model
+    return build(config.replaced(initial="scaled", spread=0.5), VOCABULARY, VOCABULARY)
+
+
+def _composed(name: str) -> TranslationModel:
+    torch.manual_seed(3)
+    return build(model_config(COMPOSITIONS[name]), VOCABULARY, VOCABULARY)
+
+
+MODELS = {
+    **{f"preset {name}": functools.partial(build_scaled, name) for name in preset_names()},
+    **{name: functools.partial(_composed, name) for name in COMPOSITIONS},
+}
+"""What builds each, in float32: every preset and every composition."""
+
+every_model = pytest.mark.parametrize("name", MODELS)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dragoman.model.bridge import Opening
-from dragoman.model.decoder import DecoderState, Output
+from dragoman.model.decoder import Decoder, DecoderState, Output
 from dragoman.model.encoder import Annotations
 from dragoman.model.translation import TranslationModel
 from tests.model.compositions import PAIRS, make_batch, model_config, random_model
@@ -61,7 +61,7 @@ def test_gradients_of_parameters_words_first_states_and_annotations(name: str) -
     words, opening, annotations = _inputs(model)
 
     def run() -> torch.Tensor:
-        return decoder.unroll(words, opening, annotations).readout
+        return _unroll(decoder, words, opening, annotations).readout
 
     tensors = {f"state {number}": part for number, state in enumerate(opening.layers) for part in state[:1]}
     if any("fixed" in setting for setting in DECODERS[name]):
@@ -99,7 +99,7 @@ def test_a_fixed_context_enters_every_step_and_every_readout(order: str) -> None
     words, opening, annotations = _inputs(model)
     other = Opening(opening.layers, opening.summary + 0.1)
     ours, theirs = (
-        model.output.log_probabilities(model.decoder.unroll(words, start, annotations).readout).view(B, T, -1)
+        model.output.log_probabilities(_unroll(model.decoder, words, start, annotations).readout).view(B, T, -1)
         for start in (opening, other)
     )
     assert ((ours - theirs).abs().amax(dim=2) > 1e-4).all()
@@ -109,7 +109,9 @@ def test_a_fixed_context_enters_every_step_and_every_readout(order: str) -> None
             held = dict(model.named_parameters())[part]
             before = held.clone()
             held.zero_()
-        outputs = [model.decoder.unroll(words, start, annotations).readout.view(B, T, -1) for start in (opening, other)]
+        outputs = [
+            _unroll(model.decoder, words, start, annotations).readout.view(B, T, -1) for start in (opening, other)
+        ]
         changed = ((outputs[0] - outputs[1]).abs().amax(dim=2) > 1e-6).all(dim=0).tolist()
         first_state_is_read = order == "groundhog" and part.startswith("decoder.readout")
         assert changed == [not first_state_is_read, True, True]
@@ -141,7 +143,7 @@ def test_what_a_look_knows_of_the_words_before(settings: list[str], first: bool,
     words, opening, annotations = _inputs(model)
     other = words.clone()
     other[:, 1] += 1
-    weights = [_weights(model.decoder.unroll(x, opening, annotations)) for x in (words, other)]
+    weights = [_weights(_unroll(model.decoder, x, opening, annotations)) for x in (words, other)]
     differ = [bool((a != b).any()) for a, b in zip(weights[0].unbind(1), weights[1].unbind(1), strict=True)]
     assert differ == [False, first, later]
 
@@ -162,6 +164,12 @@ def _weights(output: Output) -> torch.Tensor:
     return output.weights.view(B, T, S)
 
 
+def _unroll(decoder: Decoder, words: torch.Tensor, opening: Opening, annotations: Annotations) -> Output:
+    """All steps from the beginning."""
+    memory, state = decoder.remember(annotations, opening), decoder.begin(opening)
+    return decoder.unroll_from(words, memory, state, len(words))
+
+
 def _inputs(model: TranslationModel) -> tuple[torch.Tensor, Opening, Annotations]:
     """Previous words, first states, annotations of two sentences of different lengths."""
     torch.manual_seed(2)
@@ -179,7 +187,7 @@ def test_the_centres_of_local_attention_come_out_one_for_each_target_word(scope:
     settings = [*DECODERS["local-p, fed"], f"attention.scope={scope}", f"decoder.input_feeding={fed}"]
     model = random_model(model_config([*TINY, *settings]))
     words, opening, annotations = _inputs(model)
-    output = model.decoder.unroll(words, opening, annotations)
+    output = _unroll(model.decoder, words, opening, annotations)
     assert output.centres is not None
     assert output.weights is not None
     centres = output.centres.view(B, T)
@@ -198,4 +206,4 @@ def test_the_centres_of_local_attention_come_out_one_for_each_target_word(scope:
 
 def test_global_attention_has_no_centres() -> None:
     model = random_model(model_config(TINY))
-    assert model.decoder.unroll(*_inputs(model)).centres is None
+    assert _unroll(model.decoder, *_inputs(model)).centres is None

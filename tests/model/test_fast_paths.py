@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
-from dragoman.config.presets import load_preset, preset_names
-from dragoman.config.scaling import scale
-from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
-from tests.model.compositions import COMPOSITIONS, VOCABULARY, make_batch, model_config
+from tests.model.compositions import MODELS, every_model, make_batch
 from tests.model.plain import use_plain_operations
 
 PAIRS = [
@@ -20,26 +16,11 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("name", preset_names())
-def test_presets_have_the_loss_and_gradients_of_the_plain_loop_in_float32(
+@every_model
+def test_the_loss_and_gradients_are_those_of_the_plain_loop_in_float32(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _compare(build_scaled(name), monkeypatch)
-
-
-@pytest.mark.parametrize("name", COMPOSITIONS)
-def test_compositions_have_the_loss_and_gradients_of_the_plain_loop_in_float32(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    torch.manual_seed(3)
-    _compare(build(model_config(COMPOSITIONS[name]), VOCABULARY, VOCABULARY), monkeypatch)
-
-
-def build_scaled(name: str) -> TranslationModel:
-    """A preset some thirty times smaller, its weights drawn large enough to matter."""
-    torch.manual_seed(3)
-    config = scale(load_preset(name), 0.032).model
-    return build(config.replaced(initial="scaled", spread=0.5), VOCABULARY, VOCABULARY)
+    _compare(MODELS[name](), monkeypatch)
 
 
 def _compare(model: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,7 @@ from dragoman.config.presets import preset_names
 from dragoman.model import recorded
 from dragoman.training.objective import Objective, accumulate_gradients
 from dragoman.training.optimisers import clip_gradients
-from tests.model.compositions import make_batch
-from tests.model.test_fast_paths import PAIRS, build_scaled
+from tests.model.compositions import PAIRS, build_scaled, make_batch
 
 every_preset = pytest.mark.parametrize("name", preset_names())
 precisions = pytest.mark.parametrize("precision", [None, torch.bfloat16], ids=["fp32", "bf16"])

@@ -9,38 +9,27 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.config.presets import preset_names
 from dragoman.data.batches import Batch
 from dragoman.model import recorded
-from dragoman.model.assembly import build
 from dragoman.model.dropout import Dropout
 from dragoman.model.translation import TranslationModel
 from dragoman.training.objective import Objective, accumulate_gradients
-from tests.model.compositions import COMPOSITIONS, VOCABULARY, make_batch, model_config
+from tests.model.compositions import MODELS, PAIRS, build_scaled, every_model, make_batch
 from tests.model.tape import Tapes
-from tests.model.test_fast_paths import PAIRS, build_scaled
 
 SAME_SHAPES = [(source[::-1], target[::-1]) for source, target in PAIRS]
 OTHER_SHAPES = PAIRS[:2]
 
 
-@pytest.mark.parametrize("name", preset_names())
-def test_presets_have_the_loss_and_gradients_of_the_plain_unrolling(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    _compare(build_scaled(name), monkeypatch)
+@every_model
+def test_the_loss_and_gradients_are_those_of_the_plain_unrolling(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _compare(MODELS[name](), monkeypatch)
 
 
-@pytest.mark.parametrize("name", COMPOSITIONS)
-def test_compositions_have_the_loss_and_gradients_of_the_plain_unrolling(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    torch.manual_seed(3)
-    _compare(build(model_config(COMPOSITIONS[name]), VOCABULARY, VOCABULARY), monkeypatch)
-
-
-@pytest.mark.parametrize("name", preset_names())
+@every_model
 def test_a_batch_that_is_filled_up_has_the_same_loss(name: str) -> None:
     """As batches are that will be recorded."""
-    model = build_scaled(name).eval()
+    model = MODELS[name]().eval()
     batch = make_batch(model, PAIRS)
     source, target = (np.pad(ids, ((0, 0), (0, 5))) for ids in (batch.source, batch.target))
     wide, narrow = model.loss(replace(batch, source=source, target=target)), model.loss(batch)

@@ -201,12 +201,11 @@ class Decoder(nn.Module):
         state = moved.state._replace(feed=readout) if self.feed else moved.state
         return _output(readout, moved.seen), state
 
-    def unroll(self, words: Tensor, opening: Opening, annotations: Annotations) -> Output:
-        """All steps over known previous words [B, T, E]: readouts [B*T, O] and weights [B*T, S]."""
-        return self.unroll_from(words, self.remember(annotations, opening), self.begin(opening), len(words))
-
     def unroll_from(self, words: Tensor, memory: Memory | None, state: DecoderState, sentences: int) -> Output:
-        """The same for rows [N, T, E] grouped by source sentence, equally many of each, from states [N, H]."""
+        """All steps over known previous words [N, T, E]: readouts [N*T, O] and weights [N*T, S].
+
+        Rows are grouped by source sentence, equally many of each, and begin from states [N, H].
+        """
         projected = self.words(words)
         if self.feed:
             return self._unroll_fed(projected, state, self.bind(memory, sentences))

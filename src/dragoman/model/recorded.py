@@ -182,15 +182,17 @@ class _Recording:
         self._there, output = recorder.record(work.there)
         self._of_output = [torch.zeros_like(part) for part in _differentiable(output)]
         self._back, self._gradients = recorder.record(lambda: work.back(output, self._of_output))
-        self._differentiable = [part is not None and part.requires_grad for part in output]
-        # Detached, or it would hold what led there, whose memory is the other recordings' too.
-        self._output = [None if part is None else part.detach() for part in output]
+        parts = [part for part in output if part is not None]
+        self.differentiable = [part.requires_grad for part in parts]  # the others are constants
+        # Detached, or they would hold what led there, whose memory is the other recordings' too.
+        self._parts = [part.detach() for part in parts]
+        self._present = [part is not None for part in output[1:]]
 
     def go(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Inputs, and weights, which are where they were, to the parts of the output that there are."""
         _copy(self._inputs, tensors[: len(self._inputs)])
         self._there()
-        return tuple(part.detach() for part in self._output if part is not None)
+        return tuple(part.detach() for part in self._parts)
 
     def go_back(self, of_parts: Sequence[Tensor]) -> list[Tensor | None]:
         """Their gradients to those of inputs and weights."""
@@ -199,16 +201,11 @@ class _Recording:
         self._back()
         return self._gradients
 
-    @property
-    def differentiable(self) -> list[bool]:
-        """Which parts of the output are no constants."""
-        return [wanted for wanted, part in zip(self._differentiable, self._output, strict=True) if part is not None]
-
     def output_of(self, parts: Sequence[Tensor]) -> Output:
         """The parts in their places."""
         readout, *others = parts
         rest = iter(others)
-        return Output(readout, *(None if part is None else next(rest) for part in self._output[1:]))
+        return Output(readout, *(next(rest) if is_there else None for is_there in self._present))
 
 
 class _Replayed(torch.autograd.Function):
