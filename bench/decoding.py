@@ -26,9 +26,12 @@ does not end its sentences, because it was trained too little, is left out. Resu
 Nothing else may run on the machine meanwhile: look at `cores_used_by_others`, and where they are not near 0 at nothing
 but the processor seconds.
 
+    python bench/decoding.py alone --scratch DIR --rounds 12
     python bench/decoding.py stream --scratch DIR --lines 200000
 
-compares the rate and the memory of long inputs with those of short ones, and prints them.
+The former times one raw sentence of twelve words at a time as exported in each precision, in turn, and writes
+bench/results/decoding-alone.json; the latter compares the rate and the memory of long inputs with those of short ones,
+and prints them.
 """
 
 from __future__ import annotations
@@ -62,6 +65,7 @@ from dragoman.run import open_run
 from dragoman.text.lines import read_lines, write_lines
 
 RESULTS = Path(__file__).parent / "results" / "decoding.json"
+RESULTS_ALONE = RESULTS.with_stem("decoding-alone")
 TEST = "test_2016_flickr"
 BEAMS = (1, 5)
 WHOLE_TEST = 1000
@@ -83,6 +87,8 @@ TRIES = 3
 """At a round in which the longer input takes no longer."""
 ENDLESS = 0.1
 """Share of translations cut off at the longest length from which on a peer is left out."""
+PRECISIONS = ("fp32", "int8", "int8 shortlist")
+"""Of exported folders."""
 SHORTLIST = 2000
 """Most frequent target words that a shortlist always holds, of 9,800."""
 PATIENCE = 900.0
@@ -116,11 +122,14 @@ def parse() -> argparse.Namespace:
     )
     measuring.add_argument("--quick", action="store_true", help="a few sentences of everything; writes no results")
     measuring.set_defaults(stage=measure_all)
+    waiting = stages.add_parser("alone", help="what one waits for a sentence")
+    waiting.add_argument("--rounds", type=int, default=12, help="in which each folder is timed")
+    waiting.set_defaults(stage=measure_alone, quick=False)
     streaming = stages.add_parser("stream", help="rate and memory of long inputs")
     streaming.add_argument("--lines", type=int, default=200_000)
     streaming.add_argument("--beam", type=int, default=1)
     streaming.set_defaults(stage=measure_streams)
-    for stage in (preparing, measuring, streaming):
+    for stage in (preparing, measuring, waiting, streaming):
         stage.add_argument("--scratch", type=Path, required=True, help="folder for text, models and outputs")
         stage.add_argument("--model", choices=("B", "L"), default="B")
         stage.add_argument("--threads", type=int, default=os.cpu_count())
@@ -129,7 +138,7 @@ def parse() -> argparse.Namespace:
     options = parser.parse_args()
     options.scratch = options.scratch.resolve()
     options.peers = {name: python for name in TRAINING if (python := getattr(options, name))}
-    if not options.peers and options.stage is not measure_streams:
+    if not options.peers and options.stage in (prepare_all, measure_all):
         parser.error(f"give the interpreter of a peer: {' or '.join(f'--{name}' for name in TRAINING)}")
     return options
 
@@ -448,7 +457,7 @@ def decoders(peer: str, python: str, options: argparse.Namespace) -> Iterator[tu
     run = run_folder(peer, options.model, options.scratch)
     yield peer, peer_decoder(peer, python, options.model, options.scratch)
     yield "dragoman torch fp32", dragoman_decoder(run, options.threads)
-    for name in ("fp32", "int8", "int8 shortlist"):
+    for name in PRECISIONS:
         yield f"dragoman onnx {name}", dragoman_decoder(export_folder(run, name), options.threads)
 
 
@@ -544,21 +553,28 @@ def bleu(translations: Sequence[str], text: Path) -> float:
 
 
 def raw_text(peer: str, options: argparse.Namespace) -> dict[str, Any]:
-    """What somebody waits for who has one sentence of twelve words: raw text in and out, beam 5; by exported folder."""
+    """What somebody waits for who has one sentence of twelve words: raw text in and out, beam 5; by exported folder, in
+    turn."""
     run = run_folder(peer, options.model, options.scratch, "raw")
-    return {name: one_raw_sentence(export_folder(run, name), options) for name in ("fp32", "int8", "int8 shortlist")}
-
-
-def one_raw_sentence(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Start-up, and milliseconds a sentence, one at a time."""
     lines = list(read_lines(options.scratch / "text" / "twelve.raw.en"))
-    engine = Engine("raw text", dragoman_decoder(folder, options.threads), options)
-    engine.start(lines[0], STARTS)
-    timing = Timing("raw text", lines, 5, True, options.rounds, ALONE_RATE)
-    if not options.quick:
-        timing.choose(2.0)
-    for number in range(timing.rounds):
-        time_once(engine, timing, turned=number % 2 == 1)
+    engines = [
+        Engine(name, dragoman_decoder(export_folder(run, name), options.threads), options) for name in PRECISIONS
+    ]
+    for engine in engines:
+        engine.start(lines[0], STARTS)
+        timing = Timing("raw text", lines, 5, True, options.rounds, ALONE_RATE)
+        if not options.quick:
+            timing.choose(2.0)
+        engine.timings.append(timing)
+    for number in range(options.rounds):
+        for engine in engines[:: 1 if number % 2 == 0 else -1]:
+            time_once(engine, engine.timings[0], turned=number % 2 == 1)
+    return {engine.name: one_raw_sentence(engine) for engine in engines}
+
+
+def one_raw_sentence(engine: Engine) -> dict[str, Any]:
+    """Start-up, and milliseconds a sentence, one at a time."""
+    (timing,) = engine.timings
     row = timing.row()
     count = row.get("sentences", 0)
     if not count:
@@ -570,10 +586,23 @@ def one_raw_sentence(folder: Path, options: argparse.Namespace) -> dict[str, Any
     return {
         "start_seconds": engine.start_seconds,
         "milliseconds_a_sentence": median(times),
-        "milliseconds_a_sentence_range": [min(times), max(times)],
+        "milliseconds_a_sentence_by_round": times,
         "processor_milliseconds_a_sentence": 1000 * row["processor_seconds"] / count,
         "cores_used_by_others": row["cores_used_by_others"],
     }
+
+
+def measure_alone(options: argparse.Namespace) -> None:
+    """One sentence at a time, with the weights of every peer that is there."""
+    peers = [name for name in PEERS if run_folder(name, options.model, options.scratch, "raw").is_dir()]
+    result = {
+        "date": time.strftime("%Y-%m-%d"),
+        "command": f"python bench/decoding.py alone --scratch DIR --rounds {options.rounds}",
+        "machine": {"processor": machine_name(), "threads": options.threads},
+        "weights": {peer: raw_text(peer, options) for peer in peers},
+    }
+    print(json.dumps(result, indent=1))
+    RESULTS_ALONE.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
 def all_peaks() -> dict[str, float]:

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.search.rows import arrange, first_rows, in_columns, round_width
+from dragoman.search.rows import arrange, first_rows, round_width, widened
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.booleans(), st.data())
@@ -45,5 +45,5 @@ def test_round_widths_are_few_and_at_most_an_eighth_wider():
 
 def test_weights_are_handed_out_in_the_width_of_the_given_source():
     seen = np.ones((2, 3), dtype=np.float32)
-    assert in_columns(seen, 3) is seen
-    assert in_columns(seen, 5).tolist() == [[1, 1, 1, 0, 0]] * 2
+    assert widened(seen, 3, 0) is seen
+    assert widened(seen, 5, 0).tolist() == [[1, 1, 1, 0, 0]] * 2

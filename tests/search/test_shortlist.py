@@ -9,7 +9,7 @@ from dragoman.config.schema import SearchConfig
 from dragoman.data.batches import pad_ids
 from dragoman.errors import RunError
 from dragoman.export.answering import Mixture
-from dragoman.export.listing import output_layer
+from dragoman.export.listing import shortlist_of
 from dragoman.export.writing import make_graphs
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
@@ -31,13 +31,13 @@ def _shortlist(*models: TranslationModel, int8: bool = False) -> Shortlist:
     lists = [_listed_by(word) for word in range(VOCABULARY)]
     offsets = np.cumsum([0, *map(len, lists)])
     words = np.array([word for one in lists for word in one])
-    return Shortlist(np.array(ALWAYS), offsets, words, [output_layer(model, int8=int8) for model in models])
+    return shortlist_of(models, np.array(ALWAYS), offsets, words, int8=int8)
 
 
 @pytest.fixture(params=[False, True], ids=["float32", "int8"])
 def engine(request: pytest.FixtureRequest) -> OnnxEngine:
     model = small_model("rnnsearch").float()
-    graphs = make_graphs([model], int8=request.param, limited=True)
+    graphs = make_graphs([model], int8=request.param, always=np.array(ALWAYS))
     return OnnxEngine(*graphs, _shortlist(model, int8=request.param), threads=1)
 
 
@@ -48,14 +48,17 @@ def _words_of(source: list[int], *, eos: bool) -> set[int]:
 def test_a_batch_takes_the_words_of_all_its_sentences_and_opens_to_each_its_own() -> None:
     model = small_model("rnnsearch").float()
     listed = _shortlist(model).listed(*pad_ids(SOURCES, eos=False))
-    assert set(listed.words[: listed.real]) == set().union(*(_words_of(source, eos=False) for source in SOURCES))
-    assert len(listed.words) == 32
+    in_graph, handed_in = np.split(listed.words, 2)
+    assert [len(in_graph), len(handed_in)] == [32, 32]
+    assert [*in_graph[: len(ALWAYS)]] == ALWAYS
+    others = handed_in[: listed.real - len(ALWAYS)]
+    assert {*ALWAYS, *others} == set().union(*(_words_of(source, eos=False) for source in SOURCES))
+    assert len({*ALWAYS, *others}) == listed.real
     (bias,) = listed.biases.values()
     for row, source in zip(bias, SOURCES, strict=True):
-        assert set(listed.words[row > -np.inf]) == _words_of(source, eos=False)
-    np.testing.assert_array_equal(
-        listed.layers["limit.weight"], model.output.weight.detach().numpy().T[:, listed.words]
-    )
+        assert {*ALWAYS, *handed_in[row > -np.inf]} == _words_of(source, eos=False)
+    weight = listed.layers["limit.weight"]
+    np.testing.assert_array_equal(weight[:, : len(others)], model.output.weight.detach().numpy().T[:, others])
 
 
 def test_what_was_written_is_read_again() -> None:
@@ -110,7 +113,7 @@ def test_a_sentence_is_translated_alone_as_in_any_batch(engine: OnnxEngine) -> N
 
 def test_given_targets_are_scored_over_the_whole_vocabulary() -> None:
     model = small_model("rnnsearch").float()
-    limited = OnnxEngine(*make_graphs([model], limited=True), _shortlist(model), threads=1)
+    limited = OnnxEngine(*make_graphs([model], always=np.array(ALWAYS)), _shortlist(model), threads=1)
     plain = OnnxEngine(*make_graphs([model]), threads=1)
     source, target = pad_ids(SOURCES, eos=plain.source_eos), pad_ids([[15], [16, 4], [], [14, 13], [4] * 9], eos=True)
     found, expected = (engine.force(*source, *target).log_probabilities for engine in (limited, plain))
@@ -121,7 +124,7 @@ def test_given_targets_are_scored_over_the_whole_vocabulary() -> None:
 def test_models_that_choose_together_have_one_list(combination: Combination) -> None:
     models = [small_model(name).float() for name in ("rnnsearch", "luong")]
     mixture = Mixture(combination, [0.6, 0.4])
-    engine = OnnxEngine(*make_graphs(models, mixture, limited=True), _shortlist(*models), threads=1)
+    engine = OnnxEngine(*make_graphs(models, mixture, always=np.array(ALWAYS)), _shortlist(*models), threads=1)
     plain = OnnxEngine(*make_graphs(models, mixture), threads=1)
     source = pad_ids(SOURCES, eos=engine.source_eos)
     rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
@@ -140,7 +143,7 @@ def test_models_that_choose_together_have_one_list(combination: Combination) -> 
 @pytest.mark.parametrize("fault", ["none given", "not asked for", "of another model"])
 def test_a_shortlist_that_does_not_belong_to_the_graphs_is_told(fault: str) -> None:
     model = small_model("rnnsearch").float()
-    graphs = make_graphs([model], limited=fault != "not asked for")
+    graphs = make_graphs([model], always=None if fault == "not asked for" else np.array(ALWAYS))
     layer = OutputLayer(np.zeros((5, 9), np.float32), None, np.zeros(9, np.float32))
     other = Shortlist(np.arange(4), np.zeros(8, np.int64), np.empty(0, np.int64), [layer])
     given = {"none given": None, "not asked for": _shortlist(model), "of another model": other}[fault]

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.export.cells import Array, apply, array
 from dragoman.export.graph import Graph, Value
@@ -37,25 +38,38 @@ class Mixture(NamedTuple):
     weights: Sequence[float]
 
 
+class Listing(NamedTuple):
+    """Which words may follow, where not all of the vocabulary may.
+
+    always: those that may follow always, whose part of the output layer lies in the graph
+    owners: int64 [R], whose row each is
+    """
+
+    always: NDArray[np.integer[Any]]
+    owners: Value
+
+
 class Asked(NamedTuple):
     """What is wanted of the cells.
 
     rows:    int64 [R], which cells want an answer
     targets: int64 [R], words whose probability is wanted
     best:    int64 [1], k
-    owners:  int64 [R], whose row each is; None where all words of the vocabulary may follow
+    listing: None where all words may follow
     """
 
     rows: Value
     targets: Value
     best: Value
-    owners: Value | None
+    listing: Listing | None
 
 
-def asked(g: Graph, *, limited: bool) -> Asked:
-    """Declared as inputs."""
+def asked(g: Graph, always: NDArray[np.integer[Any]] | None) -> Asked:
+    """Declared as inputs; `always` of the listing, if there is to be one."""
     rows, targets = (g.input(name, "int64", ["R"]) for name in ("rows", "targets"))
-    return Asked(rows, targets, g.input("k", "int64", [1]), g.input("owners", "int64", ["R"]) if limited else None)
+    best = g.input("k", "int64", [1])
+    listing = None if always is None else Listing(always, g.input("owners", "int64", ["R"]))
+    return Asked(rows, targets, best, listing)
 
 
 def in_chunks(weight: Array) -> Array:
@@ -64,8 +78,9 @@ def in_chunks(weight: Array) -> Array:
     return np.pad(weight, ((0, short), (0, 0))) if short else weight
 
 
-def logits_of(g: Graph, output: Output, matrix: Array, readout: Value, owners: Value | None) -> Value:
-    """Of rows [R, O], in whole chunks: [R, V], or [R, U] of listed words, whose part of the output layer is handed in.
+def logits_of(g: Graph, output: Output, matrix: Array, readout: Value, listing: Listing | None) -> Value:
+    """Of rows [R, O], in whole chunks: [R, V], or [R, A + U] of the words that are always listed, then of those whose
+    part of the output layer is handed in.
 
     limit.weight [O, U], in int8 with limit.scale [U]; limit.bias [B, U], -inf at words that are not for the sentence.
 
@@ -74,23 +89,31 @@ def logits_of(g: Graph, output: Output, matrix: Array, readout: Value, owners: V
     """
     if output.narrow is not None:
         readout = apply(g, output.narrow, readout)
-    if owners is None:
-        return g.product(readout, matrix, _bias(output, len(matrix)))
+    bias = None if output.bias is None else array(output.bias)
+    if listing is None:
+        return g.product(readout, matrix, _in_chunks(bias, len(output.weight)))
+    always = listing.always
+    of_some = None if bias is None else bias[always]
+    usual = g.product(readout, in_chunks(matrix[always]), _in_chunks(of_some, len(always)))
+    return g.concat(usual, _handed_in(g, readout, matrix.shape[1], listing.owners), axis=-1)
+
+
+def _handed_in(g: Graph, readout: Value, size: int, owners: Value) -> Value:
+    """The logits [R, U] of words whose part of the output layer is handed in."""
     bias = g.gather(g.input("limit.bias", "float", ["B", "U"]), owners)
     if not g.int8:
-        return g.matmul(readout, g.input("limit.weight", "float", [matrix.shape[1], "U"])) + bias
-    weight = g.input("limit.weight", "int8", [matrix.shape[1], "U"])
+        return g.matmul(readout, g.input("limit.weight", "float", [size, "U"])) + bias
+    weight = g.input("limit.weight", "int8", [size, "U"])
     return g.int8_product(g.rounded(readout), weight, g.input("limit.scale", "float", ["U"])) + bias
 
 
-def _bias(output: Output, width: int) -> Array | None:
-    """[width], -inf where no word is."""
-    vocabulary = len(output.weight)
-    if output.bias is None and width == vocabulary:
+def _in_chunks(bias: Array | None, words: int) -> Array | None:
+    """The bias of so many words filled up to whole chunks, -inf where no word is; None where nothing is to be added."""
+    short = -words % CHUNK
+    if bias is None and not short:
         return None
-    bias = np.full(width, -np.inf, np.float32)
-    bias[:vocabulary] = 0 if output.bias is None else array(output.bias)
-    return bias
+    given = np.zeros(words, np.float32) if bias is None else bias
+    return np.pad(given, (0, short), constant_values=-np.inf)
 
 
 def answer(g: Graph, logits: Sequence[Value], mixture: Mixture, asked: Asked) -> None:
@@ -114,7 +137,7 @@ Answer = tuple[Value, Value, Value]
 def _of_one(g: Graph, logits: Value, targets: Value, asked: Asked) -> Answer:
     values, words = _best(g, logits, asked.best)
     first = [g.columns(part, 0, 1) for part in (values, words)]
-    heard = logits if asked.owners is None else g.node("Max", logits, first[0] + g.number(NOTHING))
+    heard = logits if asked.listing is None else g.node("Max", logits, first[0] + g.number(NOTHING))
     largest = g.node("GatherElements", g.node("Softmax", heard, axis=-1), first[1], axis=1)
     log_sum = first[0] - g.node("Log", largest)  # [R, 1]
     return values - log_sum, words, _at(g, logits, targets) - log_sum

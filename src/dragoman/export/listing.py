@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.data.store import Store
 from dragoman.errors import ConfigError, RunError
@@ -14,7 +15,7 @@ from dragoman.export.graph import in_int8_columns
 from dragoman.export.lexicon import Pairs, enough_pairs, learn_lexicon, list_translations
 from dragoman.folder import RunFolder
 from dragoman.model.translation import TranslationModel
-from dragoman.search.shortlist import OutputLayer, Shortlist
+from dragoman.search.shortlist import OutputLayer, Shortlist, other_words
 from dragoman.text.corpus import read_pairs
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS
@@ -75,13 +76,29 @@ def make_shortlist(
     frequent = np.argsort(-counts, kind="stable")[:most]
     always = np.union1d(np.arange(len(SPECIALS)), frequent)
     lists = list_translations(learn_lexicon(looked_at, *sizes), sizes[0], TRANSLATIONS)
-    return Shortlist(always, *lists, [output_layer(model, int8=int8) for model in models])
+    return shortlist_of(models, always, *lists, int8=int8)
 
 
-def output_layer(model: TranslationModel, *, int8: bool) -> OutputLayer:
-    """As `search/shortlist.py` hands it to the step graph."""
-    weight = array(model.output.weight)
-    bias = np.zeros(len(weight), np.float32) if model.output.bias is None else array(model.output.bias)
+def shortlist_of(
+    models: Sequence[TranslationModel],
+    always: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    words: NDArray[np.int64],
+    *,
+    int8: bool,
+) -> Shortlist:
+    """Of words that are `always` listed, and of those of each source word, `words[offsets[i] : offsets[i + 1]]`."""
+    others = other_words(always, models[0].target.num_embeddings)
+    new = ~np.isin(words, always)
+    offsets = np.concatenate(([0], np.cumsum(new)))[offsets]
+    layers = [output_layer(model, others, int8=int8) for model in models]
+    return Shortlist(always, offsets, np.searchsorted(others, words[new]), layers)
+
+
+def output_layer(model: TranslationModel, words: NDArray[np.int64], *, int8: bool) -> OutputLayer:
+    """Of these words, as `search/shortlist.py` hands it to the step graph."""
+    weight = array(model.output.weight)[words]
+    bias = np.zeros(len(words), np.float32) if model.output.bias is None else array(model.output.bias)[words]
     if int8:
         return OutputLayer(*in_int8_columns(weight), bias)
     return OutputLayer(np.ascontiguousarray(weight.T), None, bias)

@@ -13,7 +13,10 @@ in its name: state.0.layer0.0. With a shortlist, part of the output layer is han
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.export.answering import Asked, Mixture, answer, asked, in_chunks, logits_of
 from dragoman.export.cells import Array, apply, array, fills_its_range, parts, step_cell
@@ -68,13 +71,18 @@ def member_names(models: Sequence[TranslationModel]) -> list[str]:
 
 
 def step_graph(
-    models: Sequence[TranslationModel], mixture: Mixture, *, int8: bool = False, limited: bool = False
+    models: Sequence[TranslationModel],
+    mixture: Mixture,
+    *,
+    int8: bool = False,
+    always: NDArray[np.integer[Any]] | None = None,
 ) -> Graph:
-    """The graph of `TranslationModel.step` and of the k best; limited: of words that a shortlist will name."""
+    """The graph of `TranslationModel.step` and of the k best: of all words, or of those that are `always` listed and of
+    those that a shortlist hands in."""
     g = Graph("step", int8=int8)
     tokens, parents = (g.input(name, "int64", ["N"]) for name in ("tokens", "parents"))
     cells = Cells(tokens, parents, g.input("layout", "int64", [3]), g.input("time", "int64", [1]))
-    wanted = asked(g, limited=limited)
+    wanted = asked(g, always)
     said = []
     for name, model in zip(member_names(models), models, strict=True):
         with g.member(name):
@@ -95,7 +103,7 @@ def _step(g: Graph, model: TranslationModel, cells: Cells, wanted: Asked) -> Sai
     gates = apply(g, decoder.layers[0].inputs, vectors)
     moved = _advance(g, model, gates, held, cells)
     readout = _read(g, decoder.readout, moved.hidden, vectors, moved.context)
-    logits = logits_of(g, model.output, matrix, g.gather(readout, wanted.rows), wanted.owners)
+    logits = logits_of(g, model.output, matrix, g.gather(readout, wanted.rows), wanted.listing)
     for number, state in enumerate(moved.layers):
         for part, value in enumerate(state):
             g.output(f"next.layer{number}.{part}", value, "float", ["N", decoder.layers[number].cell.size])

@@ -6,9 +6,10 @@ import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.config.files import dump_config
 from dragoman.data.batches import pad_ids
@@ -92,8 +93,8 @@ def export_runs(runs: Sequence[Run], out: Path, options: Options, *, overwrite: 
     require_alike(runs)
     _require_free(out, overwrite=overwrite)
     shortlist = _shortlist(runs[0], models, options)
-    limited = shortlist is not None
-    graphs = make_graphs(models, options.mixture, int8=options.int8, limited=limited)
+    always = None if shortlist is None else shortlist.always
+    graphs = make_graphs(models, options.mixture, int8=options.int8, always=always)
     difference = _try_out(runs, options.mixture, OnnxEngine(*graphs, shortlist))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -118,9 +119,14 @@ def export_runs(runs: Sequence[Run], out: Path, options: Options, *, overwrite: 
 
 
 def make_graphs(
-    models: Sequence[TranslationModel], mixture: Mixture = ALONE, *, int8: bool = False, limited: bool = False
+    models: Sequence[TranslationModel],
+    mixture: Mixture = ALONE,
+    *,
+    int8: bool = False,
+    always: NDArray[np.integer[Any]] | None = None,
 ) -> Graphs:
-    """The graphs of models that read and write the same symbols; limited: the output layers are left to a shortlist.
+    """The graphs of models that read and write the same symbols; `always` are the words that a shortlist always lists,
+    to which the rest of the output layers is left then.
 
     In int8 embeddings and products are, those of attention left out.
 
@@ -132,11 +138,10 @@ def make_graphs(
     encoder = encoder_graph(models, int8=int8).serialise(
         {"vocabulary_size": source, "source_eos": str(int(first.source_eos))}
     )
-    shift = str(max(model.attention_shift for model in models))
-    step = step_graph(models, mixture, int8=int8, limited=limited).serialise(
-        {"vocabulary_size": target, "attention_shift": shift}
-    )
-    return Graphs(encoder, step)
+    facts = {"vocabulary_size": target, "attention_shift": str(max(model.attention_shift for model in models))}
+    if always is not None:
+        facts["always_listed"] = str(len(always))
+    return Graphs(encoder, step_graph(models, mixture, int8=int8, always=always).serialise(facts))
 
 
 def require_alike(runs: Sequence[Run]) -> None:

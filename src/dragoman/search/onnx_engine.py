@@ -16,7 +16,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from dragoman.errors import RunError
 from dragoman.search.engine import Forced, Step
-from dragoman.search.rows import Rows, arrange, first_rows, in_columns
+from dragoman.search.rows import Rows, arrange, first_rows, widened
 from dragoman.search.shortlist import Listed, Shortlist
 from dragoman.text.vocabulary import BOS, PAD
 
@@ -80,8 +80,11 @@ class OnnxEngine:
     def _require_fitting_shortlist(self) -> None:
         asked = any(given.name == "owners" for given in self._step.get_inputs())
         listing = self._shortlist
-        sizes = (self.source_vocabulary_size, self.vocabulary_size)
-        if asked != (listing is not None) or (listing is not None and listing.sizes != sizes):
+        fits = asked == (listing is not None)
+        if listing is not None and fits:
+            sizes = (self.source_vocabulary_size, self.vocabulary_size)
+            fits = listing.sizes == sizes and str(len(listing.always)) == _fact(self._step, "always_listed")
+        if not fits:
             raise RunError("the exported model and its shortlist do not belong together; export the run again")
 
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _State:
@@ -95,7 +98,7 @@ class OnnxEngine:
     def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> Step:
         assert isinstance(state, _State)
         if state.listed is None and self._shortlist is not None:
-            limited = self._shortlist.listed(state.source, state.lengths) if self._limited else self._shortlist.whole()
+            limited = self._shortlist.listed(state.source, state.lengths) if self._limited else self._shortlist.whole
             state = replace(state, listed=limited)
         count = k if state.listed is None else min(k, state.listed.real)
         outputs, after = self._advance(state, parents, tokens, np.zeros_like(tokens), count)
@@ -103,9 +106,10 @@ class OnnxEngine:
         if state.listed is not None:
             words = state.listed.words[words]
             if count < k:  # no other word may follow
-                log_probabilities = _widened(log_probabilities, k, -np.inf)
-                words = _widened(words, k, PAD)
-        attention = in_columns(outputs["attention"], state.source.shape[1]) if "attention" in outputs else None
+                log_probabilities = widened(log_probabilities, k, -np.inf)
+                words = widened(words, k, PAD)
+        # Sentences that have left may have been longer.
+        attention = widened(outputs["attention"], state.source.shape[1], 0) if "attention" in outputs else None
         return Step(log_probabilities, words, attention, after)
 
     def unlimited(self) -> OnnxEngine:
@@ -132,12 +136,13 @@ class OnnxEngine:
     ) -> Forced:
         assert isinstance(state, _State)
         if self._shortlist is not None:
-            state = replace(state, listed=self._shortlist.whole())
+            state = replace(state, listed=self._shortlist.whole)
         log_probabilities = np.zeros(target.shape, np.float32)
         attention = []
         parents, previous = owners, np.full(len(target), BOS)
         for time, words in enumerate(np.ascontiguousarray(target.T)):
-            outputs, state = self._advance(state, parents, previous, words, 1)
+            targets = words if self._shortlist is None else self._shortlist.places[words]
+            outputs, state = self._advance(state, parents, previous, targets, 1)
             log_probabilities[:, time] = outputs["target_log_probabilities"]
             if "attention" in outputs:
                 attention.append(outputs["attention"])
@@ -215,8 +220,3 @@ def _only(memory: Arrays, sentences: NDArray[np.int64]) -> Arrays:
         return memory
     length = int(masks[0][sentences].sum(axis=1).max())
     return {name: array[sentences, :length] for name, array in memory.items()}
-
-
-def _widened(x: NDArray[Any], width: int, filling: float) -> NDArray[Any]:
-    """[R, k] with more columns."""
-    return np.pad(x, ((0, 0), (0, width - x.shape[1])), constant_values=filling)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 class Rows(NamedTuple):
@@ -33,12 +35,12 @@ class Arranged(NamedTuple):
     """[cells] the cell before that each goes on from."""
 
 
-def in_columns(seen: NDArray[np.float32], columns: int) -> NDArray[np.float32]:
-    """Alignment weights [R, S] in the width of the source that was given: sentences that have left were longer."""
-    if seen.shape[1] == columns:
-        return seen
-    wide = np.zeros((len(seen), columns), dtype=np.float32)
-    wide[:, : seen.shape[1]] = seen
+def widened(x: NDArray[Number], width: int, filling: float) -> NDArray[Number]:
+    """x [.., n] with more columns; the same array where it has as many."""
+    if x.shape[-1] == width:
+        return x
+    wide = np.full((*x.shape[:-1], width), filling, dtype=x.dtype)
+    wide[..., : x.shape[-1]] = x
     return wide
 
 

@@ -1,17 +1,20 @@
 """A shortlist: the few target words that the translation of a source may hold, and their part of the output layer.
 
 A source lists the words that are always listed, and for each of its words those that are likeliest as its translation
-(Jean et al. 2015, section 4: a candidate list for each source sentence). For a batch the columns of the output layer
-are taken once, those of all words that any of its sentences lists. At words that a sentence does not list itself its
-logits are -inf: its translation is the same in any batch.
+(Jean et al. 2015, section 4: a candidate list for each source sentence). The part of the output layer for the former
+lies in the step graph, which packs it once; here are the columns of all other words. For a batch they are taken once,
+those of all words that any of its sentences lists. At words that a sentence does not list itself its logits are -inf:
+its translation is the same in any batch.
 
-Letters: B sentences, S source length, V target vocabulary, U words taken for a batch, O size of the readout.
+Letters: B sentences, S source length, V target vocabulary, A words that are always listed, U words taken for a batch,
+O size of the readout.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
@@ -19,30 +22,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import RunError
+from dragoman.search.rows import widened
 from dragoman.text.vocabulary import PAD
 
 CHUNK = 32
-"""The step graph wants a multiple of as many words; PAD fills up."""
+"""The step graph wants multiples of as many words, of those in it and of those handed in; PAD fills up."""
 
 
 class OutputLayer(NamedTuple):
-    """The output layer of one model."""
+    """The output layer of one model, of the words that are not always listed."""
 
     weight: NDArray[Any]
-    """[O, V] float32, or int8 columns."""
+    """[O, V - A] float32, or int8 columns."""
     scale: NDArray[np.float32] | None
-    """[V] what the columns count in; None in float32."""
+    """[V - A] what the columns count in; None in float32."""
     bias: NDArray[np.float32]
-    """[V]"""
+    """[V - A]"""
 
 
 class Listed(NamedTuple):
     """What a batch takes."""
 
     words: NDArray[np.int64]
-    """[U] their ids, ascending, then filled up."""
+    """The ids of the words that the step graph speaks of: those that lie in it and those handed in [U], ascending
+    either, and either filled up."""
     real: int
-    """U without the filling."""
+    """How many these are without the filling."""
     layers: dict[str, NDArray[Any]]
     """limit.weight [O, U] and limit.scale [U], as the step graph calls them."""
     biases: dict[str, NDArray[np.float32]]
@@ -67,52 +72,59 @@ class Shortlist:
         words: NDArray[np.integer[Any]],
         layers: Sequence[OutputLayer],
     ) -> None:
-        """Source word i lists `words[offsets[i] : offsets[i + 1]]`; `always` those that every source lists."""
-        self._always, self._offsets, self._words = always, offsets, words
-        self._layers = layers
-        self._size = len(layers[0].bias)
-        self._whole: Listed | None = None
+        """`always` [A] are those that every source lists, ascending; source word i lists besides, of the V - A others
+        in ascending order, those in the places `words[offsets[i] : offsets[i + 1]]`."""
+        self.always = always
+        self._offsets, self._words, self._layers = offsets, words, layers
+        self._others = other_words(always, len(always) + len(layers[0].bias))
 
     @property
     def sizes(self) -> tuple[int, int]:
         """Of the source and the target vocabulary."""
-        return len(self._offsets) - 1, self._size
+        return len(self._offsets) - 1, len(self.always) + len(self._others)
 
     def listed(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> Listed:
         """For sources [B, S]."""
-        open_words = np.zeros((len(source), self._size), np.bool_)
-        open_words[:, self._always] = True
+        open_words = np.zeros((len(source), len(self._others)), np.bool_)
         for row, line, length in zip(open_words, source, source_lengths, strict=True):
-            for word in np.unique(line[:length]):
+            for word in set(line[:length].tolist()):
                 row[self._words[self._offsets[word] : self._offsets[word + 1]]] = True
-        words = np.flatnonzero(open_words.any(axis=0))
-        return self._taken(words, open_words[:, words], differs=True)
+        places = np.flatnonzero(open_words.any(axis=0))
+        return self._taken(places, open_words[:, places], differs=True)
 
+    @cached_property
     def whole(self) -> Listed:
         """The whole vocabulary, for any sources."""
-        if self._whole is None:
-            self._whole = self._taken(np.arange(self._size), np.ones((1, self._size), np.bool_), differs=False)
-        return self._whole
+        everyone = np.arange(len(self._others))
+        return self._taken(everyone, np.ones((1, len(everyone)), np.bool_), differs=False)
 
-    def _taken(self, words: NDArray[np.int64], is_open: NDArray[np.bool_], *, differs: bool) -> Listed:
-        """The columns of `words`, each open to some of the sentences."""
-        count = len(words)
-        filling = -count % CHUNK
-        words = np.pad(words, (0, filling), constant_values=PAD)
-        closed = np.pad(~is_open, ((0, 0), (0, filling)), constant_values=True)
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """[V] where each word stands among the `words` of the whole vocabulary."""
+        places = np.empty(self.sizes[1], np.int64)
+        places[self.always] = np.arange(len(self.always))
+        places[self._others] = len(filled_up(self.always)) + np.arange(len(self._others))
+        return places
+
+    def _taken(self, places: NDArray[np.int64], is_open: NDArray[np.bool_], *, differs: bool) -> Listed:
+        """The columns in some places, each open to some of the sentences."""
+        count = len(places)
+        width = max(_whole_chunks(count), CHUNK)
+        words = np.concatenate((filled_up(self.always), widened(self._others[places], width, PAD)))
         layers: dict[str, NDArray[Any]] = {}
         biases = {}
         for number, layer in enumerate(self._layers):
             name = "limit." if len(self._layers) == 1 else f"limit.{number}."
-            layers[name + "weight"] = np.take(layer.weight, words, axis=1)
+            layers[name + "weight"] = widened(layer.weight[:, places], width, 0)
             if layer.scale is not None:
-                layers[name + "scale"] = layer.scale[words]
-            biases[name + "bias"] = np.where(closed, np.float32(-np.inf), layer.bias[words])
-        return Listed(words, count, layers, biases, differs)
+                layers[name + "scale"] = widened(layer.scale[places], width, 0)
+            bias = np.where(is_open, layer.bias[places], np.float32(-np.inf))
+            biases[name + "bias"] = widened(bias, width, -np.inf)
+        return Listed(words, len(self.always) + count, layers, biases, differs)
 
     def to_bytes(self) -> bytes:
         """A file for `from_bytes`: a numpy archive."""
-        arrays: dict[str, NDArray[Any]] = {"always": self._always, "offsets": self._offsets, "words": self._words}
+        arrays: dict[str, NDArray[Any]] = {"always": self.always, "offsets": self._offsets, "words": self._words}
         for number, layer in enumerate(self._layers):
             arrays |= {f"weight{number}": layer.weight, f"bias{number}": layer.bias}
             if layer.scale is not None:
@@ -137,3 +149,20 @@ class Shortlist:
             return cls(arrays["always"], arrays["offsets"], arrays["words"], layers)
         except (ValueError, KeyError, IndexError, AttributeError, OSError, EOFError, BadZipFile) as error:
             raise RunError(f"the shortlist cannot be used: {error}; export the run again") from None
+
+
+def other_words(always: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
+    """The words of a vocabulary that are not always listed, ascending."""
+    others = np.ones(size, np.bool_)
+    others[always] = False
+    return np.flatnonzero(others)
+
+
+def filled_up(words: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Words as the step graph wants them: PAD until they are whole chunks."""
+    return widened(words.astype(np.int64), _whole_chunks(len(words)), PAD)
+
+
+def _whole_chunks(count: int) -> int:
+    """As many, and as many more as make whole chunks."""
+    return count + -count % CHUNK

@@ -16,7 +16,7 @@ from dragoman.model.decoder import Bound, DecoderState
 from dragoman.model.translation import Forced as ModelForced
 from dragoman.model.translation import TranslationModel
 from dragoman.search.engine import Forced, Step
-from dragoman.search.rows import Rows, arrange, first_rows, in_columns
+from dragoman.search.rows import Rows, arrange, first_rows, widened
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class TorchEngine:
         best = step.log_probabilities.index_select(0, cells).topk(k, dim=1)
         attention = None
         if step.weights is not None:
-            attention = in_columns(step.weights.index_select(0, cells).float().cpu().numpy(), now.columns)
+            attention = widened(step.weights.index_select(0, cells).float().cpu().numpy(), now.columns, 0)
         after = replace(now, state=step.state)
         return Step(best.values.float().cpu().numpy(), best.indices.cpu().numpy(), attention, after)
 
