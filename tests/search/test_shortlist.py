@@ -11,13 +11,14 @@ from dragoman.errors import RunError
 from dragoman.export.answering import Mixture
 from dragoman.export.listing import shortlist_of
 from dragoman.export.writing import make_graphs
+from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.search.engine import LimitedEngine
 from dragoman.search.ensemble import Combination
 from dragoman.search.onnx_engine import OnnxEngine
 from dragoman.search.shortlist import OutputLayer, Shortlist
-from tests.model.compositions import VOCABULARY, small_model
+from tests.model.compositions import COMPOSITIONS, VOCABULARY, model_config, small_model
 
 SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]
 ALWAYS = [0, 1, 2, 3, 7]
@@ -118,6 +119,30 @@ def test_given_targets_are_scored_over_the_whole_vocabulary() -> None:
     source, target = pad_ids(SOURCES, eos=plain.source_eos), pad_ids([[15], [16, 4], [], [14, 13], [4] * 9], eos=True)
     found, expected = (engine.force(*source, *target).log_probabilities for engine in (limited, plain))
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("int8", [False, True], ids=["float32", "int8"])
+@pytest.mark.parametrize("step", [1, 3, 30], ids=["all", "two chunks", "one chunk"])
+def test_the_whole_vocabulary_answers_the_same_however_it_is_divided(step: int, int8: bool) -> None:
+    """Into words that are always listed, which lie in the graph, and those that are handed in."""
+    size = 100
+    model = build(model_config(COMPOSITIONS["rnnsearch"]), VOCABULARY, size).eval()
+    always = np.union1d(np.arange(4), np.arange(0, size, step))
+    nothing = np.zeros(VOCABULARY + 1, np.int64), np.empty(0, np.int64)
+    shortlist = shortlist_of([model], always, *nothing, int8=int8)
+    divided = OnnxEngine(*make_graphs([model], int8=int8, always=always), shortlist, threads=1)
+    plain = OnnxEngine(*make_graphs([model], int8=int8), threads=1)
+    source = pad_ids(SOURCES, eos=plain.source_eos)
+    target = pad_ids([[99], [98, 4], [], [14, 33], [5, 6, 7, 8, 60]], eos=True)
+    rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
+    found, expected = (one.step(one.start(*source), rows, tokens, size) for one in (divided.unlimited(), plain))
+    np.testing.assert_allclose(found.log_probabilities, expected.log_probabilities, atol=1e-6)
+    np.testing.assert_array_equal(found.tokens, expected.tokens)
+    found_scores, scores = (one.force(*source, *target).log_probabilities for one in (divided, plain))
+    np.testing.assert_allclose(found_scores, scores, atol=1e-6)
+    few = divided.step(divided.start(*source), rows, tokens, size)
+    for words, values in zip(few.tokens, few.log_probabilities, strict=True):
+        assert set(words[values > -np.inf].tolist()) == set(always.tolist())
 
 
 @pytest.mark.parametrize("combination", ["probabilities", "log-probabilities", "logits"])
