@@ -3,7 +3,7 @@
     DIR/encoder.onnx, step.onnx   the model
     DIR/config.yaml               the complete configuration of the run
     DIR/text/                     segmentations and vocabularies of both sides
-    DIR/shortlist.npz             where there is one: likely target words of each source word, and more of the output layer
+    DIR/shortlist.npz             where there is one: likely target words of each source word, rest of the output layer
     DIR/manifest.json             format version, precision, and size and SHA-256 of every other file
 
 Nothing is used before everything has been checked against the manifest.
