@@ -26,18 +26,22 @@ import json
 import os
 import platform
 import random
-import resource
+import re
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from counting import product_counter
 
+from dragoman.cli.main import KERNELS
 from dragoman.config.building import override
 from dragoman.config.schema import Config
 from dragoman.model.assembly import build
@@ -131,30 +135,17 @@ def _measured(
 
 
 def _whole(options: argparse.Namespace, multi30k: Sequence[Path]) -> dict[str, object]:
-    """What a whole list takes, from file to file."""
-    if options.nbest is not None:
-        opened = open_run(options.model, device="cpu", threads=options.threads)
-        assert isinstance(opened.engine, TorchEngine), "a run folder"
-        model, source, target = opened.engine.model, opened.source, opened.target
-    else:
-        source, target = (_side(path) for path in multi30k)
-        model = _model([len(side.vocabulary) for side in (source, target)])
+    """What a whole list takes, from file to file; each precision in a process of its own, for its memory."""
     with tempfile.TemporaryDirectory() as folder:
         nbest, lines = options.nbest or Path(folder) / "made.nbest.gz", options.source or Path(folder) / "source"
         if options.nbest is None:
             _write_made(nbest, lines, multi30k, options.sentences)
-
-        def lists() -> Iterator[Sentence]:
-            every = with_sources(by_sentence(read_nbest(nbest)), read_lines(lines), str(lines))
-            return islice(every, options.sentences)
-
-        rescorer = Rescorer(TorchEngine(model), source, target)
-        about, operations = _asked(rescorer, target, lists, options.sentences)
+        work = Work(nbest, lines, options.sentences, options.threads, options.model, multi30k)
+        about, operations = _asked(work)
         found: dict[str, object] = {}
         for name, precision in PRECISIONS.items():
-            model.set_precision(precision)
-            list(rescorer.score(map(_translations, islice(lists(), 1))))  # kernels of bfloat16 are made at first sight
-            spent = _rescored(rescorer, lists(), about["sentences"] // 10, Path(folder) / f"{name}.gz")
+            with ProcessPoolExecutor(1, get_context("spawn")) as apart:
+                spent = apart.submit(_rescored, work, precision, Path(folder) / f"{name}.gz").result()
             wall, cpu = _product_speed(precision or torch.float32)
             found[name] = {
                 **spent,
@@ -170,33 +161,65 @@ def _whole(options: argparse.Namespace, multi30k: Sequence[Path]) -> dict[str, o
     return {**machine, **about, "teraflop_in_products": operations / 1e12, **found}
 
 
-def _asked(
-    rescorer: Rescorer, target: TextSide, lists: Callable[[], Iterator[Sentence]], sentences: int
-) -> tuple[dict[str, int], float]:
+class Work(NamedTuple):
+    """What is to be rescored, and by what."""
+
+    nbest: Path
+    source: Path
+    sentences: int
+    threads: int
+    run: Path | None
+    """None for a model with random weights."""
+    multi30k: Sequence[Path]
+
+    def lists(self) -> Iterator[Sentence]:
+        """The first of the file."""
+        every = with_sources(by_sentence(read_nbest(self.nbest)), read_lines(self.source), str(self.source))
+        return islice(every, self.sentences)
+
+    def rescorer(self, precision: torch.dtype | None = None) -> tuple[Rescorer, TextSide]:
+        """And the target side."""
+        if self.run is None:
+            source, target = (_side(path) for path in self.multi30k)
+            model = _model([len(side.vocabulary) for side in (source, target)])
+        else:
+            opened = open_run(self.run, device="cpu", threads=self.threads)
+            assert isinstance(opened.engine, TorchEngine), "a run folder"
+            model, source, target = opened.engine.model, opened.source, opened.target
+        model.set_precision(precision)
+        return Rescorer(TorchEngine(model), source, target), target
+
+
+def _asked(work: Work) -> tuple[dict[str, int], float]:
     """How much there is of everything, and the operations of products that it takes."""
+    rescorer, target = work.rescorer()
     about = dict.fromkeys(("sentences", "lines", "distinct", "distinct_beginnings"), 0)
     sample: list[Translations] = []
-    for number, one in enumerate(map(_translations, lists())):
+    for number, one in enumerate(map(_translations, work.lists())):
         for name, more in zip(
             about, (1, len(one.targets), len(set(one.targets)), _beginnings(target, [one])), strict=True
         ):
             about[name] += more
-        if number % max(1, sentences // COUNTED) == 0:
+        if number % max(1, work.sentences // COUNTED) == 0:
             sample.append(one)
     with product_counter() as counter:
         list(rescorer.score(sample))
     return about, counter.get_total_flops() / _beginnings(target, sample) * about["distinct_beginnings"]
 
 
-def _rescored(rescorer: Rescorer, lists: Iterable[Sentence], early: int, out: Path) -> dict[str, float]:
-    """Seconds for the lists with one more feature each; the process' most memory after `early` of them and at last."""
+def _rescored(work: Work, precision: torch.dtype | None, out: Path) -> dict[str, float]:
+    """Seconds for the lists with one more feature each; the process' most memory after a tenth of them and at last."""
+    os.environ.update(KERNELS)  # as for the command
+    torch.set_num_threads(work.threads)
+    rescorer, _ = work.rescorer(precision)
+    list(rescorer.score(map(_translations, islice(work.lists(), 1))))  # kernels of bfloat16 are made at first sight
     held: list[float] = []
 
     def lines() -> Iterator[str]:
-        changed = add_features(lists, [("Neural", [forward(rescorer, log_probability)])], "the list")
+        changed = add_features(work.lists(), [("Neural", [forward(rescorer, log_probability)])], "the list")
         for number, entries in enumerate(changed, 1):
             yield from map(_line, entries)
-            if number == max(1, early):
+            if number == max(1, work.sentences // 10):
                 held.append(_most_memory())
 
     wall, cpu = time.perf_counter(), time.process_time()
@@ -206,7 +229,9 @@ def _rescored(rescorer: Rescorer, lists: Iterable[Sentence], early: int, out: Pa
 
 
 def _most_memory() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """MB; not by `getrusage`, which in a new process begins with what its parent had."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) / 1024
 
 
 def _line(entry: Entry) -> str:
