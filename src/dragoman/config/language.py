@@ -119,12 +119,13 @@ def _check(config: LanguageConfig) -> None:
     for key, value in (
         ("guided_attention", training.guided_attention),
         ("scheduled_sampling", training.scheduled_sampling),
-        ("cuda_graphs", training.cuda_graphs),
         ("validation.beam", training.validation.beam - 1),
         ("validation.sentences", training.validation.sentences),
     ):
         if value:
             raise ValueError(f"training.{key}: is about translations, and a language model makes none; leave it out")
+    if training.cuda_graphs:
+        raise ValueError("training.cuda_graphs: is for decoders of translations; leave it out")
     if training.validation.metric != "perplexity":
         raise ValueError("training.validation.metric: a language model has perplexity only")
     if config.model.network == "feed-forward" and config.model.dropout.recurrent:
