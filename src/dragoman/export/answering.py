@@ -91,10 +91,10 @@ def logits_of(g: Graph, output: Output, matrix: Array, readout: Value, listing: 
         readout = apply(g, output.narrow, readout)
     bias = None if output.bias is None else array(output.bias)
     if listing is None:
-        return g.product(readout, matrix, _in_chunks(bias, len(output.weight)))
+        return g.product(readout, matrix, _bias_in_chunks(bias, len(output.weight)))
     always = listing.always
     of_some = None if bias is None else bias[always]
-    usual = g.product(readout, in_chunks(matrix[always]), _in_chunks(of_some, len(always)))
+    usual = g.product(readout, in_chunks(matrix[always]), _bias_in_chunks(of_some, len(always)))
     return g.concat(usual, _handed_in(g, readout, matrix.shape[1], listing.owners), axis=-1)
 
 
@@ -107,7 +107,7 @@ def _handed_in(g: Graph, readout: Value, size: int, owners: Value) -> Value:
     return g.int8_product(g.rounded(readout), weight, g.input("limit.scale", "float", ["U"])) + bias
 
 
-def _in_chunks(bias: Array | None, words: int) -> Array | None:
+def _bias_in_chunks(bias: Array | None, words: int) -> Array | None:
     """The bias of so many words filled up to whole chunks, -inf where no word is; None where nothing is to be added."""
     short = -words % CHUNK
     if bias is None and not short:

@@ -87,7 +87,10 @@ def shortlist_of(
     *,
     int8: bool,
 ) -> Shortlist:
-    """Of words that are `always` listed, and of those of each source word, `words[offsets[i] : offsets[i + 1]]`."""
+    """Of words that are `always` listed, ascending, and of each source word's own.
+
+    Those of source word i are `words[offsets[i] : offsets[i + 1]]`, some of which may be listed anyway.
+    """
     others = other_words(always, models[0].target.num_embeddings)
     new = ~np.isin(words, always)
     offsets = np.concatenate(([0], np.cumsum(new)))[offsets]

@@ -7,8 +7,7 @@ The N cells are laid out as [B, Q], Q rows for each sentence of the memory, and 
 which row of the state each cell goes on from, and `rows` which cells are real and want an answer.
 
 Several models go side by side and answer together; what is handed from step to step then has the number of the model
-in its name: state.0.layer0.0. With a shortlist, part of the output layer is handed in
-(answering.py).
+in its name: state.0.layer0.0. With a shortlist, part of the output layer is handed in (answering.py).
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ class Listed(NamedTuple):
     """What a batch takes."""
 
     words: NDArray[np.int64]
-    """The ids of the words that the step graph speaks of: those that lie in it and those handed in [U], ascending
-    either, and either filled up."""
+    """The ids of the words that the step graph speaks of: those that lie in it, then those handed in [U]; each part
+    ascending and filled up."""
     real: int
     """How many these are without the filling."""
     layers: dict[str, NDArray[Any]]
