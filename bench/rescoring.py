@@ -79,6 +79,7 @@ def main() -> None:
         "--whole", action="store_true", help="rescore one file of lists once, not some lists repeatedly"
     )
     options = parser.parse_args()
+    os.environ.update(KERNELS)  # as the command does, also for processes that are started from here
     torch.set_num_threads(options.threads)
     multi30k = [options.data / "multi30k-en-de-cs" / f"train.{language}.gz" for language in ("de", "en")]
     europarl = [next((options.data / "europarl-fr-en-10k-aligned").glob(f"train.{side}*")) for side in ("fr", "en")]
@@ -89,27 +90,43 @@ def main() -> None:
         result[name] = _whole(options, multi30k)
     elif options.nbest is not None:
         lists = _own_lists(options.nbest, options.source, options.sentences)
-        opened = open_run(options.model, device="cpu", threads=options.threads)
-        assert isinstance(opened.engine, TorchEngine), "a run folder"
-        result["lists of a decoder"] = _measured(opened.engine.model, opened.source, opened.target, lists)
+        result["lists of a decoder"] = _measured(Scorer.of_run(options.model), lists)
     else:
         lists = _real_lists(options.data / "moses-nbest-fr-en")
-        result["lists of Moses"] = _with_random_model(europarl, lists)
+        result["lists of Moses"] = _measured(Scorer.with_random_weights(europarl), lists)
         lists = _made_lists(options.data / "multi30k-en-de-cs", random.Random(1))
-        result["distinct variants"] = _with_random_model(multi30k, lists)
+        result["distinct variants"] = _measured(Scorer.with_random_weights(multi30k), lists)
     print(json.dumps(result, indent=2))
     RESULTS.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
-def _with_random_model(text: list[Path], lists: list[Translations]) -> dict[str, object]:
-    source, target = (_side(path) for path in text)
-    return _measured(_model([len(side.vocabulary) for side in (source, target)]), source, target, lists)
+class Scorer(NamedTuple):
+    """A model and its text sides."""
+
+    model: TranslationModel
+    source: TextSide
+    target: TextSide
+
+    @classmethod
+    def of_run(cls, folder: Path) -> Scorer:
+        """What was trained."""
+        opened = open_run(folder, device="cpu", threads=torch.get_num_threads())
+        assert isinstance(opened.engine, TorchEngine), "a run folder"
+        return cls(opened.engine.model, opened.source, opened.target)
+
+    @classmethod
+    def with_random_weights(cls, text: Sequence[Path]) -> Scorer:
+        """For a corpus."""
+        source, target = (_side(path) for path in text)
+        return cls(_model([len(side.vocabulary) for side in (source, target)]), source, target)
+
+    def rescorer(self) -> Rescorer:
+        """Of this model, in whatever precision it is."""
+        return Rescorer(TorchEngine(self.model), self.source, self.target)
 
 
-def _measured(
-    model: TranslationModel, source: TextSide, target: TextSide, lists: list[Translations]
-) -> dict[str, object]:
-    rescorer = Rescorer(TorchEngine(model), source, target)
+def _measured(scorer: Scorer, lists: list[Translations]) -> dict[str, object]:
+    model, target, rescorer = scorer.model, scorer.target, scorer.rescorer()
     pairs = [(line, text) for line, texts in lists for text in dict.fromkeys(texts)]
     scores, found = {}, {}
     for name, precision in PRECISIONS.items():
@@ -177,41 +194,34 @@ class Work(NamedTuple):
         every = with_sources(by_sentence(read_nbest(self.nbest)), read_lines(self.source), str(self.source))
         return islice(every, self.sentences)
 
-    def rescorer(self, precision: torch.dtype | None = None) -> tuple[Rescorer, TextSide]:
-        """And the target side."""
-        if self.run is None:
-            source, target = (_side(path) for path in self.multi30k)
-            model = _model([len(side.vocabulary) for side in (source, target)])
-        else:
-            opened = open_run(self.run, device="cpu", threads=self.threads)
-            assert isinstance(opened.engine, TorchEngine), "a run folder"
-            model, source, target = opened.engine.model, opened.source, opened.target
-        model.set_precision(precision)
-        return Rescorer(TorchEngine(model), source, target), target
+    def scorer(self) -> Scorer:
+        """Made anew."""
+        return Scorer.with_random_weights(self.multi30k) if self.run is None else Scorer.of_run(self.run)
 
 
 def _asked(work: Work) -> tuple[dict[str, int], float]:
     """How much there is of everything, and the operations of products that it takes."""
-    rescorer, target = work.rescorer()
+    scorer = work.scorer()
     about = dict.fromkeys(("sentences", "lines", "distinct", "distinct_beginnings"), 0)
     sample: list[Translations] = []
     for number, one in enumerate(map(_translations, work.lists())):
         for name, more in zip(
-            about, (1, len(one.targets), len(set(one.targets)), _beginnings(target, [one])), strict=True
+            about, (1, len(one.targets), len(set(one.targets)), _beginnings(scorer.target, [one])), strict=True
         ):
             about[name] += more
         if number % max(1, work.sentences // COUNTED) == 0:
             sample.append(one)
     with product_counter() as counter:
-        list(rescorer.score(sample))
-    return about, counter.get_total_flops() / _beginnings(target, sample) * about["distinct_beginnings"]
+        list(scorer.rescorer().score(sample))
+    return about, counter.get_total_flops() / _beginnings(scorer.target, sample) * about["distinct_beginnings"]
 
 
 def _rescored(work: Work, precision: torch.dtype | None, out: Path) -> dict[str, float]:
     """Seconds for the lists with one more feature each; the process' most memory after a tenth of them and at last."""
-    os.environ.update(KERNELS)  # as for the command
     torch.set_num_threads(work.threads)
-    rescorer, _ = work.rescorer(precision)
+    scorer = work.scorer()
+    scorer.model.set_precision(precision)
+    rescorer = scorer.rescorer()
     list(rescorer.score(map(_translations, islice(work.lists(), 1))))  # kernels of bfloat16 are made at first sight
     held: list[float] = []
 

@@ -22,7 +22,7 @@ from dragoman.export.cells import Array, apply, array
 from dragoman.export.graph import Graph, Value
 from dragoman.model.output import Output
 from dragoman.search.ensemble import Combination
-from dragoman.search.shortlist import CHUNK
+from dragoman.search.shortlist import CHUNK, in_chunks
 
 LEAST = -3e38
 """Below every logarithm, and still a number: -inf less -inf is none."""
@@ -72,12 +72,6 @@ def asked(g: Graph, always: NDArray[np.integer[Any]] | None) -> Asked:
     return Asked(rows, targets, best, listing)
 
 
-def in_chunks(weight: Array) -> Array:
-    """[V, n] filled up with zeros to whole chunks of rows; the same array where nothing is to be filled."""
-    short = -len(weight) % CHUNK
-    return np.pad(weight, ((0, short), (0, 0))) if short else weight
-
-
 def logits_of(g: Graph, output: Output, matrix: Array, readout: Value, listing: Listing | None) -> Value:
     """Of rows [R, O], in whole chunks: [R, V], or [R, A + U] of the words that are always listed, then of those whose
     part of the output layer is handed in.
@@ -94,7 +88,7 @@ def logits_of(g: Graph, output: Output, matrix: Array, readout: Value, listing: 
         return g.product(readout, matrix, _bias_in_chunks(bias, len(output.weight)))
     always = listing.always
     of_some = None if bias is None else bias[always]
-    usual = g.product(readout, in_chunks(matrix[always]), _bias_in_chunks(of_some, len(always)))
+    usual = g.product(readout, in_chunks(matrix[always], 0), _bias_in_chunks(of_some, len(always)))
     return g.concat(usual, _handed_in(g, readout, matrix.shape[1], listing.owners), axis=-1)
 
 
@@ -109,11 +103,9 @@ def _handed_in(g: Graph, readout: Value, size: int, owners: Value) -> Value:
 
 def _bias_in_chunks(bias: Array | None, words: int) -> Array | None:
     """The bias of so many words filled up to whole chunks, -inf where no word is; None where nothing is to be added."""
-    short = -words % CHUNK
-    if bias is None and not short:
+    if bias is None and words % CHUNK == 0:
         return None
-    given = np.zeros(words, np.float32) if bias is None else bias
-    return np.pad(given, (0, short), constant_values=-np.inf)
+    return in_chunks(np.zeros(words, np.float32) if bias is None else bias, -np.inf)
 
 
 def answer(g: Graph, logits: Sequence[Value], mixture: Mixture, asked: Asked) -> None:

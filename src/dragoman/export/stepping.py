@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.export.answering import Asked, Mixture, answer, asked, in_chunks, logits_of
+from dragoman.export.answering import Asked, Mixture, answer, asked, logits_of
 from dragoman.export.cells import Array, apply, array, fills_its_range, parts, step_cell
 from dragoman.export.graph import Graph, Value
 from dragoman.export.looking import look
@@ -26,6 +26,7 @@ from dragoman.model.attention import Attention, FixedContext
 from dragoman.model.decoder import Decoder
 from dragoman.model.readout import Attentional, Linear, Maxout, Readout
 from dragoman.model.translation import TranslationModel
+from dragoman.search.shortlist import in_chunks
 from dragoman.text.vocabulary import BOS
 
 State = tuple[Value, ...]
@@ -98,7 +99,7 @@ def _step(g: Graph, model: TranslationModel, cells: Cells, wanted: Asked) -> Sai
     """One model's step, its states declared as inputs and outputs."""
     decoder = model.decoder
     held = _held(g, decoder, cells.parents)
-    matrix = in_chunks(array(model.output.weight))
+    matrix = in_chunks(array(model.output.weight), 0)
     vectors = _embed(g, model, cells.tokens, matrix)
     gates = apply(g, decoder.layers[0].inputs, vectors)
     moved = _advance(g, model, gates, held, cells)

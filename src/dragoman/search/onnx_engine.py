@@ -78,13 +78,10 @@ class OnnxEngine:
         )
 
     def _require_fitting_shortlist(self) -> None:
-        asked = any(given.name == "owners" for given in self._step.get_inputs())
-        listing = self._shortlist
-        fits = asked == (listing is not None)
-        if listing is not None and fits:
-            sizes = (self.source_vocabulary_size, self.vocabulary_size)
-            fits = listing.sizes == sizes and str(len(listing.always)) == _fact(self._step, "always_listed")
-        if not fits:
+        sizes = None
+        if any(given.name == "owners" for given in self._step.get_inputs()):
+            sizes = self.source_vocabulary_size, self.vocabulary_size, int(_fact(self._step, "always_listed"))
+        if sizes != (None if self._shortlist is None else self._shortlist.sizes):
             raise RunError("the exported model and its shortlist do not belong together; export the run again")
 
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _State:

@@ -75,13 +75,14 @@ class Shortlist:
         """`always` [A] are those that every source lists, ascending; source word i lists besides, of the V - A others
         in ascending order, those in the places `words[offsets[i] : offsets[i + 1]]`."""
         self.always = always
+        self._in_graph = in_chunks(always, PAD)
         self._offsets, self._words, self._layers = offsets, words, layers
         self._others = other_words(always, len(always) + len(layers[0].bias))
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        """Of the source and the target vocabulary."""
-        return len(self._offsets) - 1, len(self.always) + len(self._others)
+    def sizes(self) -> tuple[int, int, int]:
+        """Of the source and the target vocabulary, and A."""
+        return len(self._offsets) - 1, len(self.always) + len(self._others), len(self.always)
 
     def listed(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> Listed:
         """For sources [B, S]."""
@@ -103,14 +104,14 @@ class Shortlist:
         """[V] where each word stands among the `words` of the whole vocabulary."""
         places = np.empty(self.sizes[1], np.int64)
         places[self.always] = np.arange(len(self.always))
-        places[self._others] = len(filled_up(self.always)) + np.arange(len(self._others))
+        places[self._others] = len(self._in_graph) + np.arange(len(self._others))
         return places
 
     def _taken(self, places: NDArray[np.int64], is_open: NDArray[np.bool_], *, differs: bool) -> Listed:
         """The columns in some places, each open to some of the sentences."""
         count = len(places)
-        width = max(_whole_chunks(count), CHUNK)
-        words = np.concatenate((filled_up(self.always), widened(self._others[places], width, PAD)))
+        width = CHUNK * max(1, -(-count // CHUNK))
+        words = np.concatenate((self._in_graph, widened(self._others[places], width, PAD)))
         layers: dict[str, NDArray[Any]] = {}
         biases = {}
         for number, layer in enumerate(self._layers):
@@ -158,11 +159,7 @@ def other_words(always: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64
     return np.flatnonzero(others)
 
 
-def filled_up(words: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
-    """Words as the step graph wants them: PAD until they are whole chunks."""
-    return widened(words.astype(np.int64), _whole_chunks(len(words)), PAD)
-
-
-def _whole_chunks(count: int) -> int:
-    """As many, and as many more as make whole chunks."""
-    return count + -count % CHUNK
+def in_chunks(x: NDArray[Any], filling: float) -> NDArray[Any]:
+    """x [n, ..] with more rows, until they are whole chunks; the same array where none is missing."""
+    missing = -len(x) % CHUNK
+    return np.concatenate((x, np.full_like(x, filling, shape=(missing, *x.shape[1:])))) if missing else x
