@@ -61,7 +61,7 @@ from training import prepare, product_peaks
 from watching import Watched, watch
 
 from dragoman.report.facts import machine_name
-from dragoman.run import open_run
+from dragoman.runs.opening import open_run
 from dragoman.text.lines import read_lines, write_lines
 
 RESULTS = Path(__file__).parent / "results" / "decoding.json"

@@ -27,7 +27,7 @@ import yaml
 
 import dragoman
 from dragoman.config.schema import SearchConfig
-from dragoman.run import open_run
+from dragoman.runs.opening import open_run
 
 RESULTS = Path(__file__).parent / "results" / "importers.json"
 PEERS = Path(__file__).parent / "importers_peers.py"

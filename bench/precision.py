@@ -26,7 +26,7 @@ import sacrebleu
 from peers import PYTHONPATH_OF_DRAGOMAN
 
 from dragoman.report.facts import machine_name
-from dragoman.run import open_run
+from dragoman.runs.opening import open_run
 from dragoman.text.lines import read_lines
 from dragoman.training.log import read_log
 

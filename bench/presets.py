@@ -26,7 +26,7 @@ from translation import machine
 
 import dragoman
 from dragoman.config.presets import preset_names
-from dragoman.run import open_run
+from dragoman.runs.opening import open_run
 from dragoman.training.log import read_log
 
 RESULTS = Path(__file__).parent / "results" / "presets-multi30k-en-de.json"

@@ -27,7 +27,7 @@ from training import prepare
 from watching import Watched, watch
 
 from dragoman.report.facts import machine_name
-from dragoman.run import open_run
+from dragoman.runs.opening import open_run
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.training.log import read_log
 

@@ -44,15 +44,15 @@ from counting import product_counter
 from dragoman.cli.main import KERNELS
 from dragoman.config.building import override
 from dragoman.config.schema import Config
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
-from dragoman.run import open_run
+from dragoman.runs.opening import open_run
 from dragoman.scoring.lists import Sentence, add_features, forward, with_sources
 from dragoman.scoring.nbest import Entry, by_sentence, read_nbest
 from dragoman.scoring.rescoring import Rescorer, Translations, log_probability
-from dragoman.search.torch_engine import TorchEngine
 from dragoman.text.lines import read_lines, write_lines
-from dragoman.text.segmentation.blanks import Blanks
+from dragoman.text.segmentation.whitespace import Blanks
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 

@@ -36,16 +36,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.run import Run, open_run
+from dragoman.runs.opening import Run, open_run
 from dragoman.scoring.nbest import by_sentence, read_nbest
 from dragoman.scoring.phrases import Row, by_source, read_table
 from dragoman.scoring.rescoring import Translations, log_probability
 from dragoman.search.sampling import Sampling
 from dragoman.text.lines import read_lines, replace_output
 from dragoman.tuning.mert import tune_mert
+from dragoman.tuning.multi_run_tests import compare_statistics
 from dragoman.tuning.objective import BLEU
 from dragoman.tuning.pool import Pool, make_pool
-from dragoman.tuning.significance import compare_statistics
 from dragoman.tuning.weights import read_weights
 
 RESULTS = Path(__file__).parent / "results" / "smt-experiments.json"

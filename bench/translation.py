@@ -25,12 +25,12 @@ from typing import Any
 import torch
 
 import dragoman
-from dragoman.quality import measure
 from dragoman.report.facts import machine_name
-from dragoman.run import Run, open_run
+from dragoman.runs.opening import Run, open_run
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.training.log import read_log
+from dragoman.workflows.evaluation import measure
 
 RESULTS = Path(__file__).parent / "results"
 BEAMS = (1, 5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from dragoman.search.engine import Forced, Step
+from dragoman.engines.protocol import Forced, Step
 from dragoman.text.vocabulary import BOS, EOS, PAD
 
 # Tests say nothing about time: a machine that is busy is no failure.

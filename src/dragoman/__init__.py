@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from dragoman.config.files import load_config
     from dragoman.config.presets import load_preset
     from dragoman.config.schema import Config
-    from dragoman.demo import write_demo_corpus
     from dragoman.errors import DragomanError
-    from dragoman.pipeline import train
-    from dragoman.quality import measure
-    from dragoman.run import load, open_run
-    from dragoman.search.translator import Translation, Translator
+    from dragoman.runs.opening import load, open_run
     from dragoman.text.corpus import read_pairs
+    from dragoman.translation.translator import Translation, Translator
+    from dragoman.workflows.demo import write_demo_corpus
+    from dragoman.workflows.evaluation import measure
+    from dragoman.workflows.training import train
 
 __version__ = "0.1.0"
 
@@ -49,17 +49,17 @@ __all__ = [
 _HOME = {
     "Config": "dragoman.config.schema",
     "DragomanError": "dragoman.errors",
-    "Translation": "dragoman.search.translator",
-    "Translator": "dragoman.search.translator",
-    "load": "dragoman.run",
+    "Translation": "dragoman.translation.translator",
+    "Translator": "dragoman.translation.translator",
+    "load": "dragoman.runs.opening",
     "load_config": "dragoman.config.files",
     "load_preset": "dragoman.config.presets",
-    "measure": "dragoman.quality",
-    "open_run": "dragoman.run",
+    "measure": "dragoman.workflows.evaluation",
+    "open_run": "dragoman.runs.opening",
     "override": "dragoman.config.building",
     "read_pairs": "dragoman.text.corpus",
-    "train": "dragoman.pipeline",
-    "write_demo_corpus": "dragoman.demo",
+    "train": "dragoman.workflows.training",
+    "write_demo_corpus": "dragoman.workflows.demo",
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from dragoman.cli.main import main
 from dragoman.config.presets import load_preset
 from dragoman.config.schema import SideConfig
-from dragoman.folder import RunFolder
+from dragoman.runs.layout import RunFolder
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary

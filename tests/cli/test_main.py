@@ -13,7 +13,7 @@ import pytest
 import dragoman
 from dragoman.cli import presets
 from dragoman.cli.main import KERNELS, VERBS, find_verb, main
-from dragoman.cli.parsing import Parser
+from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import InputError, Interrupted
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.config.building import build_config, override, parse_yaml
-from dragoman.config.language import LanguageConfig, override_language
+from dragoman.config.language_model import LanguageConfig, override_language
 from dragoman.config.schema import Config, SideConfig, TextConfig
 from dragoman.errors import ConfigError
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dragoman.alignment.formats import read_alignments
-from dragoman.alignment.links import read_links
 from dragoman.cli.main import main
+from dragoman.text.links import read_links
 
 from .conftest import SMALL, Corpus
 

@@ -14,7 +14,7 @@ import pytest
 import dragoman
 from dragoman.cli.main import main
 from dragoman.config.schema import SearchConfig
-from dragoman.pipeline import resume
+from dragoman.workflows.training import resume
 
 from .conftest import SMALL, Corpus
 

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 import dragoman
 from dragoman.cli.main import main
-from dragoman.export import folder as export_folder
+from dragoman.runs import exported as export_folder
 
 from .conftest import Corpus
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.pictures import draw_heat_maps, look
 from dragoman.report.heatmap import HeatMap
-from dragoman.run import open_run
+from dragoman.runs.opening import open_run
+from dragoman.workflows.heatmaps import draw_heat_maps, look
 
 from .conftest import Corpus
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.run import open_run
+from dragoman.runs.opening import open_run
 from dragoman.scoring import phrase_scores
 from dragoman.scoring.phrases import read_table
 from dragoman.scoring.rescoring import Rescorer

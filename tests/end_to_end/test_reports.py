@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman import reports
 from dragoman.cli.main import main
 from dragoman.config.building import override
 from dragoman.config.schema import Config
-from dragoman.folder import RunFolder
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.assembly import build
-from dragoman.pictures import look
-from dragoman.reports import given_samples, translated_samples, write_run_report
-from dragoman.run import Run, open_run
-from dragoman.search.torch_engine import TorchEngine
+from dragoman.runs.layout import RunFolder
+from dragoman.runs.opening import Run, open_run
 from dragoman.text.corpus import read_pairs
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
+from dragoman.workflows import reports
+from dragoman.workflows.heatmaps import look
+from dragoman.workflows.reports import given_samples, translated_samples, write_run_report
 
 from .conftest import Corpus
 

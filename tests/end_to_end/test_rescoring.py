@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
-from dragoman.run import open_run
+from dragoman.runs.opening import open_run
 from dragoman.scoring.nbest import by_sentence, read_nbest
 from dragoman.text.lines import read_lines, write_lines
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dragoman import pipeline
 from dragoman.cli.main import main
 from dragoman.data.store import Store
 from dragoman.text.lines import read_lines, write_lines
+from dragoman.workflows import training
 from tests.model.tape import Tapes
 
 from .conftest import Corpus
@@ -93,8 +93,8 @@ def test_recorded_steps_train_the_same_model(
     )
     tapes = Tapes()
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "_recorder", lambda device, narrator: tapes)
-        patch.setattr(pipeline, "WIDTH", 1)  # other random numbers go into wider batches
+        patch.setattr(training, "_recorder", lambda device, narrator: tapes)
+        patch.setattr(training, "WIDTH", 1)  # other random numbers go into wider batches
         assert train(tmp_path / "recorded", "--quiet", settings=[*settings, graphs]) == 0
     plain, recorded = ((tmp_path / run / "model.safetensors").read_bytes() for run in ("plain", "recorded"))
     assert tapes.replayed > tapes.recorded > 0

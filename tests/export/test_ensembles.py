@@ -9,15 +9,15 @@ import torch
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
 from dragoman.data.batches import pad_ids
+from dragoman.engines.ensemble import Ensemble
+from dragoman.engines.onnx_engine import OnnxEngine
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.export.answering import Mixture
 from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
-from dragoman.search.ensemble import Ensemble
-from dragoman.search.onnx_engine import OnnxEngine
-from dragoman.search.torch_engine import TorchEngine
-from dragoman.text.segmentation.blanks import Blanks
+from dragoman.text.segmentation.whitespace import Blanks
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, Vocabulary
 

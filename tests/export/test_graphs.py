@@ -14,13 +14,13 @@ from dragoman.config.presets import load_preset, preset_names
 from dragoman.config.scaling import scale
 from dragoman.config.schema import SearchConfig
 from dragoman.data.batches import pad_ids
+from dragoman.engines.onnx_engine import OnnxEngine
+from dragoman.engines.protocol import Engine
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
-from dragoman.search.engine import Engine
-from dragoman.search.onnx_engine import OnnxEngine
-from dragoman.search.torch_engine import TorchEngine
 from tests.model.compositions import (
     COMPOSITIONS,
     PAIRS,

@@ -11,7 +11,7 @@ import torch
 import yaml
 
 from dragoman.cli.main import main
-from dragoman.run import Run, open_run
+from dragoman.runs.opening import Run, open_run
 from tests.importing.toolkits import WORDS, JoeyNMT
 
 PAIRS = [("der Hund läuft .", "a b"), ("x", "c"), ("y y unseen der", "b unseen a c a"), (". Hund", "")]

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from dragoman.cli.main import main
-from dragoman.run import Run, open_run
+from dragoman.runs.opening import Run, open_run
 from tests.importing.toolkits import OpenNMT
 
 PAIRS = [("der Hund läuft .", "a b"), ("x", "b"), ("y y unseen der", "b unseen a b a"), (". Hund", "")]

@@ -11,10 +11,10 @@ import torch
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
 from dragoman.data.batches import Batch, pad_ids
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
-from dragoman.search.torch_engine import TorchEngine
 from dragoman.text.vocabulary import SPECIALS
 from dragoman.training.optimisers import clip_gradients, set_rate
 

@@ -11,10 +11,10 @@ from dragoman.config.building import override
 from dragoman.config.presets import load_preset, preset_names
 from dragoman.config.schema import SearchConfig
 from dragoman.data.batches import pad_ids
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.torch_engine import TorchEngine
 from tests.model.compositions import PAIRS, VOCABULARY, make_batch, random_model, small_preset
 
 every_preset = pytest.mark.parametrize("name", preset_names())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ElementTree
 
 from dragoman.report.beam_tree import as_page, as_svg, as_text
-from dragoman.search.recording import Node
+from dragoman.search.trace import Node
 from dragoman.text.vocabulary import BOS, EOS, Vocabulary
 
 VOCABULARY = Vocabulary(["a<b", "verylongpieceindeedsolong", "ﷺ"])

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dragoman.report.samples import Window, make_sample, segment_windows, word_windows
-from dragoman.search.translator import Translation
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
+from dragoman.translation.translator import Translation
 
 
 @pytest.fixture

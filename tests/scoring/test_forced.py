@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
+from dragoman.engines.ensemble import COMBINATIONS, Ensemble
 from dragoman.errors import RunError
 from dragoman.scoring.forced import Scorer
-from dragoman.search import streaming
-from dragoman.search.ensemble import COMBINATIONS, Ensemble
-from dragoman.search.streaming import padded, source_batch
-from dragoman.search.translator import Translator
-from dragoman.text.segmentation.blanks import Blanks
 from dragoman.text.segmentation.characters import Characters
+from dragoman.text.segmentation.whitespace import Blanks
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, Vocabulary
+from dragoman.translation import length_batching
+from dragoman.translation.length_batching import padded, source_batch
+from dragoman.translation.translator import Translator
 
 SIDE = TextSide(Characters(), Vocabulary([*"abcdefgh", "▁"]))
 SIZE = len(SIDE.vocabulary)
@@ -36,7 +36,7 @@ def by_hand(engine, source, target):
 
 
 def test_every_pair_is_scored_in_order_blank_sides_too(engine, monkeypatch):
-    monkeypatch.setattr(streaming, "WINDOW_ITEMS", 5)
+    monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 5)
     pairs = PAIRS * 3
     scored = list(Scorer(engine, SIDE, SIDE).score(pairs))
     assert [one.log_probability for one in scored] == pytest.approx([by_hand(engine, *pair) for pair in pairs])
@@ -91,7 +91,7 @@ def test_a_model_without_attention_scores_and_aligns_nothing(toy_engine):
 
 
 def test_pairs_are_read_a_window_at_a_time(engine, monkeypatch):
-    monkeypatch.setattr(streaming, "WINDOW_ITEMS", 5)
+    monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 5)
     read = 0
 
     def endless():
@@ -109,7 +109,7 @@ def test_pairs_are_read_a_window_at_a_time(engine, monkeypatch):
 def test_of_a_side_too_long_for_a_model_the_first_segments_are_scored_with_one_warning_a_side(
     engine, caplog, monkeypatch
 ):
-    monkeypatch.setattr(streaming, "LONGEST", 20)
+    monkeypatch.setattr(length_batching, "LONGEST", 20)
     with caplog.at_level(logging.WARNING):
         scored = list(Scorer(engine, SIDE, SIDE).score([("ab", "a"), ("a" * 100_000, "b" * 25), ("ab", "b" * 25)]))
     assert scored[1].log_probability == pytest.approx(by_hand(engine, "a" * 20, "b" * 20))

@@ -5,12 +5,12 @@ import threading
 import numpy as np
 import pytest
 
+from dragoman.engines.onnx_engine import OnnxEngine
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.export.writing import make_graphs
 from dragoman.scoring import rescoring
 from dragoman.scoring.forced import Scorer
 from dragoman.scoring.rescoring import Rescorer, Translations, log_probability, mean_log_probability
-from dragoman.search.onnx_engine import OnnxEngine
-from dragoman.search.torch_engine import TorchEngine
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary

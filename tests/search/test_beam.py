@@ -9,8 +9,8 @@ import pytest
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError, RunError
 from dragoman.search.beam import beam_search
-from dragoman.search.streaming import padded, source_batch
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
+from dragoman.translation.length_batching import padded, source_batch
 
 A, B, C = 4, 5, 6  # the first symbols that are words
 

@@ -17,18 +17,18 @@ from hypothesis import strategies as st
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
+from dragoman.engines.onnx_engine import OnnxEngine
+from dragoman.engines.protocol import Engine
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.scoring import forced
 from dragoman.scoring.forced import Scorer
 from dragoman.search import streaming, translator
-from dragoman.search.engine import Engine
-from dragoman.search.onnx_engine import OnnxEngine
-from dragoman.search.torch_engine import TorchEngine
-from dragoman.search.translator import Translator
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
+from dragoman.translation.translator import Translator
 
 SIDE = TextSide(Characters(), Vocabulary([*"abcdefgh", "▁"]))
 SIZES = ("embedding.source=5", "embedding.target=5", "encoder.size=4", "decoder.size=6", "readout.size=5")

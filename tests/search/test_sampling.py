@@ -6,8 +6,8 @@ import pytest
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.search.sampling import Sampling, sample, uniform
-from dragoman.search.streaming import padded, source_batch
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
+from dragoman.translation.length_batching import padded, source_batch
 
 A, B, C, D = 4, 5, 6, 7
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.search.rules import Demand, Rules
+from dragoman.search.constraints import Demand, Rules
 from dragoman.search.sampling import Sampling
 from dragoman.search.stochastic import _conditioned, stochastic_beam_search
-from dragoman.search.streaming import padded, source_batch
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
+from dragoman.translation.length_batching import padded, source_batch
 
 A, B = 4, 5
 

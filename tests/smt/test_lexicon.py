@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.alignment.links import parse_links
 from dragoman.smt.lexicon import Lexicon, learn_lexicon
 from dragoman.smt.scoring import Occurrences
+from dragoman.text.links import parse_links
 
 from .conftest import lines_of
 

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.alignment.links import parse_links
 from dragoman.scoring.phrases import read_table
 from dragoman.smt.extraction import consistent_pairs
 from dragoman.smt.lexicon import learn_lexicon
 from dragoman.smt.scoring import Occurrences, count_pairs, phrase_table, reordering_table
+from dragoman.text.links import parse_links
 
 IN_ORDER = [(0, 0), (1, 1)]
 SENTENCES = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dragoman.alignment.links import read_links
 from dragoman.cli.main import main
 from dragoman.scoring.nbest import by_sentence, read_nbest
 from dragoman.smt.arpa import read_arpa
 from dragoman.text.lines import read_lines, write_lines
+from dragoman.text.links import read_links
 from dragoman.tuning.weights import read_weights
 
 NOUNS = {"dog": "hund", "cat": "katze", "house": "haus", "tree": "baum", "car": "auto"}

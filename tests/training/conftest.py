@@ -27,9 +27,9 @@ from dragoman.config.schema import (
 )
 from dragoman.data.batches import Batch, Batches, Budget, Position, sorted_batches
 from dragoman.data.store import Links, Side, Store
-from dragoman.folder import RunFolder
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
+from dragoman.runs.layout import RunFolder
 from dragoman.training.log import Console
 from dragoman.training.loop import Summary, train
 from dragoman.training.validation import DevTranslations, Validators, perplexity

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.alignment.formats import Marked
-from dragoman.alignment.links import Link
 from dragoman.errors import InputError
+from dragoman.text.links import Link
 
 
 @dataclass(frozen=True, slots=True)

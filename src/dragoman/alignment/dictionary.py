@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from dragoman.alignment.links import Link
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines, write_lines
+from dragoman.text.links import Link
 
 MINIMUM = 10
 """Links that a pair needs."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.links import Link
+from dragoman.text.links import Link
 
 Span = tuple[int, int]
 """[start, end) in characters of a raw line."""

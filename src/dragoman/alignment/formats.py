@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from dragoman.alignment.links import Link, format_links
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines
+from dragoman.text.links import Link, format_links
 
 Format = Literal["pharaoh", "talp", "naacl"]
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args
 
 from thot import alignment as thot
 
-from dragoman.alignment.links import Link
-from dragoman.narration import Narrator
+from dragoman.progress import Narrator
+from dragoman.text.links import Link
 
 Aligner = Literal["ibm1", "ibm2", "hmm", "fast-align", "eflomal"]
 

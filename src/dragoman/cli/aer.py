@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.shared.parsing import Parser, add_general_options
 
 SUMMARY = "measure word alignments against gold ones"
 DESCRIPTION = (

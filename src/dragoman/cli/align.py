@@ -8,16 +8,16 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.parsing import Parser, add_general_options, probability
 from dragoman.cli.score import add_runs_and_pairs, add_several_runs, make_scorer, require_several, split_runs
+from dragoman.cli.shared.parsing import Parser, add_general_options, probability
 from dragoman.cli.symmetrize import BEST_KNOWN, METHODS
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.alignment.extract import WordWeights
-    from dragoman.alignment.links import Link
+    from dragoman.engines.ensemble import Combination
     from dragoman.scoring.forced import Scorer
-    from dragoman.search.ensemble import Combination
+    from dragoman.text.links import Link
 
 SUMMARY = "align the words of given translations"
 DESCRIPTION = (
@@ -107,7 +107,7 @@ def _require_sense(options: argparse.Namespace) -> None:
 def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
     """Links of a statistical aligner. What it is given as RUN is a file too."""
     from dragoman.alignment.symmetrize import symmetrize
-    from dragoman.narration import Narrator
+    from dragoman.progress import Narrator
     from dragoman.text.corpus import read_pairs
 
     try:
@@ -167,7 +167,7 @@ def _open(
     combination: Combination = "probabilities",
     weights: Sequence[float] | None = None,
 ) -> Scorer:
-    from dragoman.run import open_run
+    from dragoman.runs.opening import open_run
 
     runs = [open_run(name, device=options.device, threads=options.threads) for name in names]
     if all(run.config.model.decoder.context != "attended" for run in runs):
@@ -185,7 +185,7 @@ def _written(weights: Iterable[WordWeights], path: str) -> Iterator[WordWeights]
     """The same; each is written to a file as it passes."""
     import numpy as np
 
-    from dragoman.cli.attention import AttentionFile
+    from dragoman.alignment.attention_file import AttentionFile
 
     with AttentionFile(path) as file:
         for number, words in enumerate(weights):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dragoman.cli.parsing import Parser, add_general_options, positive_float
+from dragoman.cli.shared.parsing import Parser, add_general_options, positive_float
 
 if TYPE_CHECKING:
     from dragoman.config.schema import Config

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.shared.parsing import Parser, add_general_options
 
 SUMMARY = "draw the learning curves of several runs"
 DESCRIPTION = (
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
 def _log(path: str) -> Path:
     """The log of a run folder, which need not be complete: training may still go on."""
     from dragoman.errors import RunError
-    from dragoman.folder import RunFolder
+    from dragoman.runs.layout import RunFolder
     from dragoman.text.lines import not_found
 
     log = RunFolder(Path(path)).log

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.parsing import Parser, add_general_options, positive_float
+from dragoman.cli.shared.parsing import Parser, add_general_options, positive_float
 
 if TYPE_CHECKING:
-    from dragoman.search.translator import Translation
+    from dragoman.translation.translator import Translation
 
 SUMMARY = "train on an embedded corpus, translate, write a report; no download"
 DESCRIPTION = (
@@ -33,9 +33,9 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Do it all, print the figures and some translations."""
-    from dragoman.demo import demonstrate
     from dragoman.model.devices import set_threads
-    from dragoman.narration import Narrator
+    from dragoman.progress import Narrator
+    from dragoman.workflows.demo import demonstrate
 
     set_threads(options.threads)
     made = demonstrate(

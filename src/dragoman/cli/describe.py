@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dragoman.cli.config import add_change_options, changed
-from dragoman.cli.parsing import Parser, add_general_options, positive_int
+from dragoman.cli.shared.parsing import Parser, add_general_options, positive_int
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _find(what: str) -> Described:
     """
     from dragoman.config.files import load_config
     from dragoman.config.presets import load_preset, preset_names
-    from dragoman.folder import RunFolder
+    from dragoman.runs.layout import RunFolder
 
     path = Path(what)
     if what not in preset_names() and path.is_dir():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dragoman.cli.parsing import Parser, add_general_options, positive_int
+from dragoman.cli.shared.parsing import Parser, add_general_options, positive_int
 
 SUMMARY = "learn a dictionary from aligned text"
 DESCRIPTION = (

@@ -10,18 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.parsing import Parser, add_general_options, positive_int
 from dragoman.cli.score import add_pair_options
+from dragoman.cli.shared.parsing import Parser, add_general_options, positive_int
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.evaluation.evaluate import Evaluation
     from dragoman.evaluation.significance import Comparisons
-    from dragoman.narration import Narrator
-    from dragoman.quality import Measuring
-    from dragoman.reports import Measured
-    from dragoman.run import Run
+    from dragoman.progress import Narrator
+    from dragoman.runs.opening import Run
     from dragoman.text.corpus import Pair
+    from dragoman.workflows.evaluation import Measuring
+    from dragoman.workflows.reports import Measured
 
 SUMMARY = "measure a run on a test set"
 DESCRIPTION = (
@@ -104,12 +104,12 @@ def run(options: argparse.Namespace) -> None:
     _require_sense(options)
 
     from dragoman.evaluation.slices import read_ranks
-    from dragoman.narration import Narrator
-    from dragoman.quality import Measuring
-    from dragoman.reports import write_quality_report
-    from dragoman.run import open_run
+    from dragoman.progress import Narrator
+    from dragoman.runs.opening import open_run
     from dragoman.text.corpus import read_pairs
     from dragoman.text.lines import write_lines
+    from dragoman.workflows.evaluation import Measuring
+    from dragoman.workflows.reports import write_quality_report
 
     narrator = Narrator(quiet=options.quiet)
     measuring = Measuring(
@@ -157,9 +157,9 @@ def _measure(
     options: argparse.Namespace, pairs: Sequence[Pair], opened: Run | None, measuring: Measuring, narrator: Narrator
 ) -> Measured:
     """The translations that all this is about: given ones, or the run's own."""
-    from dragoman.quality import measure, measure_given
-    from dragoman.reports import Measured, measured_run
     from dragoman.text.lines import read_lines
+    from dragoman.workflows.evaluation import measure, measure_given
+    from dragoman.workflows.reports import Measured, measured_run
 
     if options.hyp is not None:
         hypotheses = list(read_lines(options.hyp))
@@ -173,10 +173,10 @@ def _measure_other(
     name: str, options: argparse.Namespace, pairs: Sequence[Pair], measuring: Measuring, narrator: Narrator
 ) -> Measured:
     """The translations to compare with: those of a run, or the lines of a file."""
-    from dragoman.quality import measure_given, translate
-    from dragoman.reports import Measured
-    from dragoman.run import open_run
+    from dragoman.runs.opening import open_run
     from dragoman.text.lines import read_lines
+    from dragoman.workflows.evaluation import measure_given, translate
+    from dragoman.workflows.reports import Measured
 
     if measuring.ranks is None:  # the ranks of one run's vocabulary are not another's
         measuring = replace(measuring, slices=[by for by in measuring.slices if by != "rarity"])
@@ -197,7 +197,7 @@ def _compare(
 ) -> list[Comparisons]:
     from dragoman.evaluation.evaluate import corpus_metrics
     from dragoman.evaluation.significance import compare
-    from dragoman.quality import tokens
+    from dragoman.workflows.evaluation import tokens
 
     references = [pair.target for pair in pairs]
     return [
@@ -213,7 +213,7 @@ def _compare(
 
 
 def _print(options: argparse.Namespace, evaluation: Evaluation, comparisons: Sequence[Comparisons]) -> None:
-    from dragoman.text.columns import columns
+    from dragoman.tables import columns
 
     if options.json:
         found = [comparison.to_json() for comparison in comparisons]

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.parsing import Parser, add_general_options, positive_float, positive_int
+from dragoman.cli.shared.parsing import Parser, add_general_options, positive_float, positive_int
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def run(options: argparse.Namespace) -> None:
     _require_sense(options)
 
     from dragoman.export.writing import Options, export_runs
-    from dragoman.narration import Narrator
-    from dragoman.run import open_run
+    from dragoman.progress import Narrator
+    from dragoman.runs.opening import open_run
 
     runs = [open_run(name, device="cpu") for name in options.runs]
     chosen = Options(options.int8, options.shortlist, options.pairs, _mixture(options))

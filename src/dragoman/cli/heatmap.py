@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.shared.parsing import Parser, add_general_options
 from dragoman.errors import ConfigError
 
 SUMMARY = "draw which source words a translation looked at"
@@ -77,9 +77,9 @@ def run(options: argparse.Namespace) -> None:
     if options.segments and "html" in formats:
         raise ConfigError("--segments is for pictures; the page of --format html shows words; leave one of them out")
 
-    from dragoman.narration import Narrator
-    from dragoman.pictures import draw_heat_maps, look
-    from dragoman.run import open_run
+    from dragoman.progress import Narrator
+    from dragoman.runs.opening import open_run
+    from dragoman.workflows.heatmaps import draw_heat_maps, look
 
     opened = open_run(options.run, device=options.device, threads=options.threads)
     if opened.config.model.decoder.context != "attended":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.shared.parsing import Parser, add_general_options
 from dragoman.errors import ConfigError
 
 SUMMARY = "turn a model of JoeyNMT or OpenNMT-py into a run folder"
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.importing.joeynmt import read_joeynmt
     from dragoman.importing.opennmt import read_opennmt
     from dragoman.importing.writing import write_run
-    from dragoman.narration import Narrator
+    from dragoman.progress import Narrator
 
     if options.toolkit == "joeynmt":
         imported = read_joeynmt(

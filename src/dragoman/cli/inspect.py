@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
+from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
 
 SUMMARY = "look for trouble in parallel text"
 DESCRIPTION = (
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
 
     from dragoman.inspection.inspect import inspect_corpus
     from dragoman.inspection.layout import text, to_json
-    from dragoman.narration import Narrator
+    from dragoman.progress import Narrator
     from dragoman.text.lines import replace_output
 
     _require_files(options)

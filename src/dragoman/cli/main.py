@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 import dragoman
-from dragoman.cli.parsing import Parser, Verb, did_you_mean
+from dragoman.cli.shared.parsing import Parser, Verb, did_you_mean
 from dragoman.errors import ConfigError, DragomanError
 
 

@@ -6,13 +6,13 @@ import argparse
 import logging
 from typing import TYPE_CHECKING
 
-from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
+from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.maps.projection import Method
-    from dragoman.maps.vectors import Line, Points, SideName
-    from dragoman.run import Run
+    from dragoman.projection.reduction import Method
+    from dragoman.projection.vectors import Line, Points, SideName
+    from dragoman.runs.opening import Run
 
 SUMMARY = "draw words, phrases or sentences in the plane"
 DESCRIPTION = (
@@ -60,10 +60,10 @@ def run(options: argparse.Namespace) -> None:
     """Draw a map."""
     _require_sense(options)
 
-    from dragoman.maps.drawing import require_format, write_map
-    from dragoman.maps.projection import project
-    from dragoman.narration import Narrator
-    from dragoman.run import open_run
+    from dragoman.progress import Narrator
+    from dragoman.projection.drawing import require_format, write_map
+    from dragoman.projection.reduction import project
+    from dragoman.runs.opening import open_run
 
     for path in options.out:
         require_format(path)
@@ -88,7 +88,7 @@ def _require_sense(options: argparse.Namespace) -> None:
 
 
 def _points(opened: Run, options: argparse.Namespace) -> Points:
-    from dragoman.maps.vectors import embedded, frequent_words, last_states, summarised
+    from dragoman.projection.vectors import embedded, frequent_words, last_states, summarised
 
     side: SideName = options.side or "source"
     if options.texts is None:
@@ -102,7 +102,7 @@ def _points(opened: Run, options: argparse.Namespace) -> Points:
 def _read(options: argparse.Namespace) -> list[Line]:
     from itertools import islice
 
-    from dragoman.maps.vectors import read_lines_and_groups
+    from dragoman.projection.vectors import read_lines_and_groups
     from dragoman.text.lines import read_lines
 
     texts = list(islice(read_lines(options.texts), options.limit + 1))

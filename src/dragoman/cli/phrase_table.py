@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.shared.parsing import Parser, add_general_options
 from dragoman.errors import ConfigError
 
 SUMMARY = "add neural scores to a phrase table"
@@ -67,8 +67,8 @@ def _write_pairs(table: str, out: str) -> None:
 
 
 def _add_columns(options: argparse.Namespace) -> None:
-    from dragoman.narration import Narrator
-    from dragoman.run import open_run
+    from dragoman.progress import Narrator
+    from dragoman.runs.opening import open_run
     from dragoman.scoring.phrase_scores import (
         Column,
         Journal,

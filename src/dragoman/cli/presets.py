@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.shared.parsing import Parser, add_general_options
 
 SUMMARY = "list the presets"
 DESCRIPTION = (

@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.shared.parsing import Parser, add_general_options
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.narration import Narrator
-    from dragoman.run import Run
+    from dragoman.progress import Narrator
+    from dragoman.runs.opening import Run
     from dragoman.scoring.lists import Feature
     from dragoman.scoring.nbest import Entry
     from dragoman.scoring.rescoring import TokenScores
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("the list and --source cannot both be standard input; give a file for one of them")
     _require_models(options)
 
-    from dragoman.narration import Narrator
+    from dragoman.progress import Narrator
     from dragoman.scoring.lists import Sentence, add_features, with_sources
     from dragoman.scoring.nbest import by_sentence, read_nbest
     from dragoman.text.lines import read_lines, replace_output
@@ -115,9 +115,9 @@ def _features(options: argparse.Namespace) -> list[tuple[str, Sequence[Feature]]
 
 
 def _language_feature(path: str, options: argparse.Namespace, value: Callable[[TokenScores], float]) -> Feature:
-    from dragoman.language.run import open_language_run
-    from dragoman.language.scoring import language_feature
     from dragoman.model.devices import choose_precision
+    from dragoman.runs.language_model import open_language_run
+    from dragoman.scoring.language_model import language_feature
 
     opened = open_language_run(path, device=options.device, threads=options.threads)
     opened.model.set_precision(choose_precision(options.precision, opened.model.device))
@@ -126,12 +126,12 @@ def _language_feature(path: str, options: argparse.Namespace, value: Callable[[T
 
 def _open(path: str, options: argparse.Namespace) -> Run:
     """A translation model that computes in the precision asked for; an exported one needs no torch."""
-    from dragoman.run import open_run
+    from dragoman.runs.opening import open_run
 
     opened = open_run(path, device=options.device, threads=options.threads)
     if options.precision != "fp32":
+        from dragoman.engines.torch_engine import TorchEngine
         from dragoman.model.devices import choose_precision
-        from dragoman.search.torch_engine import TorchEngine
 
         if not isinstance(opened.engine, TorchEngine):
             raise ConfigError(f"--precision: {path} was exported, which fixes its precision; give the run folder")
@@ -151,7 +151,7 @@ def _counted(lists: Iterable[Sequence[Entry]], narrator: Narrator) -> Iterator[s
 
 def _require_one_vocabulary(runs: Sequence[Run], names: Sequence[str]) -> None:
     """The words whose probabilities are averaged must be the same ones, and text must be cut into them alike."""
-    from dragoman.search.ensemble import require_same_target
+    from dragoman.engines.ensemble import require_same_target
 
     require_same_target(names, [one.target.vocabulary for one in runs])
     files = [{path.name: path.read_bytes() for path in one.folder.text.glob("target.*")} for one in runs]

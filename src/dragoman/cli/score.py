@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.parsing import Parser, add_general_options, positive_float
+from dragoman.cli.shared.parsing import Parser, add_general_options, positive_float
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.run import Run
+    from dragoman.engines.ensemble import Combination
+    from dragoman.runs.opening import Run
     from dragoman.scoring.forced import Scorer
-    from dragoman.search.ensemble import Combination
 
 SUMMARY = "score given translations"
 DESCRIPTION = (
@@ -103,8 +103,8 @@ def make_scorer(
     Raises:
         ConfigError: they write other words, or cut them in another way; the weights are not one a run.
     """
+    from dragoman.engines.ensemble import Ensemble, require_same_segmentation, require_same_target
     from dragoman.scoring.forced import Scorer
-    from dragoman.search.ensemble import Ensemble, require_same_segmentation, require_same_target
 
     if len(runs) == 1:
         return runs[0].scorer()
@@ -119,7 +119,7 @@ def run(options: argparse.Namespace) -> None:
     names, files = split_runs(options)
     require_several(options, names)
 
-    from dragoman.run import open_run
+    from dragoman.runs.opening import open_run
     from dragoman.text.corpus import read_pairs
     from dragoman.text.lines import write_lines
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from dragoman.cli.parsing import Parser, add_general_options, positive_float, positive_int
+from dragoman.cli.shared.parsing import Parser, add_general_options, positive_float, positive_int
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.tuning.choosing import Rule
+    from dragoman.tuning.reranking import Rule
 
 SUMMARY = "pick the best hypothesis of each list"
 DESCRIPTION = (
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.evaluation.minimum_risk import mutual_bleu, mutual_chrf
     from dragoman.scoring.nbest import by_sentence, read_nbest
     from dragoman.text.lines import replace_output
-    from dragoman.tuning.choosing import by_expectation, choose
+    from dragoman.tuning.reranking import by_expectation, choose
 
     rule = _rule(options)
     if options.mbr:
@@ -79,9 +79,9 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _rule(options: argparse.Namespace) -> Rule:
-    from dragoman.tuning.choosing import by_average, by_oracle, by_total, by_weights
     from dragoman.tuning.objective import OBJECTIVES
     from dragoman.tuning.pool import read_references
+    from dragoman.tuning.reranking import by_average, by_oracle, by_total, by_weights
     from dragoman.tuning.weights import read_weights
 
     if options.weights is not None:

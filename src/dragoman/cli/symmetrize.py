@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.shared.parsing import Parser, add_general_options
 
 if TYPE_CHECKING:
-    from dragoman.alignment.links import Link
+    from dragoman.text.links import Link
 
 SUMMARY = "join word alignments of two directions"
 DESCRIPTION = (
@@ -42,9 +42,9 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Join the files as a stream."""
-    from dragoman.alignment.links import read_links, write_links
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.errors import ConfigError, InputError
+    from dragoman.text.links import read_links, write_links
 
     if options.forward == options.backward == "-":
         raise ConfigError("FORWARD and BACKWARD cannot both be standard input")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.cli.config import add_change_options, changed
-from dragoman.cli.parsing import Parser, add_general_options, positive_float
+from dragoman.cli.shared.parsing import Parser, add_general_options, positive_float
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def run(options: argparse.Namespace) -> None:
     config = _wanted_config(options)
 
     from dragoman.model.devices import set_threads
-    from dragoman.narration import Narrator
-    from dragoman.pipeline import resume, train
+    from dragoman.progress import Narrator
+    from dragoman.workflows.training import resume, train
 
     set_threads(options.threads)
     narrator = Narrator(quiet=options.quiet)
@@ -129,7 +129,7 @@ def _wanted_config(options: argparse.Namespace) -> Config:
     from dragoman.config.building import override
     from dragoman.config.files import load_config
     from dragoman.config.presets import load_preset
-    from dragoman.folder import RunFolder
+    from dragoman.runs.layout import RunFolder
 
     if options.config is not None:
         config = load_config(options.config, load_preset(options.preset) if options.preset else None)

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
-from dragoman.cli.parsing import (
+from dragoman.cli.score import add_several_runs, require_several
+from dragoman.cli.shared.parsing import (
     Parser,
     add_general_options,
     finite_float,
@@ -20,17 +21,16 @@ from dragoman.cli.parsing import (
     positive_int,
     probability,
 )
-from dragoman.cli.score import add_several_runs, require_several
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dragoman.config.schema import SearchConfig
-    from dragoman.run import Run
+    from dragoman.runs.opening import Run
     from dragoman.search.sampling import Sampling
-    from dragoman.search.translator import Translation, Translator
-    from dragoman.search.unknown import UnknownWords
+    from dragoman.translation.translator import Translation, Translator
+    from dragoman.translation.unknown_words import UnknownWords
 
     Chooser = Callable[[Sequence[Translation]], Sequence[Translation]]
 
@@ -159,9 +159,9 @@ def run(options: argparse.Namespace) -> None:
     """Translate the input as a stream."""
     _require_sense(options)
 
-    from dragoman.cli.outputs import Outputs
-    from dragoman.cli.wishes import read_wishes
-    from dragoman.run import open_run
+    from dragoman.cli.shared.constraints import read_wishes
+    from dragoman.cli.shared.outputs import Outputs
+    from dragoman.runs.opening import open_run
     from dragoman.text.lines import read_lines
 
     shortlist = len(options.runs) == 1 and not options.no_shortlist  # words that one lists another may not
@@ -192,9 +192,9 @@ def run(options: argparse.Namespace) -> None:
 
 def _translator(options: argparse.Namespace, runs: Sequence[Run]) -> Translator:
     """One run's, or that of all of them together."""
-    from dragoman.cli.wishes import banned_words
-    from dragoman.search.ensemble import Ensemble, require_same_target
-    from dragoman.search.translator import Translator
+    from dragoman.cli.shared.constraints import banned_words
+    from dragoman.engines.ensemble import Ensemble, require_same_target
+    from dragoman.translation.translator import Translator
 
     first = runs[0]
     search = _search(options, first.config.search)
@@ -235,7 +235,7 @@ def _unknown(options: argparse.Namespace) -> UnknownWords | None:
     if not options.replace_unk:
         return None
     from dragoman.alignment.dictionary import read_dictionary
-    from dragoman.search.unknown import UnknownWords
+    from dragoman.translation.unknown_words import UnknownWords
 
     dictionary = {} if options.dictionary is None else read_dictionary(options.dictionary)
     return UnknownWords(options.unk_rule or "dictionary", dictionary)

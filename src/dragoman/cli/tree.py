@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
+from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
 from dragoman.errors import ConfigError, InputError
 
 SUMMARY = "show what the search for a translation kept and dropped"
@@ -35,8 +35,8 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Translate, draw."""
     from dragoman.report.beam_tree import as_page, as_svg, as_text
-    from dragoman.run import open_run
-    from dragoman.search.recording import search_tree
+    from dragoman.runs.opening import open_run
+    from dragoman.search.trace import search_tree
     from dragoman.text.lines import replace_output
 
     opened = open_run(options.run, device=options.device, threads=options.threads)

@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
+from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from dragoman.narration import Narrator
+    from dragoman.progress import Narrator
     from dragoman.tuning.mert import Tuned
     from dragoman.tuning.pool import Pool, Vector
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
 
     import numpy as np
 
-    from dragoman.narration import Narrator
+    from dragoman.progress import Narrator
     from dragoman.tuning.weights import as_vector, as_weights, read_weights, write_weights
 
     narrator = Narrator(quiet=options.quiet)
@@ -119,7 +119,7 @@ def _tell_summary(
     pools: dict[str, Pool], found: Sequence[Vector], others: Sequence[Vector], narrator: Narrator
 ) -> None:
     """Of each set the spread over the runs, and the difference to the other weights."""
-    from dragoman.tuning.significance import compare_weights
+    from dragoman.tuning.multi_run_tests import compare_weights
 
     for name, pool in pools.items():
         if len(found) > 1:

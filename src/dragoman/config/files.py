@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from dragoman.config.building import build_config, merge, parse_yaml
-from dragoman.config.language import LANGUAGE_MODEL, LanguageConfig
+from dragoman.config.language_model import LANGUAGE_MODEL, LanguageConfig
 from dragoman.config.presets import load_preset, preset_comments, preset_names, preset_title
 from dragoman.config.schema import FORMAT, Config
 from dragoman.config.section import Section, keys_of

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.spread import spread_links
+from dragoman.alignment.expansion import spread_links
 from dragoman.text.corpus import Pair
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.base import Segments

@@ -30,7 +30,7 @@ from dragoman.errors import InputError, RunError
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.lines import replace_file
 from dragoman.text.segmentation import Segmentation
-from dragoman.text.segmentation.blanks import Blanks
+from dragoman.text.segmentation.whitespace import Blanks
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 

@@ -27,7 +27,7 @@ from dragoman.evaluation.metrics import (
     tokenised_bleu_metric,
 )
 from dragoman.evaluation.slices import Slicing
-from dragoman.text.columns import columns
+from dragoman.tables import columns
 
 
 @dataclass(frozen=True, slots=True)

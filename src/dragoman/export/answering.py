@@ -2,7 +2,7 @@
 
     log_probabilities, words [R, k], target_log_probabilities [R]
 
-Several models are combined as `search/ensemble.py` says. log sum exp is the largest logit less the logarithm of its
+Several models are combined as `engines/ensemble.py` says. log sum exp is the largest logit less the logarithm of its
 probability, which is never small: the softmax is a fast operator, a sum of exponentials is not.
 
 The k best are looked for in two rounds, because the operator for that is slow on long rows: they lie in the k chunks of
@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.engines.ensemble import Combination
+from dragoman.engines.shortlist import CHUNK, in_chunks
 from dragoman.export.cells import Array, apply, array
 from dragoman.export.graph import Graph, Value
 from dragoman.model.output import Output
-from dragoman.search.ensemble import Combination
-from dragoman.search.shortlist import CHUNK, in_chunks
 
 LEAST = -3e38
 """Below every logarithm, and still a number: -inf less -inf is none."""

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.alignment.ibm1 import Pairs, enough_pairs, learn_lexicon, list_translations
 from dragoman.data.store import Store
+from dragoman.engines.shortlist import OutputLayer, Shortlist, other_words
 from dragoman.errors import ConfigError, RunError
 from dragoman.export.cells import array
 from dragoman.export.graph import in_int8_columns
-from dragoman.export.lexicon import Pairs, enough_pairs, learn_lexicon, list_translations
-from dragoman.folder import RunFolder
 from dragoman.model.translation import TranslationModel
-from dragoman.search.shortlist import OutputLayer, Shortlist, other_words
+from dragoman.runs.layout import RunFolder
 from dragoman.text.corpus import read_pairs
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS
@@ -99,7 +99,7 @@ def shortlist_of(
 
 
 def output_layer(model: TranslationModel, words: NDArray[np.int64], *, int8: bool) -> OutputLayer:
-    """Of these words, as `search/shortlist.py` hands it to the step graph."""
+    """Of these words, as `engines/shortlist.py` hands it to the step graph."""
     weight = array(model.output.weight)[words]
     bias = np.zeros(len(words), np.float32) if model.output.bias is None else array(model.output.bias)[words]
     if int8:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.engines.shortlist import in_chunks
 from dragoman.export.answering import Asked, Mixture, answer, asked, logits_of
 from dragoman.export.cells import Array, apply, array, fills_its_range, parts, step_cell
 from dragoman.export.graph import Graph, Value
@@ -26,7 +27,6 @@ from dragoman.model.attention import Attention, FixedContext
 from dragoman.model.decoder import Decoder
 from dragoman.model.readout import Attentional, Linear, Maxout, Readout
 from dragoman.model.translation import TranslationModel
-from dragoman.search.shortlist import in_chunks
 from dragoman.text.vocabulary import BOS
 
 State = tuple[Value, ...]

@@ -13,10 +13,18 @@ from numpy.typing import NDArray
 
 from dragoman.config.files import dump_config
 from dragoman.data.batches import pad_ids
+from dragoman.engines.ensemble import Ensemble, require_same_target
+from dragoman.engines.onnx_engine import OnnxEngine
+from dragoman.engines.protocol import refuse_nan
+from dragoman.engines.shortlist import Shortlist
+from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.export.answering import Mixture
 from dragoman.export.encoding import encoder_graph
-from dragoman.export.folder import (
+from dragoman.export.listing import given_pairs, make_shortlist, require_fewer, training_pairs
+from dragoman.export.stepping import step_graph
+from dragoman.model.translation import TranslationModel
+from dragoman.runs.exported import (
     CONFIG,
     ENCODER,
     SHORTLIST,
@@ -26,18 +34,10 @@ from dragoman.export.folder import (
     is_export,
     write_manifest,
 )
-from dragoman.export.listing import given_pairs, make_shortlist, require_fewer, training_pairs
-from dragoman.export.stepping import step_graph
-from dragoman.folder import RunFolder
-from dragoman.model.translation import TranslationModel
-from dragoman.run import Run
-from dragoman.search.engine import refuse_nan
-from dragoman.search.ensemble import Ensemble, require_same_target
-from dragoman.search.onnx_engine import OnnxEngine
-from dragoman.search.reading import Read
-from dragoman.search.shortlist import Shortlist
-from dragoman.search.torch_engine import TorchEngine
+from dragoman.runs.layout import RunFolder
+from dragoman.runs.opening import Run
 from dragoman.text.side import Encoded
+from dragoman.translation.source_encoding import Read
 
 ALONE = Mixture("probabilities", (1.0,))
 """Of one run."""

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from dragoman.config.building import build_config
 from dragoman.errors import RunError
-from dragoman.folder import RunFolder
 from dragoman.importing.entries import Entries
 from dragoman.model.assembly import assemble
 from dragoman.model.weights import restore_weights, save_weights, weights_of
+from dragoman.runs.layout import RunFolder
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary

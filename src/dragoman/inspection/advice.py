@@ -6,11 +6,11 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from dragoman.inspection.coverage import Coverage
 from dragoman.inspection.findings import KINDS, NOT_UTF8, Found
 from dragoman.inspection.inspect import LONGEST, Inspection, SideFacts
 from dragoman.inspection.overlap import HeldOut
 from dragoman.inspection.reading import FileCounts
+from dragoman.inspection.vocabulary_coverage import Coverage
 from dragoman.text.lines import is_compressed
 
 HARDLY_TOGETHER = 0.5

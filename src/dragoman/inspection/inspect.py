@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import CleaningConfig
-from dragoman.inspection.coverage import Coverage, coverage
-from dragoman.inspection.encoding import around, has_composed_letter, troubles
+from dragoman.inspection.character_issues import around, has_composed_letter, troubles
 from dragoman.inspection.findings import NOT_UTF8, Findings, Found
 from dragoman.inspection.languages import Judgement, SideCounts, judges
 from dragoman.inspection.lengths import LengthFacts, Lengths, RatioFacts
@@ -27,6 +26,7 @@ from dragoman.inspection.overlap import HeldOut
 from dragoman.inspection.reading import Chunk, Corpora, FileCounts, Reader, described
 from dragoman.inspection.repetition import Repetition, RepetitionFacts
 from dragoman.inspection.subwords import SubwordFacts, subword_facts
+from dragoman.inspection.vocabulary_coverage import Coverage, coverage
 from dragoman.inspection.words import words
 from dragoman.text.corpus import Pair
 

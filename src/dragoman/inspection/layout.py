@@ -9,12 +9,12 @@ from itertools import islice
 from typing import Any
 
 from dragoman.inspection.advice import advice, counted, lines_seen
-from dragoman.inspection.coverage import Coverage
 from dragoman.inspection.findings import KINDS, Example, Found
 from dragoman.inspection.inspect import Inspection, SideFacts
 from dragoman.inspection.overlap import HeldOut, Likeness, SideName
 from dragoman.inspection.reading import FileCounts
-from dragoman.text.columns import columns
+from dragoman.inspection.vocabulary_coverage import Coverage
+from dragoman.tables import columns
 
 WIDTH = 100
 """Of running text, in characters."""

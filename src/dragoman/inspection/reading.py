@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from dragoman.inspection.encoding import around
+from dragoman.inspection.character_issues import around
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.lines import BadLine, bytes_shown, holds_bytes
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.config.schema import CleaningConfig
-from dragoman.inspection.coverage import Coverage, coverage
+from dragoman.inspection.vocabulary_coverage import Coverage, coverage
 from dragoman.text.corpus import Pair
 from dragoman.text.segmentation.subwords import Subwords, train_model
 

@@ -9,7 +9,7 @@ from typing import cast
 
 from torch import nn
 
-from dragoman.config.language import LanguageModelConfig
+from dragoman.config.language_model import LanguageModelConfig
 from dragoman.config.schema import (
     CellConfig,
     DecoderConfig,
@@ -26,7 +26,7 @@ from dragoman.model.decoder import Decoder, Dropouts
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import Encoder, Layer
 from dragoman.model.initial import initialise
-from dragoman.model.language import Body, FeedForward, LanguageModel, Recurrent
+from dragoman.model.language_model import Body, FeedForward, LanguageModel, Recurrent
 from dragoman.model.maps import Map
 from dragoman.model.output import Output
 from dragoman.model.readout import Attentional, Linear, Maxout, Readout

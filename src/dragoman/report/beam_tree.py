@@ -11,7 +11,7 @@ from html import escape
 from typing import NamedTuple
 
 from dragoman.report.heatmap import visible
-from dragoman.search.recording import Fate, Node
+from dragoman.search.trace import Fate, Node
 from dragoman.text.vocabulary import Vocabulary
 
 ROW = 20

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span, segment_weights, surface_spans, words_of
 from dragoman.scoring.forced import Scored
-from dragoman.search.translator import Translation
 from dragoman.text.side import TextSide, raw_words
+from dragoman.translation.translator import Translation
 
 WITHOUT_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """A letter of Thai, Lao, Burmese, Khmer, kana or Han: scripts in which a blank does not end a word."""

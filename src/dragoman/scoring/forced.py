@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.extract import WordWeights, end_weights, heaviest_links, segment_weights, word_weights
-from dragoman.alignment.links import Link
-from dragoman.search.engine import Engine, Forced, refuse_nan
-from dragoman.search.ensemble import Ensemble
-from dragoman.search.reading import ModelReader, Read, Reader
-from dragoman.search.streaming import Shortener, in_length_order, padded
+from dragoman.engines.ensemble import Ensemble
+from dragoman.engines.protocol import Engine, Forced, refuse_nan
+from dragoman.text.links import Link
 from dragoman.text.side import Encoded, TextSide, raw_words
 from dragoman.text.vocabulary import EOS
+from dragoman.translation.length_batching import Shortener, in_length_order, padded
+from dragoman.translation.source_encoding import ModelReader, Read, Reader
 
 SENTENCES = 64
 """Pairs of a batch."""

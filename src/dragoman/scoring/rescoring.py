@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.search.engine import Engine, Forced, SharingEngine, refuse_nan
-from dragoman.search.reading import workers
-from dragoman.search.streaming import Shortener, in_length_order, mapping, padded, source_batch
+from dragoman.engines.protocol import Engine, Forced, SharingEngine, refuse_nan
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS
+from dragoman.translation.length_batching import Shortener, in_length_order, mapping, padded, source_batch
+from dragoman.translation.source_encoding import workers
 
 ROWS = 1024
 """Translations of a batch."""

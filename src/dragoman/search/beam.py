@@ -47,11 +47,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
+from dragoman.engines.protocol import Engine, Step
+from dragoman.search.constraints import Continuations, Rules, Words, grown
 from dragoman.search.coverage import Coverage
-from dragoman.search.engine import Engine, Step
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
-from dragoman.search.rules import Continuations, Rules, Words, grown
 from dragoman.text.vocabulary import BOS, EOS
 
 Value = TypeVar("Value", np.int64, np.float64)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.search.engine import Step
+from dragoman.engines.protocol import Step
 from dragoman.text.vocabulary import EOS
 
 

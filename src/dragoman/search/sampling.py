@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
+from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError
-from dragoman.search.engine import Engine
+from dragoman.search.constraints import Continuations, Rules, Words, grown
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
-from dragoman.search.rules import Continuations, Rules, Words, grown
 from dragoman.text.vocabulary import BOS, EOS
 
 

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
-from dragoman.search.engine import Engine
+from dragoman.engines.protocol import Engine
+from dragoman.search.constraints import Continuations, Rules, Words, grown
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
-from dragoman.search.rules import Continuations, Rules, Words, grown
 from dragoman.search.sampling import Sampling, drawing_weights, uniform
 from dragoman.text.vocabulary import BOS, EOS
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dragoman.alignment.links import Link
 from dragoman.smt.reordering import Orientation, training_orientation
+from dragoman.text.links import Link
 
 
 class PhrasePair(NamedTuple):

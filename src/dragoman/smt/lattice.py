@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import count, islice
 from typing import NamedTuple
 
-from dragoman.alignment.links import Link
 from dragoman.smt.features import UNKNOWN_COST, Features
 from dragoman.smt.language_model import State
 from dragoman.smt.options import Option
 from dragoman.smt.reordering import ORIENTATIONS, orientation
+from dragoman.text.links import Link
 
 
 class Way(NamedTuple):

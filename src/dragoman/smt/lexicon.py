@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dragoman.alignment.links import Link
+from dragoman.text.links import Link
 
 NULL = "NULL"
 """What stands for the partner of a word without a link; Moses writes it so, too."""

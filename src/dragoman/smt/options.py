@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from dragoman.alignment.links import Link, parse_links
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import BARS
 from dragoman.scoring.phrases import parse_row
@@ -17,6 +16,7 @@ from dragoman.smt.features import LOWEST, UNKNOWN_COST, Weighing
 from dragoman.smt.language_model import LanguageModel
 from dragoman.smt.reordering import ORIENTATIONS
 from dragoman.text.lines import read_lines
+from dragoman.text.links import Link, parse_links
 
 Words = tuple[str, ...]
 

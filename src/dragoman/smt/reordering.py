@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
-from dragoman.alignment.links import Link
+from dragoman.text.links import Link
 
 Orientation = Literal[0, 1, 2]
 """Monotone, swapped, or discontinuous."""

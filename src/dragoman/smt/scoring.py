@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.alignment.links import Link
 from dragoman.scoring.nbest import BARS
 from dragoman.smt.extraction import consistent_pairs
 from dragoman.smt.lexicon import Lexicon
 from dragoman.smt.reordering import ORIENTATIONS, probabilities
+from dragoman.text.links import Link
 
 AlignedPair = tuple[Sequence[str], Sequence[str], Sequence[Link]]
 """Source words, target words, links."""

@@ -16,10 +16,9 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from dragoman.alignment.links import Link, write_links
 from dragoman.alignment.symmetrize import symmetrize
 from dragoman.errors import InputError
-from dragoman.narration import Narrator
+from dragoman.progress import Narrator
 from dragoman.scoring.nbest import BARS
 from dragoman.smt.arpa import write_arpa
 from dragoman.smt.configuration import (
@@ -34,6 +33,7 @@ from dragoman.smt.scoring import AlignedPair, count_pairs, phrase_table, reorder
 from dragoman.smt.settings import Recipe
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.lines import not_found, read_lines, write_lines
+from dragoman.text.links import Link, write_links
 
 ALIGNED = "aligned.txt"
 Corpus = Sequence[tuple[list[str], list[str]]]

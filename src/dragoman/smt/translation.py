@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.alignment.links import Link, format_links
 from dragoman.scoring.nbest import BARS, ESCAPED_BARS, format_value
 from dragoman.smt.configuration import Configuration, read_configuration
 from dragoman.smt.decoder import Decoder
@@ -18,6 +17,7 @@ from dragoman.smt.language_model import LanguageModel
 from dragoman.smt.lattice import Derivation, Hypothesis, n_best
 from dragoman.smt.options import Options, Tables
 from dragoman.smt.settings import Beam
+from dragoman.text.links import Link, format_links
 from dragoman.tuning.weights import Weights
 
 PATIENCE = 20

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.narration import Narrator
+from dragoman.progress import Narrator
 from dragoman.smt.settings import Beam, Rounds
 from dragoman.smt.translation import System, Translation
 from dragoman.tuning.mert import tune_mert

@@ -15,10 +15,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TextIO
 
-from dragoman.alignment.links import Link, read_links
 from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
 from dragoman.text.lines import Notice, is_compressed, read_lines
+from dragoman.text.links import Link, read_links
 
 REASONS = ("empty side", "too long", "length ratio", "duplicate")
 """Why a pair is left out, in the order in which the cleaner looks."""

@@ -22,9 +22,9 @@ from torch import Tensor
 from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batch, Batches, Position
 from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
-from dragoman.folder import RunFolder
 from dragoman.model.trainable import Model
 from dragoman.model.weights import save_weights, weights_of
+from dragoman.runs.layout import RunFolder
 from dragoman.training.averaging import BestWeights, Kept, RunningAverage, exchanged
 from dragoman.training.checkpoint import (
     Checkpoint,

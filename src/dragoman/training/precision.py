@@ -9,14 +9,14 @@ from typing import Literal, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from dragoman.config.language import LanguageConfig
+from dragoman.config.language_model import LanguageConfig
 from dragoman.config.schema import Config
 from dragoman.data.batches import Batch, pad_ids
-from dragoman.folder import RunFolder
 from dragoman.model.devices import choose_precision
 from dragoman.model.trainable import Trainable
 from dragoman.model.translation import TranslationModel
-from dragoman.narration import Narrator
+from dragoman.progress import Narrator
+from dragoman.runs.layout import RunFolder
 
 SENTENCES, LENGTH = 64, 15
 """Of the batch that is tried."""

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 from dragoman.cli.lm.score import add_text_options
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.shared.parsing import Parser, add_general_options
 
 SUMMARY = "measure the perplexity of text"
 DESCRIPTION = (
@@ -27,8 +27,8 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the figures."""
     from dragoman.errors import InputError
-    from dragoman.language.run import open_language_run
-    from dragoman.language.scoring import Perplexity
+    from dragoman.runs.language_model import open_language_run
+    from dragoman.scoring.language_model import Perplexity
     from dragoman.text.lines import read_lines
     from dragoman.text.vocabulary import UNK
 

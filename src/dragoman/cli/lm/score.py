@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.shared.parsing import Parser, add_general_options
 
 SUMMARY = "score lines with a language model"
 DESCRIPTION = (
@@ -31,7 +31,7 @@ def add_text_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print a line of numbers for each line of text."""
-    from dragoman.language.run import open_language_run
+    from dragoman.runs.language_model import open_language_run
     from dragoman.scoring.rescoring import log_probability
     from dragoman.text.lines import read_lines, write_lines
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dragoman.cli.parsing import Parser, add_general_options
+from dragoman.cli.shared.parsing import Parser, add_general_options
 from dragoman.cli.train import add_run_options
 from dragoman.errors import ConfigError
 
@@ -55,11 +55,11 @@ def run(options: argparse.Namespace) -> None:
     elif options.config is not None or options.train or options.dev:
         raise ConfigError("--resume: the run has its configuration and its text; leave CONFIG.yaml, --train, --dev out")
 
-    from dragoman.config.language import LanguageConfig, override_language
-    from dragoman.language.run import read_language_config
-    from dragoman.language.training import resume_language_model, train_language_model
+    from dragoman.config.language_model import LanguageConfig, override_language
     from dragoman.model.devices import set_threads
-    from dragoman.narration import Narrator
+    from dragoman.progress import Narrator
+    from dragoman.runs.language_model import read_language_config
+    from dragoman.workflows.language_model import resume_language_model, train_language_model
 
     set_threads(options.threads)
     narrator = Narrator(quiet=options.quiet)

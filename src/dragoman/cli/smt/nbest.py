@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.parsing import Parser, add_general_options, positive_int
-from dragoman.cli.smt.searching import add_search_options, add_system, add_weights, open_searcher
+from dragoman.cli.shared.parsing import Parser, add_general_options, positive_int
+from dragoman.cli.shared.smt_search import add_search_options, add_system, add_weights, open_searcher
 
 SUMMARY = "write n-best lists with features of a phrase-based system"
 DESCRIPTION = (
@@ -37,7 +37,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write a list for each line."""
-    from dragoman.narration import Narrator
+    from dragoman.progress import Narrator
     from dragoman.text.lines import read_lines, replace_output
 
     searcher = open_searcher(options)

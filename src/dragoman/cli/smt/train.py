@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
+from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
 from dragoman.cli.symmetrize import METHODS
 from dragoman.errors import ConfigError
 from dragoman.smt.settings import Recipe
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> None:
             f"--alignments: {len(options.alignments)} files for {len(options.train)} of --train; give one for each"
         )
 
-    from dragoman.narration import Narrator
+    from dragoman.progress import Narrator
     from dragoman.smt.training import train
 
     recipe = Recipe(

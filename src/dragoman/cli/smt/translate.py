@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.parsing import Parser, add_general_options
-from dragoman.cli.smt.searching import add_search_options, add_system, add_weights, open_searcher
+from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.smt_search import add_search_options, add_system, add_weights, open_searcher
 
 SUMMARY = "translate lines with a phrase-based system"
 DESCRIPTION = (
@@ -35,8 +35,8 @@ def run(options: argparse.Namespace) -> None:
     """Write a line for each line."""
     from contextlib import ExitStack
 
-    from dragoman.alignment.links import format_links
     from dragoman.text.lines import open_output, read_lines
+    from dragoman.text.links import format_links
 
     searcher = open_searcher(options)
     with ExitStack() as files:

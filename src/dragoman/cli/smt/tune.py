@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.parsing import Parser, add_general_options, natural, positive_int
-from dragoman.cli.smt.searching import add_search_options, add_system, beam
+from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
+from dragoman.cli.shared.smt_search import add_search_options, add_system, beam
 from dragoman.errors import InputError
 from dragoman.smt.settings import Rounds
 
@@ -49,7 +49,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Tune, and write the weights."""
-    from dragoman.narration import Narrator
+    from dragoman.progress import Narrator
     from dragoman.smt.configuration import replace_weights
     from dragoman.smt.translation import System
     from dragoman.smt.tuning import tune

@@ -13,9 +13,9 @@ from pathlib import Path
 from dragoman.config.schema import SideConfig
 from dragoman.errors import ConfigError, RunError
 from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
-from dragoman.text.segmentation.blanks import Blanks
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.segmentation.subwords import Subwords, model_path, read_model, train_model
+from dragoman.text.segmentation.whitespace import Blanks
 
 __all__ = ["Segmentation", "Segments", "load_segmentation", "train_segmentation"]
 

@@ -1,0 +1,1 @@
+"""What several verbs share: option parsing, constraint files, output files."""

@@ -1,0 +1,66 @@
+"""What the user asks of translations, read from files: banned words, and for each line a prefix and constraints."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat, zip_longest
+
+from dragoman.errors import InputError
+from dragoman.text.lines import read_lines
+from dragoman.translation.translator import Wish
+
+
+def banned_words(words: Iterable[str], path: str | None) -> list[str]:
+    """Words and phrases that are given one by one, and those of a file with one on each line.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    lines = [] if path is None else read_lines(path)
+    return [word.strip() for word in (*words, *lines) if word.strip()]
+
+
+def read_wishes(prefixes: str | None, constraints: str | None) -> Iterator[Wish] | None:
+    """A wish for each line of the files; None without files.
+
+    Raises (when asked for the next):
+        InputError: a file cannot be read, a line of it is not as it should be, or one ends before the other.
+    """
+    if prefixes is None and constraints is None:
+        return None
+    if prefixes is None or constraints is None:
+        begins: Iterable[str | None] = repeat("") if prefixes is None else read_lines(prefixes)
+        phrases: Iterable[Sequence[str] | None] = repeat(()) if constraints is None else _constraints(constraints)
+        return (Wish(begin or "", asked or ()) for begin, asked in zip(begins, phrases, strict=False))
+    return _both(prefixes, constraints)
+
+
+def _both(prefixes: str, constraints: str) -> Iterator[Wish]:
+    for number, (begin, asked) in enumerate(zip_longest(read_lines(prefixes), _constraints(constraints))):
+        if begin is None or asked is None:
+            ended, longer = (prefixes, constraints) if begin is None else (constraints, prefixes)
+            raise InputError(
+                f"{ended}: ends after line {number}, but {longer} goes on; each needs a line for each input"
+            )
+        yield Wish(begin, asked)
+
+
+def _constraints(path: str) -> Iterator[Sequence[str]]:
+    """The phrases of each line: a JSON list of strings in a file with .jsonl in its name, else divided by tabs."""
+    as_json = ".jsonl" in path
+    for number, line in enumerate(read_lines(path), 1):
+        phrases = _json_phrases(line, f"{path}:{number}") if as_json else line.split("\t")
+        yield [phrase.strip() for phrase in phrases if phrase.strip()]
+
+
+def _json_phrases(line: str, place: str) -> list[str]:
+    if not line.strip():
+        return []
+    try:
+        phrases = json.loads(line)
+    except ValueError:
+        phrases = None
+    if not isinstance(phrases, list) or not all(isinstance(phrase, str) for phrase in phrases):
+        raise InputError(f'{place}: {line[:60]!r} is not a JSON list of words and phrases, such as ["red wine"]')
+    return phrases

@@ -1,0 +1,108 @@
+"""Where the results of `translate` go: files that grow with the stream, in the formats of the field."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from types import TracebackType
+
+from dragoman.alignment.attention_file import AttentionFile
+from dragoman.scoring.nbest import BARS, ESCAPED_BARS
+from dragoman.text.lines import open_output
+from dragoman.text.links import format_links
+from dragoman.translation.translator import Translation
+
+
+class Outputs:
+    """Where translations, alignments and alignment weights go: files that grow with the stream."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._files = ExitStack()
+        self._written = False
+
+    def __enter__(self) -> Outputs:
+        with ExitStack() as files:
+            options = self._options
+            self._text = files.enter_context(open_output(options.output))
+            self._links = files.enter_context(open_output(options.alignments)) if options.alignments else None
+            self._unknown = files.enter_context(open_output(options.unk_log)) if options.unk_log else None
+            self._weights = files.enter_context(AttentionFile(options.attention)) if options.attention else None
+            self._files = files.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._files.__exit__(kind, error, trace)
+
+    def flushed_before(self, lines: Iterable[str]) -> Iterator[str]:
+        """The lines; before waiting for one, everything written so far is handed over."""
+        for line in lines:
+            yield line
+            if self._written:
+                self._flush()
+
+    def write(self, number: int, n_best: Sequence[Translation]) -> None:
+        """What belongs to one line of the input, `number` from 0."""
+        for line in _FORMATS[self._options.format](number, n_best):
+            self._text.write(line + "\n")
+        if self._links is not None:
+            self._links.write(format_links(n_best[0].alignment) + "\n")
+        if self._unknown is not None:
+            for segment, source, target, how in n_best[0].replacements:
+                self._unknown.write(f"{number + 1}\t{segment + 1}\t{source}\t{target}\t{how}\n")
+        if self._weights is not None:
+            self._weights.write(number, n_best[0].attention)
+        self._written = True
+
+    def _flush(self) -> None:
+        self._text.flush()
+        if self._links is not None:
+            self._links.flush()
+        if self._unknown is not None:
+            self._unknown.flush()
+        self._written = False
+
+
+def _as_text(number: int, n_best: Sequence[Translation]) -> list[str]:
+    return [n_best[0].text]
+
+
+def _as_json(number: int, n_best: Sequence[Translation]) -> list[str]:
+    """One object for each line of the input, whatever the number of its translations."""
+    translations = [
+        {
+            "text": translation.text,
+            "score": translation.score,
+            "log_probability": translation.log_probability,
+            "finished": translation.finished,
+            "tokens": translation.tokens,
+            "alignment": translation.alignment,
+            "attention": None
+            if translation.attention is None
+            else translation.attention.astype(float).round(4).tolist(),
+        }
+        for translation in n_best
+    ]
+    first = n_best[0]
+    entry = {"id": number, "source": first.source, "source_tokens": first.source_tokens, "translations": translations}
+    return [json.dumps(entry, ensure_ascii=False)]
+
+
+def _as_n_best(number: int, n_best: Sequence[Translation]) -> list[str]:
+    """Moses n-best lists: id, text, features by name, score, between triple bars."""
+    return [
+        f"{number} ||| {translation.text.replace(BARS, ESCAPED_BARS)} ||| "
+        f"dragoman= {translation.log_probability:.6f} ||| {translation.score:.6f}"
+        for translation in n_best
+    ]
+
+
+_FORMATS: dict[str, Callable[[int, Sequence[Translation]], list[str]]] = {
+    "text": _as_text,
+    "jsonl": _as_json,
+    "nbest": _as_n_best,
+}

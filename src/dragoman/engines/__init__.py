@@ -1,0 +1,1 @@
+"""Engines: a model behind the protocol that search and scoring call."""

@@ -1,0 +1,159 @@
+"""The torch engine: a TranslationModel behind the search protocol, on CPU or GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from dragoman.data.batches import Batch
+from dragoman.data.prefixes import prefixes
+from dragoman.engines.protocol import Forced, Step
+from dragoman.engines.rows import Rows, arrange, first_rows, widened
+from dragoman.model.attention import Memory
+from dragoman.model.decoder import Bound, DecoderState
+from dragoman.model.translation import Forced as ModelForced
+from dragoman.model.translation import TranslationModel
+
+
+@dataclass(frozen=True)
+class _State:
+    """The live rows and what their sentences are remembered by."""
+
+    memory: Memory | None
+    bound: Bound
+    state: DecoderState
+    rows: Rows
+    columns: int
+    """S of the source that was given; attention is handed out in this width."""
+
+
+class TorchEngine:
+    """Runs a model one step at a time; top-k is taken where the logits are."""
+
+    def __init__(self, model: TranslationModel) -> None:
+        self.model = model
+
+    @property
+    def vocabulary_size(self) -> int:
+        return self.model.output.weight.shape[0]
+
+    @property
+    def source_eos(self) -> bool:
+        return self.model.source_eos
+
+    @property
+    def attention_shift(self) -> int:
+        return self.model.attention_shift
+
+    @torch.inference_mode()
+    def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _State:
+        memory, state = self.model.start(source, source_lengths)
+        bound = self.model.decoder.bind(memory, len(source))
+        return _State(memory, bound, state, first_rows(len(source)), source.shape[1])
+
+    @torch.inference_mode()
+    def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> Step:
+        assert isinstance(state, _State)
+        now, taken = self._arrange(state, parents)
+        words = torch.from_numpy(tokens[taken]).to(self.model.device)
+        step = self.model.step(words, now.state, now.bound)
+        cells = torch.from_numpy(now.rows.cells).to(self.model.device)
+        best = step.log_probabilities.index_select(0, cells).topk(k, dim=1)
+        attention = None
+        if step.weights is not None:
+            attention = widened(step.weights.index_select(0, cells).float().cpu().numpy(), now.columns, 0)
+        after = replace(now, state=step.state)
+        return Step(best.values.float().cpu().numpy(), best.indices.cpu().numpy(), attention, after)
+
+    def force(
+        self,
+        source: NDArray[np.int64],
+        source_lengths: NDArray[np.int64],
+        target: NDArray[np.int64],
+        target_lengths: NDArray[np.int64],
+    ) -> Forced:
+        return _as_arrays(self.model.force(_batch(source, source_lengths, target, target_lengths)))
+
+    @torch.inference_mode()
+    def force_from(
+        self,
+        state: object,
+        owners: NDArray[np.int64],
+        target: NDArray[np.int64],
+        target_lengths: NDArray[np.int64],
+    ) -> Forced:
+        """Each distinct beginning is stepped once, and all softmaxes are taken together in the end."""
+        assert isinstance(state, _State)
+        shared = prefixes(owners, target, target_lengths)
+        model, now = self.model, state
+        readouts: list[Tensor] = []
+        weights: list[Tensor] = []
+        centres: list[Tensor] = []
+        for level in shared.levels:
+            now, taken = self._arrange(now, level.parents)
+            output, after = model.advance(torch.from_numpy(level.words[taken]).to(model.device), now.state, now.bound)
+            cells = torch.from_numpy(now.rows.cells).to(model.device)
+            readouts.append(output.readout.index_select(0, cells))
+            if output.weights is not None:
+                weights.append(output.weights.index_select(0, cells))
+            if output.centres is not None:
+                centres.append(output.centres.index_select(0, cells))
+            now = replace(now, state=after)
+        real = shared.nodes >= 0
+        nodes = torch.from_numpy(shared.nodes[real]).to(model.device)
+        words = torch.from_numpy(target[real]).to(model.device)
+        found = np.zeros(target.shape, np.float32)
+        found[real] = model.output.of_words(torch.cat(readouts), words, nodes).float().cpu().numpy()
+        return Forced(found, _by_target(weights, shared.nodes), _by_target(centres, shared.nodes))
+
+    def _arrange(self, old: _State, parents: NDArray[np.int64]) -> tuple[_State, NDArray[np.int64]]:
+        """Lay the wanted rows out anew, and say which row of `parents` stands in each cell.
+
+        Sentences that have no row left leave the memory too.
+        """
+        # Round, for torch keeps kernels for every number of rows that it has seen, some of them a MB each; given
+        # translations of a source come in any number.
+        rows, sentences, taken, parent_cells = arrange(old.rows, parents, rounded=True)
+        memory, bound, device = old.memory, old.bound, self.model.device
+        if memory is not None and rows.sentences < old.rows.sentences:
+            memory = memory.select(torch.from_numpy(sentences).to(device))
+            bound = self.model.decoder.rebind(bound, memory)
+        state = old.state.select(torch.from_numpy(parent_cells).to(device))
+        return _State(memory, bound, state, rows, old.columns), taken
+
+
+def _batch(
+    source: NDArray[np.int64],
+    source_lengths: NDArray[np.int64],
+    target: NDArray[np.int64],
+    target_lengths: NDArray[np.int64],
+) -> Batch:
+    return Batch(source, source_lengths, target, target_lengths, np.arange(len(target)))
+
+
+def _as_arrays(forced: ModelForced) -> Forced:
+    def array(tensor: Tensor | None) -> NDArray[np.float32] | None:
+        return None if tensor is None else tensor.float().cpu().numpy()
+
+    return Forced(forced.log_probabilities.float().cpu().numpy(), array(forced.weights), array(forced.centres))
+
+
+def _by_target(levels: list[Tensor], nodes: NDArray[np.int64]) -> NDArray[np.float32] | None:
+    """What each node of all levels said, [R] or [R, S], at the positions of the targets: [N, T, ..], 0 on padding.
+
+    Sentences that have ended leave the lower levels, which may be narrower for that.
+    """
+    if not levels:
+        return None
+    width = levels[0].shape[1:]
+    rows = np.zeros((sum(map(len, levels)) + 1, *width), np.float32)  # the last one is padding's, node -1
+    start = 0
+    for level in levels:
+        end = start + len(level)
+        rows[(slice(start, end), *(slice(0, size) for size in level.shape[1:]))] = level.float().cpu().numpy()
+        start = end
+    return np.asarray(rows[nodes])

@@ -1,1 +1,0 @@
-"""Neural language models: training, scoring, features of n-best lists."""

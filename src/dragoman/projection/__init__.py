@@ -1,0 +1,1 @@
+"""Two-dimensional projections of vectors that a model computes."""

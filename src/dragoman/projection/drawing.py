@@ -1,0 +1,146 @@
+"""A map as an interactive page, a picture, or a table.
+
+The page holds all it needs, Vega's programs included; vl-convert writes it and the pictures, without a browser.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from dragoman.errors import ConfigError
+from dragoman.projection.reduction import Projection
+from dragoman.projection.vectors import Line
+from dragoman.text.lines import replace_file, replace_output
+
+WRITTEN_OUT = 80
+"""Points up to which each has its text beside it; of more the page shows texts where one points."""
+
+FAR_RIGHT = 0.75
+"""Beyond this share of the width a text stands to the left of its point."""
+
+SIZE = (900, 650)
+"""Of pictures, in pixels; PNG has twice as many."""
+
+_DATA = "the points of the map"
+_LONGEST = 60
+
+
+def require_format(path: str | Path) -> None:
+    """Raises:
+    ConfigError: the name of the file says no format that maps are written in.
+    """
+    if _kind(path) not in _WRITERS:
+        raise ConfigError(f"--out {path}: a map is written as {', '.join(_WRITERS)}; end the name in one of them")
+
+
+def write_map(path: str | Path, title: str, lines: Sequence[Line], projection: Projection) -> None:
+    """Write the points in the form that the name of the file says.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    _WRITERS[_kind(path)](path, title, lines, projection)
+
+
+def _kind(path: str | Path) -> str:
+    return Path(path).suffix.lower()
+
+
+def _chart(title: str, lines: Sequence[Line], projection: Projection, values: Sequence[Any]) -> dict[str, Any]:
+    """The Vega-Lite description, with `values` for data."""
+    grouped = any(line.group for line in lines)
+    quiet = alt.Axis(grid=False, tickCount=6)
+    x = alt.X("x:Q", title=projection.axes[0], axis=quiet).scale(zero=False, padding=20)
+    y = alt.Y("y:Q", title=projection.axes[1], axis=quiet).scale(zero=False, padding=20)
+    wanted = alt.param("wanted", value="", bind=alt.binding(input="search", name="Find "))
+    found = alt.condition("test(regexp(wanted, 'i'), datum.text)", alt.value(1.0), alt.value(0.08))
+    colour = alt.Color("group:N", title=None) if grouped else alt.value("#1f5fa8")
+    base = alt.Chart({"name": "points"}).encode(x=x, y=y, opacity=found, color=colour)
+    about = [alt.Tooltip("text:N"), *([alt.Tooltip("group:N")] if grouped else [])]
+    layers: list[alt.Chart] = [base.mark_circle(size=45).encode(tooltip=about).add_params(wanted).interactive()]
+    if len(lines) <= WRITTEN_OUT:
+        # Beside a point is its text, on the side where there is room: the picture ends at its axes.
+        beside = base.encode(text="text:N", tooltip=about)
+        to_the_right = beside.mark_text(align="left", dx=6, fontSize=11, limit=260)
+        to_the_left = beside.mark_text(align="right", dx=-6, fontSize=11, limit=260)
+        layers.append(to_the_right.transform_filter("!datum.far_right"))
+        layers.append(to_the_left.transform_filter("datum.far_right"))
+    width, height = SIZE
+    chart = alt.layer(*layers).properties(width=width, height=height, title=title)
+    return {**chart.to_dict(), "datasets": {"points": list(values)}}
+
+
+def _rows(lines: Sequence[Line], projection: Projection) -> list[dict[str, Any]]:
+    across = projection.places[:, 0]
+    edge = across.min() + FAR_RIGHT * (across.max() - across.min())
+    return [
+        {
+            "x": round(float(x), 4),
+            "y": round(float(y), 4),
+            "text": line.text,
+            "group": line.group,
+            "far_right": bool(x > edge),
+        }
+        for line, (x, y) in zip(lines, projection.places, strict=True)
+    ]
+
+
+def _write_page(path: str | Path, title: str, lines: Sequence[Line], projection: Projection) -> None:
+    # The texts come in last, escaped: in a program inside a page "</script>" would end it.
+    described = _chart("", lines, projection, [_DATA])
+    described["width"] = "container"
+    described["usermeta"] = {"embedOptions": {"actions": {"source": False, "editor": False, "compiled": False}}}
+    page = vl_convert.vegalite_to_html(json.dumps(described), bundle=True)
+    values = json.dumps(_rows(lines, projection), ensure_ascii=False)
+    for character in "<>&\u2028\u2029":
+        values = values.replace(character, f"\\u{ord(character):04x}")
+    shown = html.escape(title)
+    for place, content in (
+        ("<title>Chart</title>", f'<title>{shown}</title>\n<meta name="viewport" content="width=device-width">'),
+        ("    <style>\n", f"    <style>\n{_STYLE}\n"),
+        ('<div id="vega-chart"></div>', f'<h1>{shown}</h1>\n<div id="vega-chart"></div>'),
+        (f'["{_DATA}"]', values),
+    ):
+        assert page.count(place) == 1, f"vl-convert writes another page than before: {place}"
+        page = page.replace(place, content)
+    with replace_file(path) as file:
+        file.write(page)
+
+
+_STYLE = """\
+        body { font-family: system-ui, sans-serif; margin: 1rem }
+        h1 { font-size: 1.2rem }
+        #vega-chart { display: block; width: 100% }"""
+
+
+def _write_svg(path: str | Path, title: str, lines: Sequence[Line], projection: Projection) -> None:
+    with replace_file(path) as file:
+        file.write(vl_convert.vegalite_to_svg(_picture(title, lines, projection)))
+
+
+def _write_png(path: str | Path, title: str, lines: Sequence[Line], projection: Projection) -> None:
+    with replace_file(path, binary=True) as file:
+        file.write(vl_convert.vegalite_to_png(_picture(title, lines, projection), scale=2))
+
+
+def _picture(title: str, lines: Sequence[Line], projection: Projection) -> str:
+    return json.dumps(_chart(title, lines, projection, _rows(lines, projection)))
+
+
+def _write_table(path: str | Path, title: str, lines: Sequence[Line], projection: Projection) -> None:
+    """A line each: both coordinates, group and text, between tabs, under their names."""
+    with replace_output(path) as file:
+        file.write("x\ty\tgroup\ttext\n")
+        for line, (x, y) in zip(lines, projection.places, strict=True):
+            file.write(f"{x:.6g}\t{y:.6g}\t{line.group}\t{re.sub(chr(13), ' ', line.text)}\n")
+
+
+_WRITERS = {".html": _write_page, ".svg": _write_svg, ".png": _write_png, ".tsv": _write_table}

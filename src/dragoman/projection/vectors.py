@@ -1,0 +1,150 @@
+"""The vectors that a model has for words, phrases and sentences.
+
+words:      rows of the embedding matrix; of a word of several segments their mean (Cho et al. 2014, figure 4)
+phrases:    the summary c of the source that a decoder without attention starts from: the top layer's last state, or
+            tanh(V h_N) of it where the model has that (Cho et al. 2014, figure 5)
+sentences:  the states of all encoder layers after the last word, of LSTMs also the memories, side by side: the 8000
+            numbers of Sutskever et al. 2014, figure 2
+
+In a model with attention little need be in the last two: its decoder looks at every word anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.errors import ConfigError, InputError
+from dragoman.runs.opening import Run
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import EOS, PAD, SPECIALS, UNK
+
+if TYPE_CHECKING:
+    from dragoman.model.translation import TranslationModel
+
+SideName = Literal["source", "target"]
+
+BATCH = 64
+"""Lines that are encoded together."""
+
+
+class Line(NamedTuple):
+    """A text to be shown, and the group that it is coloured by."""
+
+    text: str
+    group: str = ""
+
+
+class Points(NamedTuple):
+    """N texts and their vectors, float32 [N, W]."""
+
+    lines: list[Line]
+    vectors: NDArray[np.float32]
+    left_out: int
+    """Lines that have no vector: blank ones, and words that the model does not know."""
+
+
+def read_lines_and_groups(lines: Iterable[str], origin: str) -> list[Line]:
+    """A text a line, or a text, a tab and its group.
+
+    Raises:
+        InputError: a line has more than one tab.
+    """
+    read = []
+    for number, line in enumerate(lines, 1):
+        text, *groups = line.split("\t")
+        if len(groups) > 1:
+            raise InputError(f"{origin}:{number}: {len(groups)} tabs; a line is a text, or a text, a tab and its group")
+        read.append(Line(text, groups[0] if groups else ""))
+    return read
+
+
+def frequent_words(run: Run, side: SideName, count: int) -> list[Line]:
+    """The first entries of a vocabulary, which are its most frequent ones."""
+    vocabulary = _side(run, side).vocabulary
+    last = min(len(vocabulary), len(SPECIALS) + count)
+    return [Line(piece) for piece in vocabulary.pieces(range(len(SPECIALS), last))]
+
+
+def embedded(run: Run, side: SideName, lines: Sequence[Line], *, entries: bool = False) -> Points:
+    """Words by their embeddings.
+
+    Args:
+        entries: the texts are entries of the vocabulary, not raw text.
+
+    Raises:
+        ConfigError: the run was exported.
+    """
+    model, text = trained_model(run), _side(run, side)
+    ids = [text.vocabulary.ids([line.text]) if entries else text.encode(line.text).ids for line in lines]
+    ids = [[index for index in word if index != UNK] for word in ids]
+    table = (model.source if side == "source" else model.target).weight.detach().float().cpu().numpy()
+    known = [(line, table[rows].mean(axis=0)) for line, rows in zip(lines, ids, strict=True) if rows]
+    return _points(known, len(lines))
+
+
+def summarised(run: Run, lines: Sequence[Line]) -> Points:
+    """Phrases by the summary that the encoder makes of them.
+
+    Raises:
+        ConfigError: the run was exported.
+    """
+    from dragoman.model.representation import summaries
+
+    return _encoded(run, lines, summaries)
+
+
+def last_states(run: Run, lines: Sequence[Line]) -> Points:
+    """Sentences by the states of all layers after the last word.
+
+    Raises:
+        ConfigError: the run was exported.
+    """
+    from dragoman.model.representation import final_states
+
+    return _encoded(run, lines, final_states)
+
+
+Encode = Callable[["TranslationModel", NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
+
+
+def _encoded(run: Run, lines: Sequence[Line], encode: Encode) -> Points:
+    model, end = trained_model(run), [EOS] if run.engine.source_eos else []
+    sources = [run.source.encode(line.text).ids for line in lines]
+    full = [place for place, ids in enumerate(sources) if ids]
+    full.sort(key=lambda place: len(sources[place]))  # little padding
+    found: dict[int, NDArray[np.float32]] = {}
+    for start in range(0, len(full), BATCH):
+        places = full[start : start + BATCH]
+        batch = [[*sources[place], *end] for place in places]
+        lengths = np.array([len(ids) for ids in batch], np.int64)
+        padded = np.full((len(batch), int(lengths.max())), PAD, np.int64)
+        for row, ids in enumerate(batch):
+            padded[row, : len(ids)] = ids
+        found.update(zip(places, encode(model, padded, lengths), strict=True))
+    return _points([(lines[place], found[place]) for place in sorted(found)], len(lines))
+
+
+def _points(known: Sequence[tuple[Line, NDArray[np.float32]]], given: int) -> Points:
+    vectors = np.stack([vector for _, vector in known]) if known else np.zeros((0, 0), np.float32)
+    return Points([line for line, _ in known], vectors, given - len(known))
+
+
+def _side(run: Run, side: SideName) -> TextSide:
+    return run.source if side == "source" else run.target
+
+
+def trained_model(run: Run) -> TranslationModel:
+    """The model behind a run.
+
+    Raises:
+        ConfigError: the run was exported, which hands out no vectors.
+    """
+    from dragoman.engines.torch_engine import TorchEngine
+
+    if not isinstance(run.engine, TorchEngine):
+        raise ConfigError(f"{run.folder.path}: was exported and hands out no vectors; give the run folder instead")
+    return run.engine.model

@@ -1,0 +1,1 @@
+"""Run folders and exported folders: their layout, and how they are opened."""

@@ -1,0 +1,126 @@
+"""A trained run, opened: its configuration, both text sides, and its model behind a search engine.
+
+A folder that was exported opens like the run folder it came from, and without torch: what needs that is imported
+where it is used.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dragoman.config.schema import Config, SearchConfig
+from dragoman.engines.protocol import Engine
+from dragoman.errors import ConfigError, RunError
+from dragoman.runs.exported import ExportFolder, is_export
+from dragoman.runs.layout import RunFolder
+from dragoman.scoring.forced import Scorer
+from dragoman.scoring.rescoring import Rescorer
+from dragoman.search.sampling import Sampling
+from dragoman.text.side import TextSide
+from dragoman.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from dragoman.model.devices import DeviceName
+    from dragoman.model.translation import TranslationModel
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run folder or an exported folder holds, ready to use."""
+
+    folder: RunFolder | ExportFolder
+    config: Config
+    source: TextSide
+    target: TextSide
+    engine: Engine
+    parameters: int
+    """Numbers that were learnt."""
+
+    def scorer(self) -> Scorer:
+        """The probability and the alignment of given translations."""
+        return Scorer(self.engine, self.source, self.target)
+
+    def rescorer(self) -> Rescorer:
+        """The probability of many translations of each source."""
+        return Rescorer(self.engine, self.source, self.target)
+
+    def translator(self, search: SearchConfig | None = None, sampling: Sampling | None = None) -> Translator:
+        """Raw lines to translations, by the run's own search settings unless others are given."""
+        return Translator(self.engine, self.source, self.target, search or self.config.search, sampling=sampling)
+
+
+def parameters(model: TranslationModel) -> int:
+    """Numbers that are learnt; a matrix that serves twice counts once."""
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def open_run(
+    path: str | Path, *, device: DeviceName = "auto", threads: int | None = None, shortlist: bool = True
+) -> Run:
+    """Open a run folder or an exported folder for translating and scoring; `threads` None leaves one a core.
+
+    Without `shortlist` that of an exported folder is not used, so that any word may be written.
+
+    Raises:
+        RunError: the folder does not exist, lacks a part, is of a newer format, or is damaged.
+        ConfigError: a GPU is asked for and there is none, or the folder was exported, which is for the CPU.
+    """
+    if is_export(path):
+        return _open_exported(path, device, threads, shortlist=shortlist)
+    return _open_trained(path, device, threads)
+
+
+def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> Run:
+    folder = RunFolder.open(path)
+    config, source, target = folder.load_config(), folder.source_side(), folder.target_side()
+
+    from dragoman.engines.torch_engine import TorchEngine
+    from dragoman.model.assembly import build
+    from dragoman.model.devices import choose_device, set_threads
+    from dragoman.model.weights import load_weights, restore_weights
+
+    place = choose_device(device)
+    set_threads(threads)
+    model = build(config.model, len(source.vocabulary), len(target.vocabulary))
+    restore_weights(model, load_weights(folder.weights), folder.weights)
+    return Run(folder, config, source, target, TorchEngine(model.to(place).eval()), parameters(model))
+
+
+def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *, shortlist: bool) -> Run:
+    if device == "cuda":
+        raise ConfigError(f"--device cuda: {path} was exported, which is for the CPU; give the run folder instead")
+    # What starting consists of goes on two threads: digests beside imports, graphs beside text and configuration.
+    with ThreadPoolExecutor(1) as beside:
+        opening = beside.submit(ExportFolder.open, path)
+
+        from dragoman.engines.onnx_engine import OnnxEngine
+        from dragoman.engines.shortlist import Shortlist
+
+        folder = opening.result()
+        listing = None if folder.shortlist is None else Shortlist.from_bytes(folder.shortlist)
+        starting = beside.submit(OnnxEngine, folder.encoder, folder.step, listing, threads=threads)
+        config, source, target = folder.load_config(), folder.source_side(), folder.target_side()
+        engine = starting.result()
+    engine = engine if shortlist else engine.unlimited()
+    for side, size, text in (
+        ("source", engine.source_vocabulary_size, source),
+        ("target", engine.vocabulary_size, target),
+    ):
+        if size != len(text.vocabulary):
+            raise RunError(
+                f"{path}: the model knows {size} {side} symbols and the vocabulary in text/ has "
+                f"{len(text.vocabulary)}; they are not of the same run; export the run again"
+            )
+    return Run(folder, config, source, target, engine, folder.parameters)
+
+
+def load(path: str | Path, *, device: DeviceName = "auto") -> Translator:
+    """The translator of a run folder or an exported folder, as its configuration has it.
+
+    Raises:
+        RunError, ConfigError: as for `open_run`.
+    """
+    return open_run(path, device=device).translator()

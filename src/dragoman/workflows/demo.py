@@ -1,0 +1,96 @@
+"""The main job on the embedded corpus: train, translate lines never seen, measure, show the alignments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.config.building import override
+from dragoman.config.presets import load_preset
+from dragoman.errors import InputError
+from dragoman.model.devices import DeviceName
+from dragoman.progress import Narrator
+from dragoman.runs.opening import Run, open_run
+from dragoman.text.corpus import read_pairs
+from dragoman.text.lines import write_lines
+from dragoman.workflows.demo_corpus import make_corpus
+from dragoman.workflows.evaluation import Quality, measure
+from dragoman.workflows.reports import measured_run, write_run_report
+from dragoman.workflows.training import train
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """What `dragoman demo` made."""
+
+    run: Run
+    quality: Quality
+    """Of the test lines, which share no source line with training."""
+    report: Path
+
+
+def demonstrate(
+    out: Path,
+    *,
+    source: str = "en",
+    target: str = "ko",
+    minutes: float | None = None,
+    overwrite: bool = False,
+    device: DeviceName = "auto",
+    narrator: Narrator | None = None,
+) -> Demonstration:
+    """Make the corpus in OUT/corpus, train the preset `demo` on it in OUT, measure on its test lines, write the report.
+
+    Args:
+        source, target: any two locales of the CLDR.
+        minutes: a shorter budget than the preset's.
+
+    Raises:
+        ConfigError: a locale is unknown, or has too little data.
+        RunError: there is a run in `out` already, and not `overwrite`.
+        Interrupted: a signal came; the state is saved.
+    """
+    narrator = narrator or Narrator()
+    config = override(
+        load_preset("demo"),
+        [
+            f"text.source.language={source}",
+            f"text.target.language={target}",
+            *([] if minutes is None else [f"training.minutes={minutes}"]),
+        ],
+    )
+    files = write_demo_corpus(out / "corpus", source, target)
+    trained = train(
+        config, [files["train"]], [files["dev"]], out, overwrite=overwrite, device=device, narrator=narrator
+    )
+    run = open_run(trained.folder.path, device=device)
+    test = list(read_pairs([files["test"]]))
+    quality = measure(run, test, narrator=narrator)
+    return Demonstration(run, quality, write_run_report(run, test, measured_run(run, quality)))
+
+
+def write_demo_corpus(folder: str | Path, source: str = "en", target: str = "ko") -> dict[str, tuple[Path, Path]]:
+    """Write the embedded corpus as plain lines, as a corpus of one's own would be; nothing is downloaded.
+
+    Args:
+        source, target: any two locales of the CLDR.
+
+    Returns:
+        for "train", "dev" and "test" the two files FOLDER/PART.SOURCE and FOLDER/PART.TARGET.
+
+    Raises:
+        ConfigError: a locale is unknown, or has too little data.
+        InputError: the files cannot be written.
+    """
+    corpus, folder = make_corpus(source, target), Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: the folder for the corpus cannot be made: {error.strerror}") from None
+    parts: dict[str, list[tuple[str, str]]] = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
+    files = {}
+    for name, pairs in parts.items():
+        files[name] = folder / f"{name}.{source}", folder / f"{name}.{target}"
+        for side, path in enumerate(files[name]):
+            write_lines(path, (pair[side] for pair in pairs))
+    return files

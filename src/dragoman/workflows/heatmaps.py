@@ -1,0 +1,130 @@
+"""Heat maps of a run: what it looked at in some sentences, drawn into files."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.errors import InputError
+from dragoman.report.heatmap import HeatMap, Scale, missing_letters, write_heat_map
+from dragoman.report.page import Report, System, write_report
+from dragoman.report.samples import Sample, Window, segment_windows
+from dragoman.runs.opening import Run
+from dragoman.scoring.forced import Scored
+from dragoman.workflows.reports import given_samples, run_name, translated_samples
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What a run looked at in some sentences."""
+
+    heat_maps: list[HeatMap]
+    samples: list[Sample] | None
+    """The same for a page; None for segments."""
+
+
+def look(run: Run, pairs: Sequence[tuple[str, str | None]], *, segments: bool = False) -> Looked:
+    """Translate the sources that have no target, and see what the run looks at: by words, or by its own segments.
+
+    Raises:
+        RunError: the model's answers are not numbers.
+    """
+    wanted = [source for source, target in pairs if target is None]
+    translations = iter([n_best[0] for n_best in run.translator().translate_lines(wanted)])
+    if segments or len(wanted) < len(pairs):
+        given = [(source, next(translations).text if target is None else target) for source, target in pairs]
+        if segments:
+            return Looked([_of_segments(run, scored) for scored in run.scorer().score(given)], None)
+        samples = given_samples(run, given)
+    else:
+        samples = translated_samples(run, list(translations))
+    return Looked([_of_words(run, sample) for sample in samples], samples)
+
+
+def draw_heat_maps(
+    folder: Path, run: Run, looked: Looked, numbers: Sequence[int], formats: Sequence[str], scale: Scale = "paper"
+) -> Iterator[Path]:
+    """Write FOLDER/N.FORMAT for each sentence, N its number, and for the format `html` one page; give the paths.
+
+    Raises:
+        InputError: a file or the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: the folder for the pictures cannot be made: {error.strerror}") from None
+    pictures = [kind for kind in dict.fromkeys(formats) if kind != "html"]
+    if pictures:
+        _warn_of_missing_letters(looked.heat_maps)
+    for number, heat_map in zip(numbers, looked.heat_maps, strict=True):
+        for kind in pictures:
+            path = folder / f"{number}.{kind}"
+            write_heat_map(path, heat_map, scale)
+            yield path
+    if "html" in formats:
+        assert looked.samples is not None, "a page shows words"
+        yield _write_page(folder / "heatmaps.html", run, looked.samples, numbers, scale)
+
+
+def _write_page(path: Path, run: Run, samples: Sequence[Sample], numbers: Sequence[int], scale: Scale) -> Path:
+    languages = run.config.text.source.language, run.config.text.target.language
+    write_report(
+        path,
+        Report(
+            title=f"Heat maps of {run_name(run)}",
+            systems=[System(run_name(run), samples)],
+            numbers=numbers,
+            source_language=languages[0],
+            target_language=languages[1],
+            heat_maps_open=True,
+            scale=scale,
+        ),
+    )
+    return path
+
+
+def _warn_of_missing_letters(heat_maps: Sequence[HeatMap]) -> None:
+    words = [word for heat_map in heat_maps for word in (*heat_map.source_words, *heat_map.target_words)]
+    missing = missing_letters(words)
+    if missing:
+        log.warning(
+            "no font of this system has %s%s; they are drawn as boxes. Install a font that has them (for Chinese, "
+            "Japanese and Korean, Noto Sans CJK: apt-get install fonts-noto-cjk), or take --format html",
+            " ".join(missing[:10]),
+            f" and {len(missing) - 10} letters more" if len(missing) > 10 else "",
+        )
+
+
+def _of_words(run: Run, sample: Sample) -> HeatMap:
+    source = [sample.source[start:end] for start, end in sample.source_words]
+    target = [sample.translation[start:end] for start, end in sample.target_words]
+    weights: NDArray[np.floating] | None = sample.weights
+    if weights is None:  # a blank line
+        weights = np.zeros((len(target), len(source)))
+    return HeatMap(weights, source, target, sample.windows, _languages(run))
+
+
+def _of_segments(run: Run, scored: Scored) -> HeatMap:
+    """By segments, the ends of both sides among them, where the model has weights for these."""
+    assert scored.attention is not None, "the model has attention"
+    shift = run.engine.attention_shift
+    weights = scored.attention[shift:]  # with a shift the end of the target has no row of its own
+    columns = weights.shape[1]
+    windows = None
+    if scored.centres is not None:
+        window = Window(np.append(scored.centres, 0.0), run.config.model.attention.window)
+        windows = segment_windows(window, shift, columns)[: len(weights)]
+    source, target = [*scored.source_tokens, "</s>"][:columns], [*scored.target_tokens, "</s>"][: len(weights)]
+    return HeatMap(weights, source, target, windows, _languages(run))
+
+
+def _languages(run: Run) -> tuple[str | None, str | None]:
+    source, target = run.config.text.source.language, run.config.text.target.language
+    return (None, None) if source == target else (source, target)  # "en" for both says that nobody named them

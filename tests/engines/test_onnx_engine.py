@@ -1,0 +1,138 @@
+"""The ONNX engine keeps what engines/protocol.py promises."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.config.building import override
+from dragoman.config.schema import Config, SearchConfig
+from dragoman.data.batches import pad_ids
+from dragoman.engines.onnx_engine import OnnxEngine
+from dragoman.engines.torch_engine import TorchEngine
+from dragoman.errors import RunError
+from dragoman.export.writing import Graphs, make_graphs
+from dragoman.model.assembly import build
+from dragoman.model.translation import TranslationModel
+from dragoman.search.beam import beam_search
+
+SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]
+
+COMPOSITIONS = {
+    "additive, look, then update": [],
+    "fed, covered": ["decoder.order=update-then-look", "decoder.input_feeding=true", "attention.coverage=true"],
+    "groundhog": ["decoder.order=groundhog"],
+    "fixed context": ["decoder.context=fixed"],
+    "no attention": ["decoder.context=none", "source_eos=false"],
+}
+
+
+def _model(name: str) -> TranslationModel:
+    sizes = ["embedding.source=5", "embedding.target=5", "encoder.size=4", "decoder.size=6", "readout.size=5"]
+    chosen = [*sizes, "attention.size=4", "initial=uniform", "spread=1.2", *COMPOSITIONS[name]]
+    torch.manual_seed(9)
+    return build(override(Config(), [f"model.{setting}" for setting in chosen]).model, 17, 17).eval()
+
+
+def _graphs(name: str, *, int8: bool = False) -> Graphs:
+    return make_graphs([_model(name)], int8=int8)
+
+
+@functools.cache
+def _engines(name: str) -> tuple[TorchEngine, tuple[OnnxEngine, ...]]:
+    """The model in torch, and its graphs with one thread and with two."""
+    return TorchEngine(_model(name)), tuple(OnnxEngine(*_graphs(name), threads=threads) for threads in (1, 2))
+
+
+@pytest.fixture(scope="module", params=COMPOSITIONS)
+def engine(request: pytest.FixtureRequest) -> OnnxEngine:
+    return OnnxEngine(*_graphs(request.param), threads=1)
+
+
+def test_rows_may_be_repeated_reordered_and_dropped(engine: OnnxEngine) -> None:
+    """Every row goes on as if it were alone with its own history, and its weights stand in the columns given."""
+    source = pad_ids(SOURCES[:3], eos=engine.source_eos)
+    first = engine.step(engine.start(*source), np.arange(3), np.full(3, 2), 4)
+    second = engine.step(first.state, np.array([0, 0, 1]), np.array([7, 5, 9]), 4)
+    third = engine.step(second.state, np.array([1, 2, 2, 2]), np.array([4, 8, 6, 4]), 17)
+    for row, (sentence, prefix) in enumerate([(0, [5, 4]), (1, [9, 8]), (1, [9, 6]), (1, [9, 4])]):
+        token = int(third.tokens[row, 1])
+        forced = engine.force(
+            *pad_ids([SOURCES[sentence]], eos=engine.source_eos), *pad_ids([[*prefix, token]], eos=True)
+        )
+        assert third.log_probabilities[row, 1] == pytest.approx(float(forced.log_probabilities[0, 2]), abs=1e-5)
+        if third.attention is not None and forced.attention is not None:
+            width = forced.attention.shape[2]
+            assert third.attention.shape == (4, source[0].shape[1])
+            np.testing.assert_allclose(third.attention[row, :width], forced.attention[0, 2], atol=1e-6)
+            assert (third.attention[row, width:] == 0).all()
+
+
+def test_log_probabilities_are_normalised_over_the_vocabulary_and_sorted(engine: OnnxEngine) -> None:
+    step = engine.step(engine.start(*pad_ids(SOURCES, eos=engine.source_eos)), np.arange(5), np.full(5, 2), 17)
+    np.testing.assert_allclose(np.exp(step.log_probabilities).sum(1), 1, atol=1e-5)
+    assert (np.diff(step.log_probabilities) <= 0).all()
+    assert (np.sort(step.tokens, axis=1) == np.arange(17)).all()
+    assert (step.log_probabilities.dtype, step.tokens.dtype) == (np.float32, np.int64)
+
+
+def test_targets_of_sources_encoded_once_score_as_with_their_own_sources(engine: OnnxEngine) -> None:
+    targets = [[4, 5], [], [7, 7, 7], [4, 5], [16]]
+    owners = np.array([0, 0, 2, 2, 4])
+    state = engine.start(*pad_ids(SOURCES, eos=engine.source_eos))
+    target = pad_ids(targets, eos=True)
+    expected = engine.force(*pad_ids([SOURCES[i] for i in owners], eos=engine.source_eos), *target)
+    for _ in range(2):  # a state may be scored from again
+        shared = engine.force_from(state, owners, *target)
+        np.testing.assert_allclose(shared.log_probabilities, expected.log_probabilities, atol=1e-5)
+        if shared.attention is not None and expected.attention is not None:
+            real = np.arange(target[0].shape[1]) < target[1][:, None]
+            np.testing.assert_allclose(shared.attention[real], expected.attention[real], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["additive, look, then update", "fed, covered"])
+def test_int8_answers_do_not_depend_on_the_rows_beside(name: str) -> None:
+    """One scale for a whole batch, which is usual, would make them."""
+    engine, search = OnnxEngine(*_graphs(name, int8=True), threads=1), SearchConfig(beam=4, max_extra=5)
+    together = beam_search(engine, *pad_ids(SOURCES, eos=True), search, n_best=3)
+    for source, n_best in zip(SOURCES, together, strict=True):
+        (alone,) = beam_search(engine, *pad_ids([source], eos=True), search, n_best=3)
+        assert [hypothesis.tokens for hypothesis in n_best] == [hypothesis.tokens for hypothesis in alone]
+        for one, other in zip(n_best, alone, strict=True):
+            assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
+
+
+ids = st.lists(st.integers(4, 16), min_size=1, max_size=9)
+
+
+@settings(max_examples=25, derandomize=True)
+@given(st.sampled_from(sorted(COMPOSITIONS)), st.lists(ids, min_size=1, max_size=6), st.integers(1, 6), st.data())
+def test_any_batch_in_any_order_gives_what_torch_gives(
+    name: str, sources: list[list[int]], beam: int, data: st.DataObject
+) -> None:
+    model, engines = _engines(name)
+    order = data.draw(st.permutations(range(len(sources))))
+    engine = engines[data.draw(st.sampled_from([0, 1]))]
+    search = SearchConfig(beam=beam, max_factor=1.0, max_extra=4)
+    expected = beam_search(model, *pad_ids(sources, eos=model.source_eos), search, n_best=1)
+    turned = pad_ids([sources[index] for index in order], eos=model.source_eos)
+    for index, (found,) in zip(order, beam_search(engine, *turned, search, n_best=1), strict=True):
+        assert found.tokens == expected[index][0].tokens
+        assert found.log_probability == pytest.approx(expected[index][0].log_probability, abs=1e-4)
+
+
+def test_a_graph_that_onnxruntime_cannot_use_is_told() -> None:
+    graphs = _graphs("groundhog")
+    with pytest.raises(RunError, match=r"onnxruntime [\d.]+ cannot use the exported model: "):
+        OnnxEngine(graphs.encoder, graphs.step[:-50], threads=1)
+
+
+def test_a_graph_that_is_not_ours_is_told() -> None:
+    graphs = _graphs("groundhog")
+    with pytest.raises(RunError, match="the exported model does not tell its vocabulary size; export the run again"):
+        OnnxEngine(graphs.encoder.replace(b"vocabulary_size", b"vocabulary_sise"), graphs.step, threads=1)

@@ -1,0 +1,176 @@
+"""Searching among a few likely words: the shortlist, and the ONNX engine with one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dragoman.config.schema import SearchConfig
+from dragoman.data.batches import pad_ids
+from dragoman.engines.ensemble import Combination
+from dragoman.engines.onnx_engine import OnnxEngine
+from dragoman.engines.protocol import LimitedEngine
+from dragoman.engines.shortlist import OutputLayer, Shortlist
+from dragoman.errors import RunError
+from dragoman.export.answering import Mixture
+from dragoman.export.listing import shortlist_of
+from dragoman.export.writing import make_graphs
+from dragoman.model.assembly import build
+from dragoman.model.translation import TranslationModel
+from dragoman.search.beam import beam_search
+from tests.model.compositions import COMPOSITIONS, VOCABULARY, model_config, small_model
+
+SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]
+ALWAYS = [0, 1, 2, 3, 7]
+
+
+def _listed_by(word: int) -> list[int]:
+    return [(word + 3) % VOCABULARY] if word % 4 else []
+
+
+def _shortlist(*models: TranslationModel, int8: bool = False) -> Shortlist:
+    lists = [_listed_by(word) for word in range(VOCABULARY)]
+    offsets = np.cumsum([0, *map(len, lists)])
+    words = np.array([word for one in lists for word in one])
+    return shortlist_of(models, np.array(ALWAYS), offsets, words, int8=int8)
+
+
+@pytest.fixture(params=[False, True], ids=["float32", "int8"])
+def engine(request: pytest.FixtureRequest) -> OnnxEngine:
+    model = small_model("rnnsearch").float()
+    graphs = make_graphs([model], int8=request.param, always=np.array(ALWAYS))
+    return OnnxEngine(*graphs, _shortlist(model, int8=request.param), threads=1)
+
+
+def _words_of(source: list[int], *, eos: bool) -> set[int]:
+    return set(ALWAYS).union(*(_listed_by(word) for word in [*source, *([3] if eos else [])]))
+
+
+def test_a_batch_takes_the_words_of_all_its_sentences_and_opens_to_each_its_own() -> None:
+    model = small_model("rnnsearch").float()
+    listed = _shortlist(model).listed(*pad_ids(SOURCES, eos=False))
+    in_graph, handed_in = np.split(listed.words, 2)
+    assert [len(in_graph), len(handed_in)] == [32, 32]
+    assert [*in_graph[: len(ALWAYS)]] == ALWAYS
+    others = handed_in[: listed.real - len(ALWAYS)]
+    assert {*ALWAYS, *others} == set().union(*(_words_of(source, eos=False) for source in SOURCES))
+    assert len({*ALWAYS, *others}) == listed.real
+    (bias,) = listed.biases.values()
+    for row, source in zip(bias, SOURCES, strict=True):
+        assert {*ALWAYS, *handed_in[row > -np.inf]} == _words_of(source, eos=False)
+    weight = listed.layers["limit.weight"]
+    np.testing.assert_array_equal(weight[:, : len(others)], model.output.weight.detach().numpy().T[:, others])
+
+
+def test_what_was_written_is_read_again() -> None:
+    shortlist = _shortlist(small_model("rnnsearch").float(), int8=True)
+    ours, theirs = (
+        one.listed(*pad_ids(SOURCES, eos=True)) for one in (shortlist, Shortlist.from_bytes(shortlist.to_bytes()))
+    )
+    for name in ("limit.weight", "limit.scale"):
+        np.testing.assert_array_equal(ours.layers[name], theirs.layers[name])
+        assert ours.layers[name].dtype == theirs.layers[name].dtype
+    np.testing.assert_array_equal(ours.words, theirs.words)
+    np.testing.assert_array_equal(ours.biases["limit.bias"], theirs.biases["limit.bias"])
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing of the kind", b"PK\x05\x06" + bytes(18)])
+def test_what_is_no_shortlist_is_told(content: bytes) -> None:
+    with pytest.raises(RunError, match=r"the shortlist cannot be used: .*; export the run again"):
+        Shortlist.from_bytes(content)
+
+
+def test_log_probabilities_are_those_of_the_vocabulary_shared_out_among_the_listed_words(engine: OnnxEngine) -> None:
+    assert isinstance(engine, LimitedEngine)
+    source = pad_ids(SOURCES, eos=engine.source_eos)
+    rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
+    few = engine.step(engine.start(*source), rows, tokens, VOCABULARY)
+    whole = engine.unlimited()
+    all_words = whole.step(whole.start(*source), rows, tokens, VOCABULARY)
+    assert (few.log_probabilities.shape, few.tokens.shape) == (
+        all_words.log_probabilities.shape,
+        all_words.tokens.shape,
+    )
+    for row, words in enumerate(_words_of(source, eos=engine.source_eos) for source in SOURCES):
+        expected = dict(zip(all_words.tokens[row].tolist(), all_words.log_probabilities[row].tolist(), strict=True))
+        mass = np.log(sum(np.exp(expected[word]) for word in words))
+        for word, found in zip(few.tokens[row].tolist(), few.log_probabilities[row].tolist(), strict=True):
+            if found > -np.inf:
+                assert word in words
+                assert found == pytest.approx(expected[word] - mass, abs=1e-5)
+        assert (few.log_probabilities[row] > -np.inf).sum() == len(words)
+
+
+def test_a_sentence_is_translated_alone_as_in_any_batch(engine: OnnxEngine) -> None:
+    search = SearchConfig(beam=4, max_extra=5)
+    together = beam_search(engine, *pad_ids(SOURCES, eos=engine.source_eos), search, n_best=3)
+    for source, n_best in zip(SOURCES, together, strict=True):
+        (alone,) = beam_search(engine, *pad_ids([source], eos=engine.source_eos), search, n_best=3)
+        assert [hypothesis.tokens for hypothesis in n_best] == [hypothesis.tokens for hypothesis in alone]
+        assert {word for hypothesis in n_best for word in hypothesis.tokens} <= _words_of(source, eos=engine.source_eos)
+        for one, other in zip(n_best, alone, strict=True):
+            assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
+
+
+def test_given_targets_are_scored_over_the_whole_vocabulary() -> None:
+    model = small_model("rnnsearch").float()
+    limited = OnnxEngine(*make_graphs([model], always=np.array(ALWAYS)), _shortlist(model), threads=1)
+    plain = OnnxEngine(*make_graphs([model]), threads=1)
+    source, target = pad_ids(SOURCES, eos=plain.source_eos), pad_ids([[15], [16, 4], [], [14, 13], [4] * 9], eos=True)
+    found, expected = (engine.force(*source, *target).log_probabilities for engine in (limited, plain))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("int8", [False, True], ids=["float32", "int8"])
+@pytest.mark.parametrize("step", [1, 3, 30], ids=["all", "two chunks", "one chunk"])
+def test_the_whole_vocabulary_answers_the_same_however_it_is_divided(step: int, int8: bool) -> None:
+    """Into words that are always listed, which lie in the graph, and those that are handed in."""
+    size = 100
+    model = build(model_config(COMPOSITIONS["rnnsearch"]), VOCABULARY, size).eval()
+    always = np.union1d(np.arange(4), np.arange(0, size, step))
+    nothing = np.zeros(VOCABULARY + 1, np.int64), np.empty(0, np.int64)
+    shortlist = shortlist_of([model], always, *nothing, int8=int8)
+    divided = OnnxEngine(*make_graphs([model], int8=int8, always=always), shortlist, threads=1)
+    plain = OnnxEngine(*make_graphs([model], int8=int8), threads=1)
+    source = pad_ids(SOURCES, eos=plain.source_eos)
+    target = pad_ids([[99], [98, 4], [], [14, 33], [5, 6, 7, 8, 60]], eos=True)
+    rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
+    found, expected = (one.step(one.start(*source), rows, tokens, size) for one in (divided.unlimited(), plain))
+    np.testing.assert_allclose(found.log_probabilities, expected.log_probabilities, atol=1e-6)
+    np.testing.assert_array_equal(found.tokens, expected.tokens)
+    found_scores, scores = (one.force(*source, *target).log_probabilities for one in (divided, plain))
+    np.testing.assert_allclose(found_scores, scores, atol=1e-6)
+    few = divided.step(divided.start(*source), rows, tokens, size)
+    for words, values in zip(few.tokens, few.log_probabilities, strict=True):
+        assert set(words[values > -np.inf].tolist()) == set(always.tolist())
+
+
+@pytest.mark.parametrize("combination", ["probabilities", "log-probabilities", "logits"])
+def test_models_that_choose_together_have_one_list(combination: Combination) -> None:
+    models = [small_model(name).float() for name in ("rnnsearch", "luong")]
+    mixture = Mixture(combination, [0.6, 0.4])
+    engine = OnnxEngine(*make_graphs(models, mixture, always=np.array(ALWAYS)), _shortlist(*models), threads=1)
+    plain = OnnxEngine(*make_graphs(models, mixture), threads=1)
+    source = pad_ids(SOURCES, eos=engine.source_eos)
+    rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
+    few, whole, expected = (
+        one.step(one.start(*source), rows, tokens, VOCABULARY) for one in (engine, engine.unlimited(), plain)
+    )
+    np.testing.assert_allclose(whole.log_probabilities, expected.log_probabilities, atol=1e-5)
+    assert not np.isnan(few.log_probabilities).any()
+    for row, source_words in enumerate(SOURCES):
+        open_words = few.tokens[row][few.log_probabilities[row] > -np.inf]
+        assert set(open_words.tolist()) == _words_of(source_words, eos=engine.source_eos)
+    if combination != "log-probabilities":  # which are not normalised
+        np.testing.assert_allclose(np.exp(few.log_probabilities).sum(axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("fault", ["none given", "not asked for", "of another model"])
+def test_a_shortlist_that_does_not_belong_to_the_graphs_is_told(fault: str) -> None:
+    model = small_model("rnnsearch").float()
+    graphs = make_graphs([model], always=None if fault == "not asked for" else np.array(ALWAYS))
+    layer = OutputLayer(np.zeros((5, 9), np.float32), None, np.zeros(9, np.float32))
+    other = Shortlist(np.arange(4), np.zeros(8, np.int64), np.empty(0, np.int64), [layer])
+    given = {"none given": None, "not asked for": _shortlist(model), "of another model": other}[fault]
+    with pytest.raises(RunError, match="the exported model and its shortlist do not belong together; export the run"):
+        OnnxEngine(*graphs, given, threads=1)

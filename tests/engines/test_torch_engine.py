@@ -1,0 +1,114 @@
+"""The torch engine against the model's own forced decoding, for every composition of parts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.config.building import override
+from dragoman.config.schema import Config, SearchConfig
+from dragoman.data.batches import pad_ids
+from dragoman.engines.torch_engine import TorchEngine
+from dragoman.model.assembly import build
+from dragoman.search.beam import beam_search
+from dragoman.search.hypothesis import Hypothesis
+
+SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]
+
+COMPOSITIONS = {
+    "look, then update": [],
+    "update, then look, fed": [
+        "encoder.cell=lstm",
+        "encoder.size=3",
+        "bridge.kind=copy",
+        "decoder.cell=lstm",
+        "decoder.order=update-then-look",
+        "decoder.input_feeding=true",
+        "attention.score=general",
+        "readout.kind=attentional",
+    ],
+    "no attention": ["decoder.context=none", "source_eos=false"],
+}
+
+
+@pytest.fixture(params=COMPOSITIONS)
+def engine(request: pytest.FixtureRequest) -> TorchEngine:
+    sizes = ["embedding.source=5", "embedding.target=5", "encoder.size=4", "decoder.size=6", "readout.size=5"]
+    settings = [*sizes, "attention.size=4", "initial=uniform", "spread=1.2", *COMPOSITIONS[request.param]]
+    torch.manual_seed(9)
+    model = build(override(Config(), [f"model.{setting}" for setting in settings]).model, 17, 17)
+    return TorchEngine(model.double().eval())
+
+
+def test_beam_finds_the_same_alone_and_in_any_batch_in_any_order(engine: TorchEngine) -> None:
+    together = _search(engine, SOURCES)
+    turned = _search(engine, SOURCES[::-1])[::-1]
+    for source, ours, others in zip(SOURCES, together, turned, strict=True):
+        (alone,) = _search(engine, [source])
+        for n_best in (ours, others):
+            assert [hypothesis.tokens for hypothesis in n_best] == [hypothesis.tokens for hypothesis in alone]
+            for hypothesis, expected in zip(n_best, alone, strict=True):
+                assert hypothesis.log_probability == pytest.approx(expected.log_probability, abs=1e-5)
+                _assert_same_attention(hypothesis, expected, len(source) + engine.source_eos)
+
+
+def test_the_reported_log_probability_is_the_one_forced_decoding_gives(engine: TorchEngine) -> None:
+    for source, n_best in zip(SOURCES, _search(engine, SOURCES), strict=True):
+        for hypothesis in n_best:
+            sources, targets = pad_ids([source], eos=engine.source_eos), pad_ids([hypothesis.tokens[:-1]], eos=True)
+            forced = engine.force(*sources, *targets)
+            assert hypothesis.log_probability == pytest.approx(float(forced.log_probabilities.sum()), abs=1e-5)
+            if forced.attention is not None and hypothesis.attention is not None:
+                width = forced.attention.shape[2]
+                np.testing.assert_allclose(hypothesis.attention[:, :width], forced.attention[0], atol=1e-6)
+
+
+def test_beam_of_one_takes_the_most_probable_word_at_every_step(engine: TorchEngine) -> None:
+    for source, (hypothesis,) in zip(SOURCES, _search(engine, SOURCES, beam=1), strict=True):
+        for length in range(1, len(hypothesis.tokens)):
+            if hypothesis.tokens[length - 1] == 3:
+                break
+            prefix = hypothesis.tokens[: length - 1]
+            scores = [
+                float(
+                    engine.force(
+                        *pad_ids([source], eos=engine.source_eos), *pad_ids([[*prefix, word]], eos=True)
+                    ).log_probabilities[0, length - 1]
+                )
+                for word in range(17)
+            ]
+            allowed = [word for word in range(17) if word not in (0, 2)]  # padding and begin are never chosen
+            assert hypothesis.tokens[length - 1] == max(allowed, key=lambda word: scores[word])
+
+
+def test_rows_may_be_repeated_reordered_and_dropped(engine: TorchEngine) -> None:
+    """Every row goes on as if it were alone with its own history."""
+    source = pad_ids(SOURCES[:3], eos=engine.source_eos)
+    state = engine.start(*source)
+    first = engine.step(state, np.arange(3), np.full(3, 2), 4)
+    second = engine.step(first.state, np.array([0, 0, 2]), np.array([7, 5, 9]), 4)
+    third = engine.step(second.state, np.array([1, 2, 2, 2]), np.array([4, 8, 6, 4]), 17)
+    for row, (sentence, prefix) in enumerate([(0, [5, 4]), (2, [9, 8]), (2, [9, 6]), (2, [9, 4])]):
+        token = int(third.tokens[row, 1])
+        target = pad_ids([[*prefix, token]], eos=True)
+        forced = engine.force(*pad_ids([SOURCES[sentence]], eos=engine.source_eos), *target)
+        assert third.log_probabilities[row, 1] == pytest.approx(float(forced.log_probabilities[0, 2]), abs=1e-6)
+
+
+def test_log_probabilities_are_normalised_over_the_vocabulary_and_sorted(engine: TorchEngine) -> None:
+    step = engine.step(engine.start(*pad_ids(SOURCES, eos=engine.source_eos)), np.arange(5), np.full(5, 2), 17)
+    np.testing.assert_allclose(np.exp(step.log_probabilities).sum(1), 1, atol=1e-6)
+    assert (np.diff(step.log_probabilities) <= 0).all()
+
+
+def _search(engine: TorchEngine, sources: list[list[int]], beam: int = 4) -> list[list[Hypothesis]]:
+    padded = pad_ids(sources, eos=engine.source_eos)
+    return beam_search(engine, *padded, SearchConfig(beam=beam, max_factor=1.0, max_extra=5), n_best=min(beam, 3))
+
+
+def _assert_same_attention(one: Hypothesis, other: Hypothesis, columns: int) -> None:
+    assert (one.attention is None) == (other.attention is None)
+    if one.attention is not None and other.attention is not None:
+        np.testing.assert_allclose(one.attention[:, :columns], other.attention[:, :columns], atol=1e-6)
+        assert (one.attention[:, columns:] == 0).all()

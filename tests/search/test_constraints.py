@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dragoman.config.schema import SearchConfig
+from dragoman.search.beam import beam_search
+from dragoman.search.constraints import Demand, Rules, grown
+from dragoman.search.phrase_constraints import Phrases
+from dragoman.search.sampling import Sampling, sample
+from dragoman.text.vocabulary import BOS, EOS, UNK
+from dragoman.translation.length_batching import source_batch
+
+A, B, C = 4, 5, 6
+
+
+def search(engine, lines, n_best=1, demands=(), banned=(), **settings):
+    config = SearchConfig(**settings)
+    segments = np.array([len(line) for line in lines])
+    rules = Rules.from_config(config, engine.vocabulary_size, segments, demands, banned)
+    return beam_search(engine, *source_batch(engine, lines), config, n_best, rules)
+
+
+def holds(words, sequence):
+    return any(tuple(words[at : at + len(sequence)]) == tuple(sequence) for at in range(len(words) - len(sequence) + 1))
+
+
+def every_translation(engine, line, longest, symbols, allowed):
+    """(log-probability, tokens) of every translation of up to `longest` words that is allowed, best first."""
+    found = []
+    for length in range(longest + 1):
+        for words in itertools.product(symbols, repeat=length):
+            if allowed(words):
+                total = sum(
+                    float(engine.distribution((*line, EOS), (BOS, *words[:end]))[0][token])
+                    for end, token in enumerate((*words, EOS))
+                )
+                found.append((total, [*words, EOS]))
+    return sorted(found, key=lambda item: -item[0])
+
+
+# What is asked, and the same said about a finished translation.
+CASES = {
+    "banned words": ({"banned": [[A]]}, lambda words: A not in words),
+    "banned sequences": (
+        {"banned": [[A, B], [B, B, A]]},
+        lambda words: not holds(words, (A, B)) and not holds(words, (B, B, A)),
+    ),
+    "no bigram twice": (
+        {"no_repeat_ngram": 2},
+        lambda words: len(set(itertools.pairwise(words))) == max(len(words) - 1, 0),
+    ),
+    "no word twice": ({"no_repeat_ngram": 1}, lambda words: len(set(words)) == len(words)),
+    "a prefix": ({"demands": [Demand(prefix=[B, UNK])]}, lambda words: words[:2] == (B, UNK)),
+    "a prefix that bans would forbid": (
+        {"demands": [Demand(prefix=[A, A])], "banned": [[A]]},
+        lambda words: words[:2] == (A, A) and A not in words[2:],
+    ),
+    "a word": ({"demands": [Demand(phrases=[[A]])]}, lambda words: A in words),
+    "two words": ({"demands": [Demand(phrases=[[B], [A]])]}, lambda words: A in words and B in words),
+    "a phrase": ({"demands": [Demand(phrases=[[A, A, B]])]}, lambda words: holds(words, (A, A, B))),
+    "a prefix and a phrase": (
+        {"demands": [Demand(prefix=[A], phrases=[[A, B]])]},
+        lambda words: words[:1] == (A,) and holds(words, (A, B)),
+    ),
+    "a phrase without a sequence": (
+        {"demands": [Demand(phrases=[[B, A]])], "banned": [[A, A]]},
+        lambda words: holds(words, (B, A)) and not holds(words, (A, A)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_wide_beam_finds_the_best_of_all_that_is_allowed(toy_engine, case):
+    demanded, allowed = CASES[case]
+    for seed in range(2):
+        engine, line = toy_engine(6, seed, spread=1.0), [4, 5]
+        expected = every_translation(engine, line, 4, (UNK, A, B), allowed)[:20]
+        found = search(engine, [line], 20, beam=130, max_factor=2, max_extra=0, normalisation="none", **demanded)
+        assert [hypothesis.tokens for hypothesis in found[0]] == [tokens for _, tokens in expected]
+        scores = [score for score, _ in expected]
+        np.testing.assert_allclose([hypothesis.log_probability for hypothesis in found[0]], scores, atol=1e-6)
+        assert all(hypothesis.finished for hypothesis in found[0])
+
+
+@pytest.mark.parametrize("finish", ["refill", "shrink"])
+@pytest.mark.parametrize("beam", [1, 2, 4])
+def test_narrow_beams_keep_every_rule_in_any_batch(toy_engine, beam, finish):
+    random = np.random.default_rng(beam)
+    for seed in range(4):
+        engine = toy_engine(12, seed)
+        lines = [random.integers(4, 12, size=length).tolist() for length in (3, 1, 5, 2)]
+        demands = [
+            Demand(phrases=[[9, 9, 8], [7]]),
+            Demand(),
+            Demand(prefix=[4, 5], phrases=[[5, 6]]),
+            Demand(prefix=[11] * 5),  # longer than the longest length
+        ]
+        settings = {"banned": [[10], [4, 4]], "no_repeat_ngram": 2, "finish": finish, "beam": beam, "max_extra": 1}
+        together = search(engine, lines, beam, demands, max_factor=1.0, **settings)
+        for line, demand, found in zip(lines, demands, together, strict=True):
+            [alone] = search(engine, [line], beam, [demand], max_factor=1.0, **settings)
+            assert [(h.tokens, h.score) for h in alone] == [(h.tokens, h.score) for h in found]
+            for hypothesis in found:
+                words = tuple(hypothesis.tokens[:-1])
+                assert words[: len(demand.prefix)] == tuple(demand.prefix)
+                assert all(holds(words, phrase) for phrase in demand.phrases)
+                free = words[len(demand.prefix) :]
+                assert 10 not in free
+                assert not holds(free, (4, 4))
+                if not demand.prefix:
+                    assert len(set(itertools.pairwise(words))) == max(len(words) - 1, 0)
+
+
+def test_a_demanded_word_that_the_model_would_never_write_is_written(toy_engine):
+    engine = toy_engine(8, answer=lambda source, prefix: {source[min(len(prefix), len(source)) - 1]: 1.0})
+    [[hypothesis]] = search(engine, [[5, 6]], beam=2, demands=[Demand(phrases=[[A, C]])])
+    assert holds(hypothesis.tokens, (A, C))
+    assert hypothesis.finished
+
+
+def test_phrases_may_overlap(toy_engine):
+    engine = toy_engine(6, answer=lambda source, prefix: {EOS: 0.4, A: 0.3, B: 0.3})
+    [[hypothesis]] = search(engine, [[4]], beam=3, demands=[Demand(phrases=[[A, B], [B, A]])], normalisation="none")
+    assert hypothesis.tokens == [A, B, A, EOS]
+
+
+def test_a_phrase_is_never_blocked_as_a_repetition(toy_engine):
+    engine = toy_engine(6, 3)
+    demands = [Demand(phrases=[[A, B, A, B]])]
+    [[hypothesis]] = search(engine, [[4]], beam=3, demands=demands, no_repeat_ngram=2, max_extra=4)
+    assert holds(hypothesis.tokens, (A, B, A, B))
+
+
+def test_rules_without_demands_ask_the_engine_for_no_more_than_can_matter(toy_engine):
+    engine = toy_engine(50, 1)
+    search(engine, [[4, 5, 6]], beam=3, banned=[[7], [8]], max_extra=40)
+    assert {k for _, k in engine.steps} == {3 + 4 + 1}
+    engine = toy_engine(50, answer=lambda source, prefix: {A: 0.6, B: 0.4})
+    search(engine, [[4, 5, 6]], beam=3, no_repeat_ngram=1)
+    assert [k for _, k in engine.steps][:3] == [3 + 3, 3 + 3 + 1, 3 + 3 + 2]
+
+
+def test_samples_keep_the_rules(toy_engine):
+    engine, lines = toy_engine(8, 2), [[4, 5, 6], [7]]
+    config = SearchConfig(no_repeat_ngram=2)
+    demands = [Demand(prefix=[B, B]), Demand()]
+    rules = Rules.from_config(config, 8, np.array([3, 1]), demands, [[A]])
+    for sampling in (Sampling(), Sampling(top_k=2)):
+        drawn = sample(engine, *source_batch(engine, lines), config, sampling, np.arange(2), 20, rules)
+        assert all(hypothesis.tokens[:2] == [B, B] for hypothesis in drawn[0])
+        for hypothesis in itertools.chain(*drawn):
+            words = hypothesis.tokens[:-1]
+            assert A not in words
+            assert len(set(itertools.pairwise(words))) == max(len(words) - 1, 0)
+    assert len({tuple(hypothesis.tokens) for hypothesis in drawn[0]}) > 1
+
+
+@pytest.mark.parametrize(
+    ("phrases", "words", "met"),
+    [
+        ([[A]], [B, A], 1),
+        ([[A, B, C]], [A, B], 2),
+        ([[A, B, C]], [A, B, B], 0),
+        ([[A, A, B]], [A, A, A], 2),  # the last two may still begin it
+        ([[A, A, B]], [A, A, A, B], 3),
+        ([[A, B], [A, C]], [A], 1),  # both are begun, but only one can go on
+        ([[A, B], [B, C]], [A, B], 3),
+        ([[A], [A]], [A], 1),
+    ],
+)
+def test_what_has_been_met_follows_from_the_words(phrases, words, met):
+    demanded = Phrases(phrases)
+    assert demanded.met(demanded.state(words)) == met
+
+
+def test_a_state_is_the_longest_beginning_that_ends_the_words():
+    random = np.random.default_rng(7)
+    for _ in range(200):
+        phrase = random.integers(4, 6, size=random.integers(1, 6)).tolist()
+        words = random.integers(4, 6, size=8).tolist()
+        [state] = Phrases([phrase]).state(words)
+        if holds(words, phrase):
+            assert state == len(phrase)
+        else:
+            assert state == max(n for n in range(len(phrase)) if words[len(words) - n :] == phrase[:n])
+
+
+def test_better_siblings_cost_a_candidate_its_place(toy_engine):
+    script = {
+        (BOS,): {A: 0.5, B: 0.4, C: 0.1},
+        (BOS, A): {A: 0.4, B: 0.35, C: 0.25},
+        (BOS, B): {A: 0.3, B: 0.25, C: 0.25, EOS: 0.2},
+    }
+    engine = toy_engine(7, answer=lambda source, prefix: script.get(prefix, {EOS: 1.0}))
+    settings = {"beam": 2, "n_best": 2, "normalisation": "none"}
+    # By probability 0.5 * 0.4 and 0.5 * 0.35 go on; with a penalty 0.4 * 0.3, the best of the other parent.
+    [found] = search(engine, [[4]], **settings)
+    assert [hypothesis.tokens for hypothesis in found] == [[A, A, EOS], [A, B, EOS]]
+    [found] = search(engine, [[4]], diversity=0.5, **settings)
+    assert [hypothesis.tokens for hypothesis in found] == [[A, A, EOS], [B, A, EOS]]
+    assert found[1].log_probability == pytest.approx(np.log(0.4 * 0.3), abs=1e-6)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.7, 5.0])
+def test_diverse_search_is_a_plain_search_with_penalised_pruning(toy_engine, penalty):
+    def plain(engine, line, beam, longest):
+        live, finished = [((), 0.0)], []
+        for _ in range(longest + 1):
+            candidates = []
+            for words, total in live:
+                answer = engine.distribution((*line, EOS), (BOS, *words))[0].astype(float)
+                ranked = sorted(
+                    (index for index in range(len(answer)) if index not in (0, BOS)), key=lambda i: -answer[i]
+                )
+                candidates += [
+                    (total + answer[index] - penalty * rank, total + answer[index], (*words, index))
+                    for rank, index in enumerate(ranked)
+                ]
+            candidates.sort(key=lambda item: -item[0])
+            finished += [(total, [*words]) for _, total, words in candidates[:beam] if words[-1] == EOS]
+            live = [(words, total) for _, total, words in candidates if words[-1] != EOS][:beam]
+        return sorted(finished, key=lambda item: -item[0])
+
+    for seed in range(5):
+        engine = toy_engine(9, seed)
+        for line in ([4, 5], [6]):
+            expected = plain(engine, line, 3, len(line) + 2)[:1]
+            [found] = search(engine, [line], beam=3, max_factor=1, normalisation="none", diversity=penalty, max_extra=2)
+            if expected:
+                assert [hypothesis.tokens for hypothesis in found] == [expected[0][1]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "demands", "banned"),
+    [({"no_repeat_ngram": 2}, (), ()), ({}, [Demand(phrases=[[A]])], ()), ({}, (), [[A, B]])],
+)
+def test_words_are_led_along_only_where_a_rule_asks_for_them(settings, demands, banned):
+    segments = np.array([3])
+    plain = Rules.from_config(SearchConfig(), 8, segments, [Demand(prefix=[A])], [[B]])
+    asking = Rules.from_config(SearchConfig(**settings), 8, segments, demands, banned)
+    rows = np.array([0, 0])
+    assert plain.first_words(2) is None
+    assert grown(None, rows, rows) is None
+    words = grown(asking.first_words(1), rows, np.array([A, B]))
+    assert grown(words, np.array([1]), np.array([C])).tolist() == [[B, C]]

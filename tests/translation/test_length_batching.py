@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from dragoman.errors import InputError
+from dragoman.text.vocabulary import EOS, PAD, UNK
+from dragoman.translation import length_batching
+from dragoman.translation.length_batching import in_length_order, padded, source_batch
+
+
+def run(items, work=None, sentences=4, workers=1):
+    """Items are strings; the answer to one is its upper case."""
+    work = work or (lambda batch: [item.upper() for item in batch])
+    return in_length_order(items, work, length=len, characters=len, sentences=sentences, workers=workers)
+
+
+@pytest.fixture
+def small_windows(monkeypatch):
+    monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 10)
+    monkeypatch.setattr(length_batching, "WINDOW_CHARACTERS", 100)
+    monkeypatch.setattr(length_batching, "BATCH_SEGMENTS", 20)
+
+
+@pytest.mark.usefixtures("small_windows")
+@pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 137])
+def test_answers_come_in_the_order_of_the_items(count):
+    random = np.random.default_rng(count)
+    items = ["".join(random.choice(list("abc"), size=random.integers(0, 9))) for _ in range(count)]
+    assert list(run(items)) == [item.upper() for item in items]
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_batches_hold_items_of_like_length_within_the_limits():
+    batches = []
+
+    def work(batch):
+        batches.append([len(item) for item in batch])
+        return batch
+
+    list(run(["a" * length for length in (3, 9, 1, 3, 30, 8, 2, 1, 0, 3)], work))
+    assert batches == [[0, 1, 1, 2], [3, 3, 3], [8, 9], [30]]
+
+
+@pytest.mark.usefixtures("small_windows")
+@pytest.mark.parametrize("count", [1, 9, 61])
+def test_several_batches_at_once_give_the_same_answers_in_the_same_order(count, monkeypatch):
+    monkeypatch.setattr(length_batching, "MANY", 2)
+    items = ["abcdefghi"[: number % 10] for number in range(count)]
+    assert list(run(items, sentences=4, workers=3)) == [item.upper() for item in items]
+
+
+def test_a_window_is_divided_among_the_workers(monkeypatch):
+    monkeypatch.setattr(length_batching, "MANY", 2)
+    everybody = threading.Barrier(3, timeout=60)
+
+    def work(batch):
+        everybody.wait()  # none goes on before all three have begun
+        return batch
+
+    assert list(run(["ab"] * 9, work, sentences=100, workers=3)) == ["ab"] * 9
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_a_mistake_in_one_of_several_batches_ends_the_stream():
+    def work(batch):
+        raise InputError("line 7: no")
+
+    with pytest.raises(InputError, match="line 7: no"):
+        list(run(["a"] * 50, work, sentences=2, workers=3))
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_no_more_is_read_ahead_than_a_window():
+    read = 0
+
+    def endless():
+        nonlocal read
+        while True:
+            read += 1
+            yield "ab"
+
+    answers = run(endless())
+    assert read == 0
+    for given in range(1, 40):
+        next(answers)
+        assert read == -(-given // 10) * 10
+
+
+@pytest.mark.usefixtures("small_windows")
+def test_a_window_ends_early_when_its_lines_are_long():
+    read = []
+
+    def items():
+        for size in (60, 60, 1, 1):
+            read.append(size)
+            yield "a" * size
+
+    next(run(items()))
+    assert read == [60, 60]
+
+
+def test_sequences_are_padded_on_the_right():
+    array, lengths = padded([[4, 5], [6], []])
+    np.testing.assert_array_equal(array, [[4, 5], [6, PAD], [PAD, PAD]])
+    np.testing.assert_array_equal(lengths, [2, 1, 0])
+
+
+def test_sources_end_as_the_model_reads_them(toy_engine):
+    with_end, lengths = source_batch(toy_engine(8, source_eos=True), [[4, 5], []])
+    np.testing.assert_array_equal(with_end, [[4, 5, EOS], [EOS, PAD, PAD]])
+    np.testing.assert_array_equal(lengths, [3, 1])
+    without, lengths = source_batch(toy_engine(8, source_eos=False), [[4, 5], []])
+    np.testing.assert_array_equal(without, [[4, 5], [UNK, PAD]])
+    np.testing.assert_array_equal(lengths, [2, 1])

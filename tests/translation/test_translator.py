@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+
+from dragoman.config.schema import SearchConfig
+from dragoman.errors import ConfigError, InputError
+from dragoman.search.sampling import Sampling
+from dragoman.text.segmentation import Segments
+from dragoman.text.segmentation.whitespace import Blanks
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import UNK, Vocabulary
+from dragoman.translation import length_batching
+from dragoman.translation.translator import Translator, Wish
+
+
+class Letters:
+    """A segmentation for tests: every visible character is a segment, and begins with "▁" if a blank is before it."""
+
+    def segment(self, line):
+        pieces, offsets = [], []
+        for index, character in enumerate(line):
+            if not character.isspace():
+                first = index == 0 or line[index - 1].isspace()
+                pieces.append("▁" * first + character)
+                offsets.append((index, index + 1))
+        return Segments(pieces, offsets)
+
+    def join(self, pieces):
+        return "".join(pieces).replace("▁", " ").strip()
+
+    def save(self, path):
+        raise NotImplementedError
+
+
+SIDE = TextSide(Letters(), Vocabulary([*"abcdefgh", *(f"▁{letter}" for letter in "abcdefgh")]))
+SIZE = len(SIDE.vocabulary)
+
+
+def copy(source, prefix):
+    """The next symbol of the source, the last one being EOS."""
+    return {source[min(len(prefix), len(source)) - 1]: 0.9, UNK: 0.1}
+
+
+@pytest.fixture
+def copier(toy_engine):
+    return Translator(toy_engine(SIZE, answer=copy), SIDE, SIDE, SearchConfig(beam=3, normalisation="none"))
+
+
+@pytest.fixture
+def babbler(toy_engine):
+    """Random translations."""
+    return Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=3, max_factor=1.5, max_extra=2))
+
+
+STRANGE = ["", " ", "\t", "a\x00b", "a b\r", "\ufeffab", "😀", "x" * 300, "\u2028", "a\u2028b", "a\nb", "\ud800", "▁"]
+
+
+def test_the_copy_of_a_line_is_the_line(copier):
+    lines = ["abc", "ab cd ef", "h", "aaaa b"]
+    assert [best.text for [best] in copier.translate_lines(lines)] == lines
+
+
+def test_translations_come_in_the_order_of_the_lines_whatever_these_hold(babbler, monkeypatch):
+    monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 7)
+    lines = [*STRANGE, "abc", "ab cd", *STRANGE[::-1]]
+    found = list(babbler.translate_lines(lines))
+    assert [best.source for [best] in found] == lines
+    for [best] in found:
+        assert len(best.text.splitlines()) <= 1
+        [[alone]] = babbler.translate_lines([best.source])
+        assert (alone.text, alone.score, alone.alignment) == (best.text, best.score, best.alignment)
+
+
+def test_a_blank_line_is_a_blank_translation_without_asking_the_model():
+    class Silent:
+        vocabulary_size, source_eos, attention_shift = SIZE, True, 0
+
+    [[blank], [other]] = Translator(Silent(), SIDE, SIDE, SearchConfig()).translate_lines(["", " \t "])
+    assert (blank.source, other.source) == ("", " \t ")
+    for translation in (blank, other):
+        assert translation.text == ""
+        assert translation.tokens == translation.source_tokens == translation.alignment == []
+        assert translation.attention is None
+        assert (translation.score, translation.log_probability, translation.finished) == (0.0, 0.0, True)
+
+
+def test_lines_are_read_a_window_at_a_time(copier, monkeypatch):
+    monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 5)
+    read = 0
+
+    def endless():
+        nonlocal read
+        while True:
+            read += 1
+            yield "ab"
+
+    translations = copier.translate_lines(endless())
+    for given in range(1, 12):
+        assert next(translations)[0].text == "ab"
+        assert read == -(-given // 5) * 5
+
+
+def test_a_translation_holds_what_the_model_did(copier):
+    [[best]] = copier.translate_lines(["ab c"])
+    assert best.tokens == best.source_tokens == ["▁a", "b", "▁c"]
+    assert best.attention.shape == (3 + 1, 3 + 1)
+    assert best.log_probability == best.score == pytest.approx(4 * np.log(0.9), abs=1e-5)  # the source ends with EOS
+    assert best.finished
+
+
+def test_links_are_between_the_words_of_the_raw_lines(toy_engine):
+    class Diagonal(toy_engine):
+        """Looks at the word it copies, or one step later."""
+
+        def distribution(self, source, prefix):
+            attention = np.zeros(len(source), dtype=np.float32)
+            attention[max(0, len(prefix) - 1 - self.attention_shift) % len(source)] = 1.0
+            return super().distribution(source, prefix)[0], attention
+
+    for shift in (0, 1):
+        engine = Diagonal(SIZE, answer=copy, attention_shift=shift)
+        [[best]] = Translator(engine, SIDE, SIDE, SearchConfig()).translate_lines(["  abc   d  ef "])
+        assert best.text == "abc d ef"
+        assert best.alignment == [(0, 0), (1, 1), (2, 2)]
+
+
+def test_a_model_without_attention_aligns_nothing(toy_engine):
+    best = Translator(toy_engine(SIZE, answer=copy, attends=False), SIDE, SIDE, SearchConfig()).translate("ab")
+    assert (best.text, best.attention, best.alignment) == ("ab", None, [])
+
+
+def test_the_n_best_are_ranked_and_the_first_is_the_best(babbler):
+    lines = ["abc", "", "ab cd"]
+    for [best], several in zip(babbler.translate_lines(lines), babbler.translate_lines(lines, n_best=3), strict=True):
+        assert several[0].text == best.text
+        assert [other.score for other in several] == sorted((other.score for other in several), reverse=True)
+        assert len({tuple(other.tokens) for other in several}) == len(several)
+        assert 1 <= len(several) <= 3
+
+
+@pytest.mark.parametrize(
+    ("n_best", "message"),
+    [
+        (0, "n-best is 0, but must be at least 1"),
+        (4, "n-best is 4, but a beam of 3 keeps no more than 3 translations; set the beam to 4 or more"),
+    ],
+)
+def test_an_n_best_that_the_beam_cannot_give_is_refused_at_once(babbler, n_best, message):
+    with pytest.raises(ConfigError, match=message):
+        babbler.translate_lines(["a"], n_best)
+
+
+def test_samples_follow_from_seed_and_line_number_alone(toy_engine, monkeypatch):
+    def texts(lines, seed):
+        translator = Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=1), Sampling(seed=seed))
+        return [[sample.text for sample in samples] for samples in translator.translate_lines(lines, n_best=4)]
+
+    lines = ["abc", "", "abc", "abcdefgh"]
+    drawn = texts(lines, 1)
+    assert [len(samples) for samples in drawn] == [4, 1, 4, 4]
+    assert drawn[0] != drawn[2]
+    assert texts(lines, 2) != drawn
+    monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 1)
+    assert texts(lines, 1) == drawn
+
+
+def test_a_line_too_long_for_a_model_is_one_line_and_is_warned_of_once(copier, caplog, monkeypatch):
+    monkeypatch.setattr(length_batching, "LONGEST", 50)
+    line = "ab " * 33_334
+    with caplog.at_level(logging.WARNING):
+        found = list(copier.translate_lines(["ab", line, line, "cd"]))
+    assert [len(best.text) for [best] in found] == [2, 74, 74, 2]
+    assert found[1][0].source == line
+    assert [target for _, target in sorted(found[1][0].alignment, key=lambda link: link[1])] == list(range(25))
+    assert [record.getMessage() for record in caplog.records] == [
+        "line 2 has 66668 segments; of such a line only the first 50 are used (said once)"
+    ]
+
+
+def test_a_notebook_shows_text_and_heat_map_with_everything_escaped(toy_engine):
+    side = TextSide(Letters(), Vocabulary(["▁<", "&", "▁a"]))
+    translator = Translator(
+        toy_engine(len(side.vocabulary), answer=copy), side, side, SearchConfig(normalisation="none")
+    )
+    [[best]] = translator.translate_lines(["<& a"])
+    page = best._repr_html_()
+    assert best.text == "<& a"
+    assert "&lt;&amp; a</p>" in page
+    assert "▁&lt;</th>" in page
+    assert "<&" not in page
+    assert page.count("<td") == 4 * 4
+    assert page.count("&lt;/s&gt;") == 2
+    [[blank]] = translator.translate_lines([""])
+    assert "<table" not in blank._repr_html_()
+    [[long]] = translator.translate_lines(["& " * 61])
+    assert "<table" not in long._repr_html_()
+
+
+def test_one_line_has_one_translation(copier):
+    assert copier.translate("ab c").text == "ab c"
+
+
+def test_reading_ahead_by_one_line_answers_each_at_once(copier):
+    read = []
+
+    def lines():
+        for line in ("ab", "cd", "ef"):
+            read.append(line)
+            yield line
+
+    answers = copier.translate_lines(lines(), read_ahead=1)
+    assert next(answers)[0].text == "ab"
+    assert read == ["ab"]
+
+
+def wished(toy_engine, lines, wishes, **options):
+    """Translations of a copier, of words between blanks."""
+    side = TextSide(Blanks(), Vocabulary(["a", "b", "c", "d"]))
+    engine = toy_engine(len(side.vocabulary), answer=lambda s, p: {s[min(len(p), len(s)) - 1]: 0.9, 4: 0.05, 7: 0.05})
+    translator = Translator(engine, side, side, SearchConfig(beam=3, normalisation="none"), **options)
+    return [best for [best] in translator.translate_lines(lines, wishes=wishes)]
+
+
+def test_wishes_are_met_line_by_line(toy_engine):
+    wishes = [
+        Wish(),
+        Wish(prefix="b"),
+        Wish(phrases=["c d", " a "]),
+        Wish(prefix="X c", phrases=["a"]),
+        Wish(prefix="b"),
+    ]
+    found = wished(toy_engine, ["a b", "a b", "b b", "b b b", ""], wishes)
+    assert found[0].text == "a b"
+    assert found[1].text.startswith("b ")
+    assert "c d" in found[2].text
+    assert "a" in found[2].text.split()
+    assert found[3].text.startswith("X c ")  # the model knows no X, but we do
+    assert found[3].tokens[0] == "<unk>"
+    assert found[4].text == ""
+    [alone] = wished(toy_engine, ["b b"], wishes[2:3])
+    assert alone.text == found[2].text
+
+
+def test_banned_words_are_not_written(toy_engine):
+    [found] = wished(toy_engine, ["a b c"], None, banned=["b", "a c", " "])
+    assert "b" not in found.text.split()
+    assert "a c" not in found.text
+    assert found.finished
+
+
+@pytest.mark.parametrize(
+    ("wishes", "message"),
+    [
+        ([Wish()], "prefixes or constraints end at line 1, but the input goes on; give a line, blank or not"),
+        ([Wish()] * 3, "prefixes and constraints go on after the input has ended at line 2"),
+        (
+            [Wish(), Wish(phrases=["a X"])],
+            "line 2: 'a X' cannot appear in its translation: the model does not know 'X'",
+        ),
+        ([Wish(), Wish(phrases=["a c b"])], "line 2: 'a c b' must appear in its translation, but is banned as well"),
+    ],
+)
+def test_wishes_that_cannot_be_met_are_refused(toy_engine, wishes, message):
+    with pytest.raises(InputError, match=message):
+        wished(toy_engine, ["a", "b"], wishes, banned=["c b"])
+
+
+def test_a_banned_word_that_the_model_never_writes_is_refused(toy_engine):
+    with pytest.raises(ConfigError, match="banned word 'X': the model does not know 'X', so it never writes that"):
+        wished(toy_engine, ["a"], None, banned=["X"])
+
+
+def test_a_phrase_that_only_appears_inside_a_word_is_warned_of_once(copier, caplog):
+    with caplog.at_level(logging.WARNING):
+        found = list(copier.translate_lines(["abc", "b ab"], wishes=[Wish(phrases=["a"])] * 2))
+    assert found[0][0].text == "abc"
+    assert [record.getMessage() for record in caplog.records] == [
+        "line 1: 'a' was written only as a part of other words: 'abc' (said once)"
+    ]
+
+
+def test_distinct_samples_are_all_different(toy_engine):
+    sampling = Sampling(seed=3, distinct=True)
+    translator = Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=1, max_extra=2), sampling)
+    for samples in translator.translate_lines(["ab", "", "c"], n_best=6):
+        assert len({tuple(sample.tokens) for sample in samples}) == len(samples) in (1, 6)
