@@ -24,10 +24,10 @@ from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.scoring import forced
 from dragoman.scoring.forced import Scorer
-from dragoman.search import streaming, translator
 from dragoman.text.segmentation.characters import Characters
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
+from dragoman.translation import length_batching, translator
 from dragoman.translation.translator import Translator
 
 SIDE = TextSide(Characters(), Vocabulary([*"abcdefgh", "▁"]))
@@ -54,10 +54,10 @@ def surroundings(data: st.DataObject) -> Iterator[Engine]:
     before = torch.get_num_threads()
     torch.set_num_threads(int(name.split()[1]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming, "WINDOW_ITEMS", data.draw(st.integers(1, 9)))
-        patch.setattr(streaming, "BATCH_SEGMENTS", data.draw(st.integers(1, 60)))
+        patch.setattr(length_batching, "WINDOW_ITEMS", data.draw(st.integers(1, 9)))
+        patch.setattr(length_batching, "BATCH_SEGMENTS", data.draw(st.integers(1, 60)))
         many = data.draw(st.integers(1, 4))
-        patch.setattr(streaming, "MANY", many)
+        patch.setattr(length_batching, "MANY", many)
         patch.setattr(translator, "ROWS", data.draw(st.integers(1, 20)))
         patch.setattr(forced, "SENTENCES", data.draw(st.integers(1, 9)))
         yield engines()[name]
@@ -102,7 +102,7 @@ def consume(items, count):
 
 @pytest.mark.parametrize("verb", ["translate", "score"])
 def test_an_endless_input_takes_no_more_memory_than_a_short_one(verb, monkeypatch, toy_engine):
-    monkeypatch.setattr(streaming, "WINDOW_ITEMS", 10)
+    monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 10)
     engine = toy_engine(len(SIDE.vocabulary), 3)
     engine.steps = deque(maxlen=0)  # the toy remembers what it was asked
     endless = itertools.cycle(["abc", "d ef", "", "gggg h", "x"])
