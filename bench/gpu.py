@@ -9,11 +9,10 @@ Needs no data and no network: ids are drawn at random, in lengths like those of 
     bahdanau2015    RNNsearch in full size (1000 units, 620 for words, vocabulary 30,000), 80 sentences
     luong2015       four layers of 1000 units, vocabulary 50,000, input feeding, 128 sentences
 
-in float32 and bfloat16, the decoder's steps started one by one and recorded as CUDA graphs: real target tokens a second
-of whole updates, memory at most, the share of the fastest product measured, and how long the device idles because the
-program could not start its work in time (one update alone against the sum of its kernels). Correctness, in float64,
-with the same weights: loss and gradients of one batch against the CPU, and replayed against not. Results go to
-bench/results/gpu.json.
+in float32 and bfloat16: real target tokens a second of whole updates, memory at most, the share of the fastest product
+measured, and how long the device idles because the program could not start its work in time (one update alone against
+the sum of its kernels). Correctness, in float64, with the same weights: loss and gradients of one batch against the
+CPU. Results go to bench/results/gpu.json.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +37,6 @@ from dragoman.config.presets import load_preset
 from dragoman.config.schema import Config
 from dragoman.data.batches import Batch, Budget, batch_ids
 from dragoman.model.assembly import build
-from dragoman.model.dropout import Dropout
-from dragoman.model.recorded import AFTER, WIDTH, CudaGraphs
 from dragoman.model.translation import TranslationModel
 from dragoman.report.facts import machine_name
 from dragoman.training.objective import Objective, accumulate_gradients
@@ -76,14 +72,10 @@ def main() -> None:
         config = configured()
         batches = draw_batches(vocabulary, sentences, options.batches, source_eos=config.model.source_eos)
         rows: dict[str, Any] = {"against_cpu": against_cpu(config, vocabulary, batches[0], device)}
-        forms = {"": False}
-        if device.type == "cuda":
-            rows["replayed_against_not"] = against_plain(config, vocabulary, batches[0], device)
-            forms[", recorded"] = True
-        for (precision, peak), (form, recorded) in itertools.product(peaks.items(), forms.items()):
-            row = speed(config, vocabulary, batches, precision, options.updates, device, recorded=recorded)
+        for precision, peak in peaks.items():
+            row = speed(config, vocabulary, batches, precision, options.updates, device)
             rate = row["target_tokens_per_second"] * row["megaflops_per_target_token"] / 1e6
-            rows[precision + form] = {**row, "share_of_product_peak": rate / peak}
+            rows[precision] = {**row, "share_of_product_peak": rate / peak}
         result["models"][name] = rows
         print(name, json.dumps(rows, indent=1), flush=True)
     if device.type == "cuda":
@@ -95,7 +87,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"), help="of the CPU no results are kept")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--updates", type=int, default=60, help="that are timed, in each precision and form")
+    parser.add_argument("--updates", type=int, default=60, help="that are timed, in each precision")
     parser.add_argument("--batches", type=int, default=20, help="different ones, used in turn")
     return parser.parse_args()
 
@@ -110,13 +102,7 @@ def draw_batches(vocabulary: int, sentences: int, count: int, *, source_eos: boo
         return [rng.integers(SPECIALS, vocabulary, length).tolist() for length in counts]
 
     cut = list(batch_ids(drawn(lengths), drawn(others), Budget("sentences", sentences), source_eos=source_eos))
-    return [filled_up(batch) for batch in cut[10::20]]
-
-
-def filled_up(batch: Batch) -> Batch:
-    """As training does where the decoder's steps are recorded."""
-    source, target = (np.pad(ids, ((0, 0), (0, -ids.shape[1] % WIDTH))) for ids in (batch.source, batch.target))
-    return replace(batch, source=source, target=target)
+    return cut[10::20]
 
 
 def product_peak(device: torch.device, precision: torch.dtype) -> float:
@@ -133,14 +119,10 @@ def speed(
     precision: str,
     updates: int,
     device: torch.device,
-    *,
-    recorded: bool,
 ) -> dict[str, float]:
     """Of whole updates: loss, gradients, clipping, the update rule."""
     model = build(config.model, vocabulary, vocabulary).to(device).train()
     model.set_precision(PRECISIONS[precision])
-    if recorded:
-        model.record(CudaGraphs())
     parameters = list(model.parameters())
     optimiser = build_optimiser(parameters, config.training.optimiser)
     turn = itertools.cycle(batches)
@@ -152,8 +134,8 @@ def speed(
         optimiser.zero_grad()
         return totals.tokens
 
-    # Every shape once: kernels are compiled, memory is asked for; or so often that it is recorded.
-    for _ in range(max(WARM_UP, (AFTER + 1 if recorded else 1) * len(batches))):
+    # Every shape once: kernels are compiled, memory is asked for.
+    for _ in range(max(WARM_UP, len(batches))):
         update()
     synchronise(device)
     began = time.perf_counter()
@@ -187,11 +169,10 @@ def share_in_kernels(update: Callable[[], int]) -> float:
 def megaflops(model: TranslationModel, batch: Batch) -> float:
     """Of products, forward and backward, for each real target token."""
     counter = product_counter()
-    model.eval()  # nothing is replayed then, and so everything seen
     with counter:
         loss = model.loss(batch)
         loss.objective.backward()
-    model.train().zero_grad()
+    model.zero_grad()
     return counter.get_total_flops() / loss.tokens / 1e6
 
 
@@ -205,25 +186,8 @@ def against_cpu(config: Config, vocabulary: int, batch: Batch, device: torch.dev
     return differences(taken_back(here, batch), here.parameters(), taken_back(there, batch), there.parameters())
 
 
-def against_plain(config: Config, vocabulary: int, batch: Batch, device: torch.device) -> dict[str, float]:
-    """The same of replayed steps from steps started one by one, both on the device; no dropout."""
-    torch.manual_seed(1)
-    plain, replayed = (build(config.model, vocabulary, vocabulary).double().to(device).train() for _ in range(2))
-    replayed.load_state_dict(plain.state_dict())
-    for module in (*plain.modules(), *replayed.modules()):
-        if isinstance(module, Dropout):
-            module.probability = 0.0
-    replayed.record(CudaGraphs())
-    for _ in range(AFTER + 1):
-        taken_back(replayed, batch)
-    return differences(taken_back(plain, batch), plain.parameters(), taken_back(replayed, batch), replayed.parameters())
-
-
 def taken_back(model: TranslationModel, batch: Batch) -> torch.Tensor:
-    """The loss, detached, its gradients and no others in the parameters.
-
-    What led to it is gone when the next one is recorded: gradients that belong to another stream cannot be.
-    """
+    """The loss, detached, its gradients and no others in the parameters."""
     model.zero_grad()
     loss = model.loss(batch).objective
     loss.backward()

@@ -73,23 +73,6 @@ def test_rows_are_the_stored_lines(store: Store, source_eos: bool) -> None:
             assert batch.target[row].tolist() == target + [PAD] * (batch.target.shape[1] - len(target))
 
 
-def test_batches_are_filled_up_to_a_multiple_of_their_width(store: Store) -> None:
-    made, plain = (
-        epoch(Batches(store, Budget("tokens", 200), pool=3, seed=2, source_eos=True, **width))
-        for width in ({"width": 8}, {})
-    )
-    for wide, narrow in zip(made, plain, strict=True):
-        for ids, lengths, before in (
-            (wide.source, wide.source_lengths, narrow.source),
-            (wide.target, wide.target_lengths, narrow.target),
-        ):
-            assert ids.shape[1] % 8 == 0
-            assert ids.shape[1] - lengths.max() < 8
-            assert np.array_equal(ids[:, : before.shape[1]], before)
-            assert (ids[:, before.shape[1] :] == PAD).all()
-    assert any(batch.target.shape[1] % 8 for batch in plain)
-
-
 def test_token_budget_holds_on_both_sides(store: Store) -> None:
     made = epoch(batches(store, Budget("tokens", 120), pool=20))
     assert all(batch.target.size <= 120 and batch.source.size <= 120 for batch in made)

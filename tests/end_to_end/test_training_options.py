@@ -11,8 +11,6 @@ import pytest
 from dragoman.cli.main import main
 from dragoman.data.store import Store
 from dragoman.text.lines import read_lines, write_lines
-from dragoman.workflows import training
-from tests.model.tape import Tapes
 
 from .conftest import Corpus
 
@@ -80,25 +78,6 @@ def test_scheduled_sampling_trains(train: Train, tmp_path: Path) -> None:
     log = (tmp_path / "run" / "log.jsonl").read_text(encoding="utf-8").splitlines()
     found = [record["perplexity"] for record in map(json.loads, log) if record["kind"] == "validation"]
     assert found[1] < found[0] < 20
-
-
-def test_recorded_steps_train_the_same_model(
-    train: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings = ["training.epochs=3", "model.dropout.readout=0.2", "training.validation.metric=perplexity"]
-    graphs = "training.cuda_graphs=true"
-    assert train(tmp_path / "plain", settings=[*settings, graphs]) == 0
-    assert (
-        "training.cuda_graphs: there is no GPU here to record for; training goes on without" in capsys.readouterr().err
-    )
-    tapes = Tapes()
-    with monkeypatch.context() as patch:
-        patch.setattr(training, "_recorder", lambda device, narrator: tapes)
-        patch.setattr(training, "WIDTH", 1)  # other random numbers go into wider batches
-        assert train(tmp_path / "recorded", "--quiet", settings=[*settings, graphs]) == 0
-    plain, recorded = ((tmp_path / run / "model.safetensors").read_bytes() for run in ("plain", "recorded"))
-    assert tapes.replayed > tapes.recorded > 0
-    assert recorded == plain
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,6 @@ NEW = ("lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "TEXT")
             [*NEW, "--set", "training.validation.metric=bleu"],
             "a language model has perplexity only",
         ),
-        ([*NEW, "--set", "training.cuda_graphs=true"], "training.cuda_graphs: is for decoders of translations"),
         ([*NEW, "--set", "training.validation.sentences=5"], "training.validation.sentences: is about translations"),
         (
             [*NEW, "--set", "model.order=3"],

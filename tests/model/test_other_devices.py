@@ -5,8 +5,7 @@ Tensors of torch's device "meta" have shapes and no values: whoever asks for a v
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,15 +14,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from dragoman.config.presets import preset_names
-from dragoman.model import recorded
 from dragoman.training.objective import Objective, accumulate_gradients
 from dragoman.training.optimisers import clip_gradients
 from tests.model.compositions import PAIRS, build_scaled, make_batch
 
 every_preset = pytest.mark.parametrize("name", preset_names())
 precisions = pytest.mark.parametrize("precision", [None, torch.bfloat16], ids=["fp32", "bf16"])
-
-Result = TypeVar("Result")
 
 
 @every_preset
@@ -41,12 +37,15 @@ def test_an_update_asks_nothing_of_its_device(name: str, precision: torch.dtype 
 @every_preset
 @precisions
 def test_an_unrolling_stays_on_its_device(name: str, precision: torch.dtype | None) -> None:
-    """So that it can be recorded: a graph has no copies from elsewhere."""
+    """No step copies anything to it."""
     model = build_scaled(name).to("meta").train()
     model.set_precision(precision)
-    model.record(_Watch())
-    for _ in range(recorded.AFTER + 1):
-        model.loss(make_batch(model, PAIRS)).objective.backward()
+    batch = make_batch(model, PAIRS)
+    start = model.start(batch.source, batch.source_lengths)
+    words = model.target(model.previous_words(batch))
+    with _OnlyMeta():
+        output = model.decoder.unroll_from(words, start.memory, start.state, len(words))
+        output.readout.sum().backward()
 
 
 def test_a_value_that_is_asked_for_is_noticed() -> None:
@@ -56,19 +55,8 @@ def test_a_value_that_is_asked_for_is_noticed() -> None:
 
 def test_a_tensor_from_elsewhere_is_noticed() -> None:
     elsewhere = torch.from_numpy(np.ones(2))
-    with pytest.raises(AssertionError, match="from elsewhere"):
-        _Watch().record(lambda: elsewhere.to("meta"))
-
-
-class _Watch:
-    """A recorder that only looks where the tensors are."""
-
-    def warm_up(self, work: Callable[[], object]) -> None:
-        work()
-
-    def record(self, work: Callable[[], Result]) -> tuple[Callable[[], None], Result]:
-        with _OnlyMeta():
-            return lambda: None, work()
+    with pytest.raises(AssertionError, match="from elsewhere"), _OnlyMeta():
+        elsewhere.to("meta")
 
 
 class _OnlyMeta(TorchDispatchMode):

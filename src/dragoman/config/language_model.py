@@ -124,8 +124,6 @@ def _check(config: LanguageConfig) -> None:
     ):
         if value:
             raise ValueError(f"training.{key}: is about translations, and a language model makes none; leave it out")
-    if training.cuda_graphs:
-        raise ValueError("training.cuda_graphs: is for decoders of translations; leave it out")
     if training.validation.metric != "perplexity":
         raise ValueError("training.validation.metric: a language model has perplexity only")
     if config.model.network == "feed-forward" and config.model.dropout.recurrent:

@@ -332,13 +332,6 @@ class TrainingConfig(Section):
             "tried out before training"
         ),
     ] = "auto"
-    cuda_graphs: Annotated[
-        bool,
-        says(
-            "on a GPU, record the decoder's steps once for each shape of a batch, and replay them; has been tried "
-            "without a GPU only"
-        ),
-    ] = False
     average: Annotated[Share, says("decay of the running average of weights; 0: none")] = 0.0
     average_best: Annotated[
         Natural,

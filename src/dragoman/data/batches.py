@@ -114,7 +114,6 @@ class Batches:
         seed: int,
         source_eos: bool,
         sort: Sort = "target",
-        width: int = 1,
     ) -> None:
         """
         Args:
@@ -122,7 +121,6 @@ class Batches:
                 mixes better.
             source_eos: whether the encoder reads the end of sentence.
             sort: the length that counts; the other side's decides between equals.
-            width: batches are filled up to a multiple of so many positions on either side.
         """
         self._store = store
         self._budget = budget
@@ -130,7 +128,6 @@ class Batches:
         self._seed = seed
         self._source_eos = source_eos
         self._sort = sort
-        self._width = width
 
     def from_position(self, position: Position) -> Iterator[tuple[Batch, Position]]:
         """Yield batches without end, each with the position after it, from which another run goes on exactly.
@@ -142,9 +139,7 @@ class Batches:
             for number, (rows, is_last) in enumerate(_marking_last(self._order(epoch))):
                 if number >= first:
                     after = Position(epoch + 1, 0) if is_last else Position(epoch, number + 1)
-                    batch = _gather(
-                        self._store.source, self._store.target, rows, source_eos=self._source_eos, width=self._width
-                    )
+                    batch = _gather(self._store.source, self._store.target, rows, source_eos=self._source_eos)
                     yield replace(batch, links=_links_of(self._store.links, rows)), after
             epoch, first = epoch + 1, 0
 
@@ -229,9 +224,9 @@ def _cut_sorted(
         yield rows[order[part]]
 
 
-def _gather(source: Side, target: Side | None, rows: NDArray[np.int64], *, source_eos: bool, width: int = 1) -> Batch:
-    padded_source = _pad(source, rows, eos=source_eos, width=width)
-    padded_target = _no_targets(len(rows)) if target is None else _pad(target, rows, eos=True, width=width)
+def _gather(source: Side, target: Side | None, rows: NDArray[np.int64], *, source_eos: bool) -> Batch:
+    padded_source = _pad(source, rows, eos=source_eos)
+    padded_target = _no_targets(len(rows)) if target is None else _pad(target, rows, eos=True)
     return Batch(*padded_source, *padded_target, rows)
 
 
@@ -246,12 +241,11 @@ def _links_of(links: Links | None, rows: NDArray[np.int64]) -> BatchLinks | None
     return BatchLinks(np.repeat(np.arange(len(rows)), counts), source, target)
 
 
-def _pad(side: Side, rows: NDArray[np.int64], *, eos: bool, width: int = 1) -> Padded:
+def _pad(side: Side, rows: NDArray[np.int64], *, eos: bool) -> Padded:
     """The ids of some rows; all in a few array operations, for a loop over rows takes six times as long."""
     words = side.lengths_of(rows)
     lengths = words + eos
-    longest = int(lengths.max(initial=0))
-    ids = np.full((len(rows), longest + -longest % width), PAD, np.int64)
+    ids = np.full((len(rows), int(lengths.max(initial=0))), PAD, np.int64)
     columns = np.arange(ids.shape[1])
     is_word = columns < words[:, None]  # [B, L]
     ids[is_word] = side.ids[(side.offsets[rows][:, None] + columns)[is_word]]

@@ -18,7 +18,6 @@ from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import Annotations, Encoder
 from dragoman.model.guided import Guidance, guided_loss
 from dragoman.model.output import Output
-from dragoman.model.recorded import RecordedUnrolling, Recorder
 from dragoman.model.trainable import Loss, Trainable
 from dragoman.text.vocabulary import BOS
 
@@ -73,14 +72,6 @@ class TranslationModel(Trainable):
         self.source_eos, self.attention_shift = source_eos, attention_shift
         self.embedding_dropout, self.word_dropout = embedding_dropout, word_dropout
         self.annotation_dropout = annotation_dropout
-        self._recorded: RecordedUnrolling | None = None
-
-    def record(self, recorder: Recorder) -> None:
-        """From now on the decoder's unrolling is recorded and replayed in training; see `model.recorded`.
-
-        The model keeps its device and its precision.
-        """
-        self._recorded = RecordedUnrolling(self.decoder, recorder)
 
     def loss(
         self,
@@ -151,8 +142,7 @@ class TranslationModel(Trainable):
         previous = self.previous_words(batch) if previous is None else previous
         words, opening = self._thin_out(self._previous(previous), previous), self.bridge(annotations)
         memory, state = self.decoder.remember(annotations, opening), self.decoder.begin(opening)
-        unroll = self._recorded or self.decoder.unroll_from
-        return unroll(words, memory, state, len(words))
+        return self.decoder.unroll_from(words, memory, state, len(words))
 
     def _annotate(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
         words = torch.from_numpy(source).to(self.device)

@@ -26,7 +26,6 @@ from dragoman.evaluation.metrics import bleu, chrf
 from dragoman.inspection.summary import save_summary, summarise
 from dragoman.model.assembly import build
 from dragoman.model.devices import DeviceName, choose_device, choose_precision, place_name, seed_weights
-from dragoman.model.recorded import WIDTH, CudaGraphs, Recorder
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Narrator
 from dragoman.runs.layout import RunFolder
@@ -262,14 +261,11 @@ def _train(
     model = build(config.model, len(prepared.source.vocabulary), len(prepared.target.vocabulary)).to(place)
     config = settle_precision(config, override, model, folder, narrator)
     model.set_precision(choose_precision(config.training.precision, place))
-    recorder = _recorder(place.type, narrator) if config.training.cuda_graphs else None
-    if recorder:
-        model.record(recorder)
     narrator.say(f"model: {parameters(model):,} parameters; {place_name(place, model.precision)}")
     dev = list(read_pairs([[_dev_text(folder)]]))
     summary = train_model(
         model,
-        _batches(config, prepared.store, WIDTH if recorder else 1),
+        _batches(config, prepared.store),
         config.training,
         folder,
         _validators(config, dev, Store.open(folder.dev_data), prepared),
@@ -280,14 +276,7 @@ def _train(
     return Trained(folder, summary)
 
 
-def _recorder(device: str, narrator: Narrator) -> Recorder | None:
-    if device == "cuda":
-        return CudaGraphs()
-    narrator.say("training.cuda_graphs: there is no GPU here to record for; training goes on without")
-    return None
-
-
-def _batches(config: Config, store: Store, width: int) -> Batches:
+def _batches(config: Config, store: Store) -> Batches:
     batch = config.training.batch
     return Batches(
         store,
@@ -296,7 +285,6 @@ def _batches(config: Config, store: Store, width: int) -> Batches:
         seed=config.training.seed,
         source_eos=config.model.source_eos,
         sort=batch.sort,
-        width=width,
     )
 
 
