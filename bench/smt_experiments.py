@@ -42,11 +42,11 @@ from dragoman.scoring.phrases import Row, by_source, read_table
 from dragoman.scoring.rescoring import Translations, log_probability
 from dragoman.search.sampling import Sampling
 from dragoman.text.lines import read_lines, replace_output
+from dragoman.tuning.feature_weights import read_weights
 from dragoman.tuning.mert import tune_mert
 from dragoman.tuning.multi_run_tests import compare_statistics
-from dragoman.tuning.objective import BLEU
 from dragoman.tuning.pool import Pool, make_pool
-from dragoman.tuning.weights import read_weights
+from dragoman.tuning.tuning_metric import BLEU
 
 RESULTS = Path(__file__).parent / "results" / "smt-experiments.json"
 SETS = {"dev": "val", "test": "test_2016_flickr"}

@@ -74,7 +74,7 @@ HEAVY = {
     "sacremoses": ("text.segmentation.words",),
     "sacrebleu": ("evaluation",),
     "thot": ("alignment.statistical",),
-    "kenlm": ("smt.language_model",),
+    "kenlm": ("smt.kenlm_model",),
     "babel": ("workflows.demo_corpus", "report"),
     "matplotlib": ("report",),
     "jinja2": ("report",),

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.smt.arpa import write_arpa
 from dragoman.smt.kneser_ney import estimate
-from dragoman.smt.translation import System
+from dragoman.smt.system import System
 from dragoman.text.lines import read_lines, write_lines
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"

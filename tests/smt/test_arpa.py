@@ -4,7 +4,7 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.smt.arpa import read_arpa
-from dragoman.smt.language_model import LanguageModel
+from dragoman.smt.kenlm_model import LanguageModel
 
 GOOD = r"""
 \data\

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dragoman.smt.arpa import read_arpa, write_arpa
+from dragoman.smt.kenlm_model import LanguageModel
 from dragoman.smt.kneser_ney import FALLBACK, discounts, estimate
-from dragoman.smt.language_model import LanguageModel
 from dragoman.text.lines import read_lines
 
 TEXT = [line.split() for line in ("a b c a", "b a", "", "c c c a b", "a b", "d", "b c a b a")]

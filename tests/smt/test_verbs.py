@@ -10,7 +10,7 @@ from dragoman.scoring.nbest import by_sentence, read_nbest
 from dragoman.smt.arpa import read_arpa
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.links import read_links
-from dragoman.tuning.weights import read_weights
+from dragoman.tuning.feature_weights import read_weights
 
 NOUNS = {"dog": "hund", "cat": "katze", "house": "haus", "tree": "baum", "car": "auto"}
 COLOURS = {"red": "rot", "blue": "blau", "green": "gruen"}

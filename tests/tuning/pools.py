@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dragoman.tuning.objective import BLEU, Objective
 from dragoman.tuning.pool import Pool, make_pool
+from dragoman.tuning.tuning_metric import BLEU, Objective
 
 
 def random_pool(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dragoman.tuning.mert import climb, envelope, search_line, tune_mert
-from dragoman.tuning.objective import BLEU, CHRF
 from dragoman.tuning.pool import make_pool
+from dragoman.tuning.tuning_metric import BLEU, CHRF
 
 from .pools import random_pool
 

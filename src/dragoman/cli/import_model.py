@@ -54,9 +54,9 @@ def run(options: argparse.Namespace) -> None:
     if options.toolkit == "opennmt" and (options.config or options.vocabulary):
         raise ConfigError("--config and --vocabulary are for --from joeynmt; a checkpoint of OpenNMT-py holds both")
 
+    from dragoman.importing.imported_model import write_run
     from dragoman.importing.joeynmt import read_joeynmt
     from dragoman.importing.opennmt import read_opennmt
-    from dragoman.importing.writing import write_run
     from dragoman.progress import Narrator
 
     if options.toolkit == "joeynmt":

@@ -79,10 +79,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _rule(options: argparse.Namespace) -> Rule:
-    from dragoman.tuning.objective import OBJECTIVES
+    from dragoman.tuning.feature_weights import read_weights
     from dragoman.tuning.pool import read_references
     from dragoman.tuning.reranking import by_average, by_oracle, by_total, by_weights
-    from dragoman.tuning.weights import read_weights
+    from dragoman.tuning.tuning_metric import OBJECTIVES
 
     if options.weights is not None:
         return by_weights(read_weights(options.weights), options.weights, options.nbest)

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     from dragoman.progress import Narrator
-    from dragoman.tuning.weights import as_vector, as_weights, read_weights, write_weights
+    from dragoman.tuning.feature_weights import as_vector, as_weights, read_weights, write_weights
 
     narrator = Narrator(quiet=options.quiet)
     pools = _read_pools(options)
@@ -88,8 +88,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _read_pools(options: argparse.Namespace) -> dict[str, Pool]:
     """The lists of dev and, where they are given, of test."""
-    from dragoman.tuning.objective import OBJECTIVES
     from dragoman.tuning.pool import read_pool
+    from dragoman.tuning.tuning_metric import OBJECTIVES
 
     objective = OBJECTIVES[options.metric]
     pools = {"dev": read_pool(options.nbest, options.reference, objective)}

@@ -21,9 +21,9 @@ from torch import Tensor
 from dragoman.config.building import parse_yaml
 from dragoman.errors import InputError
 from dragoman.importing.checkpoints import Tensors, read_checkpoint
-from dragoman.importing.entries import Entries, Symbols, read_entries, rearrange
+from dragoman.importing.imported_model import Imported, Side
+from dragoman.importing.imported_vocabulary import Entries, Symbols, read_entries, rearrange
 from dragoman.importing.layers import Stack, decoder, encoder, stack_parts
-from dragoman.importing.writing import Imported, Side
 
 SPECIALS = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
 """Its special symbols by their keys in `data.special_symbols`; this is also the order of its ids."""

@@ -19,9 +19,9 @@ from torch import Tensor
 
 from dragoman.errors import InputError
 from dragoman.importing.checkpoints import Tensors, read_checkpoint
-from dragoman.importing.entries import Entries, Symbols, rearrange
+from dragoman.importing.imported_model import Imported, Side
+from dragoman.importing.imported_vocabulary import Entries, Symbols, rearrange
 from dragoman.importing.layers import cell_parts, decoder, encoder, stack_parts
-from dragoman.importing.writing import Imported, Side
 from dragoman.model.weights import load_weights
 
 SYMBOLS = Symbols(pad="<blank>", unknown="<unk>", begin="<s>", end="</s>")

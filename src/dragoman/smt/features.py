@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dragoman.smt.reordering import ORIENTATIONS
-from dragoman.tuning.weights import Weights, as_vector, as_weights
+from dragoman.tuning.feature_weights import Weights, as_vector, as_weights
 
 UNKNOWN_COST = 100.0
 """Of each word that the phrase table cannot translate."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from dragoman.tuning.mert import Tuned
-from dragoman.tuning.objective import Objective
 from dragoman.tuning.pool import Pool, Vector
+from dragoman.tuning.tuning_metric import Objective
 
 EPOCHS = 60
 STRENGTH = 0.01

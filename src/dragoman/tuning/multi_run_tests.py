@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.tuning.objective import Objective, Statistics
 from dragoman.tuning.pool import Pool, Vector
+from dragoman.tuning.tuning_metric import Objective, Statistics
 
 SAMPLES = 1000
 """Test sets of the bootstrap."""

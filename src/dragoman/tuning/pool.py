@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import Entry, read_nbest
 from dragoman.text.lines import read_lines
-from dragoman.tuning.objective import BLEU, Objective, Statistics
-from dragoman.tuning.weights import shape_of
+from dragoman.tuning.feature_weights import shape_of
+from dragoman.tuning.tuning_metric import BLEU, Objective, Statistics
 
 Vector = NDArray[np.float64]
 Rows = NDArray[np.int64]

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from dragoman.errors import InputError
 from dragoman.evaluation.minimum_risk import Utility, expected_utilities
 from dragoman.scoring.nbest import Entry
-from dragoman.tuning.objective import BLEU, Objective
+from dragoman.tuning.feature_weights import Weights, as_vector, shape_of
 from dragoman.tuning.pool import require_shape
-from dragoman.tuning.weights import Weights, as_vector, shape_of
+from dragoman.tuning.tuning_metric import BLEU, Objective
 
 Rule = Callable[[Sequence[Entry]], NDArray[np.float64]]
 """The entries of a sentence to a number for each, [K]."""

@@ -9,7 +9,7 @@ from dragoman.cli.shared.parsing import Parser, positive_float, positive_int
 from dragoman.smt.settings import Beam
 
 if TYPE_CHECKING:
-    from dragoman.smt.translation import Searcher
+    from dragoman.smt.system import Searcher
 
 
 def add_system(parser: Parser) -> None:
@@ -49,8 +49,8 @@ def beam(options: argparse.Namespace) -> Beam:
 
 def open_searcher(options: argparse.Namespace) -> Searcher:
     """The system under the weights asked for."""
-    from dragoman.smt.translation import System
-    from dragoman.tuning.weights import read_weights
+    from dragoman.smt.system import System
+    from dragoman.tuning.feature_weights import read_weights
 
     weights = None if options.weights is None else read_weights(options.weights)  # first: tables take a while to load
     system = System.open(options.system)

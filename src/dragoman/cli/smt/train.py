@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> None:
         )
 
     from dragoman.progress import Narrator
-    from dragoman.smt.training import train
+    from dragoman.smt.system_training import train
 
     recipe = Recipe(
         options.aligner, options.symmetrize, options.max_phrase_length, options.order, options.distortion_limit

@@ -50,12 +50,12 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Tune, and write the weights."""
     from dragoman.progress import Narrator
-    from dragoman.smt.configuration import replace_weights
-    from dragoman.smt.translation import System
-    from dragoman.smt.tuning import tune
+    from dragoman.smt.moses_ini import replace_weights
+    from dragoman.smt.system import System
+    from dragoman.smt.system_tuning import tune
     from dragoman.text.lines import read_lines
+    from dragoman.tuning.feature_weights import read_weights, write_weights
     from dragoman.tuning.pool import read_references
-    from dragoman.tuning.weights import read_weights, write_weights
 
     sources, references = list(read_lines(options.source)), read_references(options.reference)
     if not sources:

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from dragoman.errors import InputError
-from dragoman.smt.configuration import read_configuration, replace_weights, write_configuration
 from dragoman.smt.features import Features, Names
+from dragoman.smt.moses_ini import read_configuration, replace_weights, write_configuration
 
 from .conftest import CONFIGURATION
 

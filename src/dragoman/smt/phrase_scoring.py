@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from dragoman.scoring.nbest import BARS
 from dragoman.smt.extraction import consistent_pairs
-from dragoman.smt.lexicon import Lexicon
+from dragoman.smt.lexical_weights import Lexicon
 from dragoman.smt.reordering import ORIENTATIONS, probabilities
 from dragoman.text.links import Link
 

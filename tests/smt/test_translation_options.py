@@ -5,8 +5,8 @@ import math
 import pytest
 
 from dragoman.errors import InputError
-from dragoman.smt.options import Options
-from dragoman.smt.translation import System
+from dragoman.smt.system import System
+from dragoman.smt.translation_options import Options
 
 from .conftest import PHRASES, REORDERING
 

@@ -13,7 +13,7 @@ from dragoman.errors import InputError
 from dragoman.scoring.nbest import BARS
 from dragoman.scoring.phrases import parse_row
 from dragoman.smt.features import LOWEST, UNKNOWN_COST, Weighing
-from dragoman.smt.language_model import LanguageModel
+from dragoman.smt.kenlm_model import LanguageModel
 from dragoman.smt.reordering import ORIENTATIONS
 from dragoman.text.lines import read_lines
 from dragoman.text.links import Link, parse_links

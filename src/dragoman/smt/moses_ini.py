@@ -16,7 +16,7 @@ from dragoman.errors import InputError
 from dragoman.smt.features import TRANSLATION_SCORES, Features, Names
 from dragoman.smt.settings import Recipe
 from dragoman.text.lines import read_lines, replace_file, write_lines
-from dragoman.tuning.weights import Weights, format_weights, read_weights
+from dragoman.tuning.feature_weights import Weights, format_weights, read_weights
 
 log = logging.getLogger(__name__)
 

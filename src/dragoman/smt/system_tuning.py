@@ -12,11 +12,11 @@ import numpy as np
 
 from dragoman.progress import Narrator
 from dragoman.smt.settings import Beam, Rounds
-from dragoman.smt.translation import System, Translation
+from dragoman.smt.system import System, Translation
+from dragoman.tuning.feature_weights import Weights, as_vector, as_weights
 from dragoman.tuning.mert import tune_mert
-from dragoman.tuning.objective import BLEU
 from dragoman.tuning.pool import make_pool
-from dragoman.tuning.weights import Weights, as_vector, as_weights
+from dragoman.tuning.tuning_metric import BLEU
 
 
 class Tuned(NamedTuple):

@@ -4,8 +4,8 @@ import pytest
 
 from dragoman.scoring.phrases import read_table
 from dragoman.smt.extraction import consistent_pairs
-from dragoman.smt.lexicon import learn_lexicon
-from dragoman.smt.scoring import Occurrences, count_pairs, phrase_table, reordering_table
+from dragoman.smt.lexical_weights import learn_lexicon
+from dragoman.smt.phrase_scoring import Occurrences, count_pairs, phrase_table, reordering_table
 from dragoman.text.links import parse_links
 
 IN_ORDER = [(0, 0), (1, 1)]

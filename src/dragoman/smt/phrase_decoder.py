@@ -14,11 +14,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dragoman.smt.features import Weighing
-from dragoman.smt.language_model import LanguageModel, State
-from dragoman.smt.lattice import Hypothesis, Way
-from dragoman.smt.options import Span
+from dragoman.smt.kenlm_model import LanguageModel, State
 from dragoman.smt.reordering import Orientation, orientation
+from dragoman.smt.search_graph import Hypothesis, Way
 from dragoman.smt.settings import Beam
+from dragoman.smt.translation_options import Span
 
 
 class Decoder:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.smt.lexicon import Lexicon, learn_lexicon
-from dragoman.smt.scoring import Occurrences
+from dragoman.smt.lexical_weights import Lexicon, learn_lexicon
+from dragoman.smt.phrase_scoring import Occurrences
 from dragoman.text.links import parse_links
 
 from .conftest import lines_of

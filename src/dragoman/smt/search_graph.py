@@ -8,9 +8,9 @@ from itertools import count, islice
 from typing import NamedTuple
 
 from dragoman.smt.features import UNKNOWN_COST, Features
-from dragoman.smt.language_model import State
-from dragoman.smt.options import Option
+from dragoman.smt.kenlm_model import State
 from dragoman.smt.reordering import ORIENTATIONS, orientation
+from dragoman.smt.translation_options import Option
 from dragoman.text.links import Link
 
 

@@ -7,12 +7,12 @@ import math
 
 import pytest
 
-from dragoman.smt.decoder import Decoder
 from dragoman.smt.features import total
-from dragoman.smt.lattice import best_derivations, n_best
-from dragoman.smt.options import Options
+from dragoman.smt.phrase_decoder import Decoder
+from dragoman.smt.search_graph import best_derivations, n_best
 from dragoman.smt.settings import Beam
-from dragoman.smt.translation import System
+from dragoman.smt.system import System
+from dragoman.smt.translation_options import Options
 from dragoman.text.lines import read_lines
 
 from .conftest import PHRASES, REORDERING

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.scoring.nbest import BARS, ESCAPED_BARS, format_value
-from dragoman.smt.configuration import Configuration, read_configuration
-from dragoman.smt.decoder import Decoder
 from dragoman.smt.features import total
-from dragoman.smt.language_model import LanguageModel
-from dragoman.smt.lattice import Derivation, Hypothesis, n_best
-from dragoman.smt.options import Options, Tables
+from dragoman.smt.kenlm_model import LanguageModel
+from dragoman.smt.moses_ini import Configuration, read_configuration
+from dragoman.smt.phrase_decoder import Decoder
+from dragoman.smt.search_graph import Derivation, Hypothesis, n_best
 from dragoman.smt.settings import Beam
+from dragoman.smt.translation_options import Options, Tables
 from dragoman.text.links import Link, format_links
-from dragoman.tuning.weights import Weights
+from dragoman.tuning.feature_weights import Weights
 
 PATIENCE = 20
 """Paths looked at for each distinct translation asked for, as in Moses (n-best-factor)."""

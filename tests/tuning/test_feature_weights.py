@@ -5,7 +5,7 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import parse_entry
-from dragoman.tuning.weights import as_vector, as_weights, read_weights, shape_of, write_weights
+from dragoman.tuning.feature_weights import as_vector, as_weights, read_weights, shape_of, write_weights
 
 SHAPE = {"LM0": 1, "TM0": 3}
 

@@ -21,15 +21,15 @@ from dragoman.errors import InputError
 from dragoman.progress import Narrator
 from dragoman.scoring.nbest import BARS
 from dragoman.smt.arpa import write_arpa
-from dragoman.smt.configuration import (
+from dragoman.smt.kneser_ney import SPECIAL, estimate
+from dragoman.smt.lexical_weights import learn_lexicon
+from dragoman.smt.moses_ini import (
     LANGUAGE_MODEL,
     PHRASE_TABLE,
     REORDERING_TABLE,
     write_configuration,
 )
-from dragoman.smt.kneser_ney import SPECIAL, estimate
-from dragoman.smt.lexicon import learn_lexicon
-from dragoman.smt.scoring import AlignedPair, count_pairs, phrase_table, reordering_table
+from dragoman.smt.phrase_scoring import AlignedPair, count_pairs, phrase_table, reordering_table
 from dragoman.smt.settings import Recipe
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.lines import not_found, read_lines, write_lines

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dragoman.config.building import build_config
 from dragoman.errors import RunError
-from dragoman.importing.entries import Entries
+from dragoman.importing.imported_vocabulary import Entries
 from dragoman.model.assembly import assemble
 from dragoman.model.weights import restore_weights, save_weights, weights_of
 from dragoman.runs.layout import RunFolder
