@@ -2,6 +2,7 @@
 # make test   lint, types, all tests
 # Both create .venv and install into it first, if that has not been done.
 PYTHON ?= python3
+PROCESSES ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
 
 .PHONY: demo test lint types tests format clean
@@ -20,7 +21,7 @@ types: .venv/installed
 	$(BIN)/mypy
 
 tests: .venv/installed
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal
 
 format: .venv/installed
 	$(BIN)/ruff check --fix

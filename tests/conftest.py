@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
+
+# One thread a process, here and in the processes that tests start: pytest-xdist runs one process a core. The libraries
+# read it when they are loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
@@ -118,3 +125,38 @@ class ToyEngine:
 def toy_engine() -> type[ToyEngine]:
     """The class itself: `toy_engine(vocabulary_size, seed, ...)`."""
     return ToyEngine
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data, which may not be published with this project and lies beside the checkout."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"real data is not at {folder}")
+    return folder
+
+
+FillFolder = Callable[[Path], None]
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, FillFolder], Path]:
+    """`shared_folder(name, fill)`: a folder that `fill` fills once in a session, however many processes run its tests.
+
+    The folder does not exist when `fill` is called, so that `fill` may copy or train into it.
+    """
+    root = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        root = root.parent  # of all processes
+
+    def make(name: str, fill: FillFolder) -> Path:
+        folder, done = root / "shared" / name, root / "shared" / f"{name}.done"
+        folder.parent.mkdir(exist_ok=True)
+        with (root / "shared" / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                fill(folder)
+                done.touch()
+        return folder
+
+    return make

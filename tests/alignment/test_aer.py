@@ -11,8 +11,6 @@ from dragoman.alignment.formats import Marked, read_alignments
 from dragoman.cli.main import main
 from dragoman.errors import InputError
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
-
 PUBLISHED = [
     # Figures of the aligners' authors, in points; precision and recall were computed by others from the same files.
     ("align-en-fr-hansards", "enfr.gold", "enfr.awesome-align", 0.9627, 0.9542, 4.1),
@@ -83,11 +81,9 @@ def test_what_cannot_be_compared_is_an_error(gold: int, found: int, message: str
 @pytest.mark.parametrize(("folder", "gold", "system", "precision", "recall", "aer"), PUBLISHED)
 def test_published_figures_are_reproduced(
     folder: str, gold: str, system: str, precision: float, recall: float, aer: float,
-    capsys: pytest.CaptureFixture[str],
+    shared_data: Path, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    if not (DATA / folder).is_dir():
-        pytest.skip(f"gold alignments are not at {DATA / folder}")
-    files = [str(DATA / folder / f"{gold}.xz"), str(DATA / folder / f"{system}.out.xz")]
+    files = [str(shared_data / folder / f"{gold}.xz"), str(shared_data / folder / f"{system}.out.xz")]
     assert main(["aer", *files, "--one-based", "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["precision"] == pytest.approx(precision, abs=5e-5)
@@ -95,10 +91,8 @@ def test_published_figures_are_reproduced(
     assert 100 * figures["aer"] == pytest.approx(aer, abs=0.1)
 
 
-def test_one_gold_alignment_in_two_formats_is_the_same() -> None:
-    folder = DATA / "align-en-fr-hansards"
-    if not folder.is_dir():
-        pytest.skip(f"gold alignments are not at {folder}")
+def test_one_gold_alignment_in_two_formats_is_the_same(shared_data: Path) -> None:
+    folder = shared_data / "align-en-fr-hansards"
     naacl, talp = read_alignments(folder / "test.en-fr.naacl.xz"), read_alignments(folder / "enfr.gold.xz", "talp")
     assert naacl.format == "naacl"
     assert naacl.sentences == talp.sentences

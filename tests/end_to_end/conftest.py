@@ -78,11 +78,13 @@ def train(corpus: Corpus) -> Callable[..., int]:
 
 
 @pytest.fixture(scope="session")
-def run_folder(train: Callable[..., int], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_folder(train: Callable[..., int], shared_folder: Callable[[str, Callable[[Path], None]], Path]) -> Path:
     """A run that has learnt its task. Tests must not change it."""
-    folder = tmp_path_factory.mktemp("runs") / "tiny"
     # chrF, because lines as short as these have no four words in a row, so that their BLEU is mostly 0
     settings = ["training.epochs=30", "training.validation.every=100", "training.validation.metric=chrf"]
     settings += ["training.optimiser.rate=0.01", "training.schedule.name=cosine"]
-    assert train(folder, "--quiet", settings=settings) == 0
-    return folder
+
+    def fill(folder: Path) -> None:
+        assert train(folder, "--quiet", settings=settings) == 0
+
+    return shared_folder("tiny", fill)

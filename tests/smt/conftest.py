@@ -1,4 +1,4 @@
-"""Small systems, and the data shared with other tests."""
+"""Small phrase-based systems."""
 
 from __future__ import annotations
 
@@ -11,16 +11,6 @@ from dragoman.smt.arpa import write_arpa
 from dragoman.smt.kneser_ney import estimate
 from dragoman.smt.system import System
 from dragoman.text.lines import read_lines, write_lines
-
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Path:
-    if not SHARED.is_dir():
-        pytest.skip(f"needs the data sets in {SHARED}")
-    return SHARED
-
 
 PHRASES = (
     "a ||| A ||| 0.5 0.4 0.6 0.7 ||| 0-0",

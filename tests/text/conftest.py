@@ -8,9 +8,6 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def multi30k() -> Path:
-    """The folder of the Multi30k corpus, which may not be published with this project."""
-    folder = Path(__file__).resolve().parents[3] / "shared" / "data" / "multi30k-en-de-cs"
-    if not folder.is_dir():
-        pytest.skip(f"Multi30k is not at {folder}")
-    return folder
+def multi30k(shared_data: Path) -> Path:
+    """The folder of the Multi30k corpus."""
+    return shared_data / "multi30k-en-de-cs"
