@@ -111,8 +111,7 @@ class Scorer(NamedTuple):
     def of_run(cls, folder: Path) -> Scorer:
         """What was trained."""
         opened = open_run(folder, device="cpu", threads=torch.get_num_threads())
-        assert isinstance(opened.engine, TorchEngine), "a run folder"
-        return cls(opened.engine.model, opened.source, opened.target)
+        return cls(opened.model(), opened.source, opened.target)
 
     @classmethod
     def with_random_weights(cls, text: Sequence[Path]) -> Scorer:

@@ -14,6 +14,7 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, InputError
 from dragoman.model.assembly import build
 from dragoman.projection.vectors import Line, embedded, frequent_words, last_states, read_lines_and_groups, summarised
+from dragoman.runs.exported import ExportFolder
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
 from dragoman.text.segmentation.characters import Characters
@@ -108,6 +109,7 @@ def test_lines_may_carry_a_group():
 
 def test_an_exported_run_has_no_vectors(toy_engine):
     side = TextSide(Blanks(), Vocabulary(WORDS))
-    run = Run(RunFolder(Path("somewhere")), load_preset("demo"), side, side, toy_engine(9), 0)
-    with pytest.raises(ConfigError, match="somewhere: was exported and hands out no vectors; give the run folder"):
+    folder = ExportFolder(Path("somewhere"), int8=False, parameters=0, shortlist=None)
+    run = Run(folder, load_preset("demo"), side, side, toy_engine(9), 0)
+    with pytest.raises(ConfigError, match="somewhere: was exported and has no torch model; give the run folder"):
         embedded(run, "source", lines("dog"))

@@ -130,12 +130,11 @@ def _open(path: str, options: argparse.Namespace) -> Run:
 
     opened = open_run(path, device=options.device, threads=options.threads)
     if options.precision != "fp32":
-        from dragoman.engines.torch_engine import TorchEngine
+        model = opened.model()
+
         from dragoman.model.devices import choose_precision
 
-        if not isinstance(opened.engine, TorchEngine):
-            raise ConfigError(f"--precision: {path} was exported, which fixes its precision; give the run folder")
-        opened.engine.model.set_precision(choose_precision(options.precision, opened.engine.model.device))
+        model.set_precision(choose_precision(options.precision, model.device))
     return opened
 
 

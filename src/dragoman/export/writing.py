@@ -17,7 +17,6 @@ from dragoman.engines.ensemble import Ensemble, require_same_target
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import refuse_nan
 from dragoman.engines.shortlist import Shortlist
-from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.export.answering import Mixture
 from dragoman.export.encoding import encoder_graph
@@ -83,13 +82,12 @@ def export_runs(runs: Sequence[Run], out: Path, options: Options, *, overwrite: 
     It is written beside its place and put there when it is complete.
 
     Raises:
-        RunError: a run was exported already, or has no training data for a shortlist; `out` is in use; the weights are
-            damaged.
-        ConfigError: a graph is too large for its format; the shortlist is as long as the vocabulary; the runs do not
-            read or write the same symbols.
+        RunError: a run has no training data for a shortlist; `out` is in use; the weights are damaged.
+        ConfigError: a run was exported already; a graph is too large for its format; the shortlist is as long as the
+            vocabulary; the runs do not read or write the same symbols.
         InputError: a file cannot be read or written.
     """
-    models = [_model(run) for run in runs]
+    models = [run.model() for run in runs]
     require_alike(runs)
     _require_free(out, overwrite=overwrite)
     shortlist = _shortlist(runs[0], models, options)
@@ -171,12 +169,6 @@ def _segmentation(run: Run) -> dict[str, bytes]:
     """The files of the source side, the vocabulary left out."""
     files = sorted(run.folder.text.glob("source.*"))
     return {file.name: file.read_bytes() for file in files if file.suffix != ".vocabulary"}
-
-
-def _model(run: Run) -> TranslationModel:
-    if not isinstance(run.engine, TorchEngine):
-        raise RunError(f"{run.folder.path}: was exported already; give the run folder")
-    return run.engine.model
 
 
 def _shortlist(run: Run, models: Sequence[TranslationModel], options: Options) -> Shortlist | None:

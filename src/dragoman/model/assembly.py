@@ -45,15 +45,20 @@ def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -
 
 def build_language_model(config: LanguageModelConfig, vocabulary: int) -> LanguageModel:
     """The language model of a configuration for a vocabulary of the given size, its parameters drawn as it says."""
+    model = assemble_language_model(config, vocabulary)
+    initialise(model, config.initial, config.spread)
+    return model
+
+
+def assemble_language_model(config: LanguageModelConfig, vocabulary: int) -> LanguageModel:
+    """The language model of a configuration, its parameters not yet drawn: for weights that are loaded."""
     body: Body = _recurrent(config) if config.network == "recurrent" else _feed_forward(config)
-    model = LanguageModel(
+    return LanguageModel(
         nn.Embedding(vocabulary, config.embedding, padding_idx=PAD),
         body,
         Output(body.size, vocabulary, bias=True),
         embedding_dropout=Dropout(config.dropout.embedding),
     )
-    initialise(model, config.initial, config.spread)
-    return model
 
 
 def _feed_forward(config: LanguageModelConfig) -> FeedForward:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.errors import ConfigError, InputError
+from dragoman.errors import InputError
 from dragoman.runs.opening import Run
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, PAD, SPECIALS, UNK
@@ -78,7 +78,7 @@ def embedded(run: Run, side: SideName, lines: Sequence[Line], *, entries: bool =
     Raises:
         ConfigError: the run was exported.
     """
-    model, text = trained_model(run), _side(run, side)
+    model, text = run.model(), _side(run, side)
     ids = [text.vocabulary.ids([line.text]) if entries else text.encode(line.text).ids for line in lines]
     ids = [[index for index in word if index != UNK] for word in ids]
     table = (model.source if side == "source" else model.target).weight.detach().float().cpu().numpy()
@@ -112,7 +112,7 @@ Encode = Callable[["TranslationModel", NDArray[np.int64], NDArray[np.int64]], ND
 
 
 def _encoded(run: Run, lines: Sequence[Line], encode: Encode) -> Points:
-    model, end = trained_model(run), [EOS] if run.engine.source_eos else []
+    model, end = run.model(), [EOS] if run.engine.source_eos else []
     sources = [run.source.encode(line.text).ids for line in lines]
     full = [place for place, ids in enumerate(sources) if ids]
     full.sort(key=lambda place: len(sources[place]))  # little padding
@@ -135,16 +135,3 @@ def _points(known: Sequence[tuple[Line, NDArray[np.float32]]], given: int) -> Po
 
 def _side(run: Run, side: SideName) -> TextSide:
     return run.source if side == "source" else run.target
-
-
-def trained_model(run: Run) -> TranslationModel:
-    """The model behind a run.
-
-    Raises:
-        ConfigError: the run was exported, which hands out no vectors.
-    """
-    from dragoman.engines.torch_engine import TorchEngine
-
-    if not isinstance(run.engine, TorchEngine):
-        raise ConfigError(f"{run.folder.path}: was exported and hands out no vectors; give the run folder instead")
-    return run.engine.model

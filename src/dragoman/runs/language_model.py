@@ -9,7 +9,7 @@ from dragoman.config.building import merge
 from dragoman.config.files import read_values
 from dragoman.config.language_model import LANGUAGE_MODEL, LanguageConfig, build_language_config
 from dragoman.errors import ConfigError, RunError
-from dragoman.model.assembly import build_language_model
+from dragoman.model.assembly import assemble_language_model
 from dragoman.model.devices import DeviceName, choose_device, set_threads
 from dragoman.model.language_model import LanguageModel
 from dragoman.model.weights import load_weights, restore_weights
@@ -71,6 +71,6 @@ def open_language_run(path: str | Path, *, device: DeviceName = "auto", threads:
     side = folder.target_side()
     place = choose_device(device)
     set_threads(threads)
-    model = build_language_model(config.model, len(side.vocabulary))
+    model = assemble_language_model(config.model, len(side.vocabulary))
     restore_weights(model, load_weights(folder.weights), folder.weights)
     return LanguageRun(folder, config, side, model.to(place).eval())

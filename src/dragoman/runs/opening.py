@@ -37,7 +37,21 @@ class Run:
     target: TextSide
     engine: Engine
     parameters: int
-    """Numbers that were learnt."""
+    """Trained parameters; a matrix that is shared counts once."""
+
+    def model(self) -> TranslationModel:
+        """The torch model of a run folder.
+
+        Raises:
+            ConfigError: the folder was exported, so that it has no torch model.
+        """
+        if isinstance(self.folder, ExportFolder):
+            raise ConfigError(f"{self.folder.path}: was exported and has no torch model; give the run folder")
+
+        from dragoman.engines.torch_engine import TorchEngine
+
+        assert isinstance(self.engine, TorchEngine)
+        return self.engine.model
 
     def scorer(self) -> Scorer:
         """The probability and the alignment of given translations."""
@@ -53,7 +67,7 @@ class Run:
 
 
 def parameters(model: TranslationModel) -> int:
-    """Numbers that are learnt; a matrix that serves twice counts once."""
+    """The number of trained parameters; a matrix that is shared counts once."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -74,17 +88,19 @@ def open_run(
 
 
 def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> Run:
-    folder = RunFolder.open(path)
-    config, source, target = folder.load_config(), folder.source_side(), folder.target_side()
+    folder = RunFolder.existing(path)
+    config = folder.load_config()
+    folder.require_weights()
+    source, target = folder.source_side(), folder.target_side()
 
     from dragoman.engines.torch_engine import TorchEngine
-    from dragoman.model.assembly import build
+    from dragoman.model.assembly import assemble
     from dragoman.model.devices import choose_device, set_threads
     from dragoman.model.weights import load_weights, restore_weights
 
     place = choose_device(device)
     set_threads(threads)
-    model = build(config.model, len(source.vocabulary), len(target.vocabulary))
+    model = assemble(config.model, len(source.vocabulary), len(target.vocabulary))
     restore_weights(model, load_weights(folder.weights), folder.weights)
     return Run(folder, config, source, target, TorchEngine(model.to(place).eval()), parameters(model))
 
