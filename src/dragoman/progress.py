@@ -1,35 +1,89 @@
-"""What is said on standard error while something long runs: lines, and counters that only a terminal sees."""
+"""Messages and progress bars on standard error."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
+
+ProgressCallback = Callable[[int], None]
+"""Receives the number of items that are done so far."""
 
 
-class Narrator:
-    """Says where a program is; says nothing if quiet."""
+class Console:
+    """Messages and progress bars: bars on a terminal only, and nothing but warnings if `quiet`."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+        """`stream` takes the place of standard error."""
         self.quiet = quiet
+        self._given_stream = stream
+        self._bar: tqdm[Any] | None = None
 
-    def say(self, text: str) -> None:
-        """A line."""
+    def info(self, text: str) -> None:
+        """Print a line, above the bar if there is one."""
         if not self.quiet:
-            sys.stderr.write(f"{text}\n")
-            sys.stderr.flush()
+            self._print(text)
+
+    def warning(self, text: str) -> None:
+        """Print a line even if quiet."""
+        self._print(f"warning: {text}")
+
+    def status(self, text: str) -> None:
+        """Show a line that replaces the last status beside the bar; print it where there is no bar."""
+        if self._bar is not None:
+            self._bar.set_description_str(text)
+        else:
+            self.info(text)
 
     @contextmanager
-    def counting(self, what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
-        """A counter of things done so far, on a terminal; it is gone afterwards."""
-        if self.quiet or not sys.stderr.isatty():
+    def counter(self, what: str, total: int | None = None) -> Iterator[ProgressCallback]:
+        """Show on a terminal how many items are done; the counter disappears at the end."""
+        if not self._shows_bars():
             yield lambda done: None
             return
         from tqdm import tqdm
 
-        with tqdm(desc=what, total=total, unit="", unit_scale=True, leave=False, dynamic_ncols=True) as bar:
+        with tqdm(
+            desc=what, total=total, unit="", unit_scale=True, leave=False, file=self._stream, dynamic_ncols=True
+        ) as bar:
 
             def advance(done: int) -> None:
                 bar.update(done - bar.n)
 
             yield advance
+
+    def open_bar(self) -> None:
+        """Show a bar from 0 to 100 % on a terminal, until `close_bar`."""
+        if self._shows_bars():
+            from tqdm import tqdm
+
+            layout = "{percentage:3.0f}% |{bar}| {desc}"
+            self._bar = tqdm(total=1.0, bar_format=layout, file=self._stream, dynamic_ncols=True)
+
+    def advance_bar(self, fraction: float) -> None:
+        """Move the bar, which repaints at most ten times a second."""
+        if self._bar is not None:
+            self._bar.update(min(1.0, fraction) - self._bar.n)
+
+    def close_bar(self) -> None:
+        """Leave the bar as it stands, with the cursor below it."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    @property
+    def _stream(self) -> TextIO:
+        return sys.stderr if self._given_stream is None else self._given_stream
+
+    def _shows_bars(self) -> bool:
+        return not self.quiet and self._stream.isatty()
+
+    def _print(self, text: str) -> None:
+        if self._bar is not None:
+            self._bar.write(text, file=self._stream)
+        else:
+            print(text, file=self._stream, flush=True)

@@ -29,8 +29,8 @@ from dragoman.data.batches import Batch, Batches, Budget, Position, sorted_batch
 from dragoman.data.store import Links, Side, Store
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
+from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
-from dragoman.training.log import Console
 from dragoman.training.loop import Summary, train
 from dragoman.training.validation import DevTranslations, Validators, perplexity
 

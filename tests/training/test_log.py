@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import InputError, RunError
-from dragoman.training.log import Console, Moment, TrainingLog, read_log
+from dragoman.progress import Console
+from dragoman.training.log import Moment, TrainingLog, read_log
 
 MOMENT = Moment(seconds=12.3456, update=50, epoch=1.25, left=3725.0)
 MEASURES = {"loss": 2.5, "perplexity": 10.5, "tokens_per_second": 4321.0, "rate": 1e-3, "gradient_norm": 0.75}
@@ -75,7 +76,7 @@ def test_what_came_after_the_resumed_state_is_cut(tmp_path: Path) -> None:
     with (tmp_path / "log.jsonl").open("a") as file:
         file.write('{"half a li')
     with make_log(tmp_path) as log:
-        log.cut(size)
+        log.truncate(size)
         log.event(MOMENT, "new", "")
         assert log.size == (tmp_path / "log.jsonl").stat().st_size
     assert [record["name"] for record in read_log(tmp_path / "log.jsonl")] == ["kept", "new"]
@@ -84,7 +85,7 @@ def test_what_came_after_the_resumed_state_is_cut(tmp_path: Path) -> None:
 def test_cutting_a_log_that_is_shorter_already_changes_nothing(tmp_path: Path) -> None:
     with make_log(tmp_path) as log:
         log.event(MOMENT, "kept", "")
-        log.cut(10**6)
+        log.truncate(10**6)
     assert len(read_log(tmp_path / "log.jsonl")) == 1
 
 
@@ -147,7 +148,7 @@ def test_tensorboard_gets_the_same_numbers(tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     with make_log(tmp_path) as log:
-        log.begin(update=0)
+        log.open_tensorboard(update=0)
         log.train(MOMENT, MEASURES)
         log.validation(MOMENT, {"bleu": 31.25}, best=True)
     events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
@@ -158,6 +159,6 @@ def test_tensorboard_gets_the_same_numbers(tmp_path: Path) -> None:
 def test_without_tensorboard_there_is_no_such_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with make_log(tmp_path) as log:
-        log.begin(update=0)
+        log.open_tensorboard(update=0)
         log.train(MOMENT, MEASURES)
     assert not (tmp_path / "tensorboard").exists()

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from thot import alignment as thot
 
-from dragoman.progress import Narrator
+from dragoman.progress import Console
 from dragoman.text.links import Link
 
 Aligner = Literal["ibm1", "ibm2", "hmm", "fast-align", "eflomal"]
@@ -29,7 +29,7 @@ def align_statistically(
     aligner: Aligner,
     *,
     more: Sequence[tuple[Words, Words]] = (),
-    narrator: Narrator | None = None,
+    console: Console | None = None,
 ) -> list[list[Link]]:
     """Links between the words of each pair (source, target), at most one for each target word.
 
@@ -39,7 +39,7 @@ def align_statistically(
     Args:
         more: text to learn from besides `pairs`.
     """
-    narrator = narrator or Narrator()
+    console = console or Console()
     model = _first(aligner)
     longest = model.max_sentence_length
     usable = [_is_usable(pair, longest) for pair in pairs]
@@ -50,10 +50,10 @@ def align_statistically(
         model.add_sentence_pair(source, target)
     if not model.num_sentence_pairs:
         return [[] for _ in pairs]
-    _train(model, narrator)
+    _train(model, console)
     for follower in _FOLLOWERS.get(aligner, ()):
         model = follower(model)
-        _train(model, narrator)
+        _train(model, console)
     return [_links(model, *pair) if fits else [] for pair, fits in zip(pairs, usable, strict=True)]
 
 
@@ -79,10 +79,10 @@ def _is_usable(pair: tuple[Words, Words], longest: int) -> bool:
     return all(0 < len(side) <= longest for side in pair)
 
 
-def _train(model: thot.AlignmentModel, narrator: Narrator) -> None:
+def _train(model: thot.AlignmentModel, console: Console) -> None:
     model.start_training()
     rounds = model.scheduled_iterations if isinstance(model, thot.EflomalAlignmentModel) else ITERATIONS
-    with narrator.counting("rounds", total=rounds) as progress:
+    with console.counter("rounds", total=rounds) as progress:
         for done in range(rounds):
             model.train()
             progress(done + 1)

@@ -107,7 +107,7 @@ def _require_sense(options: argparse.Namespace) -> None:
 def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
     """Links of a statistical aligner. What it is given as RUN is a file too."""
     from dragoman.alignment.symmetrize import symmetrize
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.text.corpus import read_pairs
 
     try:
@@ -123,13 +123,13 @@ def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
     def swapped(pairs: Sequence[tuple[list[str], list[str]]]) -> list[tuple[list[str], list[str]]]:
         return [(target, source) for source, target in pairs]
 
-    narrator = Narrator(quiet=options.quiet)
+    console = Console(quiet=options.quiet)
     pairs = words([[*map(Path, options.runs), *options.files]])
     more = [] if options.train is None else words(options.train)
-    ahead = align_statistically(pairs, options.aligner, more=more, narrator=narrator)
+    ahead = align_statistically(pairs, options.aligner, more=more, console=console)
     if options.symmetrize is None:
         return ahead
-    back = align_statistically(swapped(pairs), options.aligner, more=swapped(more), narrator=narrator)
+    back = align_statistically(swapped(pairs), options.aligner, more=swapped(more), console=console)
     both = zip(ahead, back, strict=True)
     return [symmetrize(there, [(i, j) for j, i in home], options.symmetrize) for there, home in both]
 

@@ -34,7 +34,7 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Do it all, print the figures and some translations."""
     from dragoman.model.devices import set_threads
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.workflows.demo import demonstrate
 
     set_threads(options.threads)
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
         minutes=options.minutes,
         overwrite=options.overwrite,
         device=options.device,
-        narrator=Narrator(quiet=options.quiet),
+        console=Console(quiet=options.quiet),
     )
     translations = made.quality.translations
     for translation in translations[:: max(1, len(translations) // SHOWN)][:SHOWN]:

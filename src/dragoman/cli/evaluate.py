@@ -17,7 +17,7 @@ from dragoman.errors import ConfigError
 if TYPE_CHECKING:
     from dragoman.evaluation.evaluate import Evaluation
     from dragoman.evaluation.significance import Comparisons
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.runs.opening import Run
     from dragoman.text.corpus import Pair
     from dragoman.workflows.evaluation import Measuring
@@ -104,14 +104,14 @@ def run(options: argparse.Namespace) -> None:
     _require_sense(options)
 
     from dragoman.evaluation.slices import read_ranks
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.runs.opening import open_run
     from dragoman.text.corpus import read_pairs
     from dragoman.text.lines import write_lines
     from dragoman.workflows.evaluation import Measuring
     from dragoman.workflows.reports import write_quality_report
 
-    narrator = Narrator(quiet=options.quiet)
+    console = Console(quiet=options.quiet)
     measuring = Measuring(
         slices=tuple(dict.fromkeys(options.by or ("source-length",))),
         group=options.group,
@@ -124,17 +124,17 @@ def run(options: argparse.Namespace) -> None:
     no_run = options.hyp is not None and len(options.files) == 1 and not os.path.isdir(options.run)
     pairs = list(read_pairs([[Path(options.run), *options.files] if no_run else options.files]))
     opened = None if no_run else open_run(options.run, device=options.device, threads=options.threads)
-    system = _measure(options, pairs, opened, measuring, narrator)
+    system = _measure(options, pairs, opened, measuring, console)
     if options.output is not None:
         write_lines(options.output, system.hypotheses)
     if measuring.language is None and opened is not None:
         measuring = replace(measuring, language=opened.config.text.target.language)
-    others = [_measure_other(name, options, pairs, measuring, narrator) for name in options.against]
+    others = [_measure_other(name, options, pairs, measuring, console) for name in options.against]
     comparisons = _compare(system, others, pairs, measuring)
     _print(options, system.evaluation, comparisons)
     if options.report is not None:
         path = write_quality_report(options.report, pairs, [system, *others], comparisons)
-        narrator.say(f"report: {path}")
+        console.info(f"report: {path}")
 
 
 def _require_sense(options: argparse.Namespace) -> None:
@@ -154,7 +154,7 @@ def _require_sense(options: argparse.Namespace) -> None:
 
 
 def _measure(
-    options: argparse.Namespace, pairs: Sequence[Pair], opened: Run | None, measuring: Measuring, narrator: Narrator
+    options: argparse.Namespace, pairs: Sequence[Pair], opened: Run | None, measuring: Measuring, console: Console
 ) -> Measured:
     """The translations that all this is about: given ones, or the run's own."""
     from dragoman.text.lines import read_lines
@@ -165,12 +165,12 @@ def _measure(
         hypotheses = list(read_lines(options.hyp))
         return Measured(options.hyp, hypotheses, measure_given(hypotheses, pairs, opened, measuring), opened)
     assert opened is not None
-    quality = measure(opened, pairs, beam=options.beam, measuring=measuring, narrator=narrator)
+    quality = measure(opened, pairs, beam=options.beam, measuring=measuring, console=console)
     return measured_run(opened, quality)
 
 
 def _measure_other(
-    name: str, options: argparse.Namespace, pairs: Sequence[Pair], measuring: Measuring, narrator: Narrator
+    name: str, options: argparse.Namespace, pairs: Sequence[Pair], measuring: Measuring, console: Console
 ) -> Measured:
     """The translations to compare with: those of a run, or the lines of a file."""
     from dragoman.runs.opening import open_run
@@ -187,7 +187,7 @@ def _measure_other(
     search = other.config.search
     if options.beam is not None:
         search = search.replaced(beam=options.beam)
-    found = translate(other, [pair.source for pair in pairs], search, narrator)
+    found = translate(other, [pair.source for pair in pairs], search, console)
     hypotheses = [translation.text for translation in found]
     return Measured(name, hypotheses, measure_given(hypotheses, pairs, None, measuring), other, found)
 

@@ -65,15 +65,15 @@ def run(options: argparse.Namespace) -> None:
     _require_sense(options)
 
     from dragoman.export.writing import Options, export_runs
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.runs.opening import open_run
 
     runs = [open_run(name, device="cpu") for name in options.runs]
     chosen = Options(options.int8, options.shortlist, options.pairs, _mixture(options))
     exported = export_runs(runs, options.out, chosen, overwrite=options.overwrite)
-    narrator = Narrator(quiet=options.quiet)
-    narrator.say(f"largest difference of a log-probability from the run's: {exported.difference:.1g}")
-    narrator.say(f"exported: {options.out} ({exported.bytes / 1e6:.1f} MB)")
+    console = Console(quiet=options.quiet)
+    console.info(f"largest difference of a log-probability from the run's: {exported.difference:.1g}")
+    console.info(f"exported: {options.out} ({exported.bytes / 1e6:.1f} MB)")
 
 
 def _require_sense(options: argparse.Namespace) -> None:

@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
     if options.segments and "html" in formats:
         raise ConfigError("--segments is for pictures; the page of --format html shows words; leave one of them out")
 
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.runs.opening import open_run
     from dragoman.workflows.heatmaps import draw_heat_maps, look
 
@@ -86,9 +86,9 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError(f"the model of {options.run} has no attention, so there is nothing to draw")
     numbers, pairs = _chosen(options)
     looked = look(opened, pairs, segments=options.segments)
-    narrator = Narrator(quiet=options.quiet)
+    console = Console(quiet=options.quiet)
     for path in draw_heat_maps(options.out, opened, looked, numbers, formats, options.scale):
-        narrator.say(str(path))
+        console.info(str(path))
 
 
 def _chosen(options: argparse.Namespace) -> tuple[list[int], list[tuple[str, str | None]]]:

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.importing.imported_model import write_run
     from dragoman.importing.joeynmt import read_joeynmt
     from dragoman.importing.opennmt import read_opennmt
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
 
     if options.toolkit == "joeynmt":
         imported = read_joeynmt(
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         imported = read_opennmt(options.checkpoint, segmenters=segmenters)
     folder = write_run(imported, options.checkpoint, options.out, overwrite=options.overwrite)
-    narrator = Narrator(quiet=options.quiet)
+    console = Console(quiet=options.quiet)
     for note in imported.notes:
-        narrator.say(note)
-    narrator.say(f"run: {folder.path}")
+        console.info(note)
+    console.info(f"run: {folder.path}")

@@ -55,13 +55,13 @@ def run(options: argparse.Namespace) -> None:
 
     from dragoman.inspection.inspect import inspect_corpus
     from dragoman.inspection.layout import text, to_json
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.text.lines import replace_output
 
     _require_files(options)
     held_out = {**_named("dev", options.dev), **_named("test", options.test)}
     listing = nullcontext() if options.listing is None else replace_output(options.listing)
-    with listing as file, Narrator(quiet=options.quiet).counting("pairs, twice") as progress:
+    with listing as file, Console(quiet=options.quiet).counter("pairs, twice") as progress:
         inspection = inspect_corpus(
             [options.corpus],
             held_out,

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
     """Draw a map."""
     _require_sense(options)
 
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.projection.drawing import require_format, write_map
     from dragoman.projection.reduction import project
     from dragoman.runs.opening import open_run
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
     for path in options.out:
         write_map(path, title, points.lines, projection)
     left_out = f"; {points.left_out:,} blank or unknown ones left out" if points.left_out else ""
-    Narrator(quiet=options.quiet).say(f"{title}, {points.vectors.shape[1]:,} dimensions each{left_out}")
+    Console(quiet=options.quiet).info(f"{title}, {points.vectors.shape[1]:,} dimensions each{left_out}")
 
 
 def _require_sense(options: argparse.Namespace) -> None:

@@ -67,7 +67,7 @@ def _write_pairs(table: str, out: str) -> None:
 
 
 def _add_columns(options: argparse.Namespace) -> None:
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.runs.opening import open_run
     from dragoman.scoring.phrase_scores import (
         Column,
@@ -82,7 +82,7 @@ def _add_columns(options: argparse.Namespace) -> None:
     )
     from dragoman.scoring.phrases import read_table
 
-    narrator = Narrator(quiet=options.quiet)
+    console = Console(quiet=options.quiet)
     first = next(read_table(options.table), None)
     if first is None:
         raise ConfigError(f"{options.table}: no phrase pairs in it")
@@ -94,10 +94,10 @@ def _add_columns(options: argparse.Namespace) -> None:
     names = _column_names(len(models), len(others), options.unknown)
     what = identity(options.table, [*options.model, *options.reverse], names)
     journal = Journal(Path(f"{options.out}.scores"), what)
-    with narrator.counting("phrase pairs") as advance:
+    with console.counter("phrase pairs") as advance:
         before = compute(options.table, columns, journal, advance)
     if before:
-        narrator.say(f"{before} phrase pairs had been scored before")
+        console.info(f"{before} phrase pairs had been scored before")
     write(options.table, journal, len(columns), options.out)
     for line in moses_lines(options.out, len(first.scores) + len(columns), len(columns), options.name):
         print(line)

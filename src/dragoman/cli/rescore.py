@@ -11,7 +11,7 @@ from dragoman.cli.shared.parsing import Parser, add_general_options
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.runs.opening import Run
     from dragoman.scoring.lists import Feature
     from dragoman.scoring.nbest import Entry
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("the list and --source cannot both be standard input; give a file for one of them")
     _require_models(options)
 
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.scoring.lists import Sentence, add_features, with_sources
     from dragoman.scoring.nbest import by_sentence, read_nbest
     from dragoman.text.lines import read_lines, replace_output
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> None:
         sentences = with_sources(lists, read_lines(options.source), options.source)
     rescored = add_features(sentences, features, options.nbest)
     with replace_output(options.output) as file:
-        for line in _counted(rescored, Narrator(quiet=options.quiet)):
+        for line in _counted(rescored, Console(quiet=options.quiet)):
             file.write(line + "\n")
 
 
@@ -138,10 +138,10 @@ def _open(path: str, options: argparse.Namespace) -> Run:
     return opened
 
 
-def _counted(lists: Iterable[Sequence[Entry]], narrator: Narrator) -> Iterator[str]:
+def _counted(lists: Iterable[Sequence[Entry]], console: Console) -> Iterator[str]:
     """The lines of the lists, counted on a terminal."""
     done = 0
-    with narrator.counting("hypotheses") as advance:
+    with console.counter("hypotheses") as advance:
         for entries in lists:
             yield from (entry.line for entry in entries)
             done += len(entries)

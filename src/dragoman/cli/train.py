@@ -85,18 +85,18 @@ def run(options: argparse.Namespace) -> None:
     config = _wanted_config(options)
 
     from dragoman.model.devices import set_threads
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.workflows.training import resume, train
 
     set_threads(options.threads)
-    narrator = Narrator(quiet=options.quiet)
+    console = Console(quiet=options.quiet)
     if options.resume:
         if options.train or options.dev or options.dropped or options.alignments:
-            narrator.say(
+            console.info(
                 "--resume: the corpus stored in the run is used; --train, --dev, --alignments and --dropped are not "
                 "read again"
             )
-        trained = resume(options.out, config, device=options.device, narrator=narrator)
+        trained = resume(options.out, config, device=options.device, console=console)
     else:
         trained = train(
             config,
@@ -107,9 +107,9 @@ def run(options: argparse.Namespace) -> None:
             overwrite=options.overwrite,
             dropped=options.dropped,
             device=options.device,
-            narrator=narrator,
+            console=console,
         )
-    narrator.say(f"report: {trained.folder.report}")
+    console.info(f"report: {trained.folder.report}")
 
 
 def _require_corpora(options: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from dragoman.errors import ConfigError
 if TYPE_CHECKING:
     import numpy as np
 
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.tuning.mert import Tuned
     from dragoman.tuning.pool import Pool, Vector
 
@@ -64,10 +64,10 @@ def run(options: argparse.Namespace) -> None:
 
     import numpy as np
 
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.tuning.feature_weights import as_vector, as_weights, read_weights, write_weights
 
-    narrator = Narrator(quiet=options.quiet)
+    console = Console(quiet=options.quiet)
     pools = _read_pools(options)
     pool = pools["dev"]
     size = pool.features.shape[1]
@@ -75,13 +75,13 @@ def run(options: argparse.Namespace) -> None:
     if options.start is not None:
         start = as_vector(read_weights(options.start), pool.shape, options.start)
     others = [as_vector(read_weights(path), pool.shape, path, lacking=0.0) for path in options.against]
-    narrator.say(f"{len(pool.starts)} sentences, {len(pool.features)} distinct hypotheses, {size} weights")
-    narrator.say(f"start: {_shown(pools, start)}")
+    console.info(f"{len(pool.starts)} sentences, {len(pool.features)} distinct hypotheses, {size} weights")
+    console.info(f"start: {_shown(pools, start)}")
     found = []
     for seed in range(options.seed, options.seed + options.runs):
         found.append(_tune(options, pool, start, np.random.default_rng(seed)))
-        narrator.say(f"{options.method}, seed {seed}: {_shown(pools, found[-1].weights)}")
-    _tell_summary(pools, [tuned.weights for tuned in found], others, narrator)
+        console.info(f"{options.method}, seed {seed}: {_shown(pools, found[-1].weights)}")
+    _tell_summary(pools, [tuned.weights for tuned in found], others, console)
     best = max(found, key=lambda tuned: tuned.score)
     write_weights(options.output, as_weights(best.weights, pool.shape))
 
@@ -115,19 +115,17 @@ def _shown(pools: dict[str, Pool], weights: Vector) -> str:
     return f"{pools['dev'].objective.name} {dev}" + "".join(f", test {score}" for score in test)
 
 
-def _tell_summary(
-    pools: dict[str, Pool], found: Sequence[Vector], others: Sequence[Vector], narrator: Narrator
-) -> None:
+def _tell_summary(pools: dict[str, Pool], found: Sequence[Vector], others: Sequence[Vector], console: Console) -> None:
     """Of each set the spread over the runs, and the difference to the other weights."""
     from dragoman.tuning.multi_run_tests import compare_weights
 
     for name, pool in pools.items():
         if len(found) > 1:
-            narrator.say(f"{name}: {_spread([pool.score(weights) for weights in found])}")
+            console.info(f"{name}: {_spread([pool.score(weights) for weights in found])}")
         if others:
             compared = compare_weights(pool, found, others)
             mean, other = compared.scores.mean(), compared.other_scores.mean()
-            narrator.say(
+            console.info(
                 f"{name}: {mean:.2f} against {other:.2f}, {mean - other:+.2f}; "
                 f"p {compared.bootstrap_p:.4f} (bootstrap), {compared.randomisation_p:.4f} (randomisation)"
             )

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from dragoman.alignment.symmetrize import symmetrize
 from dragoman.errors import InputError
-from dragoman.progress import Narrator
+from dragoman.progress import Console
 from dragoman.scoring.nbest import BARS
 from dragoman.smt.arpa import write_arpa
 from dragoman.smt.kneser_ney import SPECIAL, estimate
@@ -44,7 +44,7 @@ def train(
     corpora: Sequence[Sequence[Path]],
     folder: Path,
     recipe: Recipe,
-    narrator: Narrator,
+    console: Console,
     *,
     alignments: Sequence[Path] = (),
     monolingual: Sequence[Path] = (),
@@ -61,12 +61,12 @@ def train(
     with _new_folder(folder) as new:
         pairs = list(read_pairs(corpora, alignments))
         corpus = [_words(pair) for pair in pairs]
-        narrator.say(f"{len(pairs)} pairs")
-        links = [list(pair.links or ()) for pair in pairs] if alignments else _align(corpus, recipe, narrator)
+        console.info(f"{len(pairs)} pairs")
+        links = [list(pair.links or ()) for pair in pairs] if alignments else _align(corpus, recipe, console)
         write_links(new / ALIGNED, links)
         aligned = [(source, target, one) for (source, target), one in zip(corpus, links, strict=True)]
-        _write_tables(new, aligned, recipe, narrator)
-        _write_language_model(new, [target for _, target in corpus], monolingual, recipe, narrator)
+        _write_tables(new, aligned, recipe, console)
+        _write_language_model(new, [target for _, target in corpus], monolingual, recipe, console)
         write_configuration(new, order=recipe.order, distortion_limit=recipe.distortion_limit)
 
 
@@ -102,31 +102,31 @@ def _allowed(words: list[str], place: str) -> list[str]:
     return words
 
 
-def _align(corpus: Corpus, recipe: Recipe, narrator: Narrator) -> list[list[Link]]:
+def _align(corpus: Corpus, recipe: Recipe, console: Console) -> list[list[Link]]:
     """By a statistical aligner, in both directions."""
     from dragoman.alignment.statistical import align_statistically
 
-    narrator.say(f"aligning with {recipe.aligner}, both ways")
-    ahead = align_statistically(corpus, recipe.aligner, narrator=narrator)
-    back = align_statistically([(target, source) for source, target in corpus], recipe.aligner, narrator=narrator)
+    console.info(f"aligning with {recipe.aligner}, both ways")
+    ahead = align_statistically(corpus, recipe.aligner, console=console)
+    back = align_statistically([(target, source) for source, target in corpus], recipe.aligner, console=console)
     return [
         symmetrize(there, [(i, j) for j, i in home], recipe.symmetrization)
         for there, home in zip(ahead, back, strict=True)
     ]
 
 
-def _write_tables(folder: Path, aligned: Sequence[AlignedPair], recipe: Recipe, narrator: Narrator) -> None:
+def _write_tables(folder: Path, aligned: Sequence[AlignedPair], recipe: Recipe, console: Console) -> None:
     lexicon = learn_lexicon(aligned)
     counted = count_pairs(aligned, recipe.phrase_length)
     if not counted:
         raise InputError("no phrase pairs: the links of the training text allow none; check the alignment")
-    narrator.say(f"{len(counted)} distinct phrase pairs")
+    console.info(f"{len(counted)} distinct phrase pairs")
     write_lines(folder / PHRASE_TABLE, phrase_table(counted, lexicon))
     write_lines(folder / REORDERING_TABLE, reordering_table(counted))
 
 
 def _write_language_model(
-    folder: Path, targets: Sequence[list[str]], monolingual: Sequence[Path], recipe: Recipe, narrator: Narrator
+    folder: Path, targets: Sequence[list[str]], monolingual: Sequence[Path], recipe: Recipe, console: Console
 ) -> None:
     more = (
         _allowed(line.split(), f"{path}:{number}")
@@ -135,8 +135,8 @@ def _write_language_model(
     )
     model = estimate(chain(targets, more), recipe.order)
     counts = " ".join(str(len(order.words)) for order in model.orders)
-    narrator.say(f"language model: {counts} n-grams of 1 to {recipe.order} words")
+    console.info(f"language model: {counts} n-grams of 1 to {recipe.order} words")
     if model.guessed_discounts:
         orders = ", ".join(map(str, model.guessed_discounts))
-        narrator.say(f"too little text to tell the discounts of n-grams of {orders} words; they are set to fixed ones")
+        console.info(f"too little text to tell the discounts of n-grams of {orders} words; they are set to fixed ones")
     write_arpa(folder / LANGUAGE_MODEL, model)

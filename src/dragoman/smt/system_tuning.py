@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.progress import Narrator
+from dragoman.progress import Console
 from dragoman.smt.settings import Beam, Rounds
 from dragoman.smt.system import System, Translation
 from dragoman.tuning.feature_weights import Weights, as_vector, as_weights
@@ -32,7 +32,7 @@ def tune(
     references: Sequence[Sequence[str]],
     beam: Beam,
     rounds: Rounds,
-    narrator: Narrator,
+    console: Console,
     *,
     start: Weights | None = None,
 ) -> Tuned:
@@ -47,8 +47,8 @@ def tune(
     best: Tuned | None = None
     for number in range(1, rounds.most + 1):
         searcher = system.searcher(weights, "the weights of tuning", beam)
-        bleu, new = lists.add(_counted(searcher.n_best(sources, rounds.size, distinct=True), len(sources), narrator))
-        narrator.say(f"round {number}: dev BLEU {bleu:.2f}; {new} new translations, {lists.total} in all")
+        bleu, new = lists.add(_counted(searcher.n_best(sources, rounds.size, distinct=True), len(sources), console))
+        console.info(f"round {number}: dev BLEU {bleu:.2f}; {new} new translations, {lists.total} in all")
         if best is None or bleu > best.bleu:
             best = Tuned(weights, bleu)
         if not new or number == rounds.most:
@@ -58,9 +58,9 @@ def tune(
     return best
 
 
-def _counted(lists: Iterator[list[Translation]], total: int, narrator: Narrator) -> Iterator[list[Translation]]:
+def _counted(lists: Iterator[list[Translation]], total: int, console: Console) -> Iterator[list[Translation]]:
     """The lists, counted on a terminal."""
-    with narrator.counting("sentences", total) as advance:
+    with console.counter("sentences", total) as advance:
         for number, one in enumerate(lists, 1):
             yield one
             advance(number)

@@ -24,6 +24,7 @@ from dragoman.data.batches import Batch, Batches, Position
 from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
 from dragoman.model.trainable import Model
 from dragoman.model.weights import save_weights, weights_of
+from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.training.averaging import BestWeights, Kept, RunningAverage, exchanged
 from dragoman.training.checkpoint import (
@@ -39,7 +40,7 @@ from dragoman.training.checkpoint import (
 from dragoman.training.collapse import signs_of_collapse
 from dragoman.training.counters import Counters, Window
 from dragoman.training.interruption import Interruption
-from dragoman.training.log import Console, Moment, TrainingLog
+from dragoman.training.log import Moment, TrainingLog
 from dragoman.training.objective import Objective, accumulate_gradients
 from dragoman.training.optimisers import build_optimiser, clip_gradients, global_norm, measured_parameters, set_rate
 from dragoman.training.schedules import Plateau, Progress, learning_rate
@@ -197,7 +198,7 @@ class Training(Generic[Model]):
         self.counters = Counters.from_json(saved.values["counters"])
         self._best_several.kept = [Kept(*kept) for kept in saved.values.get("best_several", [])]
         self._window = Window(**saved.values["window"])
-        self._log.cut(saved.values["log_size"])
+        self._log.truncate(saved.values["log_size"])
         self._start()
         self._log.event(self._moment(), "resumed", f"resumed after update {self.counters.update}")
         self.validate_if_due()  # a signal may have come between an update and its validation
@@ -332,7 +333,7 @@ class Training(Generic[Model]):
         self._origin = self._clock()
         self._saved_at = self.seconds
         self._began_at = self.seconds, self._fraction()
-        self._log.begin(self.counters.update)
+        self._log.open_tensorboard(self.counters.update)
 
     def _recipe(self) -> dict[str, object]:
         """The settings that decide which tensors a training state has."""

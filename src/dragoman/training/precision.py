@@ -15,7 +15,7 @@ from dragoman.data.batches import Batch, pad_ids
 from dragoman.model.devices import choose_precision
 from dragoman.model.trainable import Trainable
 from dragoman.model.translation import TranslationModel
-from dragoman.progress import Narrator
+from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 
 SENTENCES, LENGTH = 64, 15
@@ -53,13 +53,13 @@ def settle_precision(
     override: Callable[[Configured, Sequence[str]], Configured],
     model: Trainable,
     folder: RunFolder,
-    narrator: Narrator,
+    console: Console,
 ) -> Configured:
     """Put in the place of `auto` what is faster here; written down, so that a resumed run does not choose anew."""
     if config.training.precision != "auto":
         return config
     choice = fastest_precision(model)
-    narrator.say(f"training.precision: auto is {choice.precision} here ({choice.reason})")
+    console.info(f"training.precision: auto is {choice.precision} here ({choice.reason})")
     settled = override(config, [f"training.precision={choice.precision}"])
     folder.save_config(settled)
     return settled

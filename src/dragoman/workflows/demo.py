@@ -9,7 +9,7 @@ from dragoman.config.building import override
 from dragoman.config.presets import load_preset
 from dragoman.errors import InputError
 from dragoman.model.devices import DeviceName
-from dragoman.progress import Narrator
+from dragoman.progress import Console
 from dragoman.runs.opening import Run, open_run
 from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import write_lines
@@ -37,7 +37,7 @@ def demonstrate(
     minutes: float | None = None,
     overwrite: bool = False,
     device: DeviceName = "auto",
-    narrator: Narrator | None = None,
+    console: Console | None = None,
 ) -> Demonstration:
     """Make the corpus in OUT/corpus, train the preset `demo` on it in OUT, measure on its test lines, write the report.
 
@@ -50,7 +50,7 @@ def demonstrate(
         RunError: there is a run in `out` already, and not `overwrite`.
         Interrupted: a signal came; the state is saved.
     """
-    narrator = narrator or Narrator()
+    console = console or Console()
     config = override(
         load_preset("demo"),
         [
@@ -60,12 +60,10 @@ def demonstrate(
         ],
     )
     files = write_demo_corpus(out / "corpus", source, target)
-    trained = train(
-        config, [files["train"]], [files["dev"]], out, overwrite=overwrite, device=device, narrator=narrator
-    )
+    trained = train(config, [files["train"]], [files["dev"]], out, overwrite=overwrite, device=device, console=console)
     run = open_run(trained.folder.path, device=device)
     test = list(read_pairs([files["test"]]))
-    quality = measure(run, test, narrator=narrator)
+    quality = measure(run, test, console=console)
     return Demonstration(run, quality, write_run_report(run, test, measured_run(run, quality)))
 
 

@@ -18,7 +18,7 @@ from dragoman.evaluation.slices import (
     by_rarity,
     mean_ranks,
 )
-from dragoman.progress import Narrator
+from dragoman.progress import Console
 from dragoman.runs.opening import Run
 from dragoman.text.corpus import Pair
 from dragoman.text.segmentation import train_segmentation
@@ -70,7 +70,7 @@ def measure(
     *,
     beam: int | None = None,
     measuring: Measuring | None = None,
-    narrator: Narrator | None = None,
+    console: Console | None = None,
 ) -> Quality:
     """Translate the sources and measure the translations; also the perplexity of the references.
 
@@ -81,12 +81,12 @@ def measure(
         InputError: there are no pairs.
     """
     _require_pairs(pairs)
-    narrator, measuring = narrator or Narrator(), measuring or Measuring()
+    console, measuring = console or Console(), measuring or Measuring()
     search = run.config.search if beam is None else run.config.search.replaced(beam=beam)
-    translations = translate(run, [pair.source for pair in pairs], search, narrator)
+    translations = translate(run, [pair.source for pair in pairs], search, console)
     evaluation = measure_given([translation.text for translation in translations], pairs, run, measuring)
     if measuring.without_unknown:
-        evaluation = _with_known(evaluation, run, pairs, search, measuring, narrator)
+        evaluation = _with_known(evaluation, run, pairs, search, measuring, console)
     return Quality(search, [pair.target for pair in pairs], translations, evaluation)
 
 
@@ -111,10 +111,10 @@ def measure_given(
     )
 
 
-def translate(run: Run, sources: Sequence[str], search: SearchConfig, narrator: Narrator) -> list[Translation]:
+def translate(run: Run, sources: Sequence[str], search: SearchConfig, console: Console) -> list[Translation]:
     """The best translation of each line."""
     translations = []
-    with narrator.counting("translated", total=len(sources)) as progress:
+    with console.counter("translated", total=len(sources)) as progress:
         for n_best in run.translator(search).translate_lines(sources):
             translations.append(n_best[0])
             progress(len(translations))
@@ -157,7 +157,7 @@ def _with_known(
     pairs: Sequence[Pair],
     search: SearchConfig,
     measuring: Measuring,
-    narrator: Narrator,
+    console: Console,
 ) -> Evaluation:
     """One slicing more: all pairs, and those without an unknown word, translated without producing one.
 
@@ -171,7 +171,7 @@ def _with_known(
     slices = [Slice("all", evaluation.sentences, evaluation.scores)]
     if known:
         blocked = search.replaced(block_unknown=True)
-        found = [translation.text for translation in translate(run, [pair.source for pair in known], blocked, narrator)]
+        found = [translation.text for translation in translate(run, [pair.source for pair in known], blocked, console)]
         language = measuring.language or run.config.text.target.language
         of_known = measure_given(found, known, None, replace(measuring, slices=(), language=language))
         slices.append(Slice("without, none produced", len(known), of_known.scores))

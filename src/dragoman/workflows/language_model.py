@@ -15,14 +15,13 @@ from dragoman.errors import ConfigError, InputError
 from dragoman.model.assembly import build_language_model
 from dragoman.model.devices import DeviceName, choose_device, choose_precision, place_name, seed_weights
 from dragoman.model.language_model import LanguageModel
-from dragoman.progress import Narrator
+from dragoman.progress import Console
 from dragoman.runs.language_model import existing_language_folder
 from dragoman.runs.layout import RunFolder
 from dragoman.text.corpus import Pair
 from dragoman.text.lines import not_found, read_lines
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
-from dragoman.training.log import Console
 from dragoman.training.loop import train
 from dragoman.training.precision import settle_precision
 from dragoman.training.validation import Validators, perplexity
@@ -37,7 +36,7 @@ def train_language_model(
     *,
     overwrite: bool = False,
     device: DeviceName = "auto",
-    narrator: Narrator | None = None,
+    console: Console | None = None,
 ) -> Trained:
     """Train on the lines of the files `text`; all that is needed afterwards lies in the folder `out`.
 
@@ -46,7 +45,7 @@ def train_language_model(
         RunError: there is a run in `out` already, and not `overwrite`.
         TrainingError, Interrupted: as `training.loop.train` has it.
     """
-    narrator = narrator or Narrator()
+    console = console or Console()
     choose_device(device)  # complains early
     for path in (*text, *dev):
         if not path.exists():
@@ -58,9 +57,9 @@ def train_language_model(
             raise InputError(f"{' and '.join(map(str, files))}: no line with words in it; give text to learn from")
     folder = RunFolder.create(out, config, overwrite=overwrite)
     with folder.being_prepared():
-        narrator.say("segmentation ...")
+        console.info("segmentation ...")
         segmentation = train_segmentation(config.text, (pair.target for pair in _read(text)))
-        with narrator.counting("lines") as progress:
+        with console.counter("lines") as progress:
             store, side = store_lines(
                 folder.train_data,
                 _read(text),
@@ -69,16 +68,16 @@ def train_language_model(
                 lambda pair, _, segments: _refused(segments, config.cleaning.max_length),
                 progress=progress,
             )
-        narrator.say(_facts(store, side))
+        console.info(_facts(store, side))
         side.save(folder.text, "target")
         store_lines(
             folder.dev_data, _read(dev), segmentation, side.vocabulary, lambda pair, _, segments: _refused(segments)
         )
-    return _train(config, folder, device, narrator, resume=False)
+    return _train(config, folder, device, console, resume=False)
 
 
 def resume_language_model(
-    out: str | Path, changes: Sequence[str], *, device: DeviceName = "auto", narrator: Narrator | None = None
+    out: str | Path, changes: Sequence[str], *, device: DeviceName = "auto", console: Console | None = None
 ) -> Trained:
     """Go on with a training that was stopped, exactly from its last saved state.
 
@@ -102,7 +101,7 @@ def resume_language_model(
     if changes:
         config = override_language(config, changes)
         folder.save_config(config)
-    return _train(config, folder, device, narrator or Narrator(), resume=True)
+    return _train(config, folder, device, console or Console(), resume=True)
 
 
 def _read(files: Sequence[Path]) -> Iterator[Pair]:
@@ -127,16 +126,14 @@ def _facts(store: Store, side: TextSide) -> str:
     )
 
 
-def _train(
-    config: LanguageConfig, folder: RunFolder, device: DeviceName, narrator: Narrator, *, resume: bool
-) -> Trained:
+def _train(config: LanguageConfig, folder: RunFolder, device: DeviceName, console: Console, *, resume: bool) -> Trained:
     place = choose_device(device)
     seed_weights(config.training.seed)
     model = build_language_model(config.model, len(folder.target_side().vocabulary)).to(place)
-    config = settle_precision(config, override_language, model, folder, narrator)
+    config = settle_precision(config, override_language, model, folder, console)
     model.set_precision(choose_precision(config.training.precision, place))
     count = sum(parameter.numel() for parameter in model.parameters())
-    narrator.say(f"model: {count:,} parameters; {place_name(place, model.precision)}")
+    console.info(f"model: {count:,} parameters; {place_name(place, model.precision)}")
     batch, dev = config.training.batch, Store.open(folder.dev_data)
 
     def measure(model: LanguageModel) -> float:
@@ -156,6 +153,6 @@ def _train(
         folder,
         Validators(measure),
         resume=resume,
-        console=Console(quiet=narrator.quiet),
+        console=console,
     )
     return Trained(folder, summary)

@@ -13,7 +13,7 @@ from dragoman.evaluation.evaluate import Evaluation
 from dragoman.evaluation.metrics import Tokenizer, chrf_metric
 from dragoman.evaluation.significance import Comparisons
 from dragoman.inspection.summary import Summary, load_summary
-from dragoman.progress import Narrator
+from dragoman.progress import Console
 from dragoman.report.facts import Facts, machine_name, training_facts
 from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample, Window, given_sample, make_sample, scored_sample
@@ -131,7 +131,7 @@ def measured_run(run: Run, quality: Quality) -> Measured:
 def _measured(run: Run, pairs: Sequence[Pair]) -> Measured:
     language = run.config.text.target.language
     measuring = Measuring(language=language, tokenizer=_TOKENIZERS.get(language.partition("-")[0], "13a"))
-    return measured_run(run, measure(run, pairs, measuring=measuring, narrator=Narrator(quiet=True)))
+    return measured_run(run, measure(run, pairs, measuring=measuring, console=Console(quiet=True)))
 
 
 def _quality_facts(system: Measured) -> Facts:

@@ -27,13 +27,12 @@ from dragoman.inspection.summary import save_summary, summarise
 from dragoman.model.assembly import build
 from dragoman.model.devices import DeviceName, choose_device, choose_precision, place_name, seed_weights
 from dragoman.model.translation import TranslationModel
-from dragoman.progress import Narrator
+from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import open_run, parameters
 from dragoman.text.corpus import Cleaner, Pair, read_pairs
 from dragoman.text.lines import not_found, open_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation
-from dragoman.training.log import Console
 from dragoman.training.loop import Summary
 from dragoman.training.loop import train as train_model
 from dragoman.training.precision import settle_precision
@@ -75,7 +74,7 @@ def train(
     overwrite: bool = False,
     dropped: str | Path | None = None,
     device: DeviceName = "auto",
-    narrator: Narrator | None = None,
+    console: Console | None = None,
 ) -> Trained:
     """Train a translator on parallel text; everything it needs afterwards lies in the folder `out`.
 
@@ -89,7 +88,7 @@ def train(
         ConfigError: the configuration has values that it cannot have; and as `training.loop.train` has it.
         TrainingError, Interrupted: as `training.loop.train` has it.
     """
-    narrator = narrator or Narrator()
+    console = console or Console()
     config = _checked(config)
     choose_device(device)  # complains early
     _require_alignments(config, corpora, alignments)
@@ -97,17 +96,17 @@ def train(
     dev_pairs = _read_dev(dev)
     folder = RunFolder.create(out, config, overwrite=overwrite)
     with folder.being_prepared():
-        prepared = _prepare(config, corpora, alignments, folder, dropped, narrator)
+        prepared = _prepare(config, corpora, alignments, folder, dropped, console)
         prepared.source.save(folder.text, "source")
         prepared.target.save(folder.text, "target")
         _save_dev(folder, dev_pairs)
         store_pairs(folder.dev_data, dev_pairs, prepared.source, prepared.target)
         save_summary(folder.inspection, summarise(corpora, dev))
-    return _train(config, folder, prepared, device, narrator, resume=False)
+    return _train(config, folder, prepared, device, console, resume=False)
 
 
 def resume(
-    out: str | Path, config: Config | None = None, *, device: DeviceName = "auto", narrator: Narrator | None = None
+    out: str | Path, config: Config | None = None, *, device: DeviceName = "auto", console: Console | None = None
 ) -> Trained:
     """Go on with a training that was stopped, exactly from its last saved state, on the corpus stored in the run.
 
@@ -130,7 +129,7 @@ def resume(
         _require_resumable(saved, config)
         folder.save_config(config)
     prepared = Prepared(Store.open(folder.train_data), folder.source_side(), folder.target_side())
-    return _train(config or saved, folder, prepared, device, narrator or Narrator(), resume=True)
+    return _train(config or saved, folder, prepared, device, console or Console(), resume=True)
 
 
 def _checked(config: Config) -> Config:
@@ -182,17 +181,17 @@ def _prepare(
     alignments: Sequence[Path],
     folder: RunFolder,
     dropped: str | Path | None,
-    narrator: Narrator,
+    console: Console,
 ) -> Prepared:
     """Segmentations, then the stored corpus and its vocabularies."""
-    narrator.say("segmentation ...")
+    console.info("segmentation ...")
     segmentations = _segmentations(config, corpora)
     with nullcontext() if dropped is None else open_output(dropped) as listing:
         cleaner = Cleaner(config.cleaning, listing)
-        with narrator.counting("pairs") as progress:
+        with console.counter("pairs") as progress:
             pairs = read_pairs(corpora, alignments)
             prepared = build_store(folder.train_data, pairs, segmentations, config.text, cleaner, progress=progress)
-    narrator.say(_text_facts(prepared))
+    console.info(_text_facts(prepared))
     return prepared
 
 
@@ -249,7 +248,7 @@ def _save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
 
 
 def _train(
-    config: Config, folder: RunFolder, prepared: Prepared, device: DeviceName, narrator: Narrator, *, resume: bool
+    config: Config, folder: RunFolder, prepared: Prepared, device: DeviceName, console: Console, *, resume: bool
 ) -> Trained:
     if config.training.guided_attention and prepared.store.links is None:
         raise RunError(
@@ -259,9 +258,9 @@ def _train(
     place = choose_device(device)
     seed_weights(config.training.seed)
     model = build(config.model, len(prepared.source.vocabulary), len(prepared.target.vocabulary)).to(place)
-    config = settle_precision(config, override, model, folder, narrator)
+    config = settle_precision(config, override, model, folder, console)
     model.set_precision(choose_precision(config.training.precision, place))
-    narrator.say(f"model: {parameters(model):,} parameters; {place_name(place, model.precision)}")
+    console.info(f"model: {parameters(model):,} parameters; {place_name(place, model.precision)}")
     dev = list(read_pairs([[_dev_text(folder)]]))
     summary = train_model(
         model,
@@ -270,7 +269,7 @@ def _train(
         folder,
         _validators(config, dev, Store.open(folder.dev_data), prepared),
         resume=resume,
-        console=Console(quiet=narrator.quiet),
+        console=console,
     )
     write_run_report(open_run(folder.path, device=device), dev)
     return Trained(folder, summary)

@@ -57,15 +57,15 @@ def run(options: argparse.Namespace) -> None:
 
     from dragoman.config.language_model import LanguageConfig, override_language
     from dragoman.model.devices import set_threads
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.runs.language_model import read_language_config
     from dragoman.workflows.language_model import resume_language_model, train_language_model
 
     set_threads(options.threads)
-    narrator = Narrator(quiet=options.quiet)
+    console = Console(quiet=options.quiet)
     changes = [*options.set, *([] if options.minutes is None else [f"training.minutes={options.minutes}"])]
     if options.resume:
-        trained = resume_language_model(options.out, changes, device=options.device, narrator=narrator)
+        trained = resume_language_model(options.out, changes, device=options.device, console=console)
     else:
         config = LanguageConfig() if options.config is None else read_language_config(options.config)
         trained = train_language_model(
@@ -75,6 +75,6 @@ def run(options: argparse.Namespace) -> None:
             options.out,
             overwrite=options.overwrite,
             device=options.device,
-            narrator=narrator,
+            console=console,
         )
-    narrator.say(f"language model: {trained.folder.path}")
+    console.info(f"language model: {trained.folder.path}")

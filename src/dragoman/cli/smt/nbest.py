@@ -37,13 +37,13 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write a list for each line."""
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.text.lines import read_lines, replace_output
 
     searcher = open_searcher(options)
     lists = searcher.n_best(read_lines(options.input), options.size, distinct=options.distinct)
-    narrator = Narrator(quiet=options.quiet)
-    with replace_output(options.output) as file, narrator.counting("sentences") as advance:
+    console = Console(quiet=options.quiet)
+    with replace_output(options.output) as file, console.counter("sentences") as advance:
         for number, translations in enumerate(lists):
             for one in translations:
                 file.write(one.entry(number, alignment=options.alignments) + "\n")

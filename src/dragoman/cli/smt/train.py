@@ -101,18 +101,18 @@ def run(options: argparse.Namespace) -> None:
             f"--alignments: {len(options.alignments)} files for {len(options.train)} of --train; give one for each"
         )
 
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.smt.system_training import train
 
     recipe = Recipe(
         options.aligner, options.symmetrize, options.max_phrase_length, options.order, options.distortion_limit
     )
-    narrator = Narrator(quiet=options.quiet)
+    console = Console(quiet=options.quiet)
     train(
         options.train,
         options.out,
         recipe,
-        narrator,
+        console,
         alignments=options.alignments,
         monolingual=options.monolingual,
     )

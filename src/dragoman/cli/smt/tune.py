@@ -49,7 +49,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Tune, and write the weights."""
-    from dragoman.progress import Narrator
+    from dragoman.progress import Console
     from dragoman.smt.moses_ini import replace_weights
     from dragoman.smt.system import System
     from dragoman.smt.system_tuning import tune
@@ -65,9 +65,9 @@ def run(options: argparse.Namespace) -> None:
     start = None if options.start is None else read_weights(options.start)
     system = System.open(options.system)
     rounds = Rounds(options.rounds, options.size, options.restarts, options.seed)
-    narrator = Narrator(quiet=options.quiet)
-    tuned = tune(system, sources, references, beam(options), rounds, narrator, start=start)
-    narrator.say(f"best: dev BLEU {tuned.bleu:.2f}")
+    console = Console(quiet=options.quiet)
+    tuned = tune(system, sources, references, beam(options), rounds, console, start=start)
+    console.info(f"best: dev BLEU {tuned.bleu:.2f}")
     if options.output is None:
         replace_weights(system.configuration.path, tuned.weights)
     else:
