@@ -99,14 +99,21 @@ def test_another_safetensors_file_is_no_training_state(tmp_path: Path) -> None:
         load_checkpoint(path)
 
 
-def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (99, "training state format 99 is newer .* upgrade dragoman"),
+        (1, "training state format 1 is of an older version of dragoman, .*; finish the training with that version"),
+    ],
+)
+def test_another_format_is_refused(tmp_path: Path, version: int, message: str) -> None:
     path = tmp_path / "latest.safetensors"
     save_file(
         {"weights.a": torch.zeros(2)},
         path,
-        metadata={"dragoman": json.dumps({"format": 99, "digest": "", "values": {}})},
+        metadata={"dragoman": json.dumps({"format": version, "digest": "", "values": {}})},
     )
-    with pytest.raises(RunError, match=r"training state format 99 is newer .* upgrade dragoman"):
+    with pytest.raises(RunError, match=message):
         load_checkpoint(path)
 
 

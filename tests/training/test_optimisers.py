@@ -26,7 +26,7 @@ Rule = Callable[[NDArray[np.float64], list[NDArray[np.float64]]], NDArray[np.flo
 
 
 def adadelta(start: NDArray[np.float64], gradients: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """papers.md's order of GroundHog's SGD_adadelta.py, in float64 (rho 0.95, epsilon 1e-6, rate 1)."""
+    """GroundHog's SGD_adadelta.py in float64 (rho 0.95, epsilon 1e-6, rate 1)."""
     theta, mean_gradient, mean_delta = start.copy(), np.zeros_like(start), np.zeros_like(start)
     for gradient in gradients:
         mean_gradient = 0.95 * mean_gradient + 0.05 * gradient**2

@@ -25,8 +25,8 @@ from dragoman.errors import RunError
 from dragoman.model.tensor_file import bytes_of, write_tensors
 from dragoman.text.lines import replace_file
 
-FORMAT = 1
-"""Version of the file; a reader refuses a newer one."""
+FORMAT = 2
+"""Version of the file; a reader refuses any other."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,11 @@ def load_checkpoint(path: Path) -> Checkpoint:
         raise RunError(
             f"{path}: training state format {version} is newer than this version of dragoman reads "
             f"({FORMAT}); upgrade dragoman"
+        )
+    if version < FORMAT:
+        raise RunError(
+            f"{path}: training state format {version} is of an older version of dragoman, and this one reads format "
+            f"{FORMAT}; finish the training with that version, or train again with --overwrite"
         )
     if _digest(tensors) != digest:
         raise _damaged(path, "its digest does not match its contents")
