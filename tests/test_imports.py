@@ -17,6 +17,7 @@ HOUSE = (
     "progress",
     "tables",
     "config",
+    "text.display",
     "text.lines",
     "text.links",
     "text.corpus",

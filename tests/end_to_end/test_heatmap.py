@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.alignment.heat_map import HeatMap
 from dragoman.cli.main import main
-from dragoman.report.heatmap import HeatMap
 from dragoman.runs.opening import open_run
-from dragoman.workflows.heatmaps import draw_heat_maps, look
+from dragoman.workflows.heatmaps import align_sentences, draw_heat_maps
 
 from .conftest import Corpus
 
@@ -54,11 +54,11 @@ def test_weights_are_those_of_alignment_and_segments_those_of_the_model(run_fold
     run = open_run(run_folder, device="cpu", threads=1)
     source, target = "ab c", "AB C"
     (scored,) = run.scorer().score([(source, target)])
-    (words,) = look(run, [(source, target)]).heat_maps
+    (words,) = align_sentences(run, [(source, target)]).heat_maps
     assert (words.source_words, words.target_words) == (["ab", "c"], ["AB", "C"])
     assert scored.word_weights is not None
     assert words.weights == pytest.approx(scored.word_weights.weights, abs=1e-6)
-    (segments,) = look(run, [(source, target)], segments=True).heat_maps
+    (segments,) = align_sentences(run, [(source, target)], segments=True).heat_maps
     assert segments.source_words == [*scored.source_tokens, "</s>"]
     assert segments.target_words == [*scored.target_tokens, "</s>"]
     assert segments.weights.sum(axis=1) == pytest.approx(1, abs=1e-5)
@@ -75,10 +75,10 @@ def test_letters_that_no_font_has_are_named_once_with_what_helps(
     run_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = open_run(run_folder, device="cpu", threads=1)
-    looked = look(run, [("ab", "AB")])
-    looked.heat_maps[0] = HeatMap(looked.heat_maps[0].weights, ["\U000e0fff"], ["AB"])
+    aligned = align_sentences(run, [("ab", "AB")])
+    aligned.heat_maps[0] = HeatMap(aligned.heat_maps[0].weights, ["\U000e0fff"], ["AB"])
     with caplog.at_level(logging.WARNING):
-        assert len(list(draw_heat_maps(tmp_path, run, looked, [1], ["png", "svg"]))) == 2
+        assert len(list(draw_heat_maps(tmp_path, run, aligned, [1], ["png", "svg"]))) == 2
     (message,) = caplog.messages
     assert message.startswith("no font of this system has \U000e0fff; they are drawn as boxes.")
     assert "fonts-noto-cjk" in message
@@ -113,4 +113,4 @@ def test_a_folder_that_cannot_be_made_is_named(
     (tmp_path / "file").write_text("")
     out = str(tmp_path / "file" / "out")
     assert main(["heatmap", str(run_folder), str(corpus.test[0]), "--out", out, *ONE_THREAD]) == 2
-    assert f"{out}: the folder for the pictures cannot be made" in capsys.readouterr().err
+    assert f"{out}: the folder for the pictures cannot be created" in capsys.readouterr().err

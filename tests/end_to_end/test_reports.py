@@ -24,7 +24,7 @@ from dragoman.text.segmentation.characters import Characters
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.workflows import reports
-from dragoman.workflows.heatmaps import look
+from dragoman.workflows.heatmaps import align_sentences
 from dragoman.workflows.reports import given_samples, translated_samples, write_run_report
 
 from .conftest import Corpus
@@ -113,7 +113,7 @@ def test_windows_are_those_of_the_weights_for_given_and_for_own_translations(loc
 
 def test_segments_have_the_window_of_their_own_step(local: Run) -> None:
     (scored,) = local.scorer().score([("abc", "de")])
-    (drawn,) = look(local, [("abc", "de")], segments=True).heat_maps
+    (drawn,) = align_sentences(local, [("abc", "de")], segments=True).heat_maps
     assert scored.centres is not None
     assert drawn.windows is not None
     shift = local.engine.attention_shift

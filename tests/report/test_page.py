@@ -14,9 +14,9 @@ from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation, Perplexity, evaluate
 from dragoman.evaluation.significance import Comparison, Comparisons
 from dragoman.evaluation.slices import by_source_length
+from dragoman.report.out_of_vocabulary import OovCounts, OovToken
 from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample
-from dragoman.report.unknown import Unknown, UnknownWords
 from dragoman.text.side import raw_words
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -108,8 +108,8 @@ def full(written) -> Page:
         records=records(),
         evaluation=measured(samples),
         samples=samples,
-        unknown_source=UnknownWords(4, 2, (Unknown(HOSTILE, (0, 1)),)),
-        unknown_target=UnknownWords(4, 0, ()),
+        unknown_source=OovCounts(4, 2, (OovToken(HOSTILE, (0, 1)),)),
+        unknown_target=OovCounts(4, 0, ()),
         notes=[HOSTILE],
         source_language="en",
         target_language="pt_BR",
@@ -171,17 +171,17 @@ def test_the_text_behind_a_run_is_described_with_advice(written):
 
 def test_words_that_are_confused_missing_or_unknown_lead_to_their_sentences(written):
     samples = make_samples(("x", "the cat", "the dog"), ("y", "a cat", "a dog"), ("z", "sun", "sun"))
-    unknown = UnknownWords(100, 1, (Unknown("z", (2,)),))
-    page = written(samples=samples, unknown_source=unknown, unknown_target=UnknownWords(7, 0, ()))
+    unknown = OovCounts(100, 1, (OovToken("z", (2,)),))
+    page = written(samples=samples, unknown_source=unknown, unknown_target=OovCounts(7, 0, ()))
     buttons = [(button["data-sentences"], button["data-what"]) for button in page.all("button", "shown-in")]
     assert buttons == [
         ("0 1", "“cat” in the place of “dog”"),
         ("0 1", "“dog” in the reference but not in the translation"),
-        ("2", "“z”, which the model does not know"),
+        ("2", "“z”, which is not in the vocabulary"),
     ]
     notes = [element["text"] for element in page.all("p", "note")]
-    assert "1 of 100 segments of the sources (1.00 %)." in notes
-    assert "None of the 7 segments of the references." in notes
+    assert "1 of 100 tokens of the sources (1.00 %)." in notes
+    assert "None of the 7 tokens of the references." in notes
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def _compare(
 ) -> list[Comparisons]:
     from dragoman.evaluation.evaluate import corpus_metrics
     from dragoman.evaluation.significance import compare
-    from dragoman.workflows.evaluation import tokens
+    from dragoman.workflows.evaluation import bleu_preparation
 
     references = [pair.target for pair in pairs]
     return [
@@ -205,7 +205,7 @@ def _compare(
             system.hypotheses,
             other.hypotheses,
             references,
-            corpus_metrics(measuring.tokenizer, tokens(measuring)),
+            corpus_metrics(measuring.tokenizer, bleu_preparation(measuring)),
             other.name,
         )
         for other in others

@@ -79,15 +79,15 @@ def run(options: argparse.Namespace) -> None:
 
     from dragoman.progress import Console
     from dragoman.runs.opening import open_run
-    from dragoman.workflows.heatmaps import draw_heat_maps, look
+    from dragoman.workflows.heatmaps import align_sentences, draw_heat_maps
 
     opened = open_run(options.run, device=options.device, threads=options.threads)
     if opened.config.model.decoder.context != "attended":
         raise ConfigError(f"the model of {options.run} has no attention, so there is nothing to draw")
     numbers, pairs = _chosen(options)
-    looked = look(opened, pairs, segments=options.segments)
+    aligned = align_sentences(opened, pairs, segments=options.segments)
     console = Console(quiet=options.quiet)
-    for path in draw_heat_maps(options.out, opened, looked, numbers, formats, options.scale):
+    for path in draw_heat_maps(options.out, opened, aligned, numbers, formats, options.scale):
         console.info(str(path))
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from dragoman.report.heatmap import visible
 from dragoman.search.trace import Fate, Node
+from dragoman.text.display import shortened, visible
 from dragoman.text.vocabulary import Vocabulary
 
 ROW = 20
@@ -142,6 +142,4 @@ def _symbol(each: _Placed, name: str, vocabulary: Vocabulary, columns: Sequence[
 
 
 def _name(node: Node, vocabulary: Vocabulary) -> str:
-    piece = visible(vocabulary.pieces([node.token])[0])
-    shown = piece if len(piece) <= _LONGEST else piece[: _LONGEST - 1] + "…"
-    return shown + _END[node.fate]
+    return shortened(visible(vocabulary.pieces([node.token])[0]), _LONGEST) + _END[node.fate]

@@ -23,7 +23,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
-from dragoman.report.heatmap import visible
+from dragoman.text.display import visible
 
 _INK = "#010203"
 _COLOURS = {
@@ -190,9 +190,14 @@ def _pointed(lines: Sequence[Line]) -> list[float]:
 
 
 def _label(name: str) -> str:
-    """A name as matplotlib takes it for what it is: `$` begins no mathematics, `_` hides no line."""
-    shown = visible(name).replace("$", r"\$")
+    """Return a legend entry that matplotlib shows as it is: a leading `_` would hide the line."""
+    shown = without_mathtext(visible(name))
     return f"\u200b{shown}" if shown.startswith("_") else shown
+
+
+def without_mathtext(text: str) -> str:
+    """Escape `$`, which matplotlib would read as the beginning of a formula."""
+    return text.replace("$", r"\$")
 
 
 def _figure(value: float) -> str:

@@ -26,10 +26,11 @@ from dragoman.evaluation.significance import Comparison, Comparisons
 from dragoman.report.curves import Curve, Records, learning_curves, slice_curves
 from dragoman.report.differences import Confusion, Missed, confusions, missed
 from dragoman.report.facts import Facts, language_name
-from dragoman.report.heatmap import SCALES, Scale, visible
+from dragoman.report.heat_map_file import SCALES, Scale
+from dragoman.report.out_of_vocabulary import OovCounts
 from dragoman.report.samples import Sample
 from dragoman.report.sentences import pack
-from dragoman.report.unknown import UnknownWords
+from dragoman.text.display import LONGEST_LABEL, visible
 from dragoman.text.lines import replace_file
 
 SIGNIFICANT = 0.05
@@ -72,9 +73,9 @@ class Report:
     """One for each of the latter."""
     numbers: Sequence[int] | None = None
     """Lines that the sentences shown stand on, from 1; None: they are the first ones, without a gap."""
-    unknown_source: UnknownWords | None = None
+    unknown_source: OovCounts | None = None
     """Of the sources shown."""
-    unknown_target: UnknownWords | None = None
+    unknown_target: OovCounts | None = None
     """Of the references shown."""
     source_language: str | None = None
     """ISO code; it tells the browser which letter forms and voices to use."""
@@ -211,6 +212,7 @@ def _sentences(report: Report, languages: tuple[str | None, str | None]) -> dict
             "open": report.heat_maps_open,
             "scale": report.scale,
             "modern": _modern_shades(),
+            "longest": LONGEST_LABEL,
         },
     )
     return {"texts": Markup(packed.texts), "weights": Markup(packed.weights)}

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.extract import Span, segment_weights, surface_spans, words_of
+from dragoman.alignment.extract import Span, end_weights, segment_weights, surface_spans, word_weights, words_of
 from dragoman.scoring.forced import Scored
 from dragoman.text.side import TextSide, raw_words
 from dragoman.translation.translator import Translation
@@ -107,6 +107,7 @@ def _aligned(given: Sample, attended: _Attended, source_spans: Sequence[Span], t
     source_words = words_between(given.source, source_spans)
     target_words = words_between(given.translation, target_spans)
     weights = segment_weights(attended.attention, attended.shift, segments)
+    end = end_weights(attended.attention, attended.shift, segments)
     windows = None
     if attended.window is not None and segments:
         rows = segment_windows(attended.window, attended.shift, segments)
@@ -115,28 +116,9 @@ def _aligned(given: Sample, attended: _Attended, source_spans: Sequence[Span], t
         given,
         source_words=source_words,
         target_words=target_words,
-        weights=word_weights(weights, source_spans, source_words, target_spans, target_words),
+        weights=word_weights(weights, end, source_spans, source_words, target_spans, target_words).weights,
         windows=windows,
     )
-
-
-def word_weights(
-    weights: NDArray[np.floating],
-    source_spans: Sequence[Span],
-    source_words: Sequence[Span],
-    target_spans: Sequence[Span],
-    target_words: Sequence[Span],
-) -> NDArray[np.float64]:
-    """Weights between words [J, I] from `weights` [T, S] between the segments at `target_spans` and `source_spans`.
-
-    Weights of one step are shares of one whole, so they are summed over the segments of a source word; each segment
-    of a target word has a step of its own, so they are averaged over those. A word without a segment has zeros.
-    """
-    into_source = words_of(source_spans, source_words)[:, None] == np.arange(len(source_words))  # [S, I]
-    result: NDArray[np.float64] = (
-        _mean_of_segments(target_spans, target_words) @ weights.astype(np.float64) @ into_source
-    )
-    return result
 
 
 def segment_windows(window: Window, attention_shift: int, source_segments: int) -> NDArray[np.float64]:
@@ -166,7 +148,7 @@ def word_windows(
     """
     edges = _segment_edges(source_spans, source_words)
     in_words = np.interp(windows, np.arange(len(edges)) - 0.5, edges)  # [T, 3]
-    belongs = _belongs(target_spans, target_words)
+    belongs = words_of(target_spans, target_words) == np.arange(len(target_words))[:, None]  # [J, T]
     result = np.full((len(target_words), 3), np.nan)
     for row, segments in enumerate(belongs):
         if segments.any():
@@ -184,19 +166,6 @@ def _segment_edges(spans: Sequence[Span], words: Sequence[Span]) -> NDArray[np.f
     count = np.array([max(1, np.sum(word == own)) for own in word])
     begins = np.where(known, word + inside / count, before + 1) - 0.5
     return np.append(begins, max(len(words), 1) - 0.5)
-
-
-def _mean_of_segments(spans: Sequence[Span], words: Sequence[Span]) -> NDArray[np.float64]:
-    """[J, T] what each segment adds to the mean of its word."""
-    belongs = _belongs(spans, words)
-    result: NDArray[np.float64] = belongs / np.maximum(belongs.sum(axis=1, keepdims=True), 1)
-    return result
-
-
-def _belongs(spans: Sequence[Span], words: Sequence[Span]) -> NDArray[np.bool_]:
-    """[J, T] whether a segment belongs to a word."""
-    result: NDArray[np.bool_] = words_of(spans, words) == np.arange(len(words))[:, None]
-    return result
 
 
 def words_between(line: str, segments: Sequence[Span]) -> list[Span]:

@@ -2,8 +2,6 @@
 const BATCH = 20; // sentences that appear at a time
 const EXTREMES = 3;
 const CELL = 22; // side of a cell of a heat map, in pixels
-const LONGEST = 28; // letters of a word beside it
-const FAINTEST = 3; // of 255: a lighter cell is not drawn
 
 const isolated = (text) => `\u2068${text}\u2069`; // keeps a right-to-left word from turning what follows
 const make = (tag, properties = {}, ...children) => {
@@ -173,7 +171,7 @@ class Page {
       translation.rows.forEach((row, target) => {
         partners.set(spans[target], []);
         row.forEach((weight, index) => {
-          if (weight < FAINTEST) return;
+          if (!weight) return;
           partners.get(spans[target]).push([source[index], weight / 255]);
           if (!partners.has(source[index])) partners.set(source[index], []);
           partners.get(source[index]).push([spans[target], weight / 255]);
@@ -251,7 +249,8 @@ class Page {
 
   heatMap(sentence, translation, spans) {
     const [source, target] = [words(sentence.source), words(translation.cut)];
-    const short = (word) => (word.length > LONGEST ? `${word.slice(0, LONGEST - 1)}…` : word);
+    const { longest } = this.data; // characters of a label
+    const short = (word) => (word.length > longest ? `${word.slice(0, longest - 1)}…` : word);
     const [left, top] = [widest(target.map(short)) + 8, widest(source.map(short)) + 8];
     const [width, height] = [source.length * CELL, target.length * CELL];
     const column = (index) => left + CELL * (sentence.rtl ? source.length - 1 - index : index);
@@ -264,7 +263,7 @@ class Page {
     const down = target.map((word, row) =>
       svg.appendChild(named(shape("text", { x: left - 6, y: top + (row + .5) * CELL, dy: ".35em", "text-anchor": "end" }), short(word))));
     translation.rows.forEach((weights, row) => weights.forEach((weight, index) => {
-      if (weight < FAINTEST) return;
+      if (!weight) return;
       svg.append(shape("rect", { class: "cell", x: column(index), y: top + row * CELL, width: CELL, height: CELL, "data-weight": weight }));
     }));
     svg.append(shape("rect", { class: "frame", x: left - .5, y: top - .5, width: width + 1, height: height + 1 }));

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from dragoman.alignment.extract import Span
 from dragoman.evaluation.metrics import chrf_metric
 from dragoman.report.differences import differing, touched
-from dragoman.report.heatmap import runs_right_to_left, visible
 from dragoman.report.samples import Sample
+from dragoman.text.display import runs_right_to_left, visible
 
 FAINTEST = 0.01
 """A smaller weight lights nothing up, and is stored as 0."""

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.extract import segment_weights, surface_spans, word_links
+from dragoman.alignment.heat_map import heat_map_html, segment_heat_map
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.ensemble import Ensemble
 from dragoman.engines.protocol import Engine, LimitedEngine
@@ -95,7 +96,7 @@ class Translation:
         text = f'<p style="font-size:1.1em">{html.escape(self.text)}</p>'
         if self.attention is None or not self.tokens or max(len(self.tokens), len(self.source_tokens)) > SHOWN:
             return text
-        return text + _heat_map(self.attention, self.source_tokens, self.tokens)
+        return text + heat_map_html(segment_heat_map(self.attention, self.source_tokens, self.tokens))
 
 
 class _Line(NamedTuple):
@@ -358,19 +359,3 @@ def _together(lines: Iterable[str], wishes: Iterable[Wish] | None) -> Iterator[t
 def _blank(line: _Line) -> Translation:
     """What a line without segments becomes."""
     return Translation(line.text, "", 0.0, 0.0, [], [], None, list, True)
-
-
-def _heat_map(attention: NDArray[np.float32], source: Sequence[str], target: Sequence[str]) -> str:
-    """A table, a row for each target segment, a column for each source segment, darker for more weight."""
-    names = [*source, "&lt;/s&gt;"][: attention.shape[1]]
-    names = [html.escape(name) if index < len(source) else name for index, name in enumerate(names)]
-    upright = "writing-mode:vertical-rl;transform:rotate(180deg);font-weight:normal;text-align:left"
-    head = "".join(f'<th style="{upright}">{name}</th>' for name in names)
-    rows = []
-    for name, weights in zip([*map(html.escape, target), "&lt;/s&gt;"], attention.tolist(), strict=True):
-        cells = "".join(
-            f'<td style="width:1.2em;background:rgba(31,78,140,{weight:.2f})" title="{weight:.3f}"></td>'
-            for weight in weights
-        )
-        rows.append(f'<tr><th style="font-weight:normal;text-align:right">{name}</th>{cells}</tr>')
-    return f'<table style="border-collapse:collapse"><tr><th></th>{head}</tr>{"".join(rows)}</table>'

@@ -107,7 +107,7 @@ def measure_given(
         slicings=[_slicing(name, pairs, run, measuring) for name in measuring.slices],
         perplexity=None if run is None else _perplexity(run, ((pair.source, pair.target) for pair in pairs)),
         tokenizer=measuring.tokenizer,
-        tokenised=tokens(measuring, run),
+        tokenised=bleu_preparation(measuring, run),
     )
 
 
@@ -121,7 +121,7 @@ def translate(run: Run, sources: Sequence[str], search: SearchConfig, console: C
     return translations
 
 
-def tokens(measuring: Measuring, run: Run | None = None) -> Preparation | None:
+def bleu_preparation(measuring: Measuring, run: Run | None = None) -> Preparation | None:
     """How text is tokenised for tokenised BLEU: as it is, or by the Moses rules; None for scripts without blanks."""
     if measuring.tokenizer == "none":
         return Preparation("as-given", str)

@@ -1,4 +1,4 @@
-"""Heat maps of a run: what it looked at in some sentences, drawn into files."""
+"""Heat maps of the alignment weights of a run, for some sentences, drawn into files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.alignment.heat_map import HeatMap, segment_heat_map
 from dragoman.errors import InputError
-from dragoman.report.heatmap import HeatMap, Scale, missing_letters, write_heat_map
+from dragoman.report.heat_map_file import Scale, missing_letters, write_heat_map
 from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample, Window, segment_windows
 from dragoman.runs.opening import Run
@@ -22,36 +23,43 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What a run looked at in some sentences."""
+class AlignedSentences:
+    """Sentence pairs with the alignment weights of a run."""
 
     heat_maps: list[HeatMap]
     samples: list[Sample] | None
-    """The same for a page; None for segments."""
+    """The same for the report page, which shows words; None for heat maps of tokens."""
 
 
-def look(run: Run, pairs: Sequence[tuple[str, str | None]], *, segments: bool = False) -> Looked:
-    """Translate the sources that have no target, and see what the run looks at: by words, or by its own segments.
+def align_sentences(run: Run, pairs: Sequence[tuple[str, str | None]], *, segments: bool = False) -> AlignedSentences:
+    """Compute the alignment weights of (source, target) pairs; a target of None is translated first.
+
+    Weights are between words, or with `segments` between the model's own tokens, EOS included.
 
     Raises:
-        RunError: the model's answers are not numbers.
+        RunError: the model computes values that are not finite.
     """
     wanted = [source for source, target in pairs if target is None]
     translations = iter([n_best[0] for n_best in run.translator().translate_lines(wanted)])
     if segments or len(wanted) < len(pairs):
         given = [(source, next(translations).text if target is None else target) for source, target in pairs]
         if segments:
-            return Looked([_of_segments(run, scored) for scored in run.scorer().score(given)], None)
+            return AlignedSentences([_of_segments(run, scored) for scored in run.scorer().score(given)], None)
         samples = given_samples(run, given)
     else:
         samples = translated_samples(run, list(translations))
-    return Looked([_of_words(run, sample) for sample in samples], samples)
+    return AlignedSentences([_of_words(run, sample) for sample in samples], samples)
 
 
 def draw_heat_maps(
-    folder: Path, run: Run, looked: Looked, numbers: Sequence[int], formats: Sequence[str], scale: Scale = "paper"
+    folder: Path,
+    run: Run,
+    aligned: AlignedSentences,
+    numbers: Sequence[int],
+    formats: Sequence[str],
+    scale: Scale = "paper",
 ) -> Iterator[Path]:
-    """Write FOLDER/N.FORMAT for each sentence, N its number, and for the format `html` one page; give the paths.
+    """Write FOLDER/N.FORMAT for each sentence, N its number, and one page for the format `html`; yield the paths.
 
     Raises:
         InputError: a file or the folder cannot be written.
@@ -59,18 +67,18 @@ def draw_heat_maps(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: the folder for the pictures cannot be made: {error.strerror}") from None
+        raise InputError(f"{folder}: the folder for the pictures cannot be created: {error.strerror}") from None
     pictures = [kind for kind in dict.fromkeys(formats) if kind != "html"]
     if pictures:
-        _warn_of_missing_letters(looked.heat_maps)
-    for number, heat_map in zip(numbers, looked.heat_maps, strict=True):
+        _warn_of_missing_letters(aligned.heat_maps)
+    for number, heat_map in zip(numbers, aligned.heat_maps, strict=True):
         for kind in pictures:
             path = folder / f"{number}.{kind}"
             write_heat_map(path, heat_map, scale)
             yield path
     if "html" in formats:
-        assert looked.samples is not None, "a page shows words"
-        yield _write_page(folder / "heatmaps.html", run, looked.samples, numbers, scale)
+        assert aligned.samples is not None, "a page shows words"
+        yield _write_page(folder / "heatmaps.html", run, aligned.samples, numbers, scale)
 
 
 def _write_page(path: Path, run: Run, samples: Sequence[Sample], numbers: Sequence[int], scale: Scale) -> Path:
@@ -96,9 +104,9 @@ def _warn_of_missing_letters(heat_maps: Sequence[HeatMap]) -> None:
     if missing:
         log.warning(
             "no font of this system has %s%s; they are drawn as boxes. Install a font that has them (for Chinese, "
-            "Japanese and Korean, Noto Sans CJK: apt-get install fonts-noto-cjk), or take --format html",
+            "Japanese and Korean, Noto Sans CJK: apt-get install fonts-noto-cjk), or use --format html",
             " ".join(missing[:10]),
-            f" and {len(missing) - 10} letters more" if len(missing) > 10 else "",
+            f" and {len(missing) - 10} more letters" if len(missing) > 10 else "",
         )
 
 
@@ -106,25 +114,24 @@ def _of_words(run: Run, sample: Sample) -> HeatMap:
     source = [sample.source[start:end] for start, end in sample.source_words]
     target = [sample.translation[start:end] for start, end in sample.target_words]
     weights: NDArray[np.floating] | None = sample.weights
-    if weights is None:  # a blank line
+    if weights is None:  # an empty line
         weights = np.zeros((len(target), len(source)))
     return HeatMap(weights, source, target, sample.windows, _languages(run))
 
 
 def _of_segments(run: Run, scored: Scored) -> HeatMap:
-    """By segments, the ends of both sides among them, where the model has weights for these."""
+    """Return the heat map of the tokens, with EOS on the sides where the model has weights for it."""
     assert scored.attention is not None, "the model has attention"
     shift = run.engine.attention_shift
-    weights = scored.attention[shift:]  # with a shift the end of the target has no row of its own
+    weights = scored.attention[shift:]  # [T + 1, S or S + 1] -> [T + 1 - shift, ...]: with a shift EOS has no row
     columns = weights.shape[1]
     windows = None
     if scored.centres is not None:
         window = Window(np.append(scored.centres, 0.0), run.config.model.attention.window)
         windows = segment_windows(window, shift, columns)[: len(weights)]
-    source, target = [*scored.source_tokens, "</s>"][:columns], [*scored.target_tokens, "</s>"][: len(weights)]
-    return HeatMap(weights, source, target, windows, _languages(run))
+    return segment_heat_map(weights, scored.source_tokens, scored.target_tokens, windows, _languages(run))
 
 
 def _languages(run: Run) -> tuple[str | None, str | None]:
     source, target = run.config.text.source.language, run.config.text.target.language
-    return (None, None) if source == target else (source, target)  # "en" for both says that nobody named them
+    return (None, None) if source == target else (source, target)  # "en" twice is the default, not a choice

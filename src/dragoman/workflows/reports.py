@@ -15,9 +15,9 @@ from dragoman.evaluation.significance import Comparisons
 from dragoman.inspection.summary import Summary, load_summary
 from dragoman.progress import Console
 from dragoman.report.facts import Facts, machine_name, training_facts
+from dragoman.report.out_of_vocabulary import count_oov
 from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample, Window, given_sample, make_sample, scored_sample
-from dragoman.report.unknown import unknown_words
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
 from dragoman.scoring.forced import Scored
@@ -110,7 +110,7 @@ def write_quality_report(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: the folder for the report cannot be made: {error.strerror}") from None
+        raise InputError(f"{folder}: the folder for the report cannot be created: {error.strerror}") from None
     path, first = folder / "report.html", systems[0]
     page = Report(
         f"Quality of {_short_names([first])[0]}",
@@ -172,8 +172,8 @@ def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[Me
     if run is not None:
         page = replace(
             page,
-            unknown_source=unknown_words(run.source, [pair.source for pair in shown]),
-            unknown_target=unknown_words(run.target, [pair.target for pair in shown]),
+            unknown_source=count_oov(run.source, [pair.source for pair in shown]),
+            unknown_target=count_oov(run.target, [pair.target for pair in shown]),
             source_language=run.config.text.source.language,
             target_language=run.config.text.target.language,
         )

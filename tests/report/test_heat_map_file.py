@@ -7,17 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from dragoman.alignment.heat_map import HeatMap
 from dragoman.errors import InputError
-from dragoman.report.heatmap import (
-    HeatMap,
-    font_families,
-    heat_map_file,
-    missing_letters,
-    runs_right_to_left,
-    shortened,
-    visible,
-    write_heat_map,
-)
+from dragoman.report.heat_map_file import font_families, heat_map_file, missing_letters, write_heat_map
 
 
 def picture(weights, source, target, scale="paper", **more) -> np.ndarray:
@@ -85,27 +77,14 @@ def test_what_no_font_has_is_drawn_without_a_warning():
     assert heat_map_file(HeatMap(np.eye(1), ["\U000e0fff"], ["a"]), "png").startswith(b"\x89PNG")
 
 
-def test_words_are_shortened_and_freed_of_what_matplotlib_or_xml_would_not_take():
-    assert shortened("x" * 100_000) == "x" * 27 + "…"
-    assert shortened("$5") == r"\$5"
-    assert visible("a\x00b\x1b\x7f\ufffe") == "a␀b␛\ufffd\ufffd"
-
-
-@pytest.mark.parametrize(
-    ("words", "so"),
-    [(["hello"], False), (["مرحبا", "hi"], True), (["שלום"], True), (["1", "!"], False), ([], False)],
-)
-def test_the_direction_is_that_of_most_letters(words, so):
-    assert runs_right_to_left(words) is so
+def test_a_dollar_sign_begins_no_formula():
+    assert heat_map_file(HeatMap(np.eye(1), ["$x$"], ["$"]), "svg") != heat_map_file(
+        HeatMap(np.eye(1), ["x"], ["$"]), "svg"
+    )
 
 
 def test_a_picture_of_nothing_is_a_picture():
     assert heat_map_file(HeatMap(np.zeros((0, 0)), [], []), "png").startswith(b"\x89PNG")
-
-
-def test_weights_of_another_shape_than_the_words_are_a_mistake_of_ours():
-    with pytest.raises(AssertionError):
-        heat_map_file(HeatMap(np.eye(2), ["a"], ["b", "c"]), "png")
 
 
 def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path):

@@ -1,11 +1,11 @@
-"""Alignment weights of one sentence pair as a picture: PNG, SVG or PDF, after Bahdanau et al. 2015, figure 3.
+"""Heat maps of alignment weights as PNG, SVG or PDF files, drawn by matplotlib.
 
-Source words stand along the top and target words down the side. The scale `paper` is that of the figure: grey, 0 black,
-1 white. `modern` is viridis, whose steps look equal to every eye and stay apart in print. For local attention (Luong
-et al. 2015, section 3.2) each row has its window drawn around it and a mark at p_t.
+The scale `paper` is that of Bahdanau et al. 2015, figure 3: grey, 0 black, 1 white. `modern` is viridis, which is
+perceptually uniform and keeps its order in black-and-white print. For local attention (Luong et al. 2015, section 3.2)
+each row has its window drawn around it and a dot at p_t.
 
-Shapes of letters go into the file, so it looks the same everywhere. They come from the fonts of this system; letters
-that none has are named, and drawn as boxes. A source that runs from right to left has its first word at the right.
+Glyph outlines are embedded in the file, so it looks the same everywhere. They come from the fonts of this system;
+letters that no font has are reported, and drawn as boxes.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from __future__ import annotations
 import io
 import unicodedata
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -24,9 +23,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry, fontManager, get_font
 from matplotlib.patches import Rectangle
-from numpy.typing import NDArray
 
+from dragoman.alignment.heat_map import HeatMap
 from dragoman.errors import InputError
+from dragoman.report.charts import without_mathtext
+from dragoman.text.display import visible
 
 Scale = Literal["paper", "modern"]
 SCALES: dict[Scale, str] = {"paper": "gray", "modern": "viridis"}
@@ -38,9 +39,6 @@ CELL = 0.24
 """Side of a cell, in inches."""
 DOTS = 160
 """Dots per inch of a PNG file."""
-LONGEST = 28
-"""Letters of a word that are shown."""
-
 _HAN_REGIONS = {"zh": "SC", "ja": "JP", "ko": "KR"}  # ends of the names of fonts that draw Han letters their way
 _BASE = "DejaVu Sans"  # comes with matplotlib: Latin, Greek, Cyrillic, and much else
 _MARK = "#ff5a36"  # of p_t and its window: not a colour of either scale
@@ -53,24 +51,9 @@ _STYLE: dict[Any, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HeatMap:
-    """What is drawn."""
-
-    weights: NDArray[np.floating]
-    """[J, I] target words by source words."""
-    source_words: Sequence[str]
-    target_words: Sequence[str]
-    windows: NDArray[np.floating] | None = None
-    """[J, 3] p_t and both edges of its window, in columns: column i stretches from i - 1/2 to i + 1/2; NaN for none."""
-    languages: tuple[str | None, str | None] = (None, None)
-    """Codes of source and target; Han letters look as the first of Chinese, Japanese and Korean among them has them."""
-
-
 def heat_map_file(heat_map: HeatMap, kind: str, scale: Scale = "paper") -> bytes:
     """The picture as a file of one of `FORMATS`, the same for the same input and fonts."""
     assert kind in FORMATS
-    assert heat_map.weights.shape == (len(heat_map.target_words), len(heat_map.source_words))
     words = [*heat_map.source_words, *heat_map.target_words]
     with mpl.rc_context({**_STYLE, "font.family": font_families(words, heat_map.languages)}), warnings.catch_warnings():
         # Missing letters are told by `missing_letters`, once for all pictures.
@@ -104,11 +87,12 @@ def _figure(heat_map: HeatMap, scale: Scale) -> Figure:
     axes.pcolormesh(heat_map.weights, cmap=SCALES[scale], vmin=0, vmax=1, antialiased=False)
     axes.set_xlim(0, max(columns, 1))
     axes.set_ylim(max(rows, 1), 0)
-    if runs_right_to_left(heat_map.source_words):
+    if heat_map.right_to_left:
         axes.invert_xaxis()
     axes.xaxis.tick_top()
-    axes.set_xticks(np.arange(columns) + 0.5, [shortened(word) for word in heat_map.source_words], rotation=90)
-    axes.set_yticks(np.arange(rows) + 0.5, [shortened(word) for word in heat_map.target_words])
+    source, target = ([without_mathtext(label) for label in labels] for labels in heat_map.labels)
+    axes.set_xticks(np.arange(columns) + 0.5, source, rotation=90)
+    axes.set_yticks(np.arange(rows) + 0.5, target)
     axes.tick_params(length=0, pad=4)
     if heat_map.windows is not None:
         for row, (centre, first, last) in enumerate(heat_map.windows + 0.5):
@@ -117,26 +101,6 @@ def _figure(heat_map: HeatMap, scale: Scale) -> Figure:
                 axes.add_patch(box)
                 axes.plot(centre, row + 0.5, marker="o", markersize=3.2, color=_MARK, clip_on=False)
     return figure
-
-
-def shortened(word: str) -> str:
-    """A word as it stands beside a picture. No `$`, which matplotlib would read as mathematics."""
-    word = visible(word)
-    shown = word if len(word) <= LONGEST else word[: LONGEST - 1] + "…"
-    return shown.replace("$", r"\$")
-
-
-def visible(text: str) -> str:
-    """Text in which control characters, which neither HTML nor XML can hold, are pictures of themselves."""
-    return "".join(
-        chr(0x2400 + ord(char)) if char < " " else "\ufffd" if char in "\x7f\ufffe\uffff" else char for char in text
-    )
-
-
-def runs_right_to_left(words: Iterable[str]) -> bool:
-    """Whether most letters that have a direction have this one (Unicode bidirectional classes R and AL)."""
-    classes = [unicodedata.bidirectional(letter) for word in words for letter in word]
-    return sum(kind in ("R", "AL") for kind in classes) > sum(kind == "L" for kind in classes)
 
 
 # Fonts ---------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,32 @@
+"""Text as it is shown to people: control characters made visible, long words shortened, the direction of writing."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+LONGEST_LABEL = 28
+"""Characters of a word that stands beside a heat map."""
+
+
+def visible(text: str) -> str:
+    """Replace control characters, which neither HTML nor XML can hold, by their Unicode control pictures."""
+    return "".join(
+        chr(0x2400 + ord(char)) if char < " " else "\ufffd" if char in "\x7f\ufffe\uffff" else char for char in text
+    )
+
+
+def escaped(text: str) -> str:
+    """Replace control characters, which a terminal would obey, by escapes such as \\u001b."""
+    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
+
+
+def shortened(text: str, longest: int = LONGEST_LABEL) -> str:
+    """Truncate to `longest` characters, the last of which is then an ellipsis."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def runs_right_to_left(words: Iterable[str]) -> bool:
+    """Return whether most letters that have a direction run right to left (Unicode bidirectional classes R and AL)."""
+    classes = [unicodedata.bidirectional(letter) for word in words for letter in word]
+    return sum(kind in ("R", "AL") for kind in classes) > sum(kind == "L" for kind in classes)
