@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.smt.arpa import write_arpa
 from dragoman.smt.kneser_ney import estimate
-from dragoman.smt.system import System
+from dragoman.smt.system import PhraseSystem
 from dragoman.text.lines import read_lines, write_lines
 
 PHRASES = (
@@ -82,8 +82,8 @@ def make_system(tmp_path: Path) -> MakeSystem:
 
 
 @pytest.fixture
-def system(make_system: MakeSystem) -> System:
-    return System.open(make_system())
+def system(make_system: MakeSystem) -> PhraseSystem:
+    return PhraseSystem.open(make_system())
 
 
 def lines_of(path: Path) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.smt.arpa import read_arpa
-from dragoman.smt.kenlm_model import LanguageModel
+from dragoman.smt.kenlm_model import KenlmModel
 
 GOOD = r"""
 \data\
@@ -72,12 +72,12 @@ def test_what_kenlm_cannot_read_is_named_by_line(tmp_path):
     path = tmp_path / "lm.arpa"
     path.write_text("\n".join(changed(7, ["x\ta\t-0.3"])) + "\n")
     with pytest.raises(InputError, match=r"lm\.arpa:7: a logarithm is 'x'"):
-        LanguageModel(path)
+        KenlmModel(path)
     path.write_text("\n".join(changed(12, ["-0.1 b a"])) + "\n")
     with pytest.raises(InputError, match=r"lm\.arpa: KenLM cannot read this language model: "):
-        LanguageModel(path)
+        KenlmModel(path)
     with pytest.raises(InputError, match=r"lm\.arp: does not exist; did you mean"):
-        LanguageModel(tmp_path / "lm.arp")
+        KenlmModel(tmp_path / "lm.arp")
 
 
 def test_a_real_file_is_read_whole(shared_data):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dragoman.smt.arpa import read_arpa, write_arpa
-from dragoman.smt.kenlm_model import LanguageModel
+from dragoman.smt.kenlm_model import KenlmModel
 from dragoman.smt.kneser_ney import FALLBACK, discounts, estimate
 from dragoman.text.lines import read_lines
 
@@ -76,7 +76,7 @@ class Plainly:
 def load(tmp_path):
     def load(sentences, order):
         write_arpa(tmp_path / "lm.arpa", estimate(sentences, order))
-        return LanguageModel(tmp_path / "lm.arpa")
+        return KenlmModel(tmp_path / "lm.arpa")
 
     return load
 
@@ -84,7 +84,7 @@ def load(tmp_path):
 def after(model, context):
     """The state after a context that begins with <s> or does not."""
     begins = context[:1] == ("<s>",)
-    return model.extend(model.begin if begins else model.nothing, context[begins:])[1]
+    return model.extend(model.begin if begins else model.null_context, context[begins:])[1]
 
 
 @pytest.mark.parametrize(("text", "order"), [(TEXT, 2), (TEXT, 4), (random_text(1), 2), (random_text(2), 3)])
@@ -114,7 +114,7 @@ def test_two_words_by_hand(tmp_path):
     # p(a | a) = (1 - 0.5) / 3 + (0.5 + 1) / 3 * 1/2 = 5/12; p(</s> | a) = (2 - 1) / 3 + 1/2 * 1/3 = 1/2.
     # p(a | <s>) = (2 - 1) / 2 + 1/2 * 1/2 = 3/4.
     model = estimate([["a", "a"], ["a"]], 2)
-    assert model.guessed_discounts == [1, 2]
+    assert model.fallback_orders == [1, 2]
     write_arpa(tmp_path / "lm.arpa", model)
     found = {ngram.words: (10**ngram.log_probability, 10**ngram.backoff) for ngram in read_arpa(tmp_path / "lm.arpa")}
     assert found == {
@@ -130,7 +130,7 @@ def test_two_words_by_hand(tmp_path):
 
 def test_each_number_is_that_of_lmplz(tmp_path):
     model = estimate([line.split() for line in read_lines(BY_LMPLZ.with_suffix(".txt"))], 4)
-    assert model.guessed_discounts == [4]
+    assert model.fallback_orders == [4]
     write_arpa(tmp_path / "lm.arpa", model)
     ours, theirs = (
         {ngram.words: (ngram.log_probability, ngram.backoff) for ngram in read_arpa(path)}

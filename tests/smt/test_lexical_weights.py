@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.smt.lexical_weights import Lexicon, learn_lexicon
-from dragoman.smt.phrase_scoring import Occurrences
+from dragoman.smt.lexical_weights import LexicalTable, count_lexical_table
+from dragoman.smt.phrase_scoring import PhraseCounts
 from dragoman.text.links import parse_links
 
 from .conftest import lines_of
@@ -14,7 +14,7 @@ from .conftest import lines_of
 def test_translation_probabilities_are_those_of_moses(shared_data):
     folder = shared_data / "moses-phrase-scoring"
     french, english, links = (lines_of(folder / f"lexw.{name}.xz") for name in ("fr", "en", "align.fr-en"))
-    lexicon = learn_lexicon(
+    lexicon = count_lexical_table(
         (source.split(), target.split(), parse_links(line, "lexw"))
         for source, target, line in zip(french, english, links, strict=True)
     )
@@ -33,12 +33,12 @@ def test_weights_and_counts_of_phrases_are_those_of_moses(shared_data):
     for line in lines_of(folder / "score.lex.f2e.xz"):
         target, source, value = line.split(" ")
         table[target, source] = float(value)
-    lexicon = Lexicon(table, {})
-    seen: dict[tuple[str, str], Occurrences] = {}
+    lexicon = LexicalTable(table, {})
+    seen: dict[tuple[str, str], PhraseCounts] = {}
     for line in lines_of(folder / "score.extract-sorted.xz"):
         source, target, links = (field.strip() for field in line.split("|||"))
         by_target = tuple(sorted(parse_links(links, "extract"), key=lambda link: (link[1], link[0])))
-        seen.setdefault((source, target), Occurrences()).alignments[by_target] += 1
+        seen.setdefault((source, target), PhraseCounts()).alignments[by_target] += 1
     expected = lines_of(folder / "score.expected.xz")
     assert len(expected) == len(seen) == 1739
     for line in expected:
@@ -51,7 +51,7 @@ def test_weights_and_counts_of_phrases_are_those_of_moses(shared_data):
 
 
 def test_a_word_with_several_links_has_their_mean_and_one_without_is_given_null():
-    lexicon = Lexicon({("x", "a"): 0.5, ("x", "b"): 0.1, ("y", "NULL"): 0.2}, {("a", "x"): 0.4, ("b", "x"): 0.3})
+    lexicon = LexicalTable({("x", "a"): 0.5, ("x", "b"): 0.1, ("y", "NULL"): 0.2}, {("a", "x"): 0.4, ("b", "x"): 0.3})
     backward, forward = lexicon.weights(["a", "b"], ["x", "y"], [(0, 0), (1, 0)])
     assert forward == pytest.approx((0.5 + 0.1) / 2 * 0.2)
     assert backward == pytest.approx(0.4 * 0.3)

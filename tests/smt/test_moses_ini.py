@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from dragoman.errors import InputError
-from dragoman.smt.features import Features, Names
+from dragoman.smt.features import FeatureNames, Features
 from dragoman.smt.moses_ini import read_configuration, replace_weights, write_configuration
 
 from .conftest import CONFIGURATION
@@ -19,9 +19,9 @@ def test_what_is_written_is_read(tmp_path):
     assert found.reordering_table == tmp_path / "reordering-table.wbe-msd-bidirectional-fe.gz"
     assert found.language_model == tmp_path / "lm.arpa"
     assert (found.distortion_limit, found.table_limit) == (5, 20)
-    assert found.features == Features(Names(), 4, reordering=True)
-    assert found.weights == found.features.first_weights()
-    assert list(found.features.shape) == list(Names())
+    assert found.features == Features(FeatureNames(), 4, reordering=True)
+    assert found.weights == found.features.initial_weights()
+    assert list(found.features.shape) == list(FeatureNames())
 
 
 def test_names_and_numbers_of_scores_are_those_of_the_file(tmp_path):

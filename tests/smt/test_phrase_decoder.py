@@ -8,16 +8,16 @@ import math
 import pytest
 
 from dragoman.smt.features import total
-from dragoman.smt.phrase_decoder import Decoder
+from dragoman.smt.phrase_decoder import PhraseDecoder
 from dragoman.smt.search_graph import best_derivations, n_best
-from dragoman.smt.settings import Beam
-from dragoman.smt.system import System
-from dragoman.smt.translation_options import Options
+from dragoman.smt.settings import DecoderSettings
+from dragoman.smt.system import PhraseSystem
+from dragoman.smt.translation_options import TranslationOptions
 from dragoman.text.lines import read_lines
 
 from .conftest import PHRASES, REORDERING
 
-WIDE = Beam(stack=10**6, pop_limit=10**6, threshold=1e9)
+WIDE = DecoderSettings(stack=10**6, pop_limit=10**6, threshold=1e9)
 SENTENCES = ("a b c", "c b a", "a", "a b c d", "b zzz a", "a b d e", "c a b c")
 
 
@@ -91,11 +91,11 @@ class Everything:
         }
 
 
-def search(system, words, limit, beam=WIDE):
+def search(system, words, limit, settings=WIDE):
     configuration = system.configuration
-    weighing = configuration.features.weighing(configuration.weights, "")
-    options = Options(system._tables, system._language_model, weighing, 0)
-    return Decoder(system._language_model, weighing, limit, beam).search(len(words), options.of(words))
+    feature_weights = configuration.features.feature_weights(configuration.weights, "")
+    options = TranslationOptions(system._tables, system._language_model, feature_weights, 0)
+    return PhraseDecoder(system._language_model, feature_weights, limit, settings).search(len(words), options.of(words))
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 6])
@@ -120,7 +120,7 @@ def rounded(values):
 
 
 def test_a_limit_below_zero_is_none(make_system):
-    system = System.open(make_system())
+    system = PhraseSystem.open(make_system())
     words = ["a", "b", "c", "d", "e"]
     assert search(system, words, -1).score == search(system, words, len(words)).score > search(system, words, 0).score
 
@@ -139,7 +139,7 @@ def test_distinct_lists_have_the_best_derivation_of_each_text(size, system):
     assert len(best) > 7
 
 
-def test_recombination_keeps_what_is_not_best_as_a_way(system):
+def test_recombination_keeps_the_other_edges(system):
     final = search(system, ["a", "b", "c", "d"], 6)
     seen, waiting, several = set(), [final], 0
     while waiting:
@@ -147,18 +147,18 @@ def test_recombination_keeps_what_is_not_best_as_a_way(system):
         if id(one) in seen:
             continue
         seen.add(id(one))
-        scores = [way.origin.score + way.gain for way in one.ways]
+        scores = [edge.origin.score + edge.score for edge in one.edges]
         assert one.score == pytest.approx(max(scores, default=0.0))
         assert not scores or scores[0] == max(scores)
-        several += len(one.ways) > 1
-        waiting.extend(way.origin for way in one.ways)
+        several += len(one.edges) > 1
+        waiting.extend(edge.origin for edge in one.edges)
     assert several > 5
 
 
 @pytest.mark.parametrize("sentence", ["a b c d e a b", "c b a c b a b c"])
 def test_wider_beams_are_not_worse_and_narrow_ones_come_through(sentence, system):
     words = sentence.split()
-    beams = (Beam(1, 1, 0.001), Beam(2, 8, 0.5), Beam(20, 60, 2.0), WIDE)
+    beams = (DecoderSettings(1, 1, 0.001), DecoderSettings(2, 8, 0.5), DecoderSettings(20, 60, 2.0), WIDE)
     scores = [search(system, words, 3, beam).score for beam in beams]
     assert scores[-1] == max(scores)
     assert all(map(math.isfinite, scores))
@@ -166,11 +166,11 @@ def test_wider_beams_are_not_worse_and_narrow_ones_come_through(sentence, system
 
 
 def test_scaling_the_weights_changes_no_translation(make_system):
-    system = System.open(make_system())
+    system = PhraseSystem.open(make_system())
     lines = ["a b c d e a b", "c b a c b a b c"]
     weights = system.configuration.weights
     scaled = {name: tuple(0.01 * value for value in row) for name, row in weights.items()}
-    beam = Beam(3, 10, 0.2)
+    beam = DecoderSettings(3, 10, 0.2)
     found = [[one.text for one in system.searcher(given, "", beam).translate(lines)] for given in (weights, scaled)]
     assert found[0] == found[1]
 
@@ -209,8 +209,8 @@ def test_a_system_of_moses_gives_its_own_translations_and_scores(shared_data, tm
     (tmp_path / "moses.ini").write_text(CONFIGURATION.format(folder=folder))
     (tmp_path / "lm.arpa").write_text("\n".join(read_lines(folder / "fr-en.lexreo.en.lm.arpa.xz")) + "\n")
     expected = list(read_lines(folder / "fr-en.lexreo.moses-output.txt.xz"))
-    system = System.open(tmp_path)
-    searcher = system.searcher(system.configuration.weights, "", Beam())
+    system = PhraseSystem.open(tmp_path)
+    searcher = system.searcher(system.configuration.weights, "", DecoderSettings())
     found = list(searcher.translate(read_lines(folder / "fr-en.lexreo.input.fr.xz")))
     assert len(found) == 5
     for number, one in enumerate(found):

@@ -4,8 +4,8 @@ import pytest
 
 from dragoman.scoring.phrases import read_table
 from dragoman.smt.extraction import consistent_pairs
-from dragoman.smt.lexical_weights import learn_lexicon
-from dragoman.smt.phrase_scoring import Occurrences, count_pairs, phrase_table, reordering_table
+from dragoman.smt.lexical_weights import count_lexical_table
+from dragoman.smt.phrase_scoring import PhraseCounts, count_pairs, phrase_table, reordering_table
 from dragoman.text.links import parse_links
 
 IN_ORDER = [(0, 0), (1, 1)]
@@ -18,7 +18,7 @@ SENTENCES = (
 
 
 def test_a_phrase_table_by_hand():
-    rows = list(phrase_table(count_pairs(SENTENCES, 7), learn_lexicon(SENTENCES)))
+    rows = list(phrase_table(count_pairs(SENTENCES, 7), count_lexical_table(SENTENCES)))
     # w(house | haus) = 3/4, w(the | das) = 1, w(haus | house) = 1, w(das | the) = 1.
     assert "haus ||| house ||| 1 1 0.75 0.75 ||| 0-0 ||| 3 4 3 ||| |||" in rows
     assert "das haus ||| the house ||| 0.5 1 0.5 0.75 ||| 0-0 1-1 ||| 2 2 1 ||| |||" in rows
@@ -32,7 +32,7 @@ def test_a_reordering_table_by_hand():
     # house: after the twice, once swapped with it; the end of the sentence follows twice, and once does not.
     assert "haus ||| house ||| 0.555556 0.333333 0.111111 0.555556 0.111111 0.333333" in rows
     assert [row.split(" ||| ")[:2] for row in rows] == [
-        row.split(" ||| ")[:2] for row in phrase_table(count_pairs(SENTENCES, 7), learn_lexicon(SENTENCES))
+        row.split(" ||| ")[:2] for row in phrase_table(count_pairs(SENTENCES, 7), count_lexical_table(SENTENCES))
     ]
 
 
@@ -47,7 +47,7 @@ def test_lines_are_sorted_by_their_bytes():
 
 def test_the_most_frequent_links_count_and_of_equally_frequent_ones_the_largest():
     one, other, third = ((0, 0), (1, 1)), ((1, 0), (0, 1)), ((0, 0), (0, 1))
-    seen = Occurrences()
+    seen = PhraseCounts()
     seen.alignments.update([one, other, other, third])
     assert seen.alignment == other
     seen.alignments.update([one, third])

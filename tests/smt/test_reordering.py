@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.smt.extraction import consistent_pairs
-from dragoman.smt.reordering import DISCONTINUOUS, MONOTONE, SWAPPED, orientation, probabilities
+from dragoman.smt.reordering import DISCONTINUOUS, MONOTONE, SWAP, orientation, probabilities
 
 
 def orientations(source_length, target_length, links):
@@ -21,14 +21,14 @@ def test_words_in_order_are_monotone_also_at_the_ends_of_the_sentence():
 def test_words_that_change_places_are_swapped():
     found = orientations(2, 2, [(0, 1), (1, 0)])
     # The first written comes from the end of the source: nothing stands beside it there.
-    assert found[(1, 2), (0, 1)] == (DISCONTINUOUS, SWAPPED)
-    assert found[(0, 1), (1, 2)] == (SWAPPED, DISCONTINUOUS)
+    assert found[(1, 2), (0, 1)] == (DISCONTINUOUS, SWAP)
+    assert found[(0, 1), (1, 2)] == (SWAP, DISCONTINUOUS)
     assert found[(0, 2), (0, 2)] == (MONOTONE, MONOTONE)
 
 
 def test_a_neighbour_from_elsewhere_or_without_a_link_is_discontinuous():
     found = orientations(4, 4, [(0, 0), (2, 1), (1, 2), (3, 3)])
-    assert found[(2, 3), (1, 2)] == (DISCONTINUOUS, SWAPPED)
+    assert found[(2, 3), (1, 2)] == (DISCONTINUOUS, SWAP)
     assert found[(1, 3), (1, 3)] == (MONOTONE, MONOTONE)
     found = orientations(3, 3, [(0, 0), (2, 2)])
     assert found[(2, 3), (2, 3)] == (DISCONTINUOUS, MONOTONE)
@@ -45,7 +45,7 @@ def test_a_word_linked_to_both_sides_is_discontinuous():
         ((0, 0), (0, 2), MONOTONE),
         ((0, 0), (1, 2), DISCONTINUOUS),
         ((2, 4), (4, 5), MONOTONE),
-        ((2, 4), (0, 2), SWAPPED),
+        ((2, 4), (0, 2), SWAP),
         ((2, 4), (5, 6), DISCONTINUOUS),
         ((2, 4), (0, 1), DISCONTINUOUS),
     ],

@@ -5,16 +5,16 @@ import math
 import pytest
 
 from dragoman.errors import InputError
-from dragoman.smt.system import System
-from dragoman.smt.translation_options import Options
+from dragoman.smt.system import PhraseSystem
+from dragoman.smt.translation_options import TranslationOptions
 
 from .conftest import PHRASES, REORDERING
 
 
 def options(system, limit=0):
     configuration = system.configuration
-    return Options(
-        system._tables, system._language_model, configuration.features.weighing(configuration.weights, ""), limit
+    return TranslationOptions(
+        system._tables, system._language_model, configuration.features.feature_weights(configuration.weights, ""), limit
     )
 
 
@@ -38,7 +38,7 @@ def test_the_best_of_a_phrase_are_kept(system):
 
 
 def test_logarithms_end_at_minus_100(make_system):
-    system = System.open(make_system(phrases=["a ||| A ||| 1e-50 0 0.5 1 ||| 0-0"]))
+    system = PhraseSystem.open(make_system(phrases=["a ||| A ||| 1e-50 0 0.5 1 ||| 0-0"]))
     ((option,),) = [span.options for span in options(system).of(["a"])]
     assert option.scores == (-100.0, -100.0, pytest.approx(math.log(0.5)), 0.0)
 
@@ -53,7 +53,7 @@ def test_logarithms_end_at_minus_100(make_system):
         ({"phrases": [*PHRASES, "f F 1 1 1 1"]}, "phrase-table.gz:11: no triple bar; expected `source ||| target"),
         ({"phrases": []}, "phrase-table.gz: no phrases in it"),
         ({"phrases": ["a ||| A"]}, "phrase-table.gz:1: 2 of at least 3 fields between triple bars"),
-        ({"phrases": ["a ||| A ||| 1 1 1"]}, "phrase-table.gz:1: 3 scores, where moses.ini says num-features=4"),
+        ({"phrases": ["a ||| A ||| 1 1 1"]}, "phrase-table.gz:1: 3 scores, but moses.ini has num-features=4"),
         ({"phrases": ["a ||| A ||| 1 1 x 1"]}, "phrase-table.gz:1: a score is 'x', not a finite number"),
         ({"phrases": ["a ||| A ||| 1 1 -1 1"]}, "phrase-table.gz:1: the score -1 is below 0; tables hold probab"),
         ({"phrases": ["a ||| A ||| 1 1 1 1 ||| 0:0"]}, "phrase-table.gz:1: '0:0' is not an alignment link"),
@@ -65,5 +65,5 @@ def test_logarithms_end_at_minus_100(make_system):
 def test_a_malformed_table_is_named_by_line(changes, said, make_system):
     folder = make_system(**changes)
     with pytest.raises(InputError) as caught:
-        options(System.open(folder)).of(["a"])
+        options(PhraseSystem.open(folder)).of(["a"])
     assert str(caught.value).startswith(f"{folder}/{said}")

@@ -1,4 +1,4 @@
-"""ARPA files: back-off language models as text, which every toolkit reads."""
+"""ARPA files: backoff language models in the text format that every toolkit reads."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _COUNT = re.compile(r"ngram\s+([0-9]+)\s*=\s*([0-9]+)")
 _SECTION = re.compile(r"\\([0-9]+)-grams:")
 
 
-class Ngram(NamedTuple):
-    """A line of an ARPA file; logarithms are of base 10."""
+class ArpaEntry(NamedTuple):
+    """An n-gram line of an ARPA file; logarithms have base 10."""
 
     words: tuple[str, ...]
     log_probability: float
     backoff: float
-    """0 where the line has none."""
+    """0 if the line has none."""
 
 
 def write_arpa(path: str | Path, model: NgramModel) -> None:
@@ -43,7 +43,7 @@ def _lines(model: NgramModel) -> Iterator[str]:
         yield from ("", f"\\{number}-grams:")
         words = [model.vocabulary[word] for word in order.words.tolist()]
         if number > 1:
-            words = [f"{below[start]} {word}" for start, word in zip(order.beginnings.tolist(), words, strict=True)]
+            words = [f"{below[start]} {word}" for start, word in zip(order.contexts.tolist(), words, strict=True)]
         values = zip(order.log_probabilities.tolist(), words, order.backoffs.tolist(), strict=True)
         if number < len(model.orders):
             yield from (f"{log_probability:.7g}\t{text}\t{backoff:.7g}" for log_probability, text, backoff in values)
@@ -53,11 +53,11 @@ def _lines(model: NgramModel) -> Iterator[str]:
     yield from ("", "\\end\\")
 
 
-def read_arpa(path: str | Path) -> Iterator[Ngram]:
+def read_arpa(path: str | Path) -> Iterator[ArpaEntry]:
     """Yield the n-grams of a file, order by order.
 
     Raises:
-        InputError: the file cannot be read, a line is malformed, or there are more or fewer n-grams than it announces.
+        InputError: the file cannot be read, a line is malformed, or the numbers of n-grams differ from the header's.
     """
     lines = ((f"{path}:{number}", line.strip()) for number, line in enumerate(read_lines(path), 1))
     for _, line in lines:
@@ -85,7 +85,7 @@ def read_arpa(path: str | Path) -> Iterator[Ngram]:
 
 
 def _expect(lines: Iterator[tuple[str, str]], heading: str, path: str) -> None:
-    """Skip blank lines up to a heading."""
+    """Skip empty lines up to a heading."""
     for place, line in lines:
         if line == heading:
             return
@@ -94,7 +94,7 @@ def _expect(lines: Iterator[tuple[str, str]], heading: str, path: str) -> None:
     raise InputError(f"{path}: ends before {heading}; it has been cut off")
 
 
-def _section(lines: Iterator[tuple[str, str]], order: int, count: int, *, highest: bool) -> Iterator[Ngram]:
+def _section(lines: Iterator[tuple[str, str]], order: int, count: int, *, highest: bool) -> Iterator[ArpaEntry]:
     place = ""
     for number in range(count):
         place, line = next(lines, (place, ""))
@@ -108,4 +108,4 @@ def _section(lines: Iterator[tuple[str, str]], order: int, count: int, *, highes
         log_probability = parse_number(fields[0], place, "a logarithm")
         if log_probability > 0:
             raise InputError(f"{place}: the logarithm {fields[0]} of a probability is above 0")
-        yield Ngram(tuple(fields[1 : order + 1]), log_probability, backoff)
+        yield ArpaEntry(tuple(fields[1 : order + 1]), log_probability, backoff)

@@ -1,8 +1,8 @@
-"""Which phrase pairs an aligned sentence pair has: those that its links do not contradict (Koehn et al. 2003).
+"""Phrase extraction: the phrase pairs consistent with the word alignment of a sentence pair (Koehn et al. 2003).
 
-A pair of spans is consistent if no link leads from inside one of them to outside the other, and at least one lies
-inside both. Words without a link may stand at the edges of either phrase, so that one link can give several pairs. The
-limits are those of Moses' program `extract`, and a pair that stands several times in a sentence counts as often.
+A pair of spans is consistent if no link leads from inside one of them to outside the other, and at least one link lies
+inside both. Phrases may be extended over unaligned words at their edges, so that one link can give several pairs. The
+limits are those of Moses' program `extract`; a pair that occurs several times in a sentence counts each time.
 """
 
 from __future__ import annotations
@@ -14,24 +14,26 @@ from dragoman.smt.reordering import Orientation, training_orientation
 from dragoman.text.links import Link
 
 
-class PhrasePair(NamedTuple):
-    """Spans [start, end) of a phrase pair in its sentence pair, and how the phrases beside it in the target lie."""
+class ExtractedPhrase(NamedTuple):
+    """Spans [start, end) of a phrase pair in its sentence pair, with its orientations."""
 
     source: tuple[int, int]
     target: tuple[int, int]
     previous: Orientation
-    """Orientation with regard to what stands before the target phrase."""
+    """Orientation towards the previous target phrase."""
     following: Orientation
-    """The same for what stands behind it."""
+    """Orientation towards the next target phrase."""
 
 
-def consistent_pairs(source_length: int, target_length: int, links: Sequence[Link], limit: int) -> Iterator[PhrasePair]:
-    """The phrase pairs of one sentence pair, by target span; `limit` words of either phrase at most."""
-    sources_of, targets_of = _neighbours(source_length, target_length, links)
+def consistent_pairs(
+    source_length: int, target_length: int, links: Sequence[Link], limit: int
+) -> Iterator[ExtractedPhrase]:
+    """The phrase pairs of one sentence pair, by target span, with at most `limit` words on either side."""
+    sources_of, targets_of = _linked_words(source_length, target_length, links)
     linked = set(links)
     for start in range(target_length):
         first, last = source_length, -1
-        lowest, highest = target_length, -1  # target words that the source words so far have links to
+        lowest, highest = target_length, -1  # range of the target words linked to the source span
         for end in range(start, min(target_length, start + limit)):
             for source in sources_of[end]:
                 first, last = min(first, source), max(last, source)
@@ -41,8 +43,8 @@ def consistent_pairs(source_length: int, target_length: int, links: Sequence[Lin
             lowest, highest = min(inside), max(inside)
             if lowest < start or highest > end:
                 continue
-            for span in _with_free_edges(first, last, targets_of, limit):
-                yield PhrasePair(
+            for span in _extended_spans(first, last, targets_of, limit):
+                yield ExtractedPhrase(
                     span,
                     (start, end + 1),
                     training_orientation(linked, span, start, before=True, lengths=(source_length, target_length)),
@@ -50,10 +52,10 @@ def consistent_pairs(source_length: int, target_length: int, links: Sequence[Lin
                 )
 
 
-def _neighbours(
+def _linked_words(
     source_length: int, target_length: int, links: Sequence[Link]
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """The source words of each target word, and the target words of each source word."""
+    """The source words linked to each target word, and the target words linked to each source word."""
     sources_of: list[list[int]] = [[] for _ in range(target_length)]
     targets_of: list[list[int]] = [[] for _ in range(source_length)]
     for source, target in links:
@@ -62,10 +64,10 @@ def _neighbours(
     return sources_of, targets_of
 
 
-def _with_free_edges(
+def _extended_spans(
     first: int, last: int, targets_of: Sequence[Sequence[int]], limit: int
 ) -> Iterator[tuple[int, int]]:
-    """Source spans [start, end) from `first` to `last` and outward over words without a link."""
+    """Source spans [start, end) that contain `first` to `last`, extended over unaligned words on both sides."""
     start = first
     while start >= 0 and start > last - limit and (start == first or not targets_of[start]):
         end = last

@@ -1,8 +1,8 @@
-"""The features of a translation: what they are called, their order in n-best lists, and their weights.
+"""The feature functions of the log-linear model: their names, their order in n-best lists, and their weights.
 
 All are those of Moses. Scores of phrases, orientations and the language model are natural logarithms; the word penalty
-is minus the number of words, the phrase penalty the number of phrases, distortion minus the sum of the jumps, and an
-unknown word costs 100.
+is minus the number of words, the phrase penalty the number of phrases, distortion minus the sum of the distances
+between phrases, and the unknown word penalty minus 100 for each unknown word.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dragoman.smt.reordering import ORIENTATIONS
 from dragoman.tuning.feature_weights import Weights, as_vector, as_weights
 
 UNKNOWN_COST = 100.0
-"""Of each word that the phrase table cannot translate."""
+"""Cost of a word that the phrase table cannot translate."""
 LOWEST = -100.0
-"""The logarithm of probabilities that are too small for one, as in Moses."""
+"""Floor of logarithms of probabilities, as in Moses."""
 TRANSLATION_SCORES = 4
-"""Of a phrase pair in tables of ours."""
+"""Scores of a phrase pair in the tables that `smt train` writes."""
 
 
-class Names(NamedTuple):
-    """What a system calls its features, in the order of its n-best lists: that of Moses."""
+class FeatureNames(NamedTuple):
+    """A system's names of its features, in the order of its n-best lists, which is that of Moses."""
 
     reordering: str = "LexicalReordering0"
     distortion: str = "Distortion0"
@@ -34,7 +34,7 @@ class Names(NamedTuple):
     unknown_penalty: str = "UnknownWordPenalty0"
 
 
-FIRST_WEIGHTS = Names(
+INITIAL_WEIGHTS = FeatureNames(
     reordering="0.3",
     distortion="0.3",
     language_model="0.5",
@@ -43,43 +43,43 @@ FIRST_WEIGHTS = Names(
     translation="0.2",
     unknown_penalty="1",
 )
-"""What tuning starts from, for each value of a feature: the defaults of Moses' training program."""
+"""Initial weight of each value of a feature: the defaults of Moses' training program."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """The features that a system has."""
+    """The features of one system."""
 
-    names: Names
+    names: FeatureNames
     translation_scores: int
-    """Values of a phrase pair in the phrase table."""
+    """Scores of a phrase pair in the phrase table."""
     reordering: bool
-    """Whether there is a model of lexicalised reordering."""
+    """Whether there is a lexicalised reordering model."""
 
     @property
     def shape(self) -> dict[str, int]:
-        """How many values each name has, in order."""
+        """Number of values of each feature, in order."""
         sizes = {
             self.names.reordering: 2 * ORIENTATIONS if self.reordering else 0,
             self.names.translation: self.translation_scores,
         }
         return {name: sizes.get(name, 1) for name in self.names if sizes.get(name, 1)}
 
-    def first_weights(self) -> Weights:
-        """To start tuning from."""
+    def initial_weights(self) -> Weights:
+        """The weights that tuning starts from."""
         shape = self.shape
-        first = dict(zip(self.names, map(float, FIRST_WEIGHTS), strict=True))
+        first = dict(zip(self.names, map(float, INITIAL_WEIGHTS), strict=True))
         return {name: (first[name],) * size for name, size in shape.items()}
 
-    def weighing(self, weights: Weights, place: str) -> Weighing:
-        """Weights by what they weigh; `place` is what an error calls them.
+    def feature_weights(self, weights: Weights, place: str) -> FeatureWeights:
+        """Weights by the role of their features; `place` names the weights in error messages.
 
         Raises:
-            InputError: names or numbers of values do not fit.
+            InputError: the weights do not match the features in name or number.
         """
         given = as_weights(as_vector(weights, self.shape, place), self.shape)
         names = self.names
-        return Weighing(
+        return FeatureWeights(
             given.get(names.reordering, (0.0,) * (2 * ORIENTATIONS)),
             given[names.distortion][0],
             given[names.language_model][0],
@@ -90,8 +90,8 @@ class Features:
         )
 
 
-class Weighing(NamedTuple):
-    """The weight of each feature; of each orientation to what stands before, then to what follows."""
+class FeatureWeights(NamedTuple):
+    """The weight of each feature; `reordering` has the orientations to the previous phrase, then to the next."""
 
     reordering: Sequence[float]
     distortion: float
@@ -102,13 +102,12 @@ class Weighing(NamedTuple):
     unknown_penalty: float
 
     @property
-    def size(self) -> float:
-        """The sum of the magnitudes, but for the unknown word penalty, which is the same for nearly all translations
-        of a sentence."""
+    def magnitude(self) -> float:
+        """L1 norm without the unknown word penalty, which is equal for nearly all translations of a sentence."""
         single = (self.distortion, self.language_model, self.word_penalty, self.phrase_penalty)
         return sum(map(abs, (*self.reordering, *self.translation, *single)))
 
 
 def total(values: Mapping[str, Sequence[float]], weights: Weights) -> float:
-    """The weighted sum of features."""
+    """The weighted sum of feature values."""
     return sum(weight * value for name, row in values.items() for weight, value in zip(weights[name], row, strict=True))

@@ -1,4 +1,4 @@
-"""Queries to n-gram language models through KenLM (package kenlm, extra `smt`), word by word with states."""
+"""Stateful queries to n-gram language models through KenLM (package kenlm, extra `smt`)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import kenlm
 
 from dragoman.errors import InputError
 from dragoman.smt.arpa import read_arpa
-from dragoman.smt.kneser_ney import END
+from dragoman.smt.kneser_ney import EOS
 
 LN_10 = math.log(10)
 
-State = Any
-"""The words before that can still matter; hashable, and equal if all that may follow has equal probabilities."""
+LanguageModelState = Any
+"""A KenLM state: the history that can still matter. Hashable; equal states give equal probabilities."""
 
 
-class LanguageModel:
-    """Log-probabilities of words after others, natural logarithms as Moses has them."""
+class KenlmModel:
+    """An n-gram model with natural logarithms, as in Moses."""
 
     def __init__(self, path: str | Path) -> None:
         """Load an ARPA file or a binary file of KenLM.
@@ -29,15 +29,15 @@ class LanguageModel:
             InputError: it cannot be read or is malformed.
         """
         if not Path(path).is_file():
-            next(read_arpa(path))  # says why not
+            next(read_arpa(path))  # raises the error with its reason
         self._model = _load(str(path))
-        self.begin: State = kenlm.State()
+        self.begin: LanguageModelState = kenlm.State()
         self._model.BeginSentenceWrite(self.begin)
-        self.nothing: State = kenlm.State()
-        self._model.NullContextWrite(self.nothing)
+        self.null_context: LanguageModelState = kenlm.State()
+        self._model.NullContextWrite(self.null_context)
 
-    def extend(self, state: State, words: Iterable[str]) -> tuple[float, State]:
-        """The log-probability of words after a state, and the state after them."""
+    def extend(self, state: LanguageModelState, words: Iterable[str]) -> tuple[float, LanguageModelState]:
+        """The log-probability of words after a state, and the next state."""
         score = self._model.BaseScore
         total = 0.0
         for word in words:
@@ -46,13 +46,13 @@ class LanguageModel:
             state = following
         return total * LN_10, state
 
-    def end(self, state: State) -> float:
-        """The log-probability of the end of the sentence."""
-        return self.extend(state, (END,))[0]
+    def end(self, state: LanguageModelState) -> float:
+        """The log-probability of EOS after a state."""
+        return self.extend(state, (EOS,))[0]
 
-    def alone(self, words: Iterable[str]) -> float:
-        """The log-probability of words of which nothing is known that stands before them."""
-        return self.extend(self.nothing, words)[0]
+    def without_context(self, words: Iterable[str]) -> float:
+        """The log-probability of words without context (the null context of KenLM, not the sentence start)."""
+        return self.extend(self.null_context, words)[0]
 
 
 def _load(path: str) -> Any:
@@ -62,6 +62,6 @@ def _load(path: str) -> Any:
     try:
         return kenlm.Model(path, config)
     except OSError as error:
-        for _ in read_arpa(path):  # names the line
+        for _ in read_arpa(path):  # raises an error that names the line
             pass
         raise InputError(f"{path}: KenLM cannot read this language model: {error}") from None

@@ -1,4 +1,4 @@
-"""Lexical weights: how well the words of a phrase pair translate each other (Koehn et al. 2003, section 3.3)."""
+"""Lexical weights of phrase pairs, from word translation probabilities (Koehn et al. 2003, section 3.3)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from dragoman.text.links import Link
 
 NULL = "NULL"
-"""What stands for the partner of a word without a link; Moses writes it so, too."""
+"""The partner of a word without a link, in Moses' spelling."""
 
 
 @dataclass(frozen=True)
-class Lexicon:
-    """Translation probabilities of words in both directions, by relative frequency of links.
+class LexicalTable:
+    """Word translation probabilities in both directions: relative frequencies of links.
 
-    A pair of words that was never linked has probability 1 where it is asked for, as in Moses' program `score`: this
-    happens only with links that the lexicon was not made from.
+    A word pair that was never linked has probability 1, as in Moses' program `score`; this happens only with links
+    that the table was not estimated from.
     """
 
     target_given_source: Mapping[tuple[str, str], float]
@@ -28,9 +28,9 @@ class Lexicon:
     def weights(self, source: Sequence[str], target: Sequence[str], links: Iterable[Link]) -> tuple[float, float]:
         """lex(source | target) and lex(target | source) of a phrase pair."""
         links = list(links)
-        turned = [(j, i) for i, j in links]
+        reversed_links = [(j, i) for i, j in links]
         return (
-            _weight(self.source_given_target, source, target, turned),
+            _weight(self.source_given_target, source, target, reversed_links),
             _weight(self.target_given_source, target, source, links),
         )
 
@@ -38,10 +38,10 @@ class Lexicon:
 def _weight(
     table: Mapping[tuple[str, str], float], words: Sequence[str], given: Sequence[str], links: Iterable[Link]
 ) -> float:
-    """The product over `words` of their mean probability given what they are linked to; `links` are (given, word)."""
+    """Product over `words` of the mean probability given their linked words; `links` are (given, word)."""
     partners: dict[int, list[str]] = defaultdict(list)
-    for there, here in links:
-        partners[here].append(given[there])
+    for given_index, word_index in links:
+        partners[word_index].append(given[given_index])
     product = 1.0
     for number, word in enumerate(words):
         found = partners.get(number, (NULL,))
@@ -49,8 +49,8 @@ def _weight(
     return product
 
 
-def learn_lexicon(sentences: Iterable[tuple[Sequence[str], Sequence[str], Sequence[Link]]]) -> Lexicon:
-    """From (source words, target words, links); words without a link count as linked to NULL."""
+def count_lexical_table(sentences: Iterable[tuple[Sequence[str], Sequence[str], Sequence[Link]]]) -> LexicalTable:
+    """Estimate the table from (source words, target words, links); words without a link count as linked to NULL."""
     pairs: Counter[tuple[str, str]] = Counter()
     for source, target, links in sentences:
         pairs.update(_word_pairs(source, target, links))
@@ -59,7 +59,7 @@ def learn_lexicon(sentences: Iterable[tuple[Sequence[str], Sequence[str], Sequen
     for (one, other), count in pairs.items():
         sources[one] += count
         targets[other] += count
-    return Lexicon(
+    return LexicalTable(
         {(other, one): count / sources[one] for (one, other), count in pairs.items()},
         {(one, other): count / targets[other] for (one, other), count in pairs.items()},
     )

@@ -1,8 +1,8 @@
-"""A trained system as Moses describes one: its moses.ini, with the tables it names, its weights, its distortion limit.
+"""The configuration file of Moses, moses.ini: feature functions with their files, weights, and the distortion limit.
 
-Of the features that Moses knows there must be one phrase table, one language model, distortion, and the penalties of
-words, phrases and unknown words; there may be one lexicalised reordering model, of the type that smt/reordering.py
-explains. Paths are relative to the folder of the file, as they are for a Moses that is started there.
+Supported features: exactly one phrase table, one language model, distortion, and the word, phrase and unknown word
+penalties; at most one lexicalised reordering model, of the type described in smt/reordering.py. Paths are relative to
+the folder of the file, as for a Moses that is started there.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.errors import InputError
-from dragoman.smt.features import TRANSLATION_SCORES, Features, Names
-from dragoman.smt.settings import Recipe
+from dragoman.smt.features import TRANSLATION_SCORES, FeatureNames, Features
+from dragoman.smt.settings import SystemSettings
 from dragoman.text.lines import read_lines, replace_file, write_lines
 from dragoman.tuning.feature_weights import Weights, format_weights, read_weights
 
@@ -25,10 +25,10 @@ PHRASE_TABLE = "phrase-table.gz"
 REORDERING_TYPE = "wbe-msd-bidirectional-fe-allff"
 REORDERING_TABLE = "reordering-table.wbe-msd-bidirectional-fe.gz"
 LANGUAGE_MODEL = "lm.arpa"
-"""Files of a system of ours."""
+"""Files of a system trained with `smt train`."""
 
 TABLE_LIMIT = 20
-"""Translations of a source phrase that are tried, as in Moses."""
+"""Maximum number of translations of a source phrase, as in Moses."""
 
 _ROLES = {
     "PhraseDictionaryMemory": "translation",
@@ -39,15 +39,15 @@ _ROLES = {
     "PhrasePenalty": "phrase_penalty",
     "UnknownWordPenalty": "unknown_penalty",
 }
-"""Kinds of features in Moses' words, and which of ours each is."""
+"""Moses' feature classes, and the fields of `FeatureNames` that they belong to."""
 _READ = ("feature", "weight", "distortion-limit", "ttable-limit")
 _WITHOUT_EFFECT = ("input-factors", "mapping", "threads", "verbose")
-"""Sections that say nothing which is not so here anyway."""
+"""Sections that are ignored without a warning."""
 
 
 @dataclass(frozen=True)
-class Configuration:
-    """What a moses.ini says."""
+class MosesConfiguration:
+    """The contents of a moses.ini."""
 
     path: Path
     phrase_table: Path
@@ -55,17 +55,17 @@ class Configuration:
     language_model: Path
     features: Features
     weights: Weights
-    distortion_limit: int = Recipe.distortion_limit
-    """Below 0: none."""
+    distortion_limit: int = SystemSettings.distortion_limit
+    """Unlimited if negative."""
     table_limit: int = TABLE_LIMIT
-    """0: none."""
+    """Unlimited if 0."""
 
 
-def read_configuration(system: str | Path) -> Configuration:
-    """The configuration of a system: a folder with a moses.ini, or such a file.
+def read_configuration(system: str | Path) -> MosesConfiguration:
+    """Read the configuration of a system: a folder with a moses.ini, or such a file.
 
     Raises:
-        InputError: the file cannot be read, or asks for something that is not here.
+        InputError: the file cannot be read, or uses something that is not supported.
     """
     path = Path(system)
     if path.is_dir():
@@ -76,33 +76,33 @@ def read_configuration(system: str | Path) -> Configuration:
     if missing:
         raise InputError(f"{path}: its section [feature] lacks {', '.join(missing)}")
     table, reordering = features["translation"], features.get("reordering")
-    names = Names(**{role: options["name"] for role, options in features.items()})
+    names = FeatureNames(**{role: options["name"] for role, options in features.items()})
     described = Features(
         names, _whole(table, "num-features", TRANSLATION_SCORES, path), reordering=reordering is not None
     )
     limits = {name: _limit(path, sections[name]) for name in ("distortion-limit", "ttable-limit") if name in sections}
     weights = read_weights(path)
-    described.weighing(weights, str(path))  # says what does not fit
-    return Configuration(
+    described.feature_weights(weights, str(path))  # raises an error if they do not match the features
+    return MosesConfiguration(
         path,
         _file(table, path),
         None if reordering is None else _file(reordering, path),
         _file(features["language_model"], path),
         described,
         weights,
-        limits.get("distortion-limit", Recipe.distortion_limit),
+        limits.get("distortion-limit", SystemSettings.distortion_limit),
         _whole(table, "table-limit", limits.get("ttable-limit", TABLE_LIMIT), path),
     )
 
 
-Line = tuple[int, str]
-"""A line and its number from 1."""
+_NumberedLine = tuple[int, str]
+"""A line number from 1, and the line."""
 
 
-def _sections(path: Path) -> dict[str, list[Line]]:
+def _sections(path: Path) -> dict[str, list[_NumberedLine]]:
     """The lines of each section, without comments."""
-    sections: dict[str, list[Line]] = {}
-    inside: list[Line] | None = None
+    sections: dict[str, list[_NumberedLine]] = {}
+    inside: list[_NumberedLine] | None = None
     for number, raw in enumerate(read_lines(path), 1):
         line = raw.partition("#")[0].strip()
         if line.startswith("[") and line.endswith("]"):
@@ -117,8 +117,8 @@ def _sections(path: Path) -> dict[str, list[Line]]:
     return sections
 
 
-def _features(path: Path, lines: Sequence[Line]) -> Iterator[tuple[str, dict[str, str]]]:
-    """(which feature of ours, its options) for each line of the section; each has an option `name`."""
+def _features(path: Path, lines: Sequence[_NumberedLine]) -> Iterator[tuple[str, dict[str, str]]]:
+    """(field of `FeatureNames`, options) for each line of the section; each gets the options `name` and `line`."""
     seen: set[str] = set()
     for number, line in lines:
         kind, *words = line.split()
@@ -151,8 +151,8 @@ def _whole(options: Mapping[str, str], key: str, default: int, path: Path) -> in
     return int(text)
 
 
-def _limit(path: Path, lines: Sequence[Line]) -> int:
-    """The whole number of a section."""
+def _limit(path: Path, lines: Sequence[_NumberedLine]) -> int:
+    """The integer of a section."""
     number, text = lines[0] if lines else (0, "nothing")
     try:
         return int(text)
@@ -161,16 +161,16 @@ def _limit(path: Path, lines: Sequence[Line]) -> int:
 
 
 def write_configuration(
-    folder: Path, *, order: int, weights: Weights | None = None, distortion_limit: int = Recipe.distortion_limit
+    folder: Path, *, order: int, weights: Weights | None = None, distortion_limit: int = SystemSettings.distortion_limit
 ) -> None:
-    """Write the moses.ini of a system of ours.
+    """Write the moses.ini of a system of `smt train`.
 
     Args:
-        order: words of the longest n-grams of the language model.
-        weights: None for those that tuning starts from.
+        order: order of the language model.
+        weights: None for the initial weights.
     """
-    names = Names()
-    weights = weights or Features(names, TRANSLATION_SCORES, reordering=True).first_weights()
+    names = FeatureNames()
+    weights = weights or Features(names, TRANSLATION_SCORES, reordering=True).initial_weights()
     factors = "input-factor=0 output-factor=0"
     write_lines(
         folder / FILE,
@@ -191,7 +191,7 @@ def write_configuration(
 
 
 def replace_weights(path: Path, weights: Weights) -> None:
-    """Write other weights into a moses.ini, and leave the rest of it as it is.
+    """Replace the weights in a moses.ini and leave the rest unchanged.
 
     Raises:
         InputError: the file cannot be read or written.

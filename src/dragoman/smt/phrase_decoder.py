@@ -1,10 +1,10 @@
-"""Search for the best translation: stacks of hypotheses by the number of words translated, filled by cube pruning.
+"""Phrase-based beam search: stacks of hypotheses by the number of translated words, filled by cube pruning.
 
-Koehn et al. 2003 and Koehn 2004 (stacks, recombination, future costs, the distortion limit), Huang and Chiang 2007
-(cube pruning). Hypotheses that have translated the same words, the last phrase from the same place, are expanded
-together: one row of hypotheses and one of options, best first, span a grid that is explored from its best corner. What
-waits is ordered by estimates with the language model's opinion of each phrase alone; the true score is computed for
-those that are taken, at most `pop_limit` for a stack.
+Koehn et al. 2003 and Koehn 2004 (stacks, recombination, future costs, distortion limit), Huang and Chiang 2007 (cube
+pruning). Hypotheses with the same coverage and the same last span are expanded together: their row and the row of a
+span's translation options, both best first, form a grid that is explored from its best corner. The queue is ordered by
+estimates that score each phrase's words without context; the language model scores the popped ones, at most
+`pop_limit` for each stack.
 """
 
 from __future__ import annotations
@@ -13,201 +13,209 @@ import heapq
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from dragoman.smt.features import Weighing
-from dragoman.smt.kenlm_model import LanguageModel, State
+from dragoman.smt.features import FeatureWeights
+from dragoman.smt.kenlm_model import KenlmModel, LanguageModelState
 from dragoman.smt.reordering import Orientation, orientation
-from dragoman.smt.search_graph import Hypothesis, Way
-from dragoman.smt.settings import Beam
-from dragoman.smt.translation_options import Span
+from dragoman.smt.search_graph import Edge, PhraseHypothesis
+from dragoman.smt.settings import DecoderSettings
+from dragoman.smt.translation_options import SpanOptions
 
 
-class Decoder:
-    """Searches under given weights."""
+class PhraseDecoder:
+    """Stack decoder with fixed feature weights."""
 
-    def __init__(self, language_model: LanguageModel, weighing: Weighing, distortion_limit: int, beam: Beam) -> None:
-        """`distortion_limit`: words that may be jumped over; below 0 any number."""
+    def __init__(
+        self, language_model: KenlmModel, weights: FeatureWeights, distortion_limit: int, settings: DecoderSettings
+    ) -> None:
+        """`distortion_limit`: source words that may be skipped; unlimited if negative."""
         self._language_model = language_model
-        self._weighing = weighing
+        self._weights = weights
         self._limit = distortion_limit
-        self._beam = beam
-        self._threshold = beam.threshold * weighing.size
+        self._settings = settings
+        self._threshold = settings.threshold * weights.magnitude
 
-    def search(self, length: int, spans: Sequence[Span]) -> Hypothesis:
-        """The hypothesis of the finished translation of a sentence, from which all others can be reached."""
-        reach = _Reach(length, spans, self._limit)
-        begin = Hypothesis(0, (0, 0), self._language_model.begin, None, 0.0, 0.0)
-        stacks: list[list[_Group]] = [[_Group([begin])]]
+    def search(self, length: int, spans: Sequence[SpanOptions]) -> PhraseHypothesis:
+        """The final hypothesis of a sentence of `length` words; its edges lead back through the whole search graph."""
+        constraints = ReorderingConstraints(length, spans, self._limit)
+        empty = PhraseHypothesis(0, (0, 0), self._language_model.begin, None, 0.0, 0.0)
+        stacks: list[list[_Group]] = [[_Group([empty])]]
         for covered in range(1, length + 1):
-            stacks.append(_grouped(self._pruned(self._fill(covered, stacks, reach))))
+            stacks.append(_grouped(self._pruned(self._fill(covered, stacks, constraints))))
         return self._finish(hypothesis for group in stacks[length] for hypothesis in group.hypotheses)
 
-    def _fill(self, covered: int, stacks: Sequence[Sequence[_Group]], reach: _Reach) -> list[Hypothesis]:
-        """The best hypotheses with so many words translated, recombined."""
-        grids = self._grids(covered, stacks, reach)
-        waiting = [(-grid.estimate(0, 0), number, 0, 0) for number, grid in enumerate(grids)]
-        heapq.heapify(waiting)
-        found: dict[_Key, Hypothesis] = {}
+    def _fill(
+        self, covered: int, stacks: Sequence[Sequence[_Group]], constraints: ReorderingConstraints
+    ) -> list[PhraseHypothesis]:
+        """The recombined hypotheses of the stack of `covered` translated words."""
+        grids = self._grids(covered, stacks, constraints)
+        queue = [(-grid.estimate(0, 0), number, 0, 0) for number, grid in enumerate(grids)]
+        heapq.heapify(queue)
+        found: dict[_RecombinationKey, PhraseHypothesis] = {}
         best = float("-inf")
-        for _ in range(self._beam.pop_limit):
-            if not waiting or -waiting[0][0] < best - self._threshold:
+        for _ in range(self._settings.pop_limit):
+            if not queue or -queue[0][0] < best - self._threshold:
                 break
-            _, number, row, column = heapq.heappop(waiting)
+            _, number, row, column = heapq.heappop(queue)
             grid = grids[number]
-            best = max(best, self._take(grid, row, column, found))
+            best = max(best, self._expand(grid, row, column, found))
             if column + 1 < len(grid.options):
-                heapq.heappush(waiting, (-grid.estimate(row, column + 1), number, row, column + 1))
+                heapq.heappush(queue, (-grid.estimate(row, column + 1), number, row, column + 1))
             if column == 0 and row + 1 < len(grid.hypotheses):
-                heapq.heappush(waiting, (-grid.estimate(row + 1, 0), number, row + 1, 0))
+                heapq.heappush(queue, (-grid.estimate(row + 1, 0), number, row + 1, 0))
         return list(found.values())
 
-    def _grids(self, covered: int, stacks: Sequence[Sequence[_Group]], reach: _Reach) -> list[_Grid]:
-        """All that leads to so many translated words."""
-        weight = self._weighing.distortion
+    def _grids(
+        self, covered: int, stacks: Sequence[Sequence[_Group]], constraints: ReorderingConstraints
+    ) -> list[_Grid]:
+        """All grids whose hypotheses have `covered` translated words."""
+        weight = self._weights.distortion
         return [
-            _Grid(group, move, orientation((group.start, group.end), (move.span.start, move.span.end)), weight)
-            for before in range(max(0, covered - reach.longest), covered)
+            _Grid(group, step, orientation((group.start, group.end), (step.span.start, step.span.end)), weight)
+            for before in range(max(0, covered - constraints.longest), covered)
             for group in stacks[before]
-            for move in reach.moves(group.coverage, group.end).get(covered - before, ())
+            for step in constraints.extensions(group.coverage, group.end).get(covered - before, ())
         ]
 
-    def _take(self, grid: _Grid, row: int, column: int, found: dict[_Key, Hypothesis]) -> float:
-        """Put one place of a grid among the hypotheses found, and tell its score with what is left."""
+    def _expand(self, grid: _Grid, row: int, column: int, found: dict[_RecombinationKey, PhraseHypothesis]) -> float:
+        """Add the hypothesis at one place of a grid to `found`; returns its score plus future cost estimate."""
         origin, option = grid.hypotheses[row], grid.options[column]
         log_probability, state = self._language_model.extend(origin.state, option.words)
-        turn = grid.turn
-        gain = (
-            origin.forward[turn]
+        way = grid.orientation
+        edge_score = (
+            origin.forward[way]
             + option.score
-            + option.backward[turn]
-            + grid.jump
-            + self._weighing.language_model * log_probability
+            + option.backward[way]
+            + grid.distortion
+            + self._weights.language_model * log_probability
         )
-        score = origin.score + gain
-        way = Way(origin, option, gain, log_probability)
+        score = origin.score + edge_score
+        edge = Edge(origin, option, edge_score, log_probability)
         key = (grid.coverage, grid.start, grid.end, state, option.following)
         known = found.get(key)
         if known is None:
-            found[key] = Hypothesis(grid.coverage, (grid.start, grid.end), state, way, score, grid.future)
+            found[key] = PhraseHypothesis(grid.coverage, (grid.start, grid.end), state, edge, score, grid.future)
         else:
-            known.add(way, score)
+            known.add(edge, score)
         return score + grid.future
 
-    def _pruned(self, hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-        """Those near enough to the best, not more than a stack holds, the best first."""
+    def _pruned(self, hypotheses: list[PhraseHypothesis]) -> list[PhraseHypothesis]:
+        """The hypotheses that survive threshold and stack size, best first."""
         hypotheses.sort(key=lambda hypothesis: -hypothesis.total)
         lowest = hypotheses[0].total - self._threshold
-        return [one for one in hypotheses[: self._beam.stack] if one.total >= lowest]
+        return [one for one in hypotheses[: self._settings.stack] if one.total >= lowest]
 
-    def _finish(self, hypotheses: Iterable[Hypothesis]) -> Hypothesis:
-        """All finished translations as ways to one hypothesis."""
-        final: Hypothesis | None = None
+    def _finish(self, hypotheses: Iterable[PhraseHypothesis]) -> PhraseHypothesis:
+        """Recombine all complete hypotheses, each scored with EOS, into the final one."""
+        final: PhraseHypothesis | None = None
         for origin in hypotheses:
             log_probability = self._language_model.end(origin.state)
-            gain = self._weighing.language_model * log_probability
-            way = Way(origin, None, gain, log_probability)
-            score = origin.score + gain
+            edge_score = self._weights.language_model * log_probability
+            edge = Edge(origin, None, edge_score, log_probability)
+            score = origin.score + edge_score
             if final is None:
-                final = Hypothesis(origin.coverage, (origin.end, origin.end), None, way, score, 0.0)
+                final = PhraseHypothesis(origin.coverage, (origin.end, origin.end), None, edge, score, 0.0)
             else:
-                final.add(way, score)
+                final.add(edge, score)
         assert final is not None
         return final
 
 
-_Key = tuple[int, int, int, State, tuple[float, ...]]
-"""What tells hypotheses apart: translated words, the last phrase's place, and what the models know of it."""
+_RecombinationKey = tuple[int, int, int, LanguageModelState, tuple[float, ...]]
+"""Coverage, last span, language model state, and reordering scores towards the next phrase."""
 
 
 class _Group:
-    """Hypotheses that have translated the same words, the last phrase from the same place; best first."""
+    """Hypotheses with the same coverage and the same last span, best first."""
 
     __slots__ = ("coverage", "end", "hypotheses", "start")
 
-    def __init__(self, hypotheses: list[Hypothesis]) -> None:
+    def __init__(self, hypotheses: list[PhraseHypothesis]) -> None:
         self.hypotheses = hypotheses
         first = hypotheses[0]
         self.coverage, self.start, self.end = first.coverage, first.start, first.end
 
 
-def _grouped(hypotheses: Iterable[Hypothesis]) -> list[_Group]:
-    groups: dict[tuple[int, int, int], list[Hypothesis]] = {}
+def _grouped(hypotheses: Iterable[PhraseHypothesis]) -> list[_Group]:
+    groups: dict[tuple[int, int, int], list[PhraseHypothesis]] = {}
     for one in hypotheses:
         groups.setdefault((one.coverage, one.start, one.end), []).append(one)
     return [_Group(group) for group in groups.values()]
 
 
-class _Move(NamedTuple):
+class _Extension(NamedTuple):
     """A span that can be translated next."""
 
-    span: Span
+    span: SpanOptions
     coverage: int
-    """Afterwards."""
+    """Coverage after the span."""
     future: float
-    """Estimate for all that is left afterwards."""
-    jump: int
-    """Words between the end of the last phrase and its start."""
+    """Future cost estimate after the span."""
+    distance: int
+    """Source words between the end of the last phrase and the start of the span."""
 
 
 class _Grid:
-    """Hypotheses and options for the same span: each with each is a new hypothesis."""
+    """The hypotheses of a group and the options of a span; each combination is a new hypothesis."""
 
-    __slots__ = ("coverage", "end", "future", "hypotheses", "jump", "options", "start", "turn")
+    __slots__ = ("coverage", "distortion", "end", "future", "hypotheses", "options", "orientation", "start")
 
-    def __init__(self, group: _Group, move: _Move, turn: Orientation, weight: float) -> None:
-        """`weight`: of distortion."""
+    def __init__(self, group: _Group, step: _Extension, way: Orientation, weight: float) -> None:
+        """`weight` is the weight of distortion, `way` the orientation of the span towards the last phrase."""
         self.hypotheses = group.hypotheses
-        self.options = move.span.options
-        self.start, self.end = move.span.start, move.span.end
-        self.coverage = move.coverage
-        self.future = move.future
-        self.jump = -weight * move.jump
+        self.options = step.span.options
+        self.start, self.end = step.span.start, step.span.end
+        self.coverage = step.coverage
+        self.future = step.future
+        self.distortion = -weight * step.distance
         """Weighted."""
-        self.turn = turn
+        self.orientation = way
 
     def estimate(self, row: int, column: int) -> float:
-        """What a place is expected to score, with what is left."""
+        """Estimated score, future costs included, of one combination."""
         origin, option = self.hypotheses[row], self.options[column]
-        turn = self.turn
-        return origin.score + origin.forward[turn] + option.estimate + option.backward[turn] + self.jump + self.future
+        way = self.orientation
+        return (
+            origin.score + origin.forward[way] + option.estimate + option.backward[way] + self.distortion + self.future
+        )
 
 
-class _Reach:
-    """Which spans of a sentence can be translated next, and estimates of what is left."""
+class ReorderingConstraints:
+    """Which spans of a sentence may be translated next under the distortion limit, and future cost estimates."""
 
-    def __init__(self, length: int, spans: Sequence[Span], limit: int) -> None:
+    def __init__(self, length: int, spans: Sequence[SpanOptions], limit: int) -> None:
+        """A sentence of `length` words; `limit` is the distortion limit, unlimited if negative."""
         self._everything = (1 << length) - 1
         self._limit = length if limit < 0 else limit
-        self._from: list[list[Span]] = [[] for _ in range(length)]
-        """The spans that begin at each word."""
+        self._starting_at: list[list[SpanOptions]] = [[] for _ in range(length)]
         for span in spans:
-            self._from[span.start].append(span)
-        self._table = _future_table(length, spans)
+            self._starting_at[span.start].append(span)
+        self._table = _future_cost_table(length, spans)
         self._futures: dict[int, float] = {}
-        self._moves: dict[tuple[int, int], dict[int, list[_Move]]] = {}
+        self._extensions: dict[tuple[int, int], dict[int, list[_Extension]]] = {}
         self.longest = max((span.end - span.start for span in spans), default=0)
 
-    def moves(self, coverage: int, end: int) -> dict[int, list[_Move]]:
-        """By their numbers of words, what can follow a phrase that ends at `end`.
+    def extensions(self, coverage: int, end: int) -> dict[int, list[_Extension]]:
+        """The spans that may follow a phrase that ends at `end`, by their number of words.
 
-        A jump is allowed up to the limit, and so must the one be that leads back to the first word left out (as in
-        Moses): then no hypothesis can get stuck.
+        The distance to the next span must not exceed the limit, nor may the distance back from there to the first
+        untranslated word (as in Moses): then no hypothesis can get stuck.
         """
-        known = self._moves.get((coverage, end))
+        known = self._extensions.get((coverage, end))
         if known is None:
-            known = self._moves[coverage, end] = {}
+            known = self._extensions[coverage, end] = {}
             gap = (~coverage & (coverage + 1)).bit_length() - 1  # the first word not translated
-            for start in range(max(gap, end - self._limit), min(len(self._from), end + self._limit + 1)):
-                furthest = gap + self._limit if start > gap else len(self._from)
-                for span in self._from[start]:
+            for start in range(max(gap, end - self._limit), min(len(self._starting_at), end + self._limit + 1)):
+                furthest = gap + self._limit if start > gap else len(self._starting_at)
+                for span in self._starting_at[start]:
                     if span.mask & coverage or span.end > furthest:
                         continue
                     after = coverage | span.mask
-                    move = _Move(span, after, self._future(after), abs(start - end))
-                    known.setdefault(span.end - start, []).append(move)
+                    extension = _Extension(span, after, self._future(after), abs(start - end))
+                    known.setdefault(span.end - start, []).append(extension)
         return known
 
     def _future(self, coverage: int) -> float:
-        """The sum of the best estimates of all gaps."""
+        """The sum of the best estimates of all untranslated gaps."""
         known = self._futures.get(coverage)
         if known is None:
             known = 0.0
@@ -222,7 +230,7 @@ class _Reach:
         return known
 
 
-def _future_table(length: int, spans: Sequence[Span]) -> list[list[float]]:
+def _future_cost_table(length: int, spans: Sequence[SpanOptions]) -> list[list[float]]:
     """[start][end] the best estimate of words [start, end), by one phrase or several."""
     table = [[float("-inf")] * (length + 1) for _ in range(length + 1)]
     for span in spans:

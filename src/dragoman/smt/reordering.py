@@ -1,8 +1,8 @@
-"""Lexicalised reordering: how likely a phrase pair is to go on where its neighbour ended (Tillmann 2004, Koehn 2005).
+"""Lexicalised reordering: orientation probabilities of phrase pairs (Tillmann 2004; Koehn et al. 2005).
 
-The model is what Moses calls wbe-msd-bidirectional-fe: for each phrase pair the probabilities of three orientations,
-once with regard to the phrase translated before it and once to the one after it. In training the orientation is read
-off the links of the words at the corners of the pair; in decoding, off the spans of two phrases.
+The model is Moses' wbe-msd-bidirectional-fe: for each phrase pair the probabilities of three orientations, towards the
+phrase translated before it and towards the one translated after it. Training determines the orientation from the links
+of the words at the corners of the pair, decoding from the spans of two phrases.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Literal
 from dragoman.text.links import Link
 
 Orientation = Literal[0, 1, 2]
-"""Monotone, swapped, or discontinuous."""
+"""Monotone, swap, or discontinuous."""
 MONOTONE: Orientation = 0
-SWAPPED: Orientation = 1
+SWAP: Orientation = 1
 DISCONTINUOUS: Orientation = 2
 ORIENTATIONS = 3
 
@@ -25,22 +25,22 @@ SMOOTHING = 0.5
 
 
 def training_orientation(
-    links: AbstractSet[Link], source: tuple[int, int], edge: int, *, before: bool, lengths: tuple[int, int]
+    links: AbstractSet[Link], source: tuple[int, int], boundary: int, *, before: bool, lengths: tuple[int, int]
 ) -> Orientation:
-    """How a phrase pair lies beside its neighbour in the target sentence.
+    """Word-based orientation of a phrase pair towards the previous (`before`) or next target phrase.
 
-    `source` is the span [start, end) of its source phrase, `edge` the start of its target phrase if `before`, else the
-    end. The pair follows its neighbour if the words before both phrases are linked and the one behind the source phrase
-    is not, and swaps places with it in the mirrored case; the beginnings and the ends of sentences are linked.
-    `lengths` are those of both sentences.
+    `source` is the span [start, end) of the source phrase, `boundary` the start of the target phrase if `before`, else
+    its end, `lengths` are the lengths of both sentences. The adjacent target word decides: monotone if it is linked to
+    the source word on the same side of the pair and not to the one on the other side, swap in the opposite case, else
+    discontinuous. Sentence starts are linked with each other, and so are sentence ends.
     """
     start, end = source
-    neighbour = edge - 1 if before else edge
+    neighbour = boundary - 1 if before else boundary
     left = _is_linked(links, start - 1, neighbour, lengths)
     right = _is_linked(links, end, neighbour, lengths)
     if left == right:
         return DISCONTINUOUS
-    return MONOTONE if left == before else SWAPPED
+    return MONOTONE if left == before else SWAP
 
 
 def _is_linked(links: AbstractSet[Link], source: int, target: int, lengths: tuple[int, int]) -> bool:
@@ -48,13 +48,13 @@ def _is_linked(links: AbstractSet[Link], source: int, target: int, lengths: tupl
 
 
 def orientation(previous: tuple[int, int], current: tuple[int, int]) -> Orientation:
-    """How the source spans [start, end) of two phrases lie that follow each other in the translation."""
+    """Orientation of two consecutive phrases of a translation, from their source spans [start, end)."""
     if previous[1] == current[0]:
         return MONOTONE
-    return SWAPPED if current[1] == previous[0] else DISCONTINUOUS
+    return SWAP if current[1] == previous[0] else DISCONTINUOUS
 
 
 def probabilities(counts: Sequence[float]) -> list[float]:
-    """Of the three orientations, out of their counts."""
+    """Smoothed probabilities of the three orientations from their counts."""
     total = sum(counts) + ORIENTATIONS * SMOOTHING
     return [(count + SMOOTHING) / total for count in counts]

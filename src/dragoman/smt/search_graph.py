@@ -1,4 +1,4 @@
-"""What search leaves behind: hypotheses, the ways that lead to each, and the best translations among them."""
+"""The search graph: recombined hypotheses, the edges between them, and the k-best derivations of the graph."""
 
 from __future__ import annotations
 
@@ -8,75 +8,82 @@ from itertools import count, islice
 from typing import NamedTuple
 
 from dragoman.smt.features import UNKNOWN_COST, Features
-from dragoman.smt.kenlm_model import State
+from dragoman.smt.kenlm_model import LanguageModelState
 from dragoman.smt.reordering import ORIENTATIONS, orientation
-from dragoman.smt.translation_options import Option
+from dragoman.smt.translation_options import TranslationOption
 from dragoman.text.links import Link
 
 
-class Way(NamedTuple):
-    """How a hypothesis comes from another, by the translation of one more phrase, or by the end of the sentence."""
+class Edge(NamedTuple):
+    """The extension of a hypothesis by one phrase, or by the end of the sentence."""
 
-    origin: Hypothesis
-    option: Option | None
-    """None for the end."""
-    gain: float
-    """What it adds to the score of `origin`."""
+    origin: PhraseHypothesis
+    option: TranslationOption | None
+    """None at the end of the sentence."""
+    score: float
+    """What the edge adds to the score of `origin`."""
     language_model: float
-    """Log-probability of its words, not weighted."""
+    """Log-probability of the added words, not weighted."""
 
 
-class Hypothesis:
-    """Partial translations that all go on alike: the same words are translated, and the models see no difference."""
+class PhraseHypothesis:
+    """Recombined partial translations: they cover the same source words, and no model distinguishes their futures."""
 
-    __slots__ = ("coverage", "end", "forward", "score", "start", "state", "total", "ways")
+    __slots__ = ("coverage", "edges", "end", "forward", "score", "start", "state", "total")
 
     def __init__(
-        self, coverage: int, span: tuple[int, int], state: State, way: Way | None, score: float, future: float
+        self,
+        coverage: int,
+        span: tuple[int, int],
+        state: LanguageModelState,
+        edge: Edge | None,
+        score: float,
+        future: float,
     ) -> None:
+        """A hypothesis with one incoming edge, None for the empty one; `future` estimates the score of the rest."""
         self.coverage = coverage
         """A bit for each source word that is translated."""
         self.start, self.end = span
-        """Source words [start, end) translated last."""
+        """Source words [start, end) of the last phrase."""
         self.state = state
-        """Of the language model."""
+        """Language model state after the last word."""
         self.forward: Sequence[float] = (0.0,) * ORIENTATIONS
-        """Weighted scores of the orientations to what follows; those of all ways are alike."""
-        if way is not None and way.option is not None:
-            self.forward = way.option.forward
-        self.ways = [] if way is None else [way]
-        """All that were found, the best one first; none for the beginning."""
+        """Weighted reordering scores of each orientation of the next phrase; equal for all edges."""
+        if edge is not None and edge.option is not None:
+            self.forward = edge.option.forward
+        self.edges = [] if edge is None else [edge]
+        """Incoming edges, the best one first; none for the empty hypothesis."""
         self.score = score
-        """The weighted sum of features of the best way."""
+        """Weighted sum of the features along the best edges."""
         self.total = score + future
-        """The same with an estimate for what is left."""
+        """Score plus future cost estimate."""
 
-    def add(self, way: Way, score: float) -> None:
-        """Another way to the same hypothesis, and its score."""
-        self.ways.append(way)
+    def add(self, edge: Edge, score: float) -> None:
+        """Recombine: add an edge under which this hypothesis has the score `score`."""
+        self.edges.append(edge)
         if score > self.score:
             self.total += score - self.score
             self.score = score
-            self.ways[0], self.ways[-1] = way, self.ways[0]
+            self.edges[0], self.edges[-1] = edge, self.edges[0]
 
 
 class Derivation(NamedTuple):
     """A complete translation."""
 
     score: float
-    steps: tuple[tuple[Option, tuple[int, int]], ...]
-    """The options taken, in the order of the translation, and the source words [start, end) of each."""
+    steps: tuple[tuple[TranslationOption, tuple[int, int]], ...]
+    """Options in target order, each with its source words [start, end)."""
     language_model: float
-    """Log-probability of all words and the end."""
+    """Log-probability of all words and EOS."""
 
     @property
     def words(self) -> list[str]:
-        """The translation."""
+        """The words of the translation."""
         return [word for option, _ in self.steps for word in option.words]
 
     @property
     def links(self) -> list[Link]:
-        """Between source words and words of the translation, as the phrases have them."""
+        """Links between source and target words: the links of the phrase pairs, shifted to the phrases' places."""
         found: list[Link] = []
         written = 0
         for option, (start, _) in self.steps:
@@ -85,12 +92,12 @@ class Derivation(NamedTuple):
         return sorted(found)
 
     def values(self, features: Features) -> dict[str, tuple[float, ...]]:
-        """The value of each feature, not weighted."""
+        """The unweighted values of each feature."""
         orientations = [0.0] * (2 * ORIENTATIONS)
         scores = [0.0] * features.translation_scores
-        jumped, before, previous = 0, (0, 0), None
+        distortion, before, previous = 0, (0, 0), None
         for option, span in self.steps:
-            jumped += abs(span[0] - before[1])
+            distortion += abs(span[0] - before[1])
             scores = [one + other for one, other in zip(scores, option.scores, strict=True)]
             way = orientation(before, span)
             orientations[way] += option.orientations[way]
@@ -100,7 +107,7 @@ class Derivation(NamedTuple):
         names = features.names
         values = {
             names.reordering: tuple(orientations),
-            names.distortion: (0.0 - jumped,),
+            names.distortion: (0.0 - distortion,),
             names.language_model: (self.language_model,),
             names.word_penalty: (0.0 - len(self.words),),
             names.phrase_penalty: (float(len(self.steps)),),
@@ -110,65 +117,65 @@ class Derivation(NamedTuple):
         return {name: values[name] for name in features.shape}
 
 
-_Rest = tuple[Way, Hypothesis, "_Rest | None"]
-"""The end of a derivation: a way, where it leads, and what follows. Plain, because millions are made."""
+_Suffix = tuple[Edge, PhraseHypothesis, "_Suffix | None"]
+"""The end of a derivation: an edge, its destination, and the suffix behind it. A plain tuple, as millions are made."""
 
 
-def best_derivations(final: Hypothesis) -> Iterator[Derivation]:
-    """All derivations of the hypothesis of a finished sentence, by falling score."""
-    return (_derivation(score, rest) for score, rest in _best(final))
+def best_derivations(final: PhraseHypothesis) -> Iterator[Derivation]:
+    """All derivations of a final hypothesis, in descending order of score."""
+    return (_derivation(score, suffix) for score, suffix in _k_best(final))
 
 
-def _best(final: Hypothesis) -> Iterator[tuple[float, _Rest | None]]:
-    """Their scores and ways.
+def _k_best(final: PhraseHypothesis) -> Iterator[tuple[float, _Suffix | None]]:
+    """Score and edges of all derivations, in descending order of score.
 
-    A derivation that is handed out is followed from its end back along the best ways; leaving it for another way at any
-    place gives the derivations that are not better (as Moses does).
+    Each derivation yielded is followed from its end back along the best edges; its deviations, which take another edge
+    at one place, enter the queue (as in Moses).
     """
-    numbers = count()  # of equal scores the one found first
-    waiting: list[tuple[float, int, Hypothesis, _Rest | None]] = [(-final.score, next(numbers), final, None)]
-    while waiting:
-        negative, _, place, rest = heapq.heappop(waiting)
-        while place.ways:
-            for way in islice(place.ways, 1, None):
-                lost = place.score - (way.origin.score + way.gain)
-                heapq.heappush(waiting, (negative + lost, next(numbers), way.origin, (way, place, rest)))
-            way = place.ways[0]
-            rest = (way, place, rest)
-            place = way.origin
-        yield -negative, rest
+    numbers = count()  # ties go to the derivation found first
+    queue: list[tuple[float, int, PhraseHypothesis, _Suffix | None]] = [(-final.score, next(numbers), final, None)]
+    while queue:
+        negative, _, hypothesis, suffix = heapq.heappop(queue)
+        while hypothesis.edges:
+            for edge in islice(hypothesis.edges, 1, None):
+                loss = hypothesis.score - (edge.origin.score + edge.score)
+                heapq.heappush(queue, (negative + loss, next(numbers), edge.origin, (edge, hypothesis, suffix)))
+            edge = hypothesis.edges[0]
+            suffix = (edge, hypothesis, suffix)
+            hypothesis = edge.origin
+        yield -negative, suffix
 
 
-def _derivation(score: float, rest: _Rest | None) -> Derivation:
+def _derivation(score: float, suffix: _Suffix | None) -> Derivation:
     steps = []
     language_model = 0.0
-    while rest is not None:
-        way, target, rest = rest
-        language_model += way.language_model
-        if way.option is not None:
-            steps.append((way.option, (target.start, target.end)))
+    while suffix is not None:
+        edge, target, suffix = suffix
+        language_model += edge.language_model
+        if edge.option is not None:
+            steps.append((edge.option, (target.start, target.end)))
     return Derivation(score, tuple(steps), language_model)
 
 
-def _words(rest: _Rest | None) -> tuple[str, ...]:
-    """Of the translation."""
+def _words(suffix: _Suffix | None) -> tuple[str, ...]:
+    """The words of a translation."""
     words: tuple[str, ...] = ()
-    while rest is not None:
-        way, _, rest = rest
-        if way.option is not None:
-            words += way.option.words
+    while suffix is not None:
+        edge, _, suffix = suffix
+        if edge.option is not None:
+            words += edge.option.words
     return words
 
 
-def n_best(final: Hypothesis, size: int, *, distinct: bool, patience: int) -> list[Derivation]:
-    """The best `size` derivations; with `distinct` those of different words, among the best `size * patience`."""
+def n_best(final: PhraseHypothesis, size: int, *, distinct: bool, patience: int) -> list[Derivation]:
+    """The best `size` derivations; with `distinct`, the best one of each text among the best `size * patience`."""
     if not distinct:
         return list(islice(best_derivations(final), size))
     found: dict[tuple[str, ...], Derivation] = {}
-    for score, rest in islice(_best(final), size * patience):
-        words = _words(rest)
+    for score, suffix in islice(_k_best(final), size * patience):
+        words = _words(suffix)
         if words not in found:
-            found[words] = _derivation(score, rest)
+            found[words] = _derivation(score, suffix)
             if len(found) == size:
                 break
     return list(found.values())

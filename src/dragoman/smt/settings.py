@@ -1,4 +1,4 @@
-"""What can be set, and what it is if nothing is said. Nothing here needs a library, so that help texts are quick."""
+"""Settings of training, decoding and tuning, with their defaults. This module imports no library, for quick help."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class SystemSettings:
     """How a system is trained."""
 
     aligner: Aligner = "eflomal"
-    """A statistical aligner, for text that comes without links."""
+    """Statistical aligner, for text without given links."""
     symmetrization: Method = "grow-diag-final-and"
-    """How the links of both directions are joined."""
+    """How the alignments of the two directions are combined."""
     phrase_length: int = 7
-    """Words of either phrase at most, as in Moses."""
+    """Maximum number of words of a phrase, as in Moses."""
     order: int = 5
-    """Words of the longest n-grams of the language model."""
+    """Order of the language model."""
     distortion_limit: int = 6
-    """Words that search may jump over, as in Moses; below 0 any number."""
+    """Source words that search may skip, as in Moses; unlimited if negative."""
 
 
 @dataclass(frozen=True)
-class Beam:
-    """How much search looks at."""
+class DecoderSettings:
+    """Beam sizes of the stack decoder."""
 
     stack: int = 100
-    """Hypotheses kept for each number of translated words."""
+    """Maximum number of hypotheses in a stack."""
     pop_limit: int = 200
-    """Hypotheses tried for each number of translated words."""
+    """Hypotheses scored for each stack by cube pruning."""
     threshold: float = 1.0
-    """Those whose score is lower than the best of their stack by more are dropped; in units of the sum of the weights'
-    magnitudes, so that scaling them changes nothing."""
+    """Hypotheses whose score is this much worse than the best of their stack are pruned. The unit is the sum of the
+    weights' magnitudes, so that scaling the weights changes nothing."""
 
 
 @dataclass(frozen=True)
-class Rounds:
+class TuningSettings:
     """How a system is tuned."""
 
-    most: int = 6
-    """Times that the lines are translated, at most."""
-    size: int = 100
-    """Distinct translations of each line."""
+    max_rounds: int = 6
+    """Maximum number of times that the development set is decoded."""
+    n_best: int = 100
+    """Distinct translations of each sentence in the n-best lists."""
     restarts: int = 4
-    """Random points that each round starts from, beside the weights so far."""
+    """Random starting points of MERT in each round, beside the current weights."""
     seed: int = 1

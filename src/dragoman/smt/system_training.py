@@ -1,10 +1,10 @@
-"""Training a system: links between words, phrase pairs, their tables, a language model, and the moses.ini of all.
+"""Training a phrase-based system: word alignment, phrase extraction and scoring, language model, moses.ini.
 
-SYSTEM/moses.ini                                              the features, their files, the first weights
+SYSTEM/moses.ini                                              the features, their files, the initial weights
 SYSTEM/phrase-table.gz
 SYSTEM/reordering-table.wbe-msd-bidirectional-fe.gz
-SYSTEM/lm.arpa                                                of the target side
-SYSTEM/aligned.txt                                            links of the training text, Pharaoh format
+SYSTEM/lm.arpa                                                language model of the target side
+SYSTEM/aligned.txt                                            word alignment of the training text, Pharaoh format
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dragoman.progress import Console
 from dragoman.scoring.nbest import BARS
 from dragoman.smt.arpa import write_arpa
 from dragoman.smt.kneser_ney import SPECIAL, estimate
-from dragoman.smt.lexical_weights import learn_lexicon
+from dragoman.smt.lexical_weights import count_lexical_table
 from dragoman.smt.moses_ini import (
     LANGUAGE_MODEL,
     PHRASE_TABLE,
@@ -30,7 +30,7 @@ from dragoman.smt.moses_ini import (
     write_configuration,
 )
 from dragoman.smt.phrase_scoring import AlignedPair, count_pairs, phrase_table, reordering_table
-from dragoman.smt.settings import Recipe
+from dragoman.smt.settings import SystemSettings
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.lines import not_found, read_lines, write_lines
 from dragoman.text.links import Link, write_links
@@ -40,39 +40,39 @@ Corpus = Sequence[tuple[list[str], list[str]]]
 """Source and target words of each pair."""
 
 
-def train(
+def train_system(
     corpora: Sequence[Sequence[Path]],
     folder: Path,
-    recipe: Recipe,
+    settings: SystemSettings,
     console: Console,
     *,
     alignments: Sequence[Path] = (),
     monolingual: Sequence[Path] = (),
 ) -> None:
-    """Train a system from parallel text whose words stand between blanks, into a folder that does not exist yet.
+    """Train a system on parallel text with space-separated words, into a folder that does not exist yet.
 
     Args:
-        alignments: none, or links for each corpus, instead of an aligner's.
-        monolingual: more text of the target language for the language model.
+        alignments: a Pharaoh file for each corpus instead of the aligner's links, or none.
+        monolingual: additional text of the target language for the language model.
 
     Raises:
-        InputError: a file cannot be read or written, is malformed, or holds words that the formats do not allow.
+        InputError: a file cannot be read or written, is malformed, or contains words that the formats do not allow.
     """
     with _new_folder(folder) as new:
         pairs = list(read_pairs(corpora, alignments))
         corpus = [_words(pair) for pair in pairs]
         console.info(f"{len(pairs)} pairs")
-        links = [list(pair.links or ()) for pair in pairs] if alignments else _align(corpus, recipe, console)
+        links = [list(pair.links or ()) for pair in pairs] if alignments else _align(corpus, settings, console)
         write_links(new / ALIGNED, links)
         aligned = [(source, target, one) for (source, target), one in zip(corpus, links, strict=True)]
-        _write_tables(new, aligned, recipe, console)
-        _write_language_model(new, [target for _, target in corpus], monolingual, recipe, console)
-        write_configuration(new, order=recipe.order, distortion_limit=recipe.distortion_limit)
+        _write_tables(new, aligned, settings, console)
+        _write_language_model(new, [target for _, target in corpus], monolingual, settings, console)
+        write_configuration(new, order=settings.order, distortion_limit=settings.distortion_limit)
 
 
 @contextmanager
 def _new_folder(folder: Path) -> Iterator[Path]:
-    """A folder beside the wanted one, which takes its place at the end of a successful `with` block."""
+    """A temporary folder beside `folder`, renamed to it at the end of a successful `with` block."""
     if folder.exists():
         raise InputError(f"{folder}: exists already; give a new folder, or remove it")
     if not folder.absolute().parent.is_dir():
@@ -92,7 +92,7 @@ def _words(pair: Pair) -> tuple[list[str], list[str]]:
 
 
 def _allowed(words: list[str], place: str) -> list[str]:
-    """The words, none of which means something else in tables and language models."""
+    """The words, after a check that none has a special meaning in phrase tables or language models."""
     for word in words:
         if BARS in word or word in SPECIAL:
             raise InputError(
@@ -102,41 +102,45 @@ def _allowed(words: list[str], place: str) -> list[str]:
     return words
 
 
-def _align(corpus: Corpus, recipe: Recipe, console: Console) -> list[list[Link]]:
-    """By a statistical aligner, in both directions."""
+def _align(corpus: Corpus, settings: SystemSettings, console: Console) -> list[list[Link]]:
+    """Align in both directions with a statistical aligner, and symmetrize."""
     from dragoman.alignment.statistical import align_statistically
 
-    console.info(f"aligning with {recipe.aligner}, both ways")
-    ahead = align_statistically(corpus, recipe.aligner, console=console)
-    back = align_statistically([(target, source) for source, target in corpus], recipe.aligner, console=console)
+    console.info(f"aligning with {settings.aligner}, in both directions")
+    forward = align_statistically(corpus, settings.aligner, console=console)
+    backward = align_statistically([(target, source) for source, target in corpus], settings.aligner, console=console)
     return [
-        symmetrize(there, [(i, j) for j, i in home], recipe.symmetrization)
-        for there, home in zip(ahead, back, strict=True)
+        symmetrize(links, [(i, j) for j, i in reversed_links], settings.symmetrization)
+        for links, reversed_links in zip(forward, backward, strict=True)
     ]
 
 
-def _write_tables(folder: Path, aligned: Sequence[AlignedPair], recipe: Recipe, console: Console) -> None:
-    lexicon = learn_lexicon(aligned)
-    counted = count_pairs(aligned, recipe.phrase_length)
+def _write_tables(folder: Path, aligned: Sequence[AlignedPair], settings: SystemSettings, console: Console) -> None:
+    table = count_lexical_table(aligned)
+    counted = count_pairs(aligned, settings.phrase_length)
     if not counted:
         raise InputError("no phrase pairs: the links of the training text allow none; check the alignment")
     console.info(f"{len(counted)} distinct phrase pairs")
-    write_lines(folder / PHRASE_TABLE, phrase_table(counted, lexicon))
+    write_lines(folder / PHRASE_TABLE, phrase_table(counted, table))
     write_lines(folder / REORDERING_TABLE, reordering_table(counted))
 
 
 def _write_language_model(
-    folder: Path, targets: Sequence[list[str]], monolingual: Sequence[Path], recipe: Recipe, console: Console
+    folder: Path,
+    targets: Sequence[list[str]],
+    monolingual: Sequence[Path],
+    settings: SystemSettings,
+    console: Console,
 ) -> None:
     more = (
         _allowed(line.split(), f"{path}:{number}")
         for path in monolingual
         for number, line in enumerate(read_lines(path), 1)
     )
-    model = estimate(chain(targets, more), recipe.order)
+    model = estimate(chain(targets, more), settings.order)
     counts = " ".join(str(len(order.words)) for order in model.orders)
-    console.info(f"language model: {counts} n-grams of 1 to {recipe.order} words")
-    if model.guessed_discounts:
-        orders = ", ".join(map(str, model.guessed_discounts))
-        console.info(f"too little text to tell the discounts of n-grams of {orders} words; they are set to fixed ones")
+    console.info(f"language model: {counts} n-grams of 1 to {settings.order} words")
+    if model.fallback_orders:
+        orders = ", ".join(map(str, model.fallback_orders))
+        console.info(f"too little text to estimate the discounts of {orders}-grams; fallback discounts are used")
     write_arpa(folder / LANGUAGE_MODEL, model)

@@ -1,6 +1,6 @@
-"""Tuning a system: translate the development set, find weights over all lists so far, again with those (Och 2003).
+"""Tuning a system: alternate decoding the development set and MERT over all n-best lists so far (Och 2003).
 
-The unknown word penalty keeps its weight, as in Moses: no weight of it changes which words the table lacks.
+The weight of the unknown word penalty is fixed, as in Moses: which words the table lacks does not depend on it.
 """
 
 from __future__ import annotations
@@ -11,55 +11,55 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.progress import Console
-from dragoman.smt.settings import Beam, Rounds
-from dragoman.smt.system import System, Translation
+from dragoman.smt.settings import DecoderSettings, TuningSettings
+from dragoman.smt.system import PhraseSystem, SmtTranslation
 from dragoman.tuning.feature_weights import Weights, as_vector, as_weights
 from dragoman.tuning.mert import tune_mert
 from dragoman.tuning.pool import make_pool
 from dragoman.tuning.tuning_metric import BLEU
 
 
-class Tuned(NamedTuple):
-    """Weights, and the BLEU, 0-100, of what they translate."""
+class TunedSystem(NamedTuple):
+    """Weights, and the BLEU, 0-100, of the development set translated with them."""
 
     weights: Weights
     bleu: float
 
 
-def tune(
-    system: System,
+def tune_system(
+    system: PhraseSystem,
     sources: Sequence[str],
     references: Sequence[Sequence[str]],
-    beam: Beam,
-    rounds: Rounds,
+    decoding: DecoderSettings,
+    settings: TuningSettings,
     console: Console,
     *,
     start: Weights | None = None,
-) -> Tuned:
-    """The weights whose translations were best in any round; `references` are those of each line.
+) -> TunedSystem:
+    """The weights with the best BLEU of all rounds; `references` has the references of each source line.
 
     Args:
-        start: weights to begin with; None for those of the system.
+        start: initial weights; None for those of the system.
     """
-    random = np.random.default_rng(rounds.seed)
+    random = np.random.default_rng(settings.seed)
     lists = _Lists(system, references)
     weights = start or system.configuration.weights
-    best: Tuned | None = None
-    for number in range(1, rounds.most + 1):
-        searcher = system.searcher(weights, "the weights of tuning", beam)
-        bleu, new = lists.add(_counted(searcher.n_best(sources, rounds.size, distinct=True), len(sources), console))
+    best: TunedSystem | None = None
+    for number in range(1, settings.max_rounds + 1):
+        searcher = system.searcher(weights, "the weights of tuning", decoding)
+        bleu, new = lists.add(_counted(searcher.n_best(sources, settings.n_best, distinct=True), len(sources), console))
         console.info(f"round {number}: dev BLEU {bleu:.2f}; {new} new translations, {lists.total} in all")
         if best is None or bleu > best.bleu:
-            best = Tuned(weights, bleu)
-        if not new or number == rounds.most:
+            best = TunedSystem(weights, bleu)
+        if not new or number == settings.max_rounds:
             break
-        weights = lists.better_weights(weights, random, rounds.restarts)
+        weights = lists.better_weights(weights, random, settings.restarts)
     assert best is not None
     return best
 
 
-def _counted(lists: Iterator[list[Translation]], total: int, console: Console) -> Iterator[list[Translation]]:
-    """The lists, counted on a terminal."""
+def _counted(lists: Iterator[list[SmtTranslation]], total: int, console: Console) -> Iterator[list[SmtTranslation]]:
+    """The lists, with a progress bar on a terminal."""
     with console.counter("sentences", total) as advance:
         for number, one in enumerate(lists, 1):
             yield one
@@ -67,9 +67,9 @@ def _counted(lists: Iterator[list[Translation]], total: int, console: Console) -
 
 
 class _Lists:
-    """All translations of all rounds, each once."""
+    """The merged n-best lists of all rounds, without duplicates."""
 
-    def __init__(self, system: System, references: Sequence[Sequence[str]]) -> None:
+    def __init__(self, system: PhraseSystem, references: Sequence[Sequence[str]]) -> None:
         features = system.configuration.features
         self._references = references
         self._fixed = features.names.unknown_penalty
@@ -78,11 +78,11 @@ class _Lists:
 
     @property
     def total(self) -> int:
-        """How many there are."""
+        """Number of translations."""
         return sum(map(len, self._found))
 
-    def add(self, lists: Iterable[list[Translation]]) -> tuple[float, int]:
-        """Take in a list for each line; the BLEU of the first ones, and how many were new."""
+    def add(self, lists: Iterable[list[SmtTranslation]]) -> tuple[float, int]:
+        """Merge one n-best list for each line; returns the BLEU of the first entries and the number of new entries."""
         before = self.total
         statistics = []
         for found, references, translations in zip(self._found, self._references, lists, strict=True):
@@ -93,11 +93,11 @@ class _Lists:
         return float(BLEU.score(np.sum(statistics, axis=0))), self.total - before
 
     def better_weights(self, weights: Weights, random: np.random.Generator, restarts: int) -> Weights:
-        """The best weights over all lists, of the same size as those before."""
+        """The best weights over all lists by MERT, with the L1 norm of the given ones."""
         pool = make_pool(self._shape, zip(self._references, map(list, self._found), strict=True))
         tunable = {name: values for name, values in weights.items() if name != self._fixed}
         start = as_vector(tunable, self._shape, "the weights of tuning")
         found = tune_mert(pool, start, random, restarts=restarts).weights
-        # Only the direction matters for the lists; keeping the size keeps the weight of unknown words beside it.
+        # Only the direction matters in MERT; the norm is kept so that the fixed weight keeps its proportion.
         scaled = found * ((np.abs(start).sum() or 1.0) / (np.abs(found).sum() or 1.0))
         return {**as_weights(scaled, self._shape), self._fixed: weights[self._fixed]}

@@ -1,6 +1,6 @@
-"""Translation options: what each span of a sentence can become, with all scores that do not depend on its neighbours.
+"""Translation options: the phrase pairs that match each span of a sentence, with all context-independent scores.
 
-The tables are kept as lines and read where they are needed: a source phrase that no sentence has costs no parsing.
+Tables are kept as lines and parsed on demand: a source phrase that occurs in no sentence is never parsed.
 """
 
 from __future__ import annotations
@@ -12,20 +12,18 @@ from pathlib import Path
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import BARS
 from dragoman.scoring.phrases import parse_row
-from dragoman.smt.features import LOWEST, UNKNOWN_COST, Weighing
-from dragoman.smt.kenlm_model import LanguageModel
+from dragoman.smt.features import LOWEST, UNKNOWN_COST, FeatureWeights
+from dragoman.smt.kenlm_model import KenlmModel
 from dragoman.smt.reordering import ORIENTATIONS
 from dragoman.text.lines import read_lines
 from dragoman.text.links import Link, parse_links
 
-Words = tuple[str, ...]
-
 _NO_SCORES = (0.0,) * (2 * ORIENTATIONS)
-"""Of orientations where the reordering table has nothing to say."""
+"""Orientation scores of a phrase pair that the reordering table lacks."""
 
 
-class Option:
-    """A translation of a source phrase. Weighted scores are those of the weights it was made with."""
+class TranslationOption:
+    """A translation of a source phrase; `weigh` sets its weighted scores."""
 
     __slots__ = (
         "backward",
@@ -42,7 +40,7 @@ class Option:
 
     def __init__(
         self,
-        words: Words,
+        words: tuple[str, ...],
         scores: Sequence[float],
         orientations: Sequence[float],
         links: Sequence[Link],
@@ -53,49 +51,49 @@ class Option:
         self.scores = scores
         """Logarithms of the phrase table's probabilities."""
         self.orientations = orientations
-        """Logarithms, first to what stands before, then to what follows."""
+        """Logarithms of the orientation probabilities, towards the previous phrase, then towards the next."""
         self.following = tuple(orientations[ORIENTATIONS:])
-        """Those to what follows alone: all of an option that matters later."""
+        """Those towards the next phrase: all of an option that recombination must tell apart."""
         self.links = links
         self.unknown = unknown
         self.score = 0.0
-        """Weighted, without language model and reordering."""
+        """Weighted score without language model and reordering."""
         self.estimate = 0.0
-        """The same with the language model's opinion of the words alone."""
+        """The same plus the weighted language model score of the words without context."""
         self.backward: Sequence[float] = ()
-        """Weighted, of each orientation to what stands before."""
+        """Weighted score of each orientation towards the previous phrase."""
         self.forward: Sequence[float] = ()
-        """Weighted, of each orientation to what follows."""
+        """Weighted score of each orientation towards the next phrase."""
 
-    def weigh(self, weighing: Weighing, language_model: LanguageModel) -> None:
+    def weigh(self, weights: FeatureWeights, language_model: KenlmModel) -> None:
         """Compute the weighted scores."""
         self.score = (
-            sum(weight * value for weight, value in zip(weighing.translation, self.scores, strict=True))
-            + weighing.phrase_penalty
-            - weighing.word_penalty * len(self.words)
-            - (weighing.unknown_penalty * UNKNOWN_COST if self.unknown else 0.0)
+            sum(weight * value for weight, value in zip(weights.translation, self.scores, strict=True))
+            + weights.phrase_penalty
+            - weights.word_penalty * len(self.words)
+            - (weights.unknown_penalty * UNKNOWN_COST if self.unknown else 0.0)
         )
-        self.estimate = self.score + weighing.language_model * language_model.alone(self.words)
-        weighted = [weight * value for weight, value in zip(weighing.reordering, self.orientations, strict=True)]
+        self.estimate = self.score + weights.language_model * language_model.without_context(self.words)
+        weighted = [weight * value for weight, value in zip(weights.reordering, self.orientations, strict=True)]
         self.backward, self.forward = weighted[:ORIENTATIONS], weighted[ORIENTATIONS:]
 
 
-class Tables:
-    """The phrase table of a system, and its reordering table if it has one."""
+class SystemTables:
+    """The phrase table of a system and its reordering table, if any."""
 
     def __init__(self, phrases: Path, reordering: Path | None, scores: int) -> None:
-        """Read both.
+        """Read the files; `scores` is the expected number of scores of a phrase pair.
 
         Raises:
-            InputError: one cannot be read, or the rows of a source phrase do not stand together.
+            InputError: a file cannot be read, or the rows of a source phrase are not consecutive.
         """
         self.scores = scores
-        self._phrases = _Grouped(phrases)
-        self._reordering = None if reordering is None else _Grouped(reordering)
+        self._phrases = _IndexedTable(phrases)
+        self._reordering = None if reordering is None else _IndexedTable(reordering)
         self.longest = self._phrases.longest
 
-    def options(self, source: str) -> list[Option]:
-        """The translations of a source phrase, words between single blanks; none if the table lacks it.
+    def options(self, source: str) -> list[TranslationOption]:
+        """The translations of a source phrase, words separated by single spaces; empty if the table lacks it.
 
         Raises:
             InputError: a row is malformed.
@@ -105,16 +103,16 @@ class Tables:
         for place, line in self._phrases.rows(source):
             row = parse_row(line, place)
             if len(row.scores) != self.scores:
-                raise InputError(f"{place}: {len(row.scores)} scores, where moses.ini says num-features={self.scores}")
+                raise InputError(f"{place}: {len(row.scores)} scores, but moses.ini has num-features={self.scores}")
             words = tuple(row.target.split())
             links = parse_links(row.fields[3], place) if len(row.fields) > 3 else []
             _require_inside(links, source.count(" ") + 1, len(words), place)
             scores = _logarithms(row.scores, place)
-            options.append(Option(words, scores, orientations.get(row.target, _NO_SCORES), links))
+            options.append(TranslationOption(words, scores, orientations.get(row.target, _NO_SCORES), links))
         return options
 
     def _orientations(self, source: str) -> Iterator[tuple[str, Sequence[float]]]:
-        """(target phrase, logarithms) of the rows of a source phrase in the reordering table."""
+        """(target phrase, log-probabilities) of a source phrase in the reordering table."""
         if self._reordering is None:
             return
         for place, line in self._reordering.rows(source):
@@ -125,7 +123,7 @@ class Tables:
 
 
 def _require_inside(links: Sequence[Link], source: int, target: int, place: str) -> None:
-    """Refuse links that lead out of a phrase pair of so many words."""
+    """Refuse links outside a phrase pair of `source` and `target` words."""
     for i, j in links:
         if i >= source or j >= target:
             raise InputError(
@@ -139,16 +137,16 @@ def _logarithms(scores: Sequence[float], place: str) -> tuple[float, ...]:
     return tuple(max(LOWEST, math.log(score)) if score > 0 else LOWEST for score in scores)
 
 
-class _Grouped:
-    """The lines of a table by their source phrases."""
+class _IndexedTable:
+    """The lines of a table, indexed by source phrase."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lines = list(read_lines(path))
         self._first: dict[str, int] = {}
-        """Where the lines of a source phrase begin. A list for each would take twice the memory and time."""
+        """Index of the first line of each source phrase. A list of lines for each would double memory and time."""
         self.longest = 0
-        """Words of the longest source phrase."""
+        """Number of words of the longest source phrase."""
         before = None
         for place, line in enumerate(self._lines):
             source, bars, _ = line.partition(BARS)
@@ -173,7 +171,7 @@ class _Grouped:
         self.longest = max(self.longest, source.count(" ") + 1)
 
     def rows(self, source: str) -> Iterator[tuple[str, str]]:
-        """(what an error calls it, line) for each row of a source phrase."""
+        """(`file:line`, row) for each row of a source phrase."""
         first = self._first.get(source)
         if first is None:
             return
@@ -184,46 +182,46 @@ class _Grouped:
             yield f"{self._path}:{place + 1}", line
 
 
-class Span:
-    """Words [start, end) of a sentence and their options, best estimates first."""
+class SpanOptions:
+    """The options of words [start, end) of a sentence, best estimates first."""
 
     __slots__ = ("end", "mask", "options", "start")
 
-    def __init__(self, start: int, end: int, options: Sequence[Option]) -> None:
+    def __init__(self, start: int, end: int, options: Sequence[TranslationOption]) -> None:
         self.start = start
         self.end = end
         self.mask = (1 << end) - (1 << start)
-        """A bit for each word, the first lowest."""
+        """A bit for each word, the lowest for the first word."""
         self.options = options
 
 
-class Options:
-    """The options of sentences under given weights; those of phrases that come again are kept."""
+class TranslationOptions:
+    """Collects the translation options of sentences under given weights, with a cache by source phrase."""
 
-    def __init__(self, tables: Tables, language_model: LanguageModel, weighing: Weighing, limit: int) -> None:
-        """`limit`: translations of a phrase, 0 for all."""
+    def __init__(self, tables: SystemTables, language_model: KenlmModel, weights: FeatureWeights, limit: int) -> None:
+        """`limit` is the maximum number of translations of a phrase, 0 for all."""
         self._tables = tables
         self._language_model = language_model
-        self._weighing = weighing
+        self._weights = weights
         self._limit = limit
-        self._known: dict[str, Sequence[Option]] = {}
+        self._known: dict[str, Sequence[TranslationOption]] = {}
 
-    def of(self, words: Sequence[str]) -> list[Span]:
+    def of(self, words: Sequence[str]) -> list[SpanOptions]:
         """All spans of a sentence that can be translated.
 
-        A word without a translation of its own becomes itself, also where a longer phrase has it, as in Moses.
+        A word without an entry of its own is copied, even where a longer phrase contains it (as in Moses).
         """
         spans = []
         for start in range(len(words)):
             for end in range(start + 1, min(len(words), start + self._tables.longest) + 1):
                 options = self._of_phrase(" ".join(words[start:end]))
                 if options:
-                    spans.append(Span(start, end, options))
+                    spans.append(SpanOptions(start, end, options))
                 elif end == start + 1:
-                    spans.append(Span(start, end, self._unknown(words[start])))
+                    spans.append(SpanOptions(start, end, self._unknown(words[start])))
         return spans
 
-    def _of_phrase(self, source: str) -> Sequence[Option]:
+    def _of_phrase(self, source: str) -> Sequence[TranslationOption]:
         found = self._known.get(source)
         if found is None:
             found = self._best(self._tables.options(source))
@@ -231,12 +229,14 @@ class Options:
                 self._known[source] = found
         return found
 
-    def _unknown(self, word: str) -> Sequence[Option]:
-        return self._best([Option((word,), (0.0,) * self._tables.scores, _NO_SCORES, [(0, 0)], unknown=True)])
+    def _unknown(self, word: str) -> Sequence[TranslationOption]:
+        return self._best(
+            [TranslationOption((word,), (0.0,) * self._tables.scores, _NO_SCORES, [(0, 0)], unknown=True)]
+        )
 
-    def _best(self, options: Iterable[Option]) -> list[Option]:
+    def _best(self, options: Iterable[TranslationOption]) -> list[TranslationOption]:
         weighed = list(options)
         for option in weighed:
-            option.weigh(self._weighing, self._language_model)
+            option.weigh(self._weights, self._language_model)
         weighed.sort(key=lambda option: -option.estimate)
         return weighed[: self._limit] if self._limit else weighed

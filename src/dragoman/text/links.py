@@ -1,7 +1,8 @@
-"""Sets of links between words, and the Pharaoh format: one sentence a line, `i-j` for each link.
+"""Word alignment links, and the Pharaoh format: one sentence a line, `i-j` for each link.
 
-i counts the words of the source line and j those of the target line, both from 0. Order on a line means nothing; we
-write links in ascending order. A line without links is blank. Letters for sure and possible links are not read here.
+i is the index of a word of the source line and j of the target line, both from 0. The order of links on a line has no
+meaning; they are written in ascending order. A sentence without links is an empty line. Marks of sure and possible
+links are read by `alignment/formats.py` only.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ def format_links(links: Iterable[Link]) -> str:
 
 
 def parse_links(line: str, origin: str) -> list[Link]:
-    """The links of a Pharaoh line, ascending, each once; `origin` is the file and line number for messages.
+    """The links of a Pharaoh line, ascending, without duplicates; `origin` is `file:line` for error messages.
 
     Raises:
-        InputError: something on the line is not a link.
+        InputError: a word of the line is not a link.
     """
     links = set()
     for word in line.split():
@@ -43,7 +44,7 @@ def parse_links(line: str, origin: str) -> list[Link]:
 
 
 def read_links(path: str | Path) -> Iterator[list[Link]]:
-    """The links of each line of a Pharaoh file, as a stream.
+    """Read the links of each line of a Pharaoh file, as a stream.
 
     Raises:
         InputError: the file cannot be read, or a line of it is not Pharaoh format.
@@ -53,7 +54,7 @@ def read_links(path: str | Path) -> Iterator[list[Link]]:
 
 
 def write_links(path: str | Path, sentences: Iterable[Iterable[Link]]) -> None:
-    """Write a Pharaoh file, a line for each sentence, as a stream.
+    """Write a Pharaoh file, one line for each sentence, as a stream.
 
     Raises:
         InputError: the file cannot be written.

@@ -8,7 +8,7 @@ from pathlib import Path
 from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
 from dragoman.cli.symmetrize import METHODS
 from dragoman.errors import ConfigError
-from dragoman.smt.settings import Recipe
+from dragoman.smt.settings import SystemSettings
 
 SUMMARY = "train a phrase-based system of Moses' files"
 DESCRIPTION = (
@@ -47,24 +47,24 @@ def add_options(parser: Parser) -> None:
     words.add_argument(
         "--aligner",
         choices=("ibm1", "ibm2", "hmm", "fast-align", "eflomal"),
-        default=Recipe.aligner,
+        default=SystemSettings.aligner,
         help="the aligner, used in both directions",
     )
     words.add_argument(
-        "--symmetrize", choices=METHODS, default=Recipe.symmetrization, help="how the links of both are joined"
+        "--symmetrize", choices=METHODS, default=SystemSettings.symmetrization, help="how the links of both are joined"
     )
     models = parser.add_argument_group("models")
     models.add_argument(
         "--max-phrase-length",
         type=positive_int,
-        default=Recipe.phrase_length,
+        default=SystemSettings.phrase_length,
         metavar="N",
         help="words of either phrase at most",
     )
     models.add_argument(
         "--order",
         type=_order,
-        default=Recipe.order,
+        default=SystemSettings.order,
         metavar="N",
         help="words of the language model's longest n-grams, 2 to 6",
     )
@@ -79,7 +79,7 @@ def add_options(parser: Parser) -> None:
     models.add_argument(
         "--distortion-limit",
         type=natural,
-        default=Recipe.distortion_limit,
+        default=SystemSettings.distortion_limit,
         metavar="N",
         help="words that search may jump over",
     )
@@ -102,16 +102,16 @@ def run(options: argparse.Namespace) -> None:
         )
 
     from dragoman.progress import Console
-    from dragoman.smt.system_training import train
+    from dragoman.smt.system_training import train_system
 
-    recipe = Recipe(
+    settings = SystemSettings(
         options.aligner, options.symmetrize, options.max_phrase_length, options.order, options.distortion_limit
     )
     console = Console(quiet=options.quiet)
-    train(
+    train_system(
         options.train,
         options.out,
-        recipe,
+        settings,
         console,
         alignments=options.alignments,
         monolingual=options.monolingual,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
-from dragoman.cli.shared.smt_search import add_search_options, add_system, beam
+from dragoman.cli.shared.smt_search import add_search_options, add_system, decoder_settings
 from dragoman.errors import InputError
-from dragoman.smt.settings import Rounds
+from dragoman.smt.settings import TuningSettings
 
 SUMMARY = "tune the weights of a phrase-based system"
 DESCRIPTION = (
@@ -32,17 +32,25 @@ def add_options(parser: Parser) -> None:
     rounds = parser.add_argument_group("tuning")
     rounds.add_argument("--start", metavar="FILE", help="weights to start from (default: those of the system)")
     rounds.add_argument(
-        "--rounds", type=positive_int, default=Rounds.most, metavar="N", help="times to translate, at most"
+        "--rounds",
+        type=positive_int,
+        default=TuningSettings.max_rounds,
+        metavar="N",
+        help="times to translate, at most",
     )
-    rounds.add_argument("--size", type=positive_int, default=Rounds.size, metavar="N", help="translations of each line")
+    rounds.add_argument(
+        "--size", type=positive_int, default=TuningSettings.n_best, metavar="N", help="translations of each line"
+    )
     rounds.add_argument(
         "--restarts",
         type=natural,
-        default=Rounds.restarts,
+        default=TuningSettings.restarts,
         metavar="N",
         help="random starts of each round, beside the weights so far",
     )
-    rounds.add_argument("--seed", type=natural, default=Rounds.seed, metavar="N", help="seed of the random starts")
+    rounds.add_argument(
+        "--seed", type=natural, default=TuningSettings.seed, metavar="N", help="seed of the random starts"
+    )
     add_search_options(parser)
     add_general_options(parser, device=False)
 
@@ -51,8 +59,8 @@ def run(options: argparse.Namespace) -> None:
     """Tune, and write the weights."""
     from dragoman.progress import Console
     from dragoman.smt.moses_ini import replace_weights
-    from dragoman.smt.system import System
-    from dragoman.smt.system_tuning import tune
+    from dragoman.smt.system import PhraseSystem
+    from dragoman.smt.system_tuning import tune_system
     from dragoman.text.lines import read_lines
     from dragoman.tuning.feature_weights import read_weights, write_weights
     from dragoman.tuning.pool import read_references
@@ -63,10 +71,10 @@ def run(options: argparse.Namespace) -> None:
     if len(sources) != len(references):
         raise InputError(f"{options.source} has {len(sources)} lines but {options.reference[0]} has {len(references)}")
     start = None if options.start is None else read_weights(options.start)
-    system = System.open(options.system)
-    rounds = Rounds(options.rounds, options.size, options.restarts, options.seed)
+    system = PhraseSystem.open(options.system)
+    settings = TuningSettings(options.rounds, options.size, options.restarts, options.seed)
     console = Console(quiet=options.quiet)
-    tuned = tune(system, sources, references, beam(options), rounds, console, start=start)
+    tuned = tune_system(system, sources, references, decoder_settings(options), settings, console, start=start)
     console.info(f"best: dev BLEU {tuned.bleu:.2f}")
     if options.output is None:
         replace_weights(system.configuration.path, tuned.weights)
