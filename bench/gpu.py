@@ -39,7 +39,7 @@ from dragoman.data.batches import Batch, Budget, batch_ids
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.report.facts import machine_name
-from dragoman.training.objective import Objective, accumulate_gradients
+from dragoman.training.objective import TrainingObjective, accumulate_gradients
 from dragoman.training.optimisers import build_optimiser, clip_gradients
 
 RESULTS = Path(__file__).parent / "results" / "gpu.json"
@@ -128,7 +128,7 @@ def speed(
     turn = itertools.cycle(batches)
 
     def update() -> int:
-        totals = accumulate_gradients(model, [next(turn)], Objective())
+        totals = accumulate_gradients(model, [next(turn)], TrainingObjective())
         clip_gradients(parameters, config.training.optimiser.clip)
         optimiser.step()
         optimiser.zero_grad()

@@ -52,7 +52,7 @@ from dragoman.scoring.lists import Sentence, add_features, forward, with_sources
 from dragoman.scoring.nbest import Entry, by_sentence, read_nbest
 from dragoman.scoring.rescoring import Rescorer, Translations, log_probability
 from dragoman.text.lines import read_lines, write_lines
-from dragoman.text.segmentation.whitespace import Blanks
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 
@@ -297,7 +297,7 @@ def _model(sizes: list[int]) -> TranslationModel:
 
 def _side(path: Path) -> TextSide:
     counts = Counter(word for line in read_lines(path) for word in line.split())
-    return TextSide(Blanks(), Vocabulary.from_counts(counts, WORDS))
+    return TextSide(WhitespaceSegmentation(), Vocabulary.from_counts(counts, WORDS))
 
 
 def _real_lists(folder: Path) -> list[Translations]:

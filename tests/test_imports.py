@@ -33,7 +33,7 @@ HOUSE = (
     "data.segmenting",
     "data.store",
     "data.batches",
-    "data.prefixes",
+    "data.prefix_trie",
     "inspection",
     "model",
     "engines.protocol",

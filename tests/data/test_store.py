@@ -12,7 +12,7 @@ import pytest
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
 from dragoman.data import segmenting
-from dragoman.data.store import Prepared, Store, build_store, store_pairs
+from dragoman.data.store import PreparedCorpus, Store, build_store, store_pairs
 from dragoman.errors import InputError, RunError
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segmentation import Segmentation, train_segmentation
@@ -38,7 +38,9 @@ def many_lines(count: int) -> list[tuple[str, str]]:
     return [tuple("".join(random.choice(alphabet, random.integers(0, 10))) for _ in range(2)) for _ in range(count)]
 
 
-def build(folder: Path, lines: list[tuple[str, str]] = LINES, text: TextConfig = TEXT, **options: object) -> Prepared:
+def build(
+    folder: Path, lines: list[tuple[str, str]] = LINES, text: TextConfig = TEXT, **options: object
+) -> PreparedCorpus:
     cleaner = Cleaner(CleaningConfig(max_length=10))
     return build_store(folder, pairs(lines), segmentations(text), text, cleaner, **options)  # type: ignore[arg-type]
 
@@ -52,7 +54,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segmenting, "_first_worker", lambda executor: ready)
 
 
-def read_back(prepared: Prepared) -> list[tuple[str, str]]:
+def read_back(prepared: PreparedCorpus) -> list[tuple[str, str]]:
     store = prepared.store
     return [
         (prepared.source.decode(store.source_ids(row)), prepared.target.decode(store.target_ids(row)))

@@ -20,7 +20,7 @@ from dragoman.model.assembly import build
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run, open_run
 from dragoman.text.corpus import read_pairs
-from dragoman.text.segmentation.characters import Characters
+from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.workflows import reports
@@ -82,7 +82,10 @@ def local(tmp_path: Path) -> Run:
     scope = ["attention.size=8", "attention.scope=local-p", "attention.window=1", "decoder.order=update-then-look"]
     settings = [f"model.{setting}" for setting in (*sizes, *scope, "initial=uniform", "spread=0.8")]
     config = override(Config(), [*settings, "search.beam=2", "search.block_unknown=true"])
-    side = TextSide(Characters(), Vocabulary.from_counts(dict.fromkeys(Characters().segment("abcdef").pieces, 1), None))
+    side = TextSide(
+        CharacterSegmentation(),
+        Vocabulary.from_counts(dict.fromkeys(CharacterSegmentation().segment("abcdef").pieces, 1), None),
+    )
     torch.manual_seed(4)
     model = build(config.model, len(side.vocabulary), len(side.vocabulary)).eval()
     return Run(RunFolder(tmp_path), config, side, side, TorchEngine(model), 0)

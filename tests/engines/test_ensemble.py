@@ -7,16 +7,16 @@ from dragoman.config.schema import SearchConfig
 from dragoman.engines.ensemble import Ensemble, require_same_segmentation, require_same_target
 from dragoman.errors import ConfigError
 from dragoman.search.beam import beam_search
-from dragoman.text.segmentation.characters import Characters
-from dragoman.text.segmentation.whitespace import Blanks
+from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import BOS, EOS, Vocabulary
 from dragoman.translation.length_batching import padded
 from dragoman.translation.translator import Translator
 
-LETTERS = TextSide(Characters(), Vocabulary([*"▁abcd"]))
-WORDS = TextSide(Blanks(), Vocabulary(["ab", "c", "d", "aa", "b"]))
-TARGET = TextSide(Blanks(), Vocabulary(["x", "y", "z", "w"]))
+LETTERS = TextSide(CharacterSegmentation(), Vocabulary([*"▁abcd"]))
+WORDS = TextSide(WhitespaceSegmentation(), Vocabulary(["ab", "c", "d", "aa", "b"]))
+TARGET = TextSide(WhitespaceSegmentation(), Vocabulary(["x", "y", "z", "w"]))
 SIZE = len(TARGET.vocabulary)
 LINES = ["ab c", "d", "aa b d", "zz ab"]
 WEIGHTS = [1.0, 2.0]
@@ -163,11 +163,11 @@ def test_target_vocabularies_must_be_the_same():
 
 def test_given_translations_must_be_cut_in_the_same_way():
     vocabulary = Vocabulary(["x", "y"])
-    blanks, letters = TextSide(Blanks(), vocabulary), TextSide(Characters(), vocabulary)
-    require_same_segmentation(["A", "B"], [blanks, TextSide(Blanks(), vocabulary)])
+    spaces, letters = TextSide(WhitespaceSegmentation(), vocabulary), TextSide(CharacterSegmentation(), vocabulary)
+    require_same_segmentation(["A", "B"], [spaces, TextSide(WhitespaceSegmentation(), vocabulary)])
     with pytest.raises(ConfigError) as error:
-        require_same_segmentation(["A", "B", "C"], [blanks, blanks, letters])
+        require_same_segmentation(["A", "B", "C"], [spaces, spaces, letters])
     assert str(error.value) == (
         "A and C cannot judge given translations together: they cut the target into different segments "
-        "(blanks and characters); train one with the text files of the other"
+        "(whitespace and character); train one with the text files of the other"
     )

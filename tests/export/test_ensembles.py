@@ -17,7 +17,7 @@ from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
-from dragoman.text.segmentation.whitespace import Blanks
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, Vocabulary
 
@@ -43,7 +43,7 @@ def _model(name: str, seed: int) -> TranslationModel:
 
 
 def _side() -> TextSide:
-    return TextSide(Blanks(), Vocabulary([f"w{number}" for number in range(len(SPECIALS), VOCABULARY)]))
+    return TextSide(WhitespaceSegmentation(), Vocabulary([f"w{number}" for number in range(len(SPECIALS), VOCABULARY)]))
 
 
 @pytest.mark.parametrize("combination", ["probabilities", "log-probabilities", "logits"])

@@ -18,7 +18,7 @@ from dragoman.inspection.inspect import inspect_corpus
 from dragoman.inspection.layout import text, to_json
 from dragoman.inspection.reading import look_of
 from dragoman.text.corpus import read_pairs
-from dragoman.text.lines import BadLine
+from dragoman.text.lines import UndecodableLine
 
 SENTENCES = [
     "Le café est fermé.",
@@ -38,7 +38,7 @@ def look(raw: bytes) -> str:
     try:
         raw.decode()
     except UnicodeDecodeError as error:
-        return look_of(BadLine("text", 1, raw, error.start))
+        return look_of(UndecodableLine("text", 1, raw, error.start))
     raise AssertionError(f"{raw!r} is UTF-8")
 
 

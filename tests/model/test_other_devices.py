@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from dragoman.config.presets import preset_names
-from dragoman.training.objective import Objective, accumulate_gradients
+from dragoman.training.objective import TrainingObjective, accumulate_gradients
 from dragoman.training.optimisers import clip_gradients
 from tests.model.compositions import PAIRS, build_scaled, make_batch
 
@@ -28,7 +28,7 @@ def test_an_update_asks_nothing_of_its_device(name: str, precision: torch.dtype 
     model = build_scaled(name).to("meta").train()
     model.set_precision(precision)
     batches = [make_batch(model, PAIRS), make_batch(model, PAIRS[:2])]
-    totals = accumulate_gradients(model, batches, Objective(label_smoothing=0.1))
+    totals = accumulate_gradients(model, batches, TrainingObjective(label_smoothing=0.1))
     norm = clip_gradients(model.parameters(), 1.0)
     assert (totals.objective.device.type, norm.device.type) == ("meta", "meta")
     assert all(weight.grad is not None for weight in model.output.parameters())

@@ -17,8 +17,8 @@ from dragoman.projection.vectors import Line, embedded, frequent_words, last_sta
 from dragoman.runs.exported import ExportFolder
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
-from dragoman.text.segmentation.characters import Characters
-from dragoman.text.segmentation.whitespace import Blanks
+from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, Vocabulary
 
@@ -28,7 +28,7 @@ WORDS = ["the", "dog", "cat", "sees", "a"]
 def small_run(preset, segmentation=None, pieces=WORDS, *settings):
     torch.manual_seed(1)
     config = override(load_preset(preset), [*settings, "model.initial=uniform", "model.spread=0.3"])
-    side = TextSide(segmentation or Blanks(), Vocabulary(pieces))
+    side = TextSide(segmentation or WhitespaceSegmentation(), Vocabulary(pieces))
     model = build(config.model, len(side.vocabulary), len(side.vocabulary)).eval()
     return Run(RunFolder(Path("somewhere")), config, side, side, TorchEngine(model), 0)
 
@@ -53,7 +53,7 @@ def test_words_are_rows_of_the_embedding():
 
 
 def test_a_word_of_several_segments_is_their_mean():
-    run = small_run("sutskever2014", Characters(), list("dogcat"), *SMALL)
+    run = small_run("sutskever2014", CharacterSegmentation(), list("dogcat"), *SMALL)
     points = embedded(run, "source", lines("do?g"))
     table = run.engine.model.source.weight.detach().numpy()
     np.testing.assert_allclose(points.vectors[0], table[4:7].mean(axis=0), rtol=1e-6)
@@ -108,7 +108,7 @@ def test_lines_may_carry_a_group():
 
 
 def test_an_exported_run_has_no_vectors(toy_engine):
-    side = TextSide(Blanks(), Vocabulary(WORDS))
+    side = TextSide(WhitespaceSegmentation(), Vocabulary(WORDS))
     folder = ExportFolder(Path("somewhere"), int8=False, parameters=0, shortlist=None)
     run = Run(folder, load_preset("demo"), side, side, toy_engine(9), 0)
     with pytest.raises(ConfigError, match="somewhere: was exported and has no torch model; give the run folder"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dragoman.report.samples import Window, make_sample, segment_windows, word_windows
-from dragoman.text.segmentation.characters import Characters
+from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.translation.translator import Translation
@@ -14,7 +14,7 @@ from dragoman.translation.translator import Translation
 def side() -> TextSide:
     """Characters as segments: the words are what must be put together."""
     letters = "abcdefghij ,私は学生です。"
-    segmentation = Characters()
+    segmentation = CharacterSegmentation()
     return TextSide(segmentation, Vocabulary.from_counts(dict.fromkeys(segmentation.segment(letters).pieces, 1), None))
 
 

@@ -9,15 +9,15 @@ from dragoman.config.schema import SearchConfig
 from dragoman.engines.ensemble import COMBINATIONS, Ensemble
 from dragoman.errors import RunError
 from dragoman.scoring.forced import Scorer
-from dragoman.text.segmentation.characters import Characters
-from dragoman.text.segmentation.whitespace import Blanks
+from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, Vocabulary
 from dragoman.translation import length_batching
 from dragoman.translation.length_batching import padded, source_batch
 from dragoman.translation.translator import Translator
 
-SIDE = TextSide(Characters(), Vocabulary([*"abcdefgh", "▁"]))
+SIDE = TextSide(CharacterSegmentation(), Vocabulary([*"abcdefgh", "▁"]))
 SIZE = len(SIDE.vocabulary)
 
 PAIRS = [("abc", "ab cd"), ("", "ab"), ("ab", ""), ("", ""), (" h g ", "a\tx"), ("a" * 30, "b"), ("b", "a" * 30)]
@@ -127,8 +127,8 @@ def test_answers_that_are_not_numbers_are_refused(toy_engine):
 
 # Ensembles -----------------------------------------------------------------------------------------------------------
 
-WORDS = TextSide(Blanks(), Vocabulary(["ab", "c", "d"]))
-TARGET = TextSide(Blanks(), Vocabulary(["x", "y", "z", "w"]))
+WORDS = TextSide(WhitespaceSegmentation(), Vocabulary(["ab", "c", "d"]))
+TARGET = TextSide(WhitespaceSegmentation(), Vocabulary(["x", "y", "z", "w"]))
 
 
 def members(toy_engine):

@@ -11,12 +11,12 @@ from dragoman.export.writing import make_graphs
 from dragoman.scoring import rescoring
 from dragoman.scoring.forced import Scorer
 from dragoman.scoring.rescoring import Rescorer, Translations, log_probability, mean_log_probability
-from dragoman.text.segmentation.characters import Characters
+from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from tests.model.compositions import COMPOSITIONS, VOCABULARY, small_model
 
-SIDE = TextSide(Characters(), Vocabulary([*"abcdefghijkl", "▁"][: VOCABULARY - 4]))
+SIDE = TextSide(CharacterSegmentation(), Vocabulary([*"abcdefghijkl", "▁"][: VOCABULARY - 4]))
 LISTS = [
     Translations("abc", ["ab cd", "b", "ab cd", "", "kk lz"]),
     Translations("", ["a"]),

@@ -24,13 +24,13 @@ from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.scoring import forced
 from dragoman.scoring.forced import Scorer
-from dragoman.text.segmentation.characters import Characters
+from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.translation import length_batching, translator
 from dragoman.translation.translator import Translator
 
-SIDE = TextSide(Characters(), Vocabulary([*"abcdefgh", "▁"]))
+SIDE = TextSide(CharacterSegmentation(), Vocabulary([*"abcdefgh", "▁"]))
 SIZES = ("embedding.source=5", "embedding.target=5", "encoder.size=4", "decoder.size=6", "readout.size=5")
 CHOSEN = [f"model.{setting}" for setting in (*SIZES, "attention.size=4", "initial=uniform", "spread=1.2")]
 

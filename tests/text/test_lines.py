@@ -18,9 +18,9 @@ import zstandard
 
 from dragoman.errors import InputError
 from dragoman.text.lines import (
-    BadLine,
-    bytes_shown,
-    holds_bytes,
+    UndecodableLine,
+    escape_raw_bytes,
+    has_raw_bytes,
     is_compressed,
     not_found,
     open_output,
@@ -129,11 +129,11 @@ def test_wide_characters_are_recognised_and_the_advice_is_right(tmp_path: Path, 
 def test_bad_lines_are_noticed_and_passed_on_where_they_are_tolerated(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"text{suffix}"
     path.write_bytes(COMPRESS[suffix](b"a\ncaf\xe9 \xc3\xa9\r\nb\n\xff"))
-    noticed: list[BadLine] = []
+    noticed: list[UndecodableLine] = []
     lines = list(read_lines(path, noticed.append))
-    assert noticed == [BadLine(path, 2, b"caf\xe9 \xc3\xa9", 3), BadLine(path, 4, b"\xff", 0)]
-    assert [bytes_shown(line) for line in lines] == ["a", "caf\\xe9 é", "b", "\\xff"]
-    assert [holds_bytes(line) for line in lines] == [False, True, False, True]
+    assert noticed == [UndecodableLine(path, 2, b"caf\xe9 \xc3\xa9", 3), UndecodableLine(path, 4, b"\xff", 0)]
+    assert [escape_raw_bytes(line) for line in lines] == ["a", "caf\\xe9 é", "b", "\\xff"]
+    assert [has_raw_bytes(line) for line in lines] == [False, True, False, True]
     with pytest.raises(InputError) as caught:
         list(read_lines(path))
     assert str(caught.value) == str(noticed[0].error())
@@ -145,9 +145,9 @@ def test_whatever_bytes_a_tolerated_line_has_are_shown_as_they_are(tmp_path: Pat
     lines = [bytes(draw.choices(b"ab \xc3\xa9\xe2\x82\xac\xff\x80", k=12)) for _ in range(500)]
     path = tmp_path / "text"
     path.write_bytes(b"\n".join(lines))
-    noticed: list[BadLine] = []
+    noticed: list[UndecodableLine] = []
     read = list(read_lines(path, noticed.append))
-    assert [bytes_shown(line) for line in read] == [line.decode("utf-8", "backslashreplace") for line in lines]
+    assert [escape_raw_bytes(line) for line in read] == [line.decode("utf-8", "backslashreplace") for line in lines]
     assert [line.raw for line in noticed] == [line for line in lines if "\ufffd" in line.decode("utf-8", "replace")]
 
 

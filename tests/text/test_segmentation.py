@@ -44,7 +44,7 @@ def segmentation_of(kind: str) -> Segmentation:
             hard_vocab_limit=False,
             minloglevel=4,
         )
-        return subwords.Subwords(model.getvalue())
+        return subwords.SubwordSegmentation(model.getvalue())
     name, _, language = kind.partition(" ")
     config = {"segmentation": name, "vocabulary": 200} | ({"language": language} if language else {})
     return train_segmentation(SideConfig(**config), TEXT)

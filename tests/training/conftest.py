@@ -26,12 +26,12 @@ from dragoman.config.schema import (
     TrainingConfig,
 )
 from dragoman.data.batches import Batch, Batches, Budget, Position, sorted_batches
-from dragoman.data.store import Links, Side, Store
+from dragoman.data.store import Links, RaggedIds, Store
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
-from dragoman.training.loop import Summary, train
+from dragoman.training.loop import TrainingResult, train
 from dragoman.training.validation import DevTranslations, Validators, perplexity
 
 VOCABULARY = 16
@@ -56,7 +56,7 @@ def copying_store(pairs: int = 40) -> Store:
     rng = np.random.default_rng(5)
     lengths = rng.integers(2, 7, pairs)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
-    side = Side(rng.integers(4, VOCABULARY, lengths.sum()), offsets)
+    side = RaggedIds(rng.integers(4, VOCABULARY, lengths.sum()), offsets)
     positions = np.concatenate([np.arange(length) for length in lengths])
     return Store(side, side, ("", ""), {}, Links(np.stack((positions, positions), axis=1), offsets))
 
@@ -95,7 +95,7 @@ class Rehearsal:
         self.path.mkdir(exist_ok=True)
         self.folder = RunFolder(self.path)
 
-    def run(self, config: TrainingConfig, **options: Any) -> Summary:
+    def run(self, config: TrainingConfig, **options: Any) -> TrainingResult:
         return train(
             self.model,
             _Counted(self),

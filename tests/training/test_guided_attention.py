@@ -12,11 +12,11 @@ import torch
 from dragoman.config.building import override
 from dragoman.config.schema import Config, OptimiserConfig, TrainingConfig
 from dragoman.data.batches import Batches, Budget, Position
-from dragoman.data.store import Links, Side, Store
+from dragoman.data.store import Links, RaggedIds, Store
 from dragoman.errors import ConfigError
 from dragoman.model.translation import TranslationModel
 from dragoman.training.log import read_log
-from dragoman.training.objective import Objective, accumulate_gradients
+from dragoman.training.objective import TrainingObjective, accumulate_gradients
 from dragoman.training.optimisers import build_optimiser
 
 Make = Callable[..., Any]
@@ -30,7 +30,7 @@ def reversing_store(pairs: int = 200) -> Store:
     words = np.random.default_rng(5).integers(4, 16, (pairs, 5))
     offsets = np.arange(0, 5 * pairs + 1, 5)
     links = np.array([(4 - position, position) for position in range(5)] * pairs)
-    sides = Side(words.ravel(), offsets), Side(words[:, ::-1].ravel(), offsets)
+    sides = RaggedIds(words.ravel(), offsets), RaggedIds(words[:, ::-1].ravel(), offsets)
     return Store(*sides, ("", ""), {}, Links(links, offsets))
 
 
@@ -64,7 +64,7 @@ def test_the_weights_follow_the_links_after_a_few_updates(model: TranslationMode
     batches = Batches(store, Budget("sentences", 20), pool=5, seed=1, source_eos=True).from_position(Position(0, 0))
     for _ in range(80):
         batch, _ = next(batches)
-        accumulate_gradients(model, [batch], Objective(guided_attention=weight))
+        accumulate_gradients(model, [batch], TrainingObjective(guided_attention=weight))
         optimiser.step()
         optimiser.zero_grad()
     found = weight_on_links(model, store)
@@ -79,7 +79,7 @@ def test_its_loss_is_divided_as_that_of_words_is(model: TranslationModel) -> Non
     gradients = {}
     for unit in ("token", "sentence", "sum"):
         model.zero_grad()
-        totals = accumulate_gradients(model, batches, Objective(unit, guided_attention=0.5))  # type: ignore[arg-type]
+        totals = accumulate_gradients(model, batches, TrainingObjective(unit, guided_attention=0.5))  # type: ignore[arg-type]
         gradients[unit] = {name: parameter.grad for name, parameter in model.named_parameters()}[KEYS].clone()
         assert totals.linked == 75
         assert totals.objective.item() == pytest.approx(totals.nll.item() + 0.5 * float(totals.guidance))

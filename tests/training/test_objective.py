@@ -11,7 +11,7 @@ import torch
 from dragoman.data.batches import Batch, Budget, batch_ids
 from dragoman.model.trainable import Loss
 from dragoman.model.translation import TranslationModel
-from dragoman.training.objective import Objective, Totals, accumulate_gradients
+from dragoman.training.objective import TrainingObjective, UpdateTotals, accumulate_gradients
 
 SOURCES = [[5, 6, 7], [8, 9], [10, 11, 12, 13, 14], [4], [5, 5, 6, 15], [9, 8, 7]]
 TARGETS = [[7, 6], [9, 8, 10, 11], [14, 4], [12, 12, 13, 5, 6], [4, 15], [6, 7, 8]]
@@ -25,9 +25,9 @@ def batch_of(*rows: int) -> Batch:
 
 def gradients_of(
     model: torch.nn.Module, batches: list[Batch], unit: Literal["token", "sentence"], smoothing: float = 0.1
-) -> tuple[dict[str, torch.Tensor], Totals]:
+) -> tuple[dict[str, torch.Tensor], UpdateTotals]:
     model.zero_grad()
-    totals = accumulate_gradients(model, batches, Objective(unit, smoothing))  # type: ignore[arg-type]
+    totals = accumulate_gradients(model, batches, TrainingObjective(unit, smoothing))  # type: ignore[arg-type]
     gradients = {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
     return {name: gradient.clone() for name, gradient in gradients.items()}, totals
 
@@ -66,7 +66,7 @@ def test_a_batch_is_forgotten_before_the_next_one(
         return result
 
     monkeypatch.setattr(exact_model, "loss", loss)
-    accumulate_gradients(exact_model, [batch_of(0, 1, 2), batch_of(3), batch_of(4, 5)], Objective())
+    accumulate_gradients(exact_model, [batch_of(0, 1, 2), batch_of(3), batch_of(4, 5)], TrainingObjective())
     assert len(computed) == 3
 
 

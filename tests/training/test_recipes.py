@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.config.presets import load_preset, preset_names
-from dragoman.training.schedules import Progress, learning_rate
+from dragoman.training.schedules import TrainingProgress, learning_rate
 
 SUTSKEVER = [0.7] * 10 + [0.35, 0.175, 0.0875, 0.04375, 0.021875]
 """Section 3.4, by half epochs."""
@@ -26,7 +26,7 @@ def rates_at(preset: str, place: float, period: float) -> list[float]:
     epochs = [(number + place) * period for number in range(int(periods))]
     return [
         learning_rate(
-            training.schedule, training.optimiser.rate, Progress(1 + number, passed, passed / training.epochs)
+            training.schedule, training.optimiser.rate, TrainingProgress(1 + number, passed, passed / training.epochs)
         )
         for number, passed in enumerate(epochs)
     ]

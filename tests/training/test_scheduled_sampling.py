@@ -13,8 +13,8 @@ from dragoman.data.batches import Batch, Budget, batch_ids
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.training import loop
-from dragoman.training.objective import Objective, Totals, accumulate_gradients
-from dragoman.training.scheduled_sampling import sampled_words
+from dragoman.training.objective import TrainingObjective, UpdateTotals, accumulate_gradients
+from dragoman.training.scheduled_sampling import sample_previous_words
 
 Make = Callable[..., Any]
 
@@ -54,7 +54,7 @@ def after(model: TranslationModel, prefix: list[int]) -> torch.Tensor:
 def test_samples_are_drawn_from_the_distribution_after_the_words_before_them(model: TranslationModel) -> None:
     torch.manual_seed(0)
     count = 20_000
-    words = sampled_words(model, many(count), 1.0)
+    words = sample_previous_words(model, many(count), 1.0)
     first = torch.bincount(words[:, 1], minlength=16) / count
     torch.testing.assert_close(first, after(model, []), rtol=0, atol=4 * math.sqrt(0.25 / count))
     usual = int(first.argmax())
@@ -67,7 +67,7 @@ def test_samples_are_drawn_from_the_distribution_after_the_words_before_them(mod
 def test_what_search_never_reads_is_never_drawn(model: TranslationModel) -> None:
     with torch.no_grad():
         model.output.bias[[PAD, BOS, EOS]] = 50.0  # type: ignore[index]
-    words = sampled_words(model, many(50), 1.0)
+    words = sample_previous_words(model, many(50), 1.0)
     assert (words[:, 0] == BOS).all()
     assert not torch.isin(words[:, 1:], torch.tensor([PAD, BOS, EOS])).any()
 
@@ -77,7 +77,7 @@ def test_the_share_is_that_of_the_words_replaced(model: TranslationModel) -> Non
     with torch.no_grad():
         model.output.bias[8:11] = -50.0  # type: ignore[index]  # a sample is never the known word
     batch = many(5000)
-    replaced = sampled_words(model, batch, 0.3) != model.previous_words(batch)
+    replaced = sample_previous_words(model, batch, 0.3) != model.previous_words(batch)
     assert not replaced[:, 0].any()
     for position in (1, 2, 3):
         assert replaced[:, position].float().mean().item() == pytest.approx(0.3, abs=0.03)
@@ -85,14 +85,14 @@ def test_the_share_is_that_of_the_words_replaced(model: TranslationModel) -> Non
 
 def test_no_share_leaves_the_known_words(model: TranslationModel) -> None:
     batch = batch_of([[5, 6], [7]], [[8, 9, 10], [11]])
-    words = sampled_words(model, batch, 0.0)
+    words = sample_previous_words(model, batch, 0.0)
     assert torch.equal(words, model.previous_words(batch))
     rows = sorted(words.tolist())
     assert rows == [[BOS, 8, 9, 10], [BOS, 11, EOS, PAD]]
 
 
 def test_the_model_is_left_as_it_was(model: TranslationModel) -> None:
-    words = sampled_words(model, many(3), 0.5)
+    words = sample_previous_words(model, many(3), 0.5)
     assert all(module.training for module in model.modules())
     assert not words.requires_grad
     assert all(parameter.grad is None for parameter in model.parameters())
@@ -117,11 +117,11 @@ def test_the_loss_is_that_of_the_known_targets_after_the_mixed_words(model: Tran
 def test_the_gradient_is_that_of_the_mixed_words(tiny: Make) -> None:
     model, batch = tiny(dropout=0.0), many(4)
     torch.manual_seed(1)
-    accumulate_gradients(model, [batch], Objective("sum", sampled=0.7))
+    accumulate_gradients(model, [batch], TrainingObjective("sum", sampled=0.7))
     ours = [parameter.grad.clone() for parameter in model.parameters()]
     torch.manual_seed(1)
     model.zero_grad()
-    model.loss(batch, previous=sampled_words(model, batch, 0.7)).objective.backward()
+    model.loss(batch, previous=sample_previous_words(model, batch, 0.7)).objective.backward()
     assert all(torch.equal(one, other.grad) for one, other in zip(ours, model.parameters(), strict=True))
 
 
@@ -130,7 +130,7 @@ def test_the_share_grows_linearly_with_the_training(
 ) -> None:
     shares = []
 
-    def noting(model: TranslationModel, batches: list[Batch], objective: Objective) -> Totals:
+    def noting(model: TranslationModel, batches: list[Batch], objective: TrainingObjective) -> UpdateTotals:
         shares.append(objective.sampled)
         return accumulate_gradients(model, batches, objective)
 

@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.config.schema import ScheduleConfig
 from dragoman.config.section import keys_of
-from dragoman.training.schedules import Plateau, Progress, learning_rate
+from dragoman.training.schedules import PlateauCounter, TrainingProgress, learning_rate
 
 NAMES = keys_of(ScheduleConfig)["name"].choices
 
@@ -14,7 +14,7 @@ NAMES = keys_of(ScheduleConfig)["name"].choices
 def rate(
     update: int = 1, epochs: float = 0.0, fraction: float = 0.0, peak: float = 1.0, plateaus: int = 0, **settings: Any
 ) -> float:
-    return learning_rate(ScheduleConfig(**settings), peak, Progress(update, epochs, fraction, plateaus))
+    return learning_rate(ScheduleConfig(**settings), peak, TrainingProgress(update, epochs, fraction, plateaus))
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_a_minimum_above_the_peak_is_the_peak() -> None:
 
 
 def test_plateaus_are_runs_of_validations_without_improvement() -> None:
-    plateau = Plateau(patience=2)
+    plateau = PlateauCounter(patience=2)
     counts = []
     for improved in (True, False, True, False, False, False, False, False, True):
-        plateau.validated(improved=improved)
-        counts.append(plateau.count)
+        plateau.update(improved=improved)
+        counts.append(plateau.plateaus)
     assert counts == [0, 0, 0, 0, 1, 1, 2, 2, 2]

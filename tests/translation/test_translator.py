@@ -9,7 +9,7 @@ from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError, InputError
 from dragoman.search.sampling import Sampling
 from dragoman.text.segmentation import Segments
-from dragoman.text.segmentation.whitespace import Blanks
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK, Vocabulary
 from dragoman.translation import length_batching
@@ -218,7 +218,7 @@ def test_reading_ahead_by_one_line_answers_each_at_once(copier):
 
 def wished(toy_engine, lines, wishes, **options):
     """Translations of a copier, of words between blanks."""
-    side = TextSide(Blanks(), Vocabulary(["a", "b", "c", "d"]))
+    side = TextSide(WhitespaceSegmentation(), Vocabulary(["a", "b", "c", "d"]))
     engine = toy_engine(len(side.vocabulary), answer=lambda s, p: {s[min(len(p), len(s)) - 1]: 0.9, 4: 0.05, 7: 0.05})
     translator = Translator(engine, side, side, SearchConfig(beam=3, normalisation="none"), **options)
     return [best for [best] in translator.translate_lines(lines, wishes=wishes)]

@@ -5,15 +5,15 @@ import pytest
 
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.ensemble import Ensemble
-from dragoman.text.segmentation.characters import Characters
-from dragoman.text.segmentation.whitespace import Blanks
+from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, UNK, Vocabulary
 from dragoman.translation.translator import Translator
 from dragoman.translation.unknown_words import Replacement, UnknownWords
 
-WORDS = TextSide(Blanks(), Vocabulary(["the", "dog", "runs"]))
-LETTERS = TextSide(Characters(), Vocabulary([*"▁abcdefgh"]))
+WORDS = TextSide(WhitespaceSegmentation(), Vocabulary(["the", "dog", "runs"]))
+LETTERS = TextSide(CharacterSegmentation(), Vocabulary([*"▁abcdefgh"]))
 DICTIONARY = {"hund": "hound", "Otto": "Otho"}
 
 

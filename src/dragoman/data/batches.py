@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.store import Links, Side, Store
+from dragoman.data.store import Links, RaggedIds, Store
 from dragoman.text.vocabulary import EOS, PAD
 
 
@@ -201,14 +201,16 @@ def pad_ids(rows: Sequence[Sequence[int]], *, eos: bool) -> Padded:
     return _pad(_side(rows), np.arange(len(rows)), eos=eos)
 
 
-def _sorted(source: Side, target: Side | None, count: int, budget: Budget, *, source_eos: bool) -> Iterator[Batch]:
+def _sorted(
+    source: RaggedIds, target: RaggedIds | None, count: int, budget: Budget, *, source_eos: bool
+) -> Iterator[Batch]:
     for rows in _cut_sorted(source, target, np.arange(count), budget, source_eos=source_eos):
         yield _gather(source, target, rows, source_eos=source_eos)
 
 
 def _cut_sorted(
-    source: Side,
-    target: Side | None,
+    source: RaggedIds,
+    target: RaggedIds | None,
     rows: NDArray[np.int64],
     budget: Budget,
     *,
@@ -224,7 +226,7 @@ def _cut_sorted(
         yield rows[order[part]]
 
 
-def _gather(source: Side, target: Side | None, rows: NDArray[np.int64], *, source_eos: bool) -> Batch:
+def _gather(source: RaggedIds, target: RaggedIds | None, rows: NDArray[np.int64], *, source_eos: bool) -> Batch:
     padded_source = _pad(source, rows, eos=source_eos)
     padded_target = _no_targets(len(rows)) if target is None else _pad(target, rows, eos=True)
     return Batch(*padded_source, *padded_target, rows)
@@ -241,7 +243,7 @@ def _links_of(links: Links | None, rows: NDArray[np.int64]) -> BatchLinks | None
     return BatchLinks(np.repeat(np.arange(len(rows)), counts), source, target)
 
 
-def _pad(side: Side, rows: NDArray[np.int64], *, eos: bool) -> Padded:
+def _pad(side: RaggedIds, rows: NDArray[np.int64], *, eos: bool) -> Padded:
     """The ids of some rows; all in a few array operations, for a loop over rows takes six times as long."""
     words = side.lengths_of(rows)
     lengths = words + eos
@@ -258,10 +260,10 @@ def _no_targets(count: int) -> Padded:
     return Padded(np.zeros((count, 0), np.int64), np.zeros(count, np.int64))
 
 
-def _side(rows: Sequence[Sequence[int]]) -> Side:
+def _side(rows: Sequence[Sequence[int]]) -> RaggedIds:
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
-    return Side(np.fromiter(chain.from_iterable(rows), np.int64, int(offsets[-1])), offsets)
+    return RaggedIds(np.fromiter(chain.from_iterable(rows), np.int64, int(offsets[-1])), offsets)
 
 
 def _marking_last(items: Iterator[NDArray[np.int64]]) -> Iterator[tuple[NDArray[np.int64], bool]]:

@@ -35,7 +35,7 @@ PATIENCE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Segmented:
+class SegmentedLines:
     """L lines of one side, as numbers into their own list of different pieces: small to send between processes."""
 
     pieces: list[str]
@@ -47,7 +47,7 @@ class Segmented:
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class SegmentLinks:
     """Links between the segments of L pairs."""
 
     links: NDArray[np.uint32]
@@ -59,9 +59,9 @@ class Linked:
 class SegmentedPairs(NamedTuple):
     """L pairs: both sides, and the links between them if the pairs came with links."""
 
-    source: Segmented
-    target: Segmented
-    linked: Linked | None
+    source: SegmentedLines
+    target: SegmentedLines
+    linked: SegmentLinks | None
 
 
 def segment_pairs(
@@ -177,17 +177,17 @@ def _segment_chunk(segmentations: tuple[Segmentation, Segmentation], chunk: Sequ
     return SegmentedPairs(_numbered(sources), _numbered(targets), _link_segments(chunk, sources, targets))
 
 
-def _numbered(lines: Iterable[Segments]) -> Segmented:
+def _numbered(lines: Iterable[Segments]) -> SegmentedLines:
     known: dict[str, int] = {}
     numbers: list[int] = []
     lengths: list[int] = []
     for pieces, _ in lines:
         lengths.append(len(pieces))
         numbers.extend(known.setdefault(piece, len(known)) for piece in pieces)
-    return Segmented(list(known), np.array(numbers, np.uint32), np.array(lengths, np.int64))
+    return SegmentedLines(list(known), np.array(numbers, np.uint32), np.array(lengths, np.int64))
 
 
-def _link_segments(chunk: Sequence[Pair], sources: list[Segments], targets: list[Segments]) -> Linked | None:
+def _link_segments(chunk: Sequence[Pair], sources: list[Segments], targets: list[Segments]) -> SegmentLinks | None:
     if not chunk or chunk[0].links is None:
         return None
     links = [
@@ -195,7 +195,7 @@ def _link_segments(chunk: Sequence[Pair], sources: list[Segments], targets: list
         for pair, source, target in zip(chunk, sources, targets, strict=True)
     ]
     flat = np.array(list(chain.from_iterable(links)), np.uint32).reshape(-1, 2)
-    return Linked(flat, np.array([len(of_pair) for of_pair in links], np.int64))
+    return SegmentLinks(flat, np.array([len(of_pair) for of_pair in links], np.int64))
 
 
 def _cores() -> int:

@@ -25,24 +25,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SideConfig, TextConfig
-from dragoman.data.segmenting import Linked, SegmentedPairs, segment_pairs
+from dragoman.data.segmenting import SegmentedPairs, SegmentLinks, segment_pairs
 from dragoman.errors import InputError, RunError
+from dragoman.progress import ProgressCallback
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.lines import replace_file
 from dragoman.text.segmentation import Segmentation
-from dragoman.text.segmentation.whitespace import Blanks
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 
 FORMAT = 1
 SIDES: tuple[Literal["source"], Literal["target"]] = ("source", "target")
 
-Progress = Callable[[int], None]
-"""Called with the number of pairs read so far."""
-
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class RaggedIds:
     """The lines of one language as ids, without end of sentence; in a store both arrays are memory-mapped."""
 
     ids: NDArray[np.integer[Any]]
@@ -84,8 +82,8 @@ class Store:
 
     def __init__(
         self,
-        source: Side,
-        target: Side,
+        source: RaggedIds,
+        target: RaggedIds,
         vocabularies: tuple[str, str],
         left_out: dict[str, int],
         links: Links | None = None,
@@ -125,7 +123,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedCorpus:
     """A stored training corpus and the text sides that were made for it."""
 
     store: Store
@@ -140,9 +138,9 @@ def build_store(
     config: TextConfig,
     cleaner: Cleaner,
     *,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     workers: int | None = None,
-) -> Prepared:
+) -> PreparedCorpus:
     """Segment, clean and store the training pairs, and make the vocabularies from what is kept.
 
     The result does not depend on the number of workers. With `config.joint` both sides share one vocabulary, of the
@@ -170,7 +168,7 @@ def build_store(
             vocabularies[1] = vocabularies[0]
         writer.finish((vocabularies[0], vocabularies[1]), left_out)
     sides = [TextSide(*parts) for parts in zip(segmentations, vocabularies, strict=True)]
-    return Prepared(Store.open(folder), *sides)
+    return PreparedCorpus(Store.open(folder), *sides)
 
 
 def store_pairs(
@@ -179,7 +177,7 @@ def store_pairs(
     source: TextSide,
     target: TextSide,
     *,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     workers: int | None = None,
 ) -> Store:
     """Store pairs (the dev set) with the text sides of a run; nothing is cleaned away.
@@ -205,7 +203,7 @@ def store_lines(
     vocabulary: Vocabulary | SideConfig,
     check: Callable[[Pair, int, int], str | None],
     *,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     workers: int | None = None,
 ) -> tuple[Store, TextSide]:
     """Store text of one language as the targets of pairs whose sources are empty.
@@ -218,7 +216,7 @@ def store_lines(
         InputError: no line is left, or the folder cannot be written.
     """
     with _Writer(folder, joint=False) as writer:
-        left_out = _store_segments(writer, lines, (Blanks(), segmentation), check, progress, workers)
+        left_out = _store_segments(writer, lines, (WhitespaceSegmentation(), segmentation), check, progress, workers)
         if not writer.pairs:
             raise InputError(f"no line is left after cleaning ({_listed(left_out)}); look at the text")
         if isinstance(vocabulary, SideConfig):
@@ -241,7 +239,7 @@ def _store_segments(
     pairs: Iterable[Pair],
     segmentations: tuple[Segmentation, Segmentation],
     check: Callable[[Pair, int, int], str | None],
-    progress: Progress | None,
+    progress: ProgressCallback | None,
     workers: int | None,
 ) -> dict[str, int]:
     """Write what `check` lets through; return how many pairs it held back, by reason."""
@@ -338,7 +336,7 @@ class _Writer:
                 self._ids[index].write(stored.tobytes())
                 self._offsets[index].write(ends.tobytes())
 
-    def _add_links(self, linked: Linked, kept: NDArray[np.bool_]) -> None:
+    def _add_links(self, linked: SegmentLinks, kept: NDArray[np.bool_]) -> None:
         if not self._links:
             for name in (_LINKS, _LINK_OFFSETS):
                 self._links.append(self._files.enter_context(open(self._folder / name, "wb")))  # noqa: SIM115
@@ -401,7 +399,7 @@ def _read_meta(folder: Path) -> dict[str, Any]:
     return dict(meta)
 
 
-def _open_side(folder: Path, side: str, meta: dict[str, Any], pairs: int) -> Side:
+def _open_side(folder: Path, side: str, meta: dict[str, Any], pairs: int) -> RaggedIds:
     try:
         path = folder / f"{side}.ids"
         # a file of nothing cannot be mapped
@@ -414,7 +412,7 @@ def _open_side(folder: Path, side: str, meta: dict[str, Any], pairs: int) -> Sid
             f"{folder}: {side}.ids and {side}.offsets do not fit together: {len(offsets) - 1:,} lines that end at "
             f"{offsets[-1]:,}, but {pairs:,} pairs and {len(ids):,} ids; {_AGAIN}"
         )
-    return Side(np.asarray(ids), np.asarray(offsets))  # plain arrays over the same memory index faster
+    return RaggedIds(np.asarray(ids), np.asarray(offsets))  # plain arrays over the same memory index faster
 
 
 def _open_links(folder: Path, count: int, pairs: int) -> Links:

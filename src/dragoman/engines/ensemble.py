@@ -273,4 +273,4 @@ def require_same_segmentation(names: Sequence[str], sides: Sequence[TextSide]) -
 
 
 def _kind(side: TextSide) -> str:
-    return type(side.segmentation).__name__.lower()
+    return type(side.segmentation).__name__.removesuffix("Segmentation").lower()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dragoman.data.batches import Batch
-from dragoman.data.prefixes import prefixes
+from dragoman.data.prefix_trie import prefix_trie
 from dragoman.engines.protocol import Forced, Step
 from dragoman.engines.rows import Rows, arrange, first_rows, widened
 from dragoman.model.attention import Memory
@@ -88,7 +88,7 @@ class TorchEngine:
     ) -> Forced:
         """Each distinct beginning is stepped once, and all softmaxes are taken together in the end."""
         assert isinstance(state, _State)
-        shared = prefixes(owners, target, target_lengths)
+        shared = prefix_trie(owners, target, target_lengths)
         model, now = self.model, state
         readouts: list[Tensor] = []
         weights: list[Tensor] = []

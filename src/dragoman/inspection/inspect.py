@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -23,18 +23,16 @@ from dragoman.inspection.findings import NOT_UTF8, Findings, Found
 from dragoman.inspection.languages import Judgement, SideCounts, judges
 from dragoman.inspection.lengths import LengthFacts, Lengths, RatioFacts
 from dragoman.inspection.overlap import HeldOut
-from dragoman.inspection.reading import Chunk, Corpora, FileCounts, Reader, described
+from dragoman.inspection.reading import Chunk, FileCounts, Reader, described
 from dragoman.inspection.repetition import Repetition, RepetitionFacts
 from dragoman.inspection.subwords import SubwordFacts, subword_facts
 from dragoman.inspection.vocabulary_coverage import Coverage, coverage
 from dragoman.inspection.words import words
-from dragoman.text.corpus import Pair
+from dragoman.progress import ProgressCallback
+from dragoman.text.corpus import Corpora, Pair
 
 SAMPLE = 200
 """Of each chunk the pairs from which the usual is learnt."""
-
-Progress = Callable[[int], None]
-"""Called with the number of pairs looked at so far, in both passes together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ def inspect_corpus(
     examples: int = 3,
     listing: TextIO | None = None,
     limit: int | None = None,
-    progress: Progress = lambda done: None,
+    progress: ProgressCallback = lambda done: None,
 ) -> Inspection:
     """Read everything and say what it is like.
 

@@ -10,14 +10,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from dragoman.inspection.character_issues import around
-from dragoman.text.corpus import Pair, read_pairs
-from dragoman.text.lines import BadLine, bytes_shown, holds_bytes
+from dragoman.text.corpus import Corpora, Pair, read_pairs
+from dragoman.text.lines import UndecodableLine, escape_raw_bytes, has_raw_bytes
 
 CHUNK = 5000
 """Pairs that are looked at together."""
-
-Corpora = Sequence[Sequence[Path]]
-"""Each is two files (source, target) or one (.tsv, .jsonl)."""
 
 Look = Literal["Windows-1252", "broken UTF-8", "unknown"]
 """What a line that is not UTF-8 looks like; Latin-1 is a part of Windows-1252 where text is concerned."""
@@ -30,7 +27,7 @@ class BadPair(NamedTuple):
     """Its text is fit to be printed: each byte that is no text as \\xe9."""
     side: str
     """source, target or both; both too where the bytes stand in neither, but elsewhere in a JSON line."""
-    line: BadLine
+    line: UndecodableLine
     """The first, if both are bad."""
 
 
@@ -69,7 +66,7 @@ class Reader:
         """`limit`: read so many pairs of the beginning only."""
         self._corpora, self._limit = corpora, limit
         self._files: dict[str, FileCounts] = {}
-        self.first_bad: BadLine | None = None
+        self.first_bad: UndecodableLine | None = None
 
     def chunks(self) -> Iterator[Chunk]:
         """Everything.
@@ -79,15 +76,15 @@ class Reader:
         """
         self._files, self.first_bad = {}, None
         place = 0
-        noticed: list[BadLine] = []
+        noticed: list[UndecodableLine] = []
         for files in self._corpora:
-            pairs = read_pairs([files], notice=noticed.append)
+            pairs = read_pairs([files], on_undecodable=noticed.append)
             pairs = islice(pairs, None if self._limit is None else self._limit - place)
             while (chunk := self._chunk(pairs, noticed, files, place)).size:
                 place += chunk.size
                 yield chunk
 
-    def _chunk(self, pairs: Iterator[Pair], noticed: list[BadLine], files: Sequence[Path], start: int) -> Chunk:
+    def _chunk(self, pairs: Iterator[Pair], noticed: list[UndecodableLine], files: Sequence[Path], start: int) -> Chunk:
         """The next pairs; `noticed` has the bad lines of the latest one."""
         chunk = Chunk(start, 0, [], [], [])
         place = start
@@ -102,13 +99,13 @@ class Reader:
             self._counts(path).other += sum(not line.isascii() for line in lines)
         return chunk._replace(size=place - start)
 
-    def _bad_pair(self, pair: Pair, lines: Sequence[BadLine]) -> BadPair:
+    def _bad_pair(self, pair: Pair, lines: Sequence[UndecodableLine]) -> BadPair:
         self.first_bad = self.first_bad or lines[0]
         for line in lines:
             looks, look = self._counts(line.path).looks, look_of(line)
             looks[look] = looks.get(look, 0) + 1
-        source, target = holds_bytes(pair.source), holds_bytes(pair.target)
-        shown = Pair(bytes_shown(pair.source), bytes_shown(pair.target), pair.origin)
+        source, target = has_raw_bytes(pair.source), has_raw_bytes(pair.target)
+        shown = Pair(escape_raw_bytes(pair.source), escape_raw_bytes(pair.target), pair.origin)
         return BadPair(shown, "both" if source == target else "source" if source else "target", lines[0])
 
     def _counts(self, path: str | Path) -> FileCounts:
@@ -135,7 +132,7 @@ _NO_TEXT = re.compile(
 )
 
 
-def look_of(line: BadLine) -> Look:
+def look_of(line: UndecodableLine) -> Look:
     """What a line looks like by its bytes alone."""
     if _CUT.search(line.raw):
         return "broken UTF-8"
@@ -149,7 +146,7 @@ def look_of(line: BadLine) -> Look:
         return "unknown"
 
 
-def described(line: BadLine) -> str:
+def described(line: UndecodableLine) -> str:
     """The first bad byte of a line, and what the line looks like."""
     look = look_of(line)
     if look == "Windows-1252":

@@ -12,7 +12,7 @@ import numpy as np
 from dragoman.config.schema import CleaningConfig
 from dragoman.inspection.vocabulary_coverage import Coverage, coverage
 from dragoman.text.corpus import Pair
-from dragoman.text.segmentation.subwords import Subwords, train_model
+from dragoman.text.segmentation.subwords import SubwordSegmentation, train_model
 
 SAMPLE = 100_000
 """Pairs, evenly over the corpus, that subwords are learnt from and counted in."""
@@ -39,7 +39,9 @@ def subword_facts(pairs: Iterable[Pair], total: int, vocabulary: int) -> Subword
         InputError: every line is blank.
     """
     sample = list(islice(pairs, 0, None, max(1, total // SAMPLE)))
-    model = Subwords(train_model((line for pair in sample for line in (pair.source, pair.target)), "bpe", vocabulary))
+    model = SubwordSegmentation(
+        train_model((line for pair in sample for line in (pair.source, pair.target)), "bpe", vocabulary)
+    )
     source = [model.segment(pair.source).pieces for pair in sample]
     target = [model.segment(pair.target).pieces for pair in sample]
     lengths = np.array([list(map(len, source)), list(map(len, target))])

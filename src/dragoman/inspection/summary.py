@@ -11,7 +11,7 @@ from dragoman.errors import RunError
 from dragoman.inspection.advice import advice
 from dragoman.inspection.inspect import inspect_corpus
 from dragoman.inspection.layout import facts
-from dragoman.inspection.reading import Corpora
+from dragoman.text.corpus import Corpora
 from dragoman.text.lines import write_lines
 
 INSPECTED = 20_000

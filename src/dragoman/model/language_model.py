@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dragoman.data.batches import Batch
-from dragoman.data.prefixes import prefixes
+from dragoman.data.prefix_trie import prefix_trie
 from dragoman.model.bridge import Opening
 from dragoman.model.decoder import Decoder
 from dragoman.model.dropout import Dropout
@@ -109,7 +109,7 @@ class Recurrent(nn.Module):
 
     def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> Distinct:
         """One for each beginning of a sentence: rows that begin alike are stepped together."""
-        shared = prefixes(np.zeros(len(target), np.int64), target, lengths)
+        shared = prefix_trie(np.zeros(len(target), np.int64), target, lengths)
         device = embedding.weight.device
         nothing = embedding.weight.new_empty(1, 0)
         layers = tuple(layer.cell.zero(nothing) for layer in self.decoder.layers)

@@ -17,8 +17,11 @@ from typing import TextIO
 
 from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
-from dragoman.text.lines import Notice, is_compressed, read_lines
+from dragoman.text.lines import OnUndecodable, is_compressed, read_lines
 from dragoman.text.links import Link, read_links
+
+Corpora = Sequence[Sequence[Path]]
+"""Each corpus is two files (source, target) or one (.tsv, .jsonl)."""
 
 REASONS = ("empty side", "too long", "length ratio", "duplicate")
 """Why a pair is left out, in the order in which the cleaner looks."""
@@ -36,7 +39,7 @@ class Pair:
 
 
 def read_pairs(
-    corpora: Sequence[Sequence[Path]], alignments: Sequence[Path] = (), *, notice: Notice | None = None
+    corpora: Corpora, alignments: Sequence[Path] = (), *, on_undecodable: OnUndecodable | None = None
 ) -> Iterator[Pair]:
     """Yield the pairs of several corpora, one after the other.
 
@@ -54,7 +57,7 @@ def read_pairs(
     assert len(alignments) in (0, len(corpora)), "an alignment for each corpus, or none"
     for number, files in enumerate(corpora):
         empty = True
-        pairs = _read_corpus(files, notice)
+        pairs = _read_corpus(files, on_undecodable)
         for pair in _linked(pairs, files, alignments[number]) if alignments else pairs:
             empty = False
             yield pair
@@ -71,13 +74,13 @@ def _kind(path: Path) -> str:
     return Path(path.stem).suffix if is_compressed(path) else path.suffix
 
 
-def _read_corpus(files: Sequence[Path], notice: Notice | None) -> Iterator[Pair]:
+def _read_corpus(files: Sequence[Path], on_undecodable: OnUndecodable | None) -> Iterator[Pair]:
     if len(files) == 2:
-        return _read_parallel(files[0], files[1], notice)
+        return _read_parallel(files[0], files[1], on_undecodable)
     if len(files) == 1:
         path = Path(files[0])
         if holds_pairs(path):
-            return (_read_tsv if _kind(path) == ".tsv" else _read_json_lines)(path, notice)
+            return (_read_tsv if _kind(path) == ".tsv" else _read_json_lines)(path, on_undecodable)
         raise InputError(
             f"{path}: a corpus in one file is .tsv or .jsonl (also .gz, .xz, .zst); "
             "or give two files, source and target"
@@ -85,8 +88,8 @@ def _read_corpus(files: Sequence[Path], notice: Notice | None) -> Iterator[Pair]
     raise InputError(f"a corpus is one file or two (source and target), not {len(files)}: {' '.join(map(str, files))}")
 
 
-def _read_parallel(source: Path, target: Path, notice: Notice | None) -> Iterator[Pair]:
-    pairs = enumerate(zip_longest(read_lines(source, notice), read_lines(target, notice)), 1)
+def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | None) -> Iterator[Pair]:
+    pairs = enumerate(zip_longest(read_lines(source, on_undecodable), read_lines(target, on_undecodable)), 1)
     for number, (source_line, target_line) in pairs:
         if source_line is None or target_line is None:
             shorter = number - 1
@@ -99,8 +102,8 @@ def _read_parallel(source: Path, target: Path, notice: Notice | None) -> Iterato
         yield Pair(source_line, target_line, f"{source}:{number}")
 
 
-def _read_tsv(path: Path, notice: Notice | None) -> Iterator[Pair]:
-    for number, line in enumerate(read_lines(path, notice), 1):
+def _read_tsv(path: Path, on_undecodable: OnUndecodable | None) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(path, on_undecodable), 1):
         columns = line.split("\t")
         if len(columns) != 2:
             raise InputError(
@@ -110,8 +113,8 @@ def _read_tsv(path: Path, notice: Notice | None) -> Iterator[Pair]:
         yield Pair(columns[0], columns[1], f"{path}:{number}")
 
 
-def _read_json_lines(path: Path, notice: Notice | None) -> Iterator[Pair]:
-    for number, line in enumerate(read_lines(path, notice), 1):
+def _read_json_lines(path: Path, on_undecodable: OnUndecodable | None) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(path, on_undecodable), 1):
         origin = f"{path}:{number}"
         try:
             entry = json.loads(line)

@@ -31,7 +31,7 @@ _BUFFER = 1 << 16  # bytes; what is read ahead of the line asked for
 _CHUNK = 1 << 13  # bytes of a .zst file that are decompressed together
 
 
-def read_lines(path: str | Path, notice: Notice | None = None) -> Iterator[str]:
+def read_lines(path: str | Path, on_undecodable: OnUndecodable | None = None) -> Iterator[str]:
     """Yield the lines of a file, or of standard input for "-", without their line ends.
 
     A carriage return before the line end and a byte order mark before the first line are dropped; a last line
@@ -49,7 +49,7 @@ def read_lines(path: str | Path, notice: Notice | None = None) -> Iterator[str]:
     try:
         with _open_binary(path) as stream:
             for number, raw in enumerate(stream, 1):
-                yield _decode(raw, path, number, notice)
+                yield _decode(raw, path, number, on_undecodable)
     except FileNotFoundError:
         raise not_found(path) from None
     except IsADirectoryError:
@@ -123,7 +123,7 @@ def _open_binary(path: str | Path) -> AbstractContextManager[BinaryIO]:
     return open(path, "rb", _BUFFER) if decompress is None else io.BufferedReader(decompress(path), _BUFFER)
 
 
-class BadLine(NamedTuple):
+class UndecodableLine(NamedTuple):
     """A line that is not UTF-8."""
 
     path: str | Path
@@ -146,7 +146,7 @@ class BadLine(NamedTuple):
         return InputError(f"{_name(self.path)}:{self.number}: {what}; convert the file, for example with iconv")
 
 
-Notice = Callable[[BadLine], None]
+OnUndecodable = Callable[[UndecodableLine], None]
 """Is told of each line that is not UTF-8, before it is yielded."""
 
 _BYTES = 0x10FF00  # and the byte: private characters, which pass through JSON and the columns of a table unchanged
@@ -154,17 +154,17 @@ _BYTE = re.compile(f"[{chr(_BYTES + 0x80)}-{chr(_BYTES + 0xFF)}]")
 _STAND_INS = {0xDC00 + byte: _BYTES + byte for byte in range(0x80, 0x100)}  # "surrogateescape" has U+DC80 for 0x80
 
 
-def holds_bytes(text: str) -> bool:
+def has_raw_bytes(text: str) -> bool:
     """Whether text from a line that was noticed holds bytes that are not UTF-8."""
     return _BYTE.search(text) is not None
 
 
-def bytes_shown(text: str) -> str:
+def escape_raw_bytes(text: str) -> str:
     """Such text with its bytes as \\xe9, fit to be printed."""
     return _BYTE.sub(lambda found: f"\\x{ord(found[0]) - _BYTES:02x}", text)
 
 
-def _decode(raw: bytes, path: str | Path, number: int, notice: Notice | None) -> str:
+def _decode(raw: bytes, path: str | Path, number: int, on_undecodable: OnUndecodable | None) -> str:
     """One line as text; `number` counts from 1."""
     if raw.endswith(b"\n"):
         raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
@@ -183,10 +183,10 @@ def _decode(raw: bytes, path: str | Path, number: int, notice: Notice | None) ->
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = BadLine(path, number, raw, error.start)
-    if notice is None:
+        line = UndecodableLine(path, number, raw, error.start)
+    if on_undecodable is None:
         raise line.error()
-    notice(line)
+    on_undecodable(line)
     return raw.decode("utf-8", "surrogateescape").translate(_STAND_INS)
 
 

@@ -49,12 +49,12 @@ class RunningAverage:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """While inside, the model's parameters hold the average; afterwards exactly what they held before."""
-        with exchanged(self._weights, self.values):
+        with swapped(self._weights, self.values):
             yield
 
 
 @contextmanager
-def exchanged(weights: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> Iterator[None]:
+def swapped(weights: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> Iterator[None]:
     """While inside, each tensor of `weights` holds the values of its namesake, and the other way round."""
     _swap(weights, others)
     try:
@@ -73,7 +73,7 @@ def _swap(weights: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> None:
         others[name].copy_(before)
 
 
-class Kept(NamedTuple):
+class SavedValidation(NamedTuple):
     """A validation whose weights are on disk."""
 
     update: int
@@ -90,7 +90,7 @@ class BestWeights:
 
     def __init__(self, folder: Path, count: int, *, lowest: bool) -> None:
         """`lowest` says that low values are the good ones."""
-        self.kept: list[Kept] = []
+        self.kept: list[SavedValidation] = []
         """The best first."""
         self._folder, self._count, self._sign = folder, count, 1 if lowest else -1
 
@@ -100,7 +100,9 @@ class BestWeights:
         Raises:
             InputError: the file cannot be written.
         """
-        ranked = sorted([*self.kept, Kept(update, value)], key=lambda kept: (self._sign * kept.value, kept.update))
+        ranked = sorted(
+            [*self.kept, SavedValidation(update, value)], key=lambda kept: (self._sign * kept.value, kept.update)
+        )
         self.kept = ranked[: self._count]
         if any(kept.update == update for kept in self.kept):
             save_weights(self.path(update), weights)

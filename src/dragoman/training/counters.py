@@ -9,8 +9,8 @@ from typing import Any
 from torch import Tensor
 
 from dragoman.data.batches import Position
-from dragoman.training.objective import Totals
-from dragoman.training.schedules import Plateau
+from dragoman.training.objective import UpdateTotals
+from dragoman.training.schedules import PlateauCounter
 from dragoman.training.validation import perplexity_of
 
 _BEGINNING = Position(epoch=0, batch=0)
@@ -20,7 +20,7 @@ _BEGINNING = Position(epoch=0, batch=0)
 class Counters:
     """What changes during training and is not a tensor."""
 
-    plateau: Plateau
+    plateau: PlateauCounter
     update: int = 0
     """Updates done."""
     position: Position = _BEGINNING
@@ -43,12 +43,12 @@ class Counters:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Counters:
         """The inverse of `dataclasses.asdict` and JSON."""
-        parts = {"position": Position(*values["position"]), "plateau": Plateau(**values["plateau"])}
+        parts = {"position": Position(*values["position"]), "plateau": PlateauCounter(**values["plateau"])}
         return cls(**{**values, **parts})
 
 
 @dataclass
-class Window:
+class LogInterval:
     """Sums over the updates since the last training line of the log.
 
     They stay tensors until somebody reads them: on a GPU reading waits for all work so far. What is not a number
@@ -65,7 +65,7 @@ class Window:
     linked: int = 0
     updates: int = 0
 
-    def add(self, totals: Totals, norm: Tensor) -> None:
+    def add(self, totals: UpdateTotals, norm: Tensor) -> None:
         """Take notice of an update."""
         self.objective = self.objective + totals.objective
         self.nll = self.nll + totals.nll

@@ -26,7 +26,7 @@ from dragoman.model.trainable import Model
 from dragoman.model.weights import save_weights, weights_of
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
-from dragoman.training.averaging import BestWeights, Kept, RunningAverage, exchanged
+from dragoman.training.averaging import BestWeights, RunningAverage, SavedValidation, swapped
 from dragoman.training.checkpoint import (
     Checkpoint,
     load_checkpoint,
@@ -38,12 +38,12 @@ from dragoman.training.checkpoint import (
     save_checkpoint,
 )
 from dragoman.training.collapse import signs_of_collapse
-from dragoman.training.counters import Counters, Window
+from dragoman.training.counters import Counters, LogInterval
 from dragoman.training.interruption import Interruption
 from dragoman.training.log import Moment, TrainingLog
-from dragoman.training.objective import Objective, accumulate_gradients
+from dragoman.training.objective import TrainingObjective, accumulate_gradients
 from dragoman.training.optimisers import build_optimiser, clip_gradients, global_norm, measured_parameters, set_rate
-from dragoman.training.schedules import Plateau, Progress, learning_rate
+from dragoman.training.schedules import PlateauCounter, TrainingProgress, learning_rate
 from dragoman.training.validation import DevTranslations, Validators
 
 STATE = "latest.safetensors"
@@ -53,7 +53,7 @@ Reason = Literal["epochs", "minutes", "patience"]
 
 
 @dataclass(frozen=True)
-class Summary:
+class TrainingResult:
     """How a training ended."""
 
     reason: Reason
@@ -80,7 +80,7 @@ def train(
     resume: bool = False,
     console: Console | None = None,
     clock: Callable[[], float] = time.monotonic,
-) -> Summary:
+) -> TrainingResult:
     """Train `model` in place; the best weights so far are in RUN/model.safetensors, and the log in RUN/log.jsonl.
 
     Args:
@@ -120,7 +120,7 @@ def _interrupted(signal: str, update: int) -> Interrupted:
     return Interrupted(f"{signal}: state saved after update {update}; --resume continues from there")
 
 
-class Result(NamedTuple):
+class FinalWeights(NamedTuple):
     """Whose weights are in RUN/model.safetensors when a training has ended."""
 
     value: float
@@ -143,7 +143,7 @@ class Training(Generic[Model]):
         log: TrainingLog,
         clock: Callable[[], float],
     ) -> None:
-        self.counters = Counters(Plateau(config.schedule.patience))
+        self.counters = Counters(PlateauCounter(config.schedule.patience))
         self._model = model.train()
         self._parameters = dict(model.named_parameters())
         self._measured = measured_parameters(model, config.optimiser.clip_norm)
@@ -164,7 +164,7 @@ class Training(Generic[Model]):
         self._clock = clock
         self._origin = clock()
         self._began_at = (0.0, 0.0)  # seconds and share of the training that were done when this process began
-        self._window = Window(since=0.0)
+        self._window = LogInterval(since=0.0)
         self._saved_at = 0.0
         self._saving_seconds = 0.0
         self._warned_after = 0
@@ -196,8 +196,8 @@ class Training(Generic[Model]):
             self._average.updates = saved.values["average_updates"]
         restore_random_state(saved.part("random"), self._device)
         self.counters = Counters.from_json(saved.values["counters"])
-        self._best_several.kept = [Kept(*kept) for kept in saved.values.get("best_several", [])]
-        self._window = Window(**saved.values["window"])
+        self._best_several.kept = [SavedValidation(*kept) for kept in saved.values.get("best_several", [])]
+        self._window = LogInterval(**saved.values["window"])
         self._log.truncate(saved.values["log_size"])
         self._start()
         self._log.event(self._moment(), "resumed", f"resumed after update {self.counters.update}")
@@ -227,7 +227,7 @@ class Training(Generic[Model]):
         if self.counters.update % self._config.log_every == 0:
             self._require_numbers()
             self._log.train(self._moment(), self._window.measures(self._rate, self.seconds))
-            self._window = Window(since=self.seconds)
+            self._window = LogInterval(since=self.seconds)
 
     def validate_if_due(self) -> None:
         """Every so many updates, or once an epoch, ask the dev set."""
@@ -285,7 +285,7 @@ class Training(Generic[Model]):
             return "minutes"
         return None
 
-    def finish(self, reason: Reason) -> Summary:
+    def finish(self, reason: Reason) -> TrainingResult:
         """A last look at the dev set, so that however short the training was there are best weights; a last save.
 
         What follows the save, the choice of the result, is made anew whenever a finished run is resumed.
@@ -304,18 +304,18 @@ class Training(Generic[Model]):
             "finished",
             f"finished after update {update} ({_REASONS[reason]}); best {metric} {result.value:.2f} {origin}",
         )
-        return Summary(
+        return TrainingResult(
             reason, update, self._epochs(), self.seconds, metric, result.value, result.update, result.averaged
         )
 
-    def _choose_result(self) -> Result:
+    def _choose_result(self) -> FinalWeights:
         """The best validation, or the mean of the weights of several if the dev set likes that better.
 
         RUN/model.safetensors holds its weights in the end, whatever a run that has gone on left there.
         """
         best, several = self.counters.best, self._best_several
         assert best is not None, "validated at least once"
-        single = Result(best, self.counters.best_update)
+        single = FinalWeights(best, self.counters.best_update)
         if len(several.kept) < 2:
             return single
         updates = tuple(sorted(kept.update for kept in several.kept))
@@ -326,7 +326,7 @@ class Training(Generic[Model]):
             better = self._is_better(value, best)
             save_weights(self._best, weights_of(self._model) if better else several.weights(single.update))
         self._log.average(self._moment(), results, updates, best=better)
-        return Result(value, updates[-1], updates) if better else single
+        return FinalWeights(value, updates[-1], updates) if better else single
 
     def _start(self) -> None:
         self._stream = self._batches.from_position(self.counters.position)
@@ -379,7 +379,7 @@ class Training(Generic[Model]):
         if better:
             counters.best, counters.best_update = value, counters.update
         counters.stale = 0 if better else counters.stale + 1
-        counters.plateau.validated(improved=better)
+        counters.plateau.update(improved=better)
         counters.validated_update, counters.validated_epoch = counters.update, counters.position.epoch
         return better
 
@@ -416,14 +416,14 @@ class Training(Generic[Model]):
             "saved, the last state and the best weights, is from before"
         )
 
-    def _objective(self) -> Objective:
+    def _objective(self) -> TrainingObjective:
         config = self._config
         sampled = config.scheduled_sampling * self._fraction()
-        return Objective(config.loss, config.label_smoothing, config.guided_attention, sampled)
+        return TrainingObjective(config.loss, config.label_smoothing, config.guided_attention, sampled)
 
-    def _progress(self) -> Progress:
+    def _progress(self) -> TrainingProgress:
         counters = self.counters
-        return Progress(counters.update + 1, self._epochs(), self._fraction(), counters.plateau.count)
+        return TrainingProgress(counters.update + 1, self._epochs(), self._fraction(), counters.plateau.plateaus)
 
     def _epochs(self) -> float:
         epoch, batch = self.counters.position
@@ -464,7 +464,7 @@ class Training(Generic[Model]):
         self._model.eval()
         average = self._average.in_place() if self._average else nullcontext()
         try:
-            with torch.no_grad(), average if weights is None else exchanged(weights_of(self._model), weights):
+            with torch.no_grad(), average if weights is None else swapped(weights_of(self._model), weights):
                 yield
         finally:
             self._model.train()

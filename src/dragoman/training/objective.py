@@ -20,11 +20,11 @@ from torch import Tensor
 from dragoman.data.batches import Batch
 from dragoman.model.trainable import Loss, Trainable
 from dragoman.model.translation import TranslationModel
-from dragoman.training.scheduled_sampling import sampled_words
+from dragoman.training.scheduled_sampling import sample_previous_words
 
 
 @dataclass(frozen=True, slots=True)
-class Objective:
+class TrainingObjective:
     """What is minimised, at one moment of the training."""
 
     unit: Literal["token", "sentence", "sum"] = "token"
@@ -36,7 +36,7 @@ class Objective:
     """Share of previous words that are the model's own."""
 
 
-class Totals(NamedTuple):
+class UpdateTotals(NamedTuple):
     """Sums over the batches of an update."""
 
     objective: Tensor
@@ -51,14 +51,14 @@ class Totals(NamedTuple):
     """Target positions that it is summed over: those with links."""
 
 
-def accumulate_gradients(model: Trainable, batches: Sequence[Batch], objective: Objective) -> Totals:
+def accumulate_gradients(model: Trainable, batches: Sequence[Batch], objective: TrainingObjective) -> UpdateTotals:
     """Add to the gradients those of the summed loss of `batches`, divided as `objective` has it over them all."""
     tokens = sum(int(batch.target_lengths.sum()) for batch in batches)
     sentences = sum(len(batch.target_lengths) for batch in batches)
     divisor = {"token": tokens, "sentence": sentences, "sum": 1}[objective.unit]
     losses = [_add_gradients(model, batch, objective, divisor) for batch in batches]
     guidances = [loss.guidance for loss in losses if loss.guidance is not None]
-    return Totals(
+    return UpdateTotals(
         _sum(loss.objective for loss in losses),
         _sum(loss.nll for loss in losses),
         tokens,
@@ -67,12 +67,12 @@ def accumulate_gradients(model: Trainable, batches: Sequence[Batch], objective: 
     )
 
 
-def _add_gradients(model: Trainable, batch: Batch, objective: Objective, divisor: int) -> Loss:
+def _add_gradients(model: Trainable, batch: Batch, objective: TrainingObjective, divisor: int) -> Loss:
     """The loss of one batch, detached: with what led to it, its memory would be kept until all batches are done."""
     previous = None
     if objective.sampled:
         assert isinstance(model, TranslationModel), "scheduled sampling is for translation"
-        previous = sampled_words(model, batch, objective.sampled)
+        previous = sample_previous_words(model, batch, objective.sampled)
     loss = model.loss(batch, objective.label_smoothing, guided_attention=objective.guided_attention, previous=previous)
     (loss.objective / divisor).backward()
     return loss._replace(objective=loss.objective.detach())

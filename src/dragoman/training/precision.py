@@ -27,25 +27,25 @@ TRIES = 3
 Configured = TypeVar("Configured", Config, LanguageConfig)
 
 
-class Choice(NamedTuple):
+class PrecisionChoice(NamedTuple):
     """What `auto` came to, and why, in words."""
 
     precision: Literal["fp32", "bf16"]
     reason: str
 
 
-def fastest_precision(model: Trainable) -> Choice:
+def fastest_precision(model: Trainable) -> PrecisionChoice:
     """The precision in which loss and gradients of a batch take less time; the model is left as it was.
 
     Without fast bfloat16 products there is nothing to try, and on a GPU that has them nothing to doubt.
     """
     if choose_precision("auto", model.device) is None:
-        return Choice("fp32", "no fast bfloat16 products here")
+        return PrecisionChoice("fp32", "no fast bfloat16 products here")
     if model.device.type == "cuda":
-        return Choice("bf16", "the GPU has fast bfloat16 products")
+        return PrecisionChoice("bf16", "the GPU has fast bfloat16 products")
     seconds = {"fp32": _seconds(model, None), "bf16": _seconds(model, torch.bfloat16)}
     words = f"{1000 * seconds['bf16']:.0f} ms a batch in bfloat16, {1000 * seconds['fp32']:.0f} in float32"
-    return Choice("bf16" if seconds["bf16"] < seconds["fp32"] else "fp32", words)
+    return PrecisionChoice("bf16" if seconds["bf16"] < seconds["fp32"] else "fp32", words)
 
 
 def settle_precision(

@@ -17,7 +17,7 @@ from dragoman.text.vocabulary import BOS, EOS, PAD
 
 
 @torch.no_grad()
-def sampled_words(model: TranslationModel, batch: Batch, share: float) -> Tensor:
+def sample_previous_words(model: TranslationModel, batch: Batch, share: float) -> Tensor:
     """The words that each step reads, [B, T]: BOS first, then each a sample with probability `share`, else known.
 
     Samples are drawn on the path of search: step by step, and without dropout. What search never reads (padding, the

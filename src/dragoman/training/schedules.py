@@ -23,7 +23,7 @@ from dragoman.config.schema import ScheduleConfig
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingProgress:
     """How far training has come when an update begins."""
 
     update: int
@@ -36,35 +36,35 @@ class Progress:
     """How often the plateau rule has fired (see `Plateau`)."""
 
 
-def learning_rate(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+def learning_rate(config: ScheduleConfig, peak: float, progress: TrainingProgress) -> float:
     """The rate of the update that begins."""
     warmup = min(1.0, progress.update / config.warmup) if config.warmup else 1.0
     return warmup * _RATES[config.name](config, peak, progress)
 
 
 @dataclass
-class Plateau:
-    """Counts plateaus: runs of `patience` validations none of which beat the best before."""
+class PlateauCounter:
+    """Counts plateaus: `patience` validations in a row without a new best result."""
 
     patience: int
-    validations: int = 0
+    bad_validations: int = 0
     """Validations without improvement since the last improvement or plateau."""
-    count: int = 0
+    plateaus: int = 0
     """Plateaus so far."""
 
-    def validated(self, *, improved: bool) -> None:
-        """Take notice of a validation."""
-        self.validations = 0 if improved else self.validations + 1
-        if self.validations == self.patience:
-            self.count += 1
-            self.validations = 0
+    def update(self, *, improved: bool) -> None:
+        """Count a validation."""
+        self.bad_validations = 0 if improved else self.bad_validations + 1
+        if self.bad_validations == self.patience:
+            self.plateaus += 1
+            self.bad_validations = 0
 
 
-def _constant(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+def _constant(config: ScheduleConfig, peak: float, progress: TrainingProgress) -> float:
     return peak
 
 
-def _halving(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+def _halving(config: ScheduleConfig, peak: float, progress: TrainingProgress) -> float:
     # The literal reading of both papers: the first halving comes right after epoch `start`. One branch of the
     # released code of Luong 2015 begins one period later; that is start + every.
     if progress.epochs < config.start:
@@ -72,21 +72,21 @@ def _halving(config: ScheduleConfig, peak: float, progress: Progress) -> float:
     return float(peak * 0.5 ** (math.floor((progress.epochs - config.start) / config.every) + 1))
 
 
-def _inverse_sqrt(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+def _inverse_sqrt(config: ScheduleConfig, peak: float, progress: TrainingProgress) -> float:
     warmup = max(1, config.warmup)
     return peak * math.sqrt(warmup / max(warmup, progress.update))
 
 
-def _cosine(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+def _cosine(config: ScheduleConfig, peak: float, progress: TrainingProgress) -> float:
     floor = min(config.minimum, peak)
     return floor + (peak - floor) * (1 + math.cos(math.pi * min(1.0, progress.fraction))) / 2
 
 
-def _plateau(config: ScheduleConfig, peak: float, progress: Progress) -> float:
+def _plateau(config: ScheduleConfig, peak: float, progress: TrainingProgress) -> float:
     return float(max(min(config.minimum, peak), peak * config.factor**progress.plateaus))
 
 
-_RATES: dict[str, Callable[[ScheduleConfig, float, Progress], float]] = {
+_RATES: dict[str, Callable[[ScheduleConfig, float, TrainingProgress], float]] = {
     "constant": _constant,
     "halving": _halving,
     "inverse-sqrt": _inverse_sqrt,

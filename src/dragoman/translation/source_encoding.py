@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span
 from dragoman.engines.protocol import DividingEngine, Engine
-from dragoman.text.segmentation.characters import Characters
-from dragoman.text.segmentation.subwords import Subwords
+from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import Encoded, TextSide, raw_words
 from dragoman.translation.length_batching import Shortener, source_batch
 
@@ -96,7 +96,7 @@ class ModelReader:
 
     def copied_words(self, text: str, line: Read) -> list[Span]:
         """Segments where these are words, else what stands between blanks, without punctuation around it."""
-        if isinstance(self._side.segmentation, (Subwords, Characters)):
+        if isinstance(self._side.segmentation, (SubwordSegmentation, CharacterSegmentation)):
             return bare_words(text)
         return line.offsets
 

@@ -25,7 +25,7 @@ from dragoman.text.side import TextSide
 from dragoman.training.loop import train
 from dragoman.training.precision import settle_precision
 from dragoman.training.validation import Validators, perplexity
-from dragoman.workflows.training import DEV_BUDGET, MAY_CHANGE, Trained
+from dragoman.workflows.training import DEV_BUDGET, MAY_CHANGE, TrainedRun
 
 
 def train_language_model(
@@ -37,7 +37,7 @@ def train_language_model(
     overwrite: bool = False,
     device: DeviceName = "auto",
     console: Console | None = None,
-) -> Trained:
+) -> TrainedRun:
     """Train on the lines of the files `text`; all that is needed afterwards lies in the folder `out`.
 
     Raises:
@@ -78,7 +78,7 @@ def train_language_model(
 
 def resume_language_model(
     out: str | Path, changes: Sequence[str], *, device: DeviceName = "auto", console: Console | None = None
-) -> Trained:
+) -> TrainedRun:
     """Go on with a training that was stopped, exactly from its last saved state.
 
     Args:
@@ -126,7 +126,9 @@ def _facts(store: Store, side: TextSide) -> str:
     )
 
 
-def _train(config: LanguageConfig, folder: RunFolder, device: DeviceName, console: Console, *, resume: bool) -> Trained:
+def _train(
+    config: LanguageConfig, folder: RunFolder, device: DeviceName, console: Console, *, resume: bool
+) -> TrainedRun:
     place = choose_device(device)
     seed_weights(config.training.seed)
     model = build_language_model(config.model, len(folder.target_side().vocabulary)).to(place)
@@ -155,4 +157,4 @@ def _train(config: LanguageConfig, folder: RunFolder, device: DeviceName, consol
         resume=resume,
         console=console,
     )
-    return Trained(folder, summary)
+    return TrainedRun(folder, summary)

@@ -19,7 +19,7 @@ from typing import Any
 from dragoman.config.building import build_config, override
 from dragoman.config.schema import Config, SideConfig
 from dragoman.data.batches import Batches, Budget, sorted_batches
-from dragoman.data.store import Prepared, Store, build_store, store_pairs
+from dragoman.data.store import PreparedCorpus, Store, build_store, store_pairs
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.evaluation.metrics import bleu, chrf
@@ -30,18 +30,15 @@ from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import open_run, parameters
-from dragoman.text.corpus import Cleaner, Pair, read_pairs
+from dragoman.text.corpus import Cleaner, Corpora, Pair, read_pairs
 from dragoman.text.lines import not_found, open_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation
-from dragoman.training.loop import Summary
+from dragoman.training.loop import TrainingResult
 from dragoman.training.loop import train as train_model
 from dragoman.training.precision import settle_precision
 from dragoman.training.validation import DevTranslations, Validators, perplexity
 from dragoman.translation.translator import Translator
 from dragoman.workflows.reports import write_run_report
-
-Corpora = Sequence[Sequence[Path]]
-"""Each is two files (source, target) or one (.tsv, .jsonl)."""
 
 DEV_BUDGET = Budget("tokens", 8192)
 """Batches for the perplexity of the dev set: no gradients, so larger ones than in training fit."""
@@ -57,11 +54,11 @@ MAY_CHANGE = (
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedRun:
     """A run folder after training, and how that ended."""
 
     folder: RunFolder
-    summary: Summary
+    summary: TrainingResult
 
 
 def train(
@@ -75,7 +72,7 @@ def train(
     dropped: str | Path | None = None,
     device: DeviceName = "auto",
     console: Console | None = None,
-) -> Trained:
+) -> TrainedRun:
     """Train a translator on parallel text; everything it needs afterwards lies in the folder `out`.
 
     Args:
@@ -107,7 +104,7 @@ def train(
 
 def resume(
     out: str | Path, config: Config | None = None, *, device: DeviceName = "auto", console: Console | None = None
-) -> Trained:
+) -> TrainedRun:
     """Go on with a training that was stopped, exactly from its last saved state, on the corpus stored in the run.
 
     Args:
@@ -128,7 +125,7 @@ def resume(
     if config is not None and config != saved:
         _require_resumable(saved, config)
         folder.save_config(config)
-    prepared = Prepared(Store.open(folder.train_data), folder.source_side(), folder.target_side())
+    prepared = PreparedCorpus(Store.open(folder.train_data), folder.source_side(), folder.target_side())
     return _train(config or saved, folder, prepared, device, console or Console(), resume=True)
 
 
@@ -182,7 +179,7 @@ def _prepare(
     folder: RunFolder,
     dropped: str | Path | None,
     console: Console,
-) -> Prepared:
+) -> PreparedCorpus:
     """Segmentations, then the stored corpus and its vocabularies."""
     console.info("segmentation ...")
     segmentations = _segmentations(config, corpora)
@@ -215,7 +212,7 @@ def _lines_of_both(corpora: Corpora) -> Iterator[str]:
         yield pair.target
 
 
-def _text_facts(prepared: Prepared) -> str:
+def _text_facts(prepared: PreparedCorpus) -> str:
     store = prepared.store
     left_out = {reason: count for reason, count in store.left_out.items() if count}
     listed = ", ".join(f"{reason} {count:,}" for reason, count in left_out.items())
@@ -248,8 +245,8 @@ def _save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
 
 
 def _train(
-    config: Config, folder: RunFolder, prepared: Prepared, device: DeviceName, console: Console, *, resume: bool
-) -> Trained:
+    config: Config, folder: RunFolder, prepared: PreparedCorpus, device: DeviceName, console: Console, *, resume: bool
+) -> TrainedRun:
     if config.training.guided_attention and prepared.store.links is None:
         raise RunError(
             f"{folder.train_data}: the stored corpus has no links for training.guided_attention; train again with "
@@ -272,7 +269,7 @@ def _train(
         console=console,
     )
     write_run_report(open_run(folder.path, device=device), dev)
-    return Trained(folder, summary)
+    return TrainedRun(folder, summary)
 
 
 def _batches(config: Config, store: Store) -> Batches:
@@ -287,7 +284,9 @@ def _batches(config: Config, store: Store) -> Batches:
     )
 
 
-def _validators(config: Config, dev: Sequence[Pair], store: Store, prepared: Prepared) -> Validators[TranslationModel]:
+def _validators(
+    config: Config, dev: Sequence[Pair], store: Store, prepared: PreparedCorpus
+) -> Validators[TranslationModel]:
     """What the loop asks about the dev set: its perplexity, and how good real beam output is."""
 
     def measure_perplexity(model: TranslationModel) -> float:

@@ -13,9 +13,9 @@ from pathlib import Path
 from dragoman.config.schema import SideConfig
 from dragoman.errors import ConfigError, RunError
 from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
-from dragoman.text.segmentation.characters import Characters
-from dragoman.text.segmentation.subwords import Subwords, model_path, read_model, train_model
-from dragoman.text.segmentation.whitespace import Blanks
+from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.subwords import SubwordSegmentation, model_path, read_model, train_model
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 
 __all__ = ["Segmentation", "Segments", "load_segmentation", "train_segmentation"]
 
@@ -30,8 +30,8 @@ def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation
     """
     if config.segmentation in ("bpe", "unigram"):
         if config.model is not None:
-            return Subwords(read_model(Path(config.model)))
-        return Subwords(train_model(lines, config.segmentation, config.vocabulary))
+            return SubwordSegmentation(read_model(Path(config.model)))
+        return SubwordSegmentation(train_model(lines, config.segmentation, config.vocabulary))
     if config.model is not None:
         raise ConfigError(
             f"model: {config.model} is for segmentation: bpe or unigram, but segmentation is {config.segmentation}; "
@@ -39,7 +39,7 @@ def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation
         )
     if config.segmentation == "words":
         return _words(config.language)
-    return Blanks() if config.segmentation == "blanks" else Characters()
+    return WhitespaceSegmentation() if config.segmentation == "blanks" else CharacterSegmentation()
 
 
 def load_segmentation(path: Path) -> Segmentation:
@@ -59,11 +59,11 @@ def load_segmentation(path: Path) -> Segmentation:
         if kind == "words":
             return _words(str(entry["language"]))
         if kind == "characters":
-            return Characters()
+            return CharacterSegmentation()
         if kind == "blanks":
-            return Blanks()
+            return WhitespaceSegmentation()
         if kind == "sentencepiece":
-            return Subwords.load(model_path(path), digest=str(entry["sha256"]))
+            return SubwordSegmentation.load(model_path(path), digest=str(entry["sha256"]))
     except FileNotFoundError:
         raise RunError(f"{path}: missing; the run folder is not complete") from None
     except (OSError, ValueError, KeyError, TypeError):
@@ -73,6 +73,6 @@ def load_segmentation(path: Path) -> Segmentation:
 
 def _words(language: str) -> Segmentation:
     # Imported when needed: sacremoses takes most of half a second, which every command would pay.
-    from dragoman.text.segmentation.words import Words
+    from dragoman.text.segmentation.words import WordSegmentation
 
-    return Words(language)
+    return WordSegmentation(language)

@@ -13,7 +13,7 @@ from dragoman.text.lines import replace_file
 FORMAT = 1
 """Version of the file that describes a segmentation."""
 
-BLANK = "▁"
+SPACE_SYMBOL = "▁"
 """How a space is written inside a piece (U+2581, SentencePiece's habit), so that pieces show and fit on a line."""
 
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.text.segmentation.base import BLANK, Segments, printable, save_description
+from dragoman.text.segmentation.base import SPACE_SYMBOL, Segments, printable, save_description
 
 
-class Characters:
+class CharacterSegmentation:
     """Every character is a piece; blanks at either end of a line are dropped, all others are kept."""
 
     def segment(self, line: str) -> Segments:
         line = printable(line)
         start = len(line) - len(line.lstrip())
         end = len(line.rstrip())
-        pieces = list(line[start:end].replace(" ", BLANK))
+        pieces = list(line[start:end].replace(" ", SPACE_SYMBOL))
         return Segments(pieces, list(zip(range(start, end), range(start + 1, end + 1), strict=True)) if pieces else [])
 
     def join(self, pieces: Sequence[str]) -> str:
-        return "".join(pieces).replace(BLANK, " ").strip()
+        return "".join(pieces).replace(SPACE_SYMBOL, " ").strip()
 
     def save(self, path: Path) -> None:
         save_description(path, "characters")

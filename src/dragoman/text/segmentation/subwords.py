@@ -32,7 +32,7 @@ _LONGEST = 10_000  # characters of a line that are trained on
 _QUIET = 4  # above the level of fatal errors, which arrive as exceptions
 
 
-class Subwords:
+class SubwordSegmentation:
     """Pieces of a SentencePiece model, a space being written "▁" in front of the piece that follows it.
 
     A run of characters that the model does not know stays as it is and becomes one piece.
@@ -44,11 +44,11 @@ class Subwords:
         self._model = model
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
 
-    def __reduce__(self) -> tuple[type[Subwords], tuple[bytes]]:
-        return Subwords, (self._model,)
+    def __reduce__(self) -> tuple[type[SubwordSegmentation], tuple[bytes]]:
+        return SubwordSegmentation, (self._model,)
 
     @classmethod
-    def load(cls, path: Path, digest: str) -> Subwords:
+    def load(cls, path: Path, digest: str) -> SubwordSegmentation:
         """Read a model file of a run folder and compare its SHA-256.
 
         Raises:
@@ -94,7 +94,7 @@ def read_model(path: Path) -> bytes:
     """
     try:
         model = path.read_bytes()
-        Subwords(model)
+        SubwordSegmentation(model)
     except FileNotFoundError:
         raise not_found(path) from None
     except OSError as error:

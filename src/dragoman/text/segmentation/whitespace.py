@@ -12,7 +12,7 @@ _PIECE = re.compile("[^ ]+")
 """Only the space parts: a piece may hold other blanks (a no-break space in a number), as in the field's other tools."""
 
 
-class Blanks:
+class WhitespaceSegmentation:
     """Every piece is what stands between spaces, as it is; pieces are joined with one space."""
 
     def segment(self, line: str) -> Segments:

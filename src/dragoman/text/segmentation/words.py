@@ -50,7 +50,7 @@ class _Tokenizer(MosesTokenizer):  # type: ignore[misc]
         return not self._alphabetic.isdisjoint(text)
 
 
-class Words:
+class WordSegmentation:
     """Words and punctuation marks as the Moses scripts separate them; nothing is escaped, hyphens stay."""
 
     def __init__(self, language: str) -> None:
@@ -60,8 +60,8 @@ class Words:
         self._tokenizer = _Tokenizer(language)
         self._detokenizer = MosesDetokenizer(language)
 
-    def __reduce__(self) -> tuple[type[Words], tuple[str]]:
-        return Words, (self._language,)
+    def __reduce__(self) -> tuple[type[WordSegmentation], tuple[str]]:
+        return WordSegmentation, (self._language,)
 
     def segment(self, line: str) -> Segments:
         line = printable(line)
@@ -116,7 +116,7 @@ def _locate(pieces: Sequence[str], line: str) -> list[tuple[int, int]]:
     offsets: list[tuple[int, int]] = []
     position = 0
     while len(offsets) < len(pieces):
-        position = _skip_blanks(line, position)
+        position = _skip_spaces(line, position)
         piece = pieces[len(offsets)]
         if line.startswith(piece, position):
             offsets.append((position, position + len(piece)))
@@ -159,7 +159,7 @@ def _share(line: str, start: int, end: int, parts: int) -> list[tuple[int, int]]
     return list(pairwise(cuts))
 
 
-def _skip_blanks(line: str, position: int) -> int:
+def _skip_spaces(line: str, position: int) -> int:
     while position < len(line) and line[position].isspace():
         position += 1
     return position

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.prefixes import prefixes
+from dragoman.data.prefix_trie import prefix_trie
 from dragoman.text.vocabulary import BOS
 
 TARGETS = st.lists(st.tuples(st.integers(0, 3), st.lists(st.integers(4, 6), max_size=5)), min_size=1, max_size=12)
@@ -18,7 +18,7 @@ def test_each_beginning_of_a_source_is_one_node_and_leads_to_the_words_that_foll
     for row, (_, words) in zip(target, rows, strict=True):
         row[: len(words)] = words
         row[len(words)] = 3
-    shared = prefixes(np.array([owner for owner, _ in rows]), target, lengths)
+    shared = prefix_trie(np.array([owner for owner, _ in rows]), target, lengths)
 
     # Followed from its parents, each node must spell what stands before the positions that it predicts.
     spelled: list[list[tuple[int, tuple[int, ...]]]] = []

@@ -17,7 +17,7 @@ from dragoman.text.vocabulary import BOS
 Ids = NDArray[np.int64]
 
 
-class Level(NamedTuple):
+class PrefixLevel(NamedTuple):
     """The R nodes of one depth, those of one source together and sources in order."""
 
     parents: Ids
@@ -26,19 +26,19 @@ class Level(NamedTuple):
     """[R] what is read on the way: the last word of each beginning, BOS in the first level."""
 
 
-class Prefixes(NamedTuple):
+class PrefixTrie(NamedTuple):
     """All levels, and which node predicts which word."""
 
-    levels: Sequence[Level]
+    levels: Sequence[PrefixLevel]
     nodes: Ids
     """[N, T] the node that predicts this word, counted through all levels; -1 on padding."""
 
 
-def prefixes(owners: Ids, target: Ids, lengths: Ids) -> Prefixes:
+def prefix_trie(owners: Ids, target: Ids, lengths: Ids) -> PrefixTrie:
     """Of targets [N, T] with `lengths` [N], each of source `owners[n]`, ascending."""
     nodes = np.full(target.shape, -1, np.int64)
     sources, number = np.unique(owners, return_inverse=True)
-    levels = [Level(sources, np.full(len(sources), BOS, np.int64))]
+    levels = [PrefixLevel(sources, np.full(len(sources), BOS, np.int64))]
     nodes[:, 0] = number
     before = len(sources)
     for step in range(1, target.shape[1]):
@@ -46,8 +46,8 @@ def prefixes(owners: Ids, target: Ids, lengths: Ids) -> Prefixes:
         # Sorted pairs keep the nodes of a source together, because those of the level before are.
         pairs = number[going_on] * (1 + int(target.max())) + target[going_on, step - 1]
         _, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
-        levels.append(Level(number[going_on][first], target[going_on, step - 1][first]))
+        levels.append(PrefixLevel(number[going_on][first], target[going_on, step - 1][first]))
         number[going_on] = inverse
         nodes[going_on, step] = inverse + before
         before += len(first)
-    return Prefixes(levels, nodes)
+    return PrefixTrie(levels, nodes)
