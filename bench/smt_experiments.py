@@ -344,9 +344,9 @@ def read_lists(options: argparse.Namespace, name: str) -> Lists:
             }
         sentences.append(((references[entries[0].sentence],), rows))
     pool = make_pool({"all": sum(map(len, columns.values()))}, sentences)
-    single = pool.objective.oracle(pool.statistics)
+    single = pool.metric.oracle(pool.statistics)
     best = [start + int(single[start:end].argmax()) for start, end in zip(pool.starts, pool.ends, strict=True)]
-    return Lists(pool, columns, float(pool.objective.score(pool.statistics[best].sum(axis=0))))
+    return Lists(pool, columns, float(pool.metric.score(pool.statistics[best].sum(axis=0))))
 
 
 def named_values(features: Mapping[str, Sequence[float]], total: float) -> dict[str, Sequence[float]]:
@@ -385,8 +385,8 @@ def measured(lists: Mapping[str, Lists], chosen: Chosen, baseline: Chosen) -> di
     result = {}
     for name, one in lists.items():
         ours, theirs = (statistics_of(one.pool, each) for each in (chosen, baseline))
-        difference = compare_statistics(ours, theirs, one.pool.objective)
-        bleu = [float(one.pool.objective.score(run.sum(axis=0))) for run in ours]
+        difference = compare_statistics(ours, theirs, one.pool.metric)
+        bleu = [float(one.pool.metric.score(run.sum(axis=0))) for run in ours]
         result[name] = {"bleu": bleu, "p bootstrap": difference.bootstrap_p, "p exchange": difference.randomisation_p}
     return result
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.alignment.aer import agreement
-from dragoman.alignment.formats import Marked, read_alignments
+from dragoman.alignment.formats import MarkedLinks, read_alignments
 from dragoman.cli.main import main
 from dragoman.errors import InputError
 
@@ -23,8 +23,8 @@ PUBLISHED = [
 ]
 
 
-def all_sure(*links: tuple[int, int]) -> Marked:
-    return Marked(frozenset(links), frozenset(links))
+def all_sure(*links: tuple[int, int]) -> MarkedLinks:
+    return MarkedLinks(frozenset(links), frozenset(links))
 
 
 def test_links_that_are_partly_right() -> None:
@@ -35,7 +35,7 @@ def test_links_that_are_partly_right() -> None:
 
 
 def test_possible_links_help_precision_and_never_recall() -> None:
-    gold = Marked(frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1), (1, 2), (2, 1)}))
+    gold = MarkedLinks(frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1), (1, 2), (2, 1)}))
     result = agreement([gold], [[(0, 0), (1, 2), (5, 5)]])
     assert (result.links, result.sure, result.possible, result.links_sure, result.links_possible) == (3, 2, 4, 1, 2)
     assert result.precision == pytest.approx(2 / 3)
@@ -45,7 +45,7 @@ def test_possible_links_help_precision_and_never_recall() -> None:
 
 
 def test_only_possible_links_and_all_sure_ones_are_no_error() -> None:
-    gold = Marked(frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)}))
+    gold = MarkedLinks(frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)}))
     assert agreement([gold], [[(0, 0)]]).aer == 0
     assert agreement([gold], [[(0, 0), (1, 1)]]).aer == 0
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.alignment.dictionary import bare, learn_dictionary, read_dictionary, write_dictionary
+from dragoman.alignment.dictionary import learn_dictionary, read_dictionary, strip_punctuation, write_dictionary
 from dragoman.errors import InputError
 
 
@@ -25,7 +25,7 @@ def test_the_most_frequent_translation_of_each_word_is_kept() -> None:
     ("word", "without"), [("Hund,", "Hund"), ("(z.B.)", "z.B"), ("...", "..."), ("a", "a"), ("»3«", "3")]
 )
 def test_punctuation_around_a_word_is_left_out(word: str, without: str) -> None:
-    assert bare(word) == without
+    assert strip_punctuation(word) == without
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:

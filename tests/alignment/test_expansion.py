@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dragoman.alignment.expansion import spread_links
+from dragoman.alignment.expansion import expand_links
 from dragoman.config.schema import SideConfig
 from dragoman.text.links import Link
 from dragoman.text.segmentation import train_segmentation
@@ -10,7 +10,7 @@ from dragoman.text.side import raw_words
 def spread(links: list[Link], source: str, target: str, kind: str = "characters") -> list[Link]:
     segmentation = train_segmentation(SideConfig(segmentation=kind), [])  # type: ignore[arg-type]
     spans = [segmentation.segment(line).offsets for line in (source, target)]
-    return spread_links(links, spans[0], raw_words(source), spans[1], raw_words(target))
+    return expand_links(links, spans[0], raw_words(source), spans[1], raw_words(target))
 
 
 def test_a_link_joins_all_segments_of_its_words() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.alignment.extract import (
-    end_weights,
+    eos_weights,
     heaviest_links,
     links_from,
     segment_links,
@@ -70,17 +70,17 @@ def test_word_weights_are_sums_over_the_source_word_and_means_over_the_target_wo
         [[0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.2, 0.2], [0.0, 0.2, 0.8, 0.0], [0.25, 0.25, 0.25, 0.25]], dtype=np.float32
     )
     spans = [(0, 1), (1, 2), (3, 4)], [(0, 2), (3, 4)]
-    words = word_weights(segment_weights(attention, 0, 3), end_weights(attention, 0, 3), *spans, *spans)
+    words = word_weights(segment_weights(attention, 0, 3), eos_weights(attention, 0, 3), *spans, *spans)
     np.testing.assert_allclose(words.weights, [[0.45, 0.25], [0.2, 0.8]], atol=1e-7)
     np.testing.assert_allclose(words.end, [0.3, 0.0], atol=1e-7)
     assert heaviest_links(words) == [(0, 0), (1, 1)]
-    shifted = word_weights(segment_weights(attention, 1, 3), end_weights(attention, 1, 3), *spans, *spans)
+    shifted = word_weights(segment_weights(attention, 1, 3), eos_weights(attention, 1, 3), *spans, *spans)
     np.testing.assert_allclose(shifted.weights, [[0.4, 0.5], [0.5, 0.25]], atol=1e-7)
     np.testing.assert_allclose(shifted.end, [0.1, 0.25], atol=1e-7)
 
 
 def test_a_model_that_reads_no_end_has_no_weight_on_it():
-    assert end_weights(ATTENTION[:, :3], 0, 3).tolist() == [0, 0]
+    assert eos_weights(ATTENTION[:, :3], 0, 3).tolist() == [0, 0]
 
 
 def test_a_threshold_gives_a_word_no_link_one_or_several():

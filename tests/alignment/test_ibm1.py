@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dragoman.alignment import ibm1
-from dragoman.alignment.ibm1 import enough_pairs, learn_lexicon, list_translations
+from dragoman.alignment.ibm1 import enough_pairs, list_translations, train_ibm1
 
 PAIRS = [([4, 5], [6, 7]), ([4], [6]), ([5, 5, 8], [7, 9, 9]), ([8], []), ([], [7]), ([4, 8], [9, 6])]
 NOTHING = 10
@@ -33,8 +33,8 @@ def _by_hand(rounds: int) -> dict[tuple[int, int], float]:
 
 
 def test_probabilities_are_those_of_expectation_and_maximisation() -> None:
-    learnt = learn_lexicon(PAIRS, NOTHING, 10)
-    expected = {key: value for key, value in _by_hand(ibm1.ROUNDS).items() if key[0] != NOTHING}
+    learnt = train_ibm1(PAIRS, NOTHING, 10)
+    expected = {key: value for key, value in _by_hand(ibm1.ITERATIONS).items() if key[0] != NOTHING}
     found = dict(
         zip(zip(learnt.source.tolist(), learnt.target.tolist(), strict=True), learnt.probabilities, strict=True)
     )
@@ -44,7 +44,7 @@ def test_probabilities_are_those_of_expectation_and_maximisation() -> None:
 
 
 def test_the_likeliest_translations_of_each_word_are_listed() -> None:
-    offsets, words = list_translations(learn_lexicon(PAIRS, NOTHING, 10), NOTHING, 1)
+    offsets, words = list_translations(train_ibm1(PAIRS, NOTHING, 10), NOTHING, 1)
     lists = [words[offsets[word] : offsets[word + 1]].tolist() for word in range(NOTHING)]
     assert lists == [[], [], [], [], [6], [7], [], [], [9], []]
 
@@ -55,6 +55,6 @@ def test_no_more_pairs_are_read_than_needed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_nothing_is_learnt_from_nothing() -> None:
-    offsets, words = list_translations(learn_lexicon([], 5, 5), 5, 3)
+    offsets, words = list_translations(train_ibm1([], 5, 5), 5, 3)
     assert (offsets.tolist(), words.tolist()) == ([0] * 6, [])
     assert np.issubdtype(words.dtype, np.integer)

@@ -13,7 +13,7 @@ import torch
 
 from dragoman.cli.main import main
 from dragoman.errors import InputError
-from dragoman.importing.checkpoints import Tensors, read_checkpoint
+from dragoman.importing.checkpoints import CheckpointTensors, read_checkpoint
 from tests.importing.toolkits import JoeyNMT, OpenNMT
 
 
@@ -103,4 +103,4 @@ def test_a_tensor_alone_is_no_checkpoint(tmp_path: Path) -> None:
 
 
 def test_half_precision_becomes_single(tmp_path: Path) -> None:
-    assert Tensors({"w": torch.ones(1, dtype=torch.float16)}, tmp_path).take("w").dtype == torch.float32
+    assert CheckpointTensors({"w": torch.ones(1, dtype=torch.float16)}, tmp_path).take("w").dtype == torch.float32

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dragoman.tuning.pool import Pool, make_pool
-from dragoman.tuning.tuning_metric import BLEU, Objective
+from dragoman.tuning.tuning_metric import BLEU, TuningMetric
 
 
 def random_pool(
@@ -14,7 +14,7 @@ def random_pool(
     sentences: int,
     size: int,
     marked: int | None = None,
-    objective: Objective = BLEU,
+    metric: TuningMetric = BLEU,
 ) -> Pool:
     """Lists of 2 to 9 hypotheses; with `marked` the one that is the reference has the largest value there."""
 
@@ -30,4 +30,4 @@ def random_pool(
             features[:, marked] = [2.0, *random.uniform(-2, 1, size=count - 1)]
         order = random.permutation(count)
         made.append(([reference], [(texts[index], features[index].tolist()) for index in order]))
-    return make_pool({"A": size}, made, objective)
+    return make_pool({"A": size}, made, metric)

@@ -14,11 +14,11 @@ from dragoman.tuning.tuning_metric import BLEU, CHRF
 from .pools import random_pool
 
 
-@pytest.mark.parametrize("objective", [BLEU, CHRF], ids=lambda objective: objective.name)
+@pytest.mark.parametrize("metric", [BLEU, CHRF], ids=lambda metric: metric.name)
 @pytest.mark.parametrize("method", [tune_mira, tune_pro])
-def test_the_feature_that_marks_the_reference_gets_the_weight(method, objective):
+def test_the_feature_that_marks_the_reference_gets_the_weight(method, metric):
     random = np.random.default_rng(3)
-    pool = random_pool(random, sentences=60, size=4, marked=2, objective=objective)
+    pool = random_pool(random, sentences=60, size=4, marked=2, metric=metric)
     start = np.full(4, 0.1)
     tuned = method(pool, start, random)
     assert pool.score(start) < 85
@@ -46,5 +46,5 @@ def test_pro_orders_a_pair_by_hand():
 
 def test_pro_has_nothing_to_learn_from_equal_hypotheses():
     pool = make_pool({"A": 1}, [(["a b"], [("a c", (1,)), ("a d", (2,))])])
-    with pytest.raises(InputError, match="no two hypotheses of a sentence differ by 5 points"):
+    with pytest.raises(InputError, match="no sentence has two hypotheses that differ by 5 points"):
         tune_pro(pool, np.zeros(1), np.random.default_rng(1))

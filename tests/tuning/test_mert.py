@@ -13,7 +13,7 @@ from .pools import random_pool
 def total_score(pool, scores):
     """What the largest scores choose, sentence by sentence."""
     chosen = [start + scores[start:end].argmax() for start, end in zip(pool.starts, pool.ends, strict=True)]
-    return pool.objective.score(pool.statistics[chosen].sum(axis=0))
+    return pool.metric.score(pool.statistics[chosen].sum(axis=0))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -37,11 +37,11 @@ def test_between_corners_the_envelope_is_what_the_largest_total_is(seed):
     assert len(corners.gamma) > 5
 
 
-@pytest.mark.parametrize("objective", [BLEU, CHRF], ids=lambda objective: objective.name)
+@pytest.mark.parametrize("metric", [BLEU, CHRF], ids=lambda metric: metric.name)
 @pytest.mark.parametrize("seed", range(4))
-def test_no_point_of_a_line_is_better_than_the_one_found(seed, objective):
+def test_no_point_of_a_line_is_better_than_the_one_found(seed, metric):
     random = np.random.default_rng(seed)
-    pool = random_pool(random, sentences=8, size=4, objective=objective)
+    pool = random_pool(random, sentences=8, size=4, metric=metric)
     weights, direction = random.normal(size=(2, 4))
     best = search_line(pool, weights, direction)
     assert total_score(pool, pool.features @ (weights + best.gamma * direction)) == pytest.approx(best.score, abs=1e-9)
@@ -49,11 +49,11 @@ def test_no_point_of_a_line_is_better_than_the_one_found(seed, objective):
         assert total_score(pool, pool.features @ (weights + gamma * direction)) <= best.score + 1e-9
 
 
-@pytest.mark.parametrize("objective", [BLEU, CHRF], ids=lambda objective: objective.name)
+@pytest.mark.parametrize("metric", [BLEU, CHRF], ids=lambda metric: metric.name)
 @pytest.mark.parametrize("seed", range(3))
-def test_two_weights_are_as_good_as_the_best_of_a_grid(seed, objective):
+def test_two_weights_are_as_good_as_the_best_of_a_grid(seed, metric):
     random = np.random.default_rng(seed)
-    pool = random_pool(random, sentences=6, size=2, objective=objective)
+    pool = random_pool(random, sentences=6, size=2, metric=metric)
     grid = [(np.cos(angle), np.sin(angle)) for angle in np.linspace(0, 2 * np.pi, 4000, endpoint=False)]
     best = max(total_score(pool, pool.features @ np.array(weights)) for weights in grid)
     tuned = tune_mert(pool, np.ones(2), random, restarts=8)

@@ -25,18 +25,16 @@ def corpora():
     return [references, *([changed(line, random, often) for line in references] for often in (0.2, 0.25, 0.5))]
 
 
-@pytest.mark.parametrize(("metric", "objective"), [(bleu_metric("none"), BLEU), (chrf_metric(), CHRF)])
+@pytest.mark.parametrize(("reference_metric", "metric"), [(bleu_metric("none"), BLEU), (chrf_metric(), CHRF)])
 @pytest.mark.parametrize("other", [2, 3])
-def test_of_single_runs_the_p_values_are_those_of_sacrebleu(corpora, metric: SacreBleu, objective, other):
+def test_of_single_runs_the_p_values_are_those_of_sacrebleu(corpora, reference_metric: SacreBleu, metric, other):
     references, ours = corpora[0], corpora[1]
     rows = [
-        np.stack(
-            [objective.statistics([line], [reference])[0] for line, reference in zip(text, references, strict=True)]
-        )
+        np.stack([metric.statistics([line], [reference])[0] for line, reference in zip(text, references, strict=True)])
         for text in (ours, corpora[other])
     ]
-    found = compare_statistics(rows[0][None], rows[1][None], objective)
-    (expected,) = compare(ours, corpora[other], references, [metric], "other").metrics
+    found = compare_statistics(rows[0][None], rows[1][None], metric)
+    (expected,) = compare(ours, corpora[other], references, [reference_metric], "other").metrics
     assert found.scores == pytest.approx([expected.score], abs=1e-4)
     assert found.other_scores == pytest.approx([expected.other_score], abs=1e-4)
     assert found.bootstrap_p == pytest.approx(expected.bootstrap_p, abs=0.06)

@@ -7,7 +7,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from dragoman.evaluation.minimum_risk import mutual_bleu, mutual_chrf
 from dragoman.scoring.nbest import parse_entry
-from dragoman.tuning.reranking import by_average, by_expectation, by_oracle, by_total, by_weights, choose
+from dragoman.tuning.reranking import by_average, by_expectation, by_oracle, by_total, by_weights, rerank
 from dragoman.tuning.tuning_metric import CHRF as CHRF_OBJECTIVE
 
 TEXTS = ["the cat sat", "the cat sat down", "a dog", "the cat sat down", "cats sit down here"]
@@ -19,8 +19,8 @@ ENTRIES = [
 ]
 
 
-def chosen(rule):
-    (entry,) = choose([ENTRIES], rule)
+def chosen(criterion):
+    (entry,) = rerank([ENTRIES], criterion)
     return ENTRIES.index(entry)
 
 

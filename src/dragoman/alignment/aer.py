@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dragoman.alignment.formats import Marked
+from dragoman.alignment.formats import MarkedLinks
 from dragoman.errors import InputError
 from dragoman.text.links import Link
 
@@ -81,7 +81,7 @@ class Agreement:
         return "\n".join(f"{name:<13}  {value:>9}" for name, value in shown)
 
 
-def agreement(gold: Sequence[Marked], hypothesis: Sequence[Iterable[Link]]) -> Agreement:
+def agreement(gold: Sequence[MarkedLinks], hypothesis: Sequence[Iterable[Link]]) -> Agreement:
     """Compare alignments sentence by sentence.
 
     Raises:

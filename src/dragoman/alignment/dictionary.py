@@ -30,7 +30,7 @@ def learn_dictionary(
     counts: Counter[tuple[str, str]] = Counter()
     for source, target, links in sentences:
         left, right = source.split(), target.split()
-        counts.update((bare(left[i]), bare(right[j])) for i, j in links)
+        counts.update((strip_punctuation(left[i]), strip_punctuation(right[j])) for i, j in links)
     best: dict[str, tuple[str, int]] = {}
     for (source_word, target_word), count in sorted(
         counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])
@@ -40,7 +40,7 @@ def learn_dictionary(
     return best
 
 
-def bare(word: str) -> str:
+def strip_punctuation(word: str) -> str:
     """The word without the characters at either end that are neither letters nor digits, if any are left."""
     kept = [index for index, character in enumerate(word) if character.isalnum()]
     return word[kept[0] : kept[-1] + 1] if kept else word

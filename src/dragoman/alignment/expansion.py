@@ -11,7 +11,7 @@ from dragoman.alignment.extract import Span, words_of
 from dragoman.text.links import Link
 
 
-def spread_links(
+def expand_links(
     links: Iterable[Link],
     source_spans: Sequence[Span],
     source_words: Sequence[Span],

@@ -43,7 +43,7 @@ def segment_links(weights: NDArray[np.float32]) -> list[Link]:
     return sorted((int(source), target) for target, source in enumerate(weights.argmax(axis=1)))
 
 
-def end_weights(attention: NDArray[np.float32], shift: int, source_segments: int) -> NDArray[np.float32]:
+def eos_weights(attention: NDArray[np.float32], shift: int, source_segments: int) -> NDArray[np.float32]:
     """The weights on the source's EOS, [T], in the rows that `segment_weights` takes; 0 if the model reads no EOS."""
     assert shift in (0, 1), shift
     targets = len(attention) - 1

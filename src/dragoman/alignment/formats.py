@@ -27,7 +27,7 @@ Format = Literal["pharaoh", "talp", "naacl"]
 FORMATS: tuple[str, ...] = get_args(Format)
 
 
-class Marked(NamedTuple):
+class MarkedLinks(NamedTuple):
     """The links of one sentence pair, numbered from 0."""
 
     sure: frozenset[Link]
@@ -41,7 +41,7 @@ class Alignments:
 
     format: Format
     """Talp for lines of Pharaoh's shape with words from 1."""
-    sentences: tuple[Marked, ...]
+    sentences: tuple[MarkedLinks, ...]
 
 
 _LINK = re.compile(r"([0-9]+)([-sSpP?])([0-9]+)")
@@ -103,7 +103,7 @@ def _way_of_counting(sentences: Sequence[Sequence[_Numbered]], path: str, one_ba
     )
 
 
-def _read_naacl(lines: Sequence[str], path: str) -> Iterator[Marked]:
+def _read_naacl(lines: Sequence[str], path: str) -> Iterator[MarkedLinks]:
     sentences: dict[int, list[_Numbered]] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -121,9 +121,9 @@ def _read_naacl(lines: Sequence[str], path: str) -> Iterator[Marked]:
         yield _marked(sentences.get(sentence, ()))
 
 
-def _marked(links: Iterable[_Numbered]) -> Marked:
+def _marked(links: Iterable[_Numbered]) -> MarkedLinks:
     links = list(links)
-    return Marked(
+    return MarkedLinks(
         frozenset((i, j) for i, j, sure in links if sure),
         frozenset((i, j) for i, j, _ in links),
     )

@@ -12,16 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-LINKS = 12_000_000
+MAX_LINKS = 12_000_000
 """Possible links that are learnt from: some 50,000 pairs of 15 words a side, and 0.7 GB meanwhile."""
-ROUNDS = 5
-LEAST = 1e-4
+ITERATIONS = 5
+MIN_PROBABILITY = 1e-4
 """Translations that are less probable are not listed."""
 
 Pairs = Iterable[tuple[Sequence[int], Sequence[int]]]
 
 
-class Lexicon(NamedTuple):
+class TranslationTable(NamedTuple):
     """Pairs of words, ordered by the source word, the likeliest translations first."""
 
     source: NDArray[np.int64]
@@ -35,18 +35,18 @@ def enough_pairs(pairs: Pairs) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
     for source, target in pairs:
         yield source, target
         links += (len(source) + 1) * len(target)
-        if links >= LINKS:
+        if links >= MAX_LINKS:
             return
 
 
-def learn_lexicon(pairs: Pairs, source_size: int, target_size: int) -> Lexicon:
+def train_ibm1(pairs: Pairs, source_size: int, target_size: int) -> TranslationTable:
     """p(t|s) for words that stand in a pair together; ids of vocabularies of these sizes."""
     keys, groups = _possible_links(pairs, source_size, target_size)
     pairs_of_words, which = np.unique(keys, return_inverse=True)
     source = pairs_of_words // target_size
     probabilities = np.full(len(pairs_of_words), 1.0)
     starts = np.cumsum(groups) - groups
-    for _ in range(ROUNDS):
+    for _ in range(ITERATIONS):
         shares = probabilities[which]
         shares /= np.repeat(np.add.reduceat(shares, starts), groups) if len(groups) else 1.0
         counts = np.bincount(which, shares, len(pairs_of_words))
@@ -55,10 +55,12 @@ def learn_lexicon(pairs: Pairs, source_size: int, target_size: int) -> Lexicon:
     return _likeliest_first(source[real], pairs_of_words[real] % target_size, probabilities[real])
 
 
-def list_translations(lexicon: Lexicon, source_size: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def list_translations(
+    table: TranslationTable, source_size: int, most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """At most that many for each source word: word i has `words[offsets[i] : offsets[i + 1]]`; (offsets, words)."""
-    likely = lexicon.probabilities >= LEAST
-    source, target = lexicon.source[likely], lexicon.target[likely]
+    likely = table.probabilities >= MIN_PROBABILITY
+    source, target = table.source[likely], table.target[likely]
     counts = np.bincount(source, minlength=source_size)
     rank = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
     kept = rank < most
@@ -83,6 +85,6 @@ def _possible_links(pairs: Pairs, source_size: int, target_size: int) -> tuple[N
 
 def _likeliest_first(
     source: NDArray[np.int64], target: NDArray[np.int64], probabilities: NDArray[np.float64]
-) -> Lexicon:
+) -> TranslationTable:
     order = np.lexsort((target, -probabilities, source))
-    return Lexicon(source[order], target[order], probabilities[order])
+    return TranslationTable(source[order], target[order], probabilities[order])

@@ -11,14 +11,14 @@ from typing import Literal, get_args
 
 from dragoman.text.links import Link
 
-Method = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
+SymmetrizationMethod = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 
-METHODS: tuple[str, ...] = get_args(Method)
+METHODS: tuple[str, ...] = get_args(SymmetrizationMethod)
 
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
-def symmetrize(forward: Iterable[Link], backward: Iterable[Link], method: Method) -> list[Link]:
+def symmetrize(forward: Iterable[Link], backward: Iterable[Link], method: SymmetrizationMethod) -> list[Link]:
     """The links of both ways joined, ascending.
 
     `intersection` and `union` are what they say. `grow-diag` begins with the intersection and takes in links of the

@@ -44,7 +44,7 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Compare, print."""
     from dragoman.alignment.aer import agreement
-    from dragoman.alignment.formats import Marked, read_alignments
+    from dragoman.alignment.formats import MarkedLinks, read_alignments
     from dragoman.errors import ConfigError
 
     if options.gold == options.hypothesis == "-":
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     longest = max(map(len, sentences))
     for part, form in zip(sentences, (gold.format, hypothesis.format), strict=True):
         if form == "naacl":
-            part.extend([Marked(frozenset(), frozenset())] * (longest - len(part)))
+            part.extend([MarkedLinks(frozenset(), frozenset())] * (longest - len(part)))
     result = agreement(sentences[0], [marked.possible for marked in sentences[1]])
     formats = {"gold_format": gold.format, "hyp_format": hypothesis.format}
     if options.json:

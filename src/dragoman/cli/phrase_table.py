@@ -73,11 +73,11 @@ def _add_columns(options: argparse.Namespace) -> None:
         Column,
         Journal,
         compute,
-        forward,
         identity,
         moses_lines,
-        reverse,
-        unknown_words,
+        source_given_target,
+        target_given_source,
+        unknown_word_penalty,
         write,
     )
     from dragoman.scoring.phrases import read_table
@@ -88,9 +88,9 @@ def _add_columns(options: argparse.Namespace) -> None:
         raise ConfigError(f"{options.table}: no phrase pairs in it")
     models = [open_run(path, device=options.device, threads=options.threads) for path in options.model]
     others = [open_run(path, device=options.device, threads=options.threads) for path in options.reverse]
-    columns: list[Column] = [forward(one.rescorer()) for one in models]
-    columns += [reverse(one.rescorer()) for one in others]
-    columns += [unknown_words(models[0].target)] if options.unknown else []
+    columns: list[Column] = [target_given_source(one.rescorer()) for one in models]
+    columns += [source_given_target(one.rescorer()) for one in others]
+    columns += [unknown_word_penalty(models[0].target)] if options.unknown else []
     names = _column_names(len(models), len(others), options.unknown)
     what = identity(options.table, [*options.model, *options.reverse], names)
     journal = Journal(Path(f"{options.out}.scores"), what)

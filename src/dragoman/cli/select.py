@@ -9,7 +9,7 @@ from dragoman.cli.shared.parsing import Parser, add_general_options, positive_fl
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.tuning.reranking import Rule
+    from dragoman.tuning.reranking import Criterion
 
 SUMMARY = "pick the best hypothesis of each list"
 DESCRIPTION = (
@@ -59,15 +59,15 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.evaluation.minimum_risk import mutual_bleu, mutual_chrf
     from dragoman.scoring.nbest import by_sentence, read_nbest
     from dragoman.text.lines import replace_output
-    from dragoman.tuning.reranking import by_expectation, choose
+    from dragoman.tuning.reranking import by_expectation, rerank
 
-    rule = _rule(options)
+    criterion = _criterion(options)
     if options.mbr:
         utility = mutual_chrf if options.metric == "chrf" else mutual_bleu
-        rule = by_expectation(rule, options.mbr_scale, options.mbr_size, utility)
+        criterion = by_expectation(criterion, options.mbr_scale, options.mbr_size, utility)
     with replace_output(options.output) as file:
         written = 0
-        for entry in choose(by_sentence(read_nbest(options.nbest)), rule):
+        for entry in rerank(by_sentence(read_nbest(options.nbest)), criterion):
             file.write("\n" * (entry.sentence - written) + entry.text + "\n")
             written = entry.sentence + 1
         if options.lines is not None:
@@ -78,16 +78,16 @@ def run(options: argparse.Namespace) -> None:
             file.write("\n" * (options.lines - written))
 
 
-def _rule(options: argparse.Namespace) -> Rule:
+def _criterion(options: argparse.Namespace) -> Criterion:
     from dragoman.tuning.feature_weights import read_weights
     from dragoman.tuning.pool import read_references
     from dragoman.tuning.reranking import by_average, by_oracle, by_total, by_weights
-    from dragoman.tuning.tuning_metric import OBJECTIVES
+    from dragoman.tuning.tuning_metric import METRICS
 
     if options.weights is not None:
         return by_weights(read_weights(options.weights), options.weights, options.nbest)
     if options.average is not None:
         return by_average(options.average, options.nbest)
     if options.oracle is not None:
-        return by_oracle(read_references(options.oracle), options.oracle[0], OBJECTIVES[options.metric or "bleu"])
+        return by_oracle(read_references(options.oracle), options.oracle[0], METRICS[options.metric or "bleu"])
     return by_total

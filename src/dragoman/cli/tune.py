@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from dragoman.progress import Console
-    from dragoman.tuning.mert import Tuned
+    from dragoman.tuning.mert import TunedWeights
     from dragoman.tuning.pool import Pool, Vector
 
 SUMMARY = "tune weights of n-best features"
@@ -89,18 +89,18 @@ def run(options: argparse.Namespace) -> None:
 def _read_pools(options: argparse.Namespace) -> dict[str, Pool]:
     """The lists of dev and, where they are given, of test."""
     from dragoman.tuning.pool import read_pool
-    from dragoman.tuning.tuning_metric import OBJECTIVES
+    from dragoman.tuning.tuning_metric import METRICS
 
-    objective = OBJECTIVES[options.metric]
-    pools = {"dev": read_pool(options.nbest, options.reference, objective)}
+    metric = METRICS[options.metric]
+    pools = {"dev": read_pool(options.nbest, options.reference, metric)}
     if options.test is not None:
-        pools["test"] = read_pool([options.test], options.test_reference, objective)
+        pools["test"] = read_pool([options.test], options.test_reference, metric)
         if list(pools["test"].shape.items()) != list(pools["dev"].shape.items()):
             raise ConfigError(f"--test: the features of {options.test} are not those of {options.nbest[0]}")
     return pools
 
 
-def _tune(options: argparse.Namespace, pool: Pool, start: Vector, random: np.random.Generator) -> Tuned:
+def _tune(options: argparse.Namespace, pool: Pool, start: Vector, random: np.random.Generator) -> TunedWeights:
     from dragoman.tuning.mert import RESTARTS, tune_mert
     from dragoman.tuning.mira import tune_mira
     from dragoman.tuning.pro import tune_pro
@@ -112,7 +112,7 @@ def _tune(options: argparse.Namespace, pool: Pool, start: Vector, random: np.ran
 
 def _shown(pools: dict[str, Pool], weights: Vector) -> str:
     dev, *test = (f"{pool.score(weights):.2f}" for pool in pools.values())
-    return f"{pools['dev'].objective.name} {dev}" + "".join(f", test {score}" for score in test)
+    return f"{pools['dev'].metric.name} {dev}" + "".join(f", test {score}" for score in test)
 
 
 def _tell_summary(pools: dict[str, Pool], found: Sequence[Vector], others: Sequence[Vector], console: Console) -> None:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.expansion import spread_links
+from dragoman.alignment.expansion import expand_links
 from dragoman.text.corpus import Pair
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.base import Segments
@@ -191,7 +191,7 @@ def _link_segments(chunk: Sequence[Pair], sources: list[Segments], targets: list
     if not chunk or chunk[0].links is None:
         return None
     links = [
-        spread_links(pair.links or (), source.offsets, raw_words(pair.source), target.offsets, raw_words(pair.target))
+        expand_links(pair.links or (), source.offsets, raw_words(pair.source), target.offsets, raw_words(pair.target))
         for pair, source, target in zip(chunk, sources, targets, strict=True)
     ]
     flat = np.array(list(chain.from_iterable(links)), np.uint32).reshape(-1, 2)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.ibm1 import Pairs, enough_pairs, learn_lexicon, list_translations
+from dragoman.alignment.ibm1 import Pairs, enough_pairs, list_translations, train_ibm1
 from dragoman.data.store import Store
 from dragoman.engines.shortlist import OutputLayer, Shortlist, other_words
 from dragoman.errors import ConfigError, RunError
@@ -75,7 +75,7 @@ def make_shortlist(
     counts = np.bincount([word for _, target in looked_at for word in target], minlength=sizes[1])
     frequent = np.argsort(-counts, kind="stable")[:most]
     always = np.union1d(np.arange(len(SPECIALS)), frequent)
-    lists = list_translations(learn_lexicon(looked_at, *sizes), sizes[0], TRANSLATIONS)
+    lists = list_translations(train_ibm1(looked_at, *sizes), sizes[0], TRANSLATIONS)
     return shortlist_of(models, always, *lists, int8=int8)
 
 

@@ -53,7 +53,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     return checkpoint
 
 
-class Tensors:
+class CheckpointTensors:
     """The tensors of a model by their names in the toolkit; each is asked for, and none may be left over."""
 
     def __init__(self, tensors: Mapping[str, Tensor], path: Path) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dragoman.config.building import build_config
 from dragoman.errors import RunError
-from dragoman.importing.imported_vocabulary import Entries
+from dragoman.importing.imported_vocabulary import ImportedVocabulary
 from dragoman.model.assembly import assemble
 from dragoman.model.weights import restore_weights, save_weights, weights_of
 from dragoman.runs.layout import RunFolder
@@ -21,14 +21,14 @@ UNKNOWN_LANGUAGE = "und"
 """ISO 639-2 for an undetermined language; only the segmentation `words`, which is never imported, looks at it."""
 
 
-class Side(NamedTuple):
+class ImportedSide(NamedTuple):
     """One side's vocabulary, and how its text is cut: keys of `text.source`."""
 
-    entries: Entries
+    entries: ImportedVocabulary
     text: dict[str, Any]
 
 
-class Imported(NamedTuple):
+class ImportedModel(NamedTuple):
     """A model of another toolkit in our terms.
 
     model, search: keys of the configuration
@@ -36,15 +36,15 @@ class Imported(NamedTuple):
     notes:         what its user has to know, a line each
     """
 
-    source: Side
-    target: Side
+    source: ImportedSide
+    target: ImportedSide
     model: dict[str, Any]
     search: dict[str, Any]
     weights: dict[str, Tensor]
     notes: list[str]
 
 
-def write_run(imported: Imported, checkpoint: Path, out: Path, *, overwrite: bool = False) -> RunFolder:
+def write_run(imported: ImportedModel, checkpoint: Path, out: Path, *, overwrite: bool = False) -> RunFolder:
     """Write config.yaml, text/ and the weights into the folder `out`.
 
     Raises:

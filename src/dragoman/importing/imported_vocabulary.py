@@ -13,7 +13,7 @@ from dragoman.errors import InputError
 from dragoman.text.vocabulary import SPECIALS
 
 
-class Symbols(NamedTuple):
+class SpecialSymbols(NamedTuple):
     """How a toolkit spells the special symbols, in the order of our ids."""
 
     pad: str
@@ -22,7 +22,7 @@ class Symbols(NamedTuple):
     end: str
 
 
-class Entries(NamedTuple):
+class ImportedVocabulary(NamedTuple):
     """A vocabulary, and where its entries came from.
 
     pieces: without the special symbols, in the order of our ids
@@ -48,7 +48,7 @@ class Entries(NamedTuple):
         return parameter[self.rows]
 
 
-def read_entries(path: Path) -> list[str]:
+def read_vocabulary_lines(path: Path) -> list[str]:
     """The lines of a vocabulary file.
 
     Raises:
@@ -61,7 +61,7 @@ def read_entries(path: Path) -> list[str]:
         raise InputError(f"{path}: cannot read the vocabulary: {reason}") from None
 
 
-def rearrange(tokens: Sequence[str], symbols: Symbols, where: str) -> Entries:
+def import_vocabulary(tokens: Sequence[str], symbols: SpecialSymbols, where: str) -> ImportedVocabulary:
     """Our order of another toolkit's entries.
 
     An entry that our file could not hold, or that is spelled like one of our special symbols without being one, keeps
@@ -82,4 +82,4 @@ def rearrange(tokens: Sequence[str], symbols: Symbols, where: str) -> Entries:
         piece = tokens[index]
         pieces.append(f"<entry {index}>" if not piece or "\n" in piece or piece in taken else piece)
         taken.add(piece)
-    return Entries(pieces, torch.tensor(special + others), where)
+    return ImportedVocabulary(pieces, torch.tensor(special + others), where)

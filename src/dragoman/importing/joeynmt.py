@@ -20,10 +20,15 @@ from torch import Tensor
 
 from dragoman.config.building import parse_yaml
 from dragoman.errors import InputError
-from dragoman.importing.checkpoints import Tensors, read_checkpoint
-from dragoman.importing.imported_model import Imported, Side
-from dragoman.importing.imported_vocabulary import Entries, Symbols, read_entries, rearrange
-from dragoman.importing.layers import Stack, decoder, encoder, stack_parts
+from dragoman.importing.checkpoints import CheckpointTensors, read_checkpoint
+from dragoman.importing.imported_model import ImportedModel, ImportedSide
+from dragoman.importing.imported_vocabulary import (
+    ImportedVocabulary,
+    SpecialSymbols,
+    import_vocabulary,
+    read_vocabulary_lines,
+)
+from dragoman.importing.layers import LayerStack, decoder, encoder, stack_parts
 
 SPECIALS = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
 """Its special symbols by their keys in `data.special_symbols`; this is also the order of its ids."""
@@ -35,7 +40,7 @@ def read_joeynmt(
     config: Path | None = None,
     vocabularies: Sequence[Path] = (),
     segmenters: Sequence[Path | None] = (None, None),
-) -> Imported:
+) -> ImportedModel:
     """A checkpoint in our terms.
 
     Args:
@@ -55,11 +60,11 @@ def read_joeynmt(
     files = list(vocabularies) or [folder / "src_vocab.txt", folder / "trg_vocab.txt"]
     notes: list[str] = []
     source, target = (
-        Side(_entries(file, settings), _text(settings, side, folder, segmenter, notes))
+        ImportedSide(_entries(file, settings), _text(settings, side, folder, segmenter, notes))
         for file, side, segmenter in zip(files, ("src", "trg"), segmenters, strict=True)
     )
-    model, weights = _model(Tensors(state, checkpoint), source.entries, target.entries, settings)
-    return Imported(source, target, model, _search(settings), weights, notes)
+    model, weights = _model(CheckpointTensors(state, checkpoint), source.entries, target.entries, settings)
+    return ImportedModel(source, target, model, _search(settings), weights, notes)
 
 
 class _Settings:
@@ -100,7 +105,7 @@ class _Settings:
 # Text ----------------------------------------------------------------------------------------------------------------
 
 
-def _entries(file: Path, settings: _Settings) -> Entries:
+def _entries(file: Path, settings: _Settings) -> ImportedVocabulary:
     """A vocabulary: special symbols and language tags first, then the lines of the file that are none of them."""
     special = {key: str(settings.get(f"data.special_symbols.{key}", token)) for key, token in SPECIALS.items()}
     separator = settings.get("data.special_symbols.sep_token")
@@ -109,9 +114,9 @@ def _entries(file: Path, settings: _Settings) -> Entries:
         *([separator] if separator else []),
         *(settings.get("data.special_symbols.lang_tags") or []),
     ]
-    tokens = list(dict.fromkeys([*first, *read_entries(file)]))
-    symbols = Symbols(special["pad_token"], special["unk_token"], special["bos_token"], special["eos_token"])
-    return rearrange(tokens, symbols, str(file))
+    tokens = list(dict.fromkeys([*first, *read_vocabulary_lines(file)]))
+    symbols = SpecialSymbols(special["pad_token"], special["unk_token"], special["bos_token"], special["eos_token"])
+    return import_vocabulary(tokens, symbols, str(file))
 
 
 def _text(settings: _Settings, side: str, folder: Path, segmenter: Path | None, notes: list[str]) -> dict[str, Any]:
@@ -156,7 +161,7 @@ def _search(settings: _Settings) -> dict[str, Any]:
 
 
 def _model(
-    tensors: Tensors, source: Entries, target: Entries, settings: _Settings
+    tensors: CheckpointTensors, source: ImportedVocabulary, target: ImportedVocabulary, settings: _Settings
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     for part in ("encoder", "decoder"):
         if settings.get(f"model.{part}.type", "recurrent") != "recurrent":
@@ -200,7 +205,9 @@ def _model(
     return model, weights
 
 
-def _embedding(tensors: Tensors, settings: _Settings, side: str, part: str, entries: Entries) -> Tensor:
+def _embedding(
+    tensors: CheckpointTensors, settings: _Settings, side: str, part: str, entries: ImportedVocabulary
+) -> Tensor:
     """Word vectors in our order; where JoeyNMT multiplies them by the root of their size, they are so multiplied."""
     vectors = entries.arrange(tensors.take(f"{side}_embed.lut.weight"))
     # of tied embeddings there is one, the source's, with its settings
@@ -209,7 +216,7 @@ def _embedding(tensors: Tensors, settings: _Settings, side: str, part: str, entr
     return vectors * math.sqrt(vectors.shape[1]) if scaled else vectors
 
 
-def _attention(tensors: Tensors, size: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _attention(tensors: CheckpointTensors, size: int) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """`bahdanau` has a query layer, `luong` has none."""
     name, ours = "decoder.attention", "decoder.attention.score"
     keys = tensors.take(f"{name}.key_layer.weight")
@@ -222,7 +229,9 @@ def _attention(tensors: Tensors, size: int) -> tuple[dict[str, Any], dict[str, T
     }
 
 
-def _bridge(tensors: Tensors, settings: _Settings, writer: Stack) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _bridge(
+    tensors: CheckpointTensors, settings: _Settings, writer: LayerStack
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The same first state in every layer; an LSTM's memory starts like its hidden state."""
     memory = {"memory": "hidden"} if writer.model["cell"] == "lstm-fused" else {}
     if "decoder.bridge_layer.weight" not in tensors:

@@ -18,13 +18,13 @@ import torch
 from torch import Tensor
 
 from dragoman.errors import InputError
-from dragoman.importing.checkpoints import Tensors, read_checkpoint
-from dragoman.importing.imported_model import Imported, Side
-from dragoman.importing.imported_vocabulary import Entries, Symbols, rearrange
+from dragoman.importing.checkpoints import CheckpointTensors, read_checkpoint
+from dragoman.importing.imported_model import ImportedModel, ImportedSide
+from dragoman.importing.imported_vocabulary import ImportedVocabulary, SpecialSymbols, import_vocabulary
 from dragoman.importing.layers import cell_parts, decoder, encoder, stack_parts
 from dragoman.model.weights import load_weights
 
-SYMBOLS = Symbols(pad="<blank>", unknown="<unk>", begin="<s>", end="</s>")
+SYMBOLS = SpecialSymbols(pad="<blank>", unknown="<unk>", begin="<s>", end="</s>")
 
 WANTED: dict[str, tuple[Any, ...]] = {
     "model_task": ("seq2seq",),
@@ -48,7 +48,7 @@ WANTED: dict[str, tuple[Any, ...]] = {
 """Options, and the values of them that our models can express."""
 
 
-def read_opennmt(checkpoint: Path, *, segmenters: Sequence[Path | None] = (None, None)) -> Imported:
+def read_opennmt(checkpoint: Path, *, segmenters: Sequence[Path | None] = (None, None)) -> ImportedModel:
     """A checkpoint in our terms.
 
     Args:
@@ -70,23 +70,25 @@ def read_opennmt(checkpoint: Path, *, segmenters: Sequence[Path | None] = (None,
     if start != SYMBOLS.begin:
         raise InputError(f"{checkpoint}: decoder_start_token: {start}: only {SYMBOLS.begin} can be imported")
     source, target = (
-        Side(rearrange(vocabularies[side], SYMBOLS, f"{checkpoint}: vocabulary {side}"), _text(segmenter))
+        ImportedSide(
+            import_vocabulary(vocabularies[side], SYMBOLS, f"{checkpoint}: vocabulary {side}"), _text(segmenter)
+        )
         for side, segmenter in zip(("src", "tgt"), segmenters, strict=True)
     )
     model, weights = _model(_tensors(content, checkpoint), source.entries, target.entries)
-    return Imported(source, target, model, {}, weights, _notes(options, segmenters))
+    return ImportedModel(source, target, model, {}, weights, _notes(options, segmenters))
 
 
-def _tensors(content: Mapping[str, Any], checkpoint: Path) -> Tensors:
+def _tensors(content: Mapping[str, Any], checkpoint: Path) -> CheckpointTensors:
     """All of them: in the checkpoint, or with save_format: safetensors in a file beside it."""
     if "model" in content:
         generator = content.get("generator") or {}
         named = {f"generator.{name.removeprefix('0.')}": tensor for name, tensor in generator.items()}
-        return Tensors({**content["model"], **named}, checkpoint)
+        return CheckpointTensors({**content["model"], **named}, checkpoint)
     beside = checkpoint.with_suffix(".safetensors")
     if not beside.is_file():
         raise InputError(f"{checkpoint}: its weights are in a file of their own, {beside}, which is missing")
-    return Tensors(load_weights(beside), beside)
+    return CheckpointTensors(load_weights(beside), beside)
 
 
 def _require_expressible(options: Namespace, checkpoint: Path) -> None:
@@ -108,7 +110,9 @@ def _notes(options: Namespace, segmenters: Sequence[Path | None]) -> list[str]:
     return [f"transforms: {', '.join(transforms)}: OpenNMT-py does this to text itself, dragoman does not"]
 
 
-def _model(tensors: Tensors, source: Entries, target: Entries) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _model(
+    tensors: CheckpointTensors, source: ImportedVocabulary, target: ImportedVocabulary
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
     lookup = "embeddings.make_embedding.emb_luts.0.weight"
     parts = (("encoder", source), ("decoder", target))
     words = [entries.arrange(tensors.take(f"{part}.{lookup}")) for part, entries in parts]
@@ -145,13 +149,13 @@ def _model(tensors: Tensors, source: Entries, target: Entries) -> tuple[dict[str
     return model, weights
 
 
-def _bias(tensors: Tensors, mixing: Tensor) -> Tensor:
+def _bias(tensors: CheckpointTensors, mixing: Tensor) -> Tensor:
     """Only `mlp` has one."""
     name = "decoder.attn.linear_out.bias"
     return tensors.take(name) if name in tensors else mixing.new_zeros(len(mixing))
 
 
-def _attention(tensors: Tensors) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _attention(tensors: CheckpointTensors) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """`general` has a map, `mlp` several, `dot` none."""
     name, ours = "decoder.attn", "decoder.attention.score"
     if f"{name}.linear_in.weight" in tensors:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.extract import Span, end_weights, segment_weights, surface_spans, word_weights, words_of
+from dragoman.alignment.extract import Span, eos_weights, segment_weights, surface_spans, word_weights, words_of
 from dragoman.scoring.forced import Scored
 from dragoman.text.side import TextSide, raw_words
 from dragoman.translation.translator import Translation
@@ -107,7 +107,7 @@ def _aligned(given: Sample, attended: _Attended, source_spans: Sequence[Span], t
     source_words = words_between(given.source, source_spans)
     target_words = words_between(given.translation, target_spans)
     weights = segment_weights(attended.attention, attended.shift, segments)
-    end = end_weights(attended.attention, attended.shift, segments)
+    end = eos_weights(attended.attention, attended.shift, segments)
     windows = None
     if attended.window is not None and segments:
         rows = segment_windows(attended.window, attended.shift, segments)

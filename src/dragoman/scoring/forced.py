@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.extract import WordWeights, end_weights, heaviest_links, segment_weights, word_weights
+from dragoman.alignment.extract import WordWeights, eos_weights, heaviest_links, segment_weights, word_weights
 from dragoman.engines.ensemble import Ensemble
 from dragoman.engines.protocol import Engine, Forced, refuse_nan
 from dragoman.text.links import Link
@@ -127,7 +127,7 @@ class Scorer:
             shift, segments = self._reader.attention_shift, len(pair.read.pieces)
             words = word_weights(
                 segment_weights(attention, shift, segments),
-                end_weights(attention, shift, segments),
+                eos_weights(attention, shift, segments),
                 pair.read.offsets,
                 raw_words(pair.source),
                 pair.written.offsets,

@@ -24,7 +24,7 @@ from dragoman.text.lines import replace_output
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
 
-LEAST = math.exp(-100)
+MIN_PROBABILITY = math.exp(-100)
 """Moses takes the logarithm of each score as a single-precision number, and cuts it off at -100."""
 _FORMAT = 1
 
@@ -40,7 +40,7 @@ Column = Callable[[Iterable[Group]], Iterator[list[float]]]
 """Groups to a score for each of their rows, group by group."""
 
 
-def forward(rescorer: Rescorer) -> Column:
+def target_given_source(rescorer: Rescorer) -> Column:
     """p(target | source), end of sentence included, each distinct pair scored once."""
 
     def column(groups: Iterable[Group]) -> Iterator[list[float]]:
@@ -50,7 +50,7 @@ def forward(rescorer: Rescorer) -> Column:
     return column
 
 
-def reverse(rescorer: Rescorer) -> Column:
+def source_given_target(rescorer: Rescorer) -> Column:
     """p(source | target), by a model of the other direction."""
 
     def column(groups: Iterable[Group]) -> Iterator[list[float]]:
@@ -67,7 +67,7 @@ def reverse(rescorer: Rescorer) -> Column:
     return column
 
 
-def unknown_words(side: TextSide) -> Column:
+def unknown_word_penalty(side: TextSide) -> Column:
     """e to the number of target words that the network does not know: a penalty for each, once Moses has taken the
     logarithm (Cho et al. 2014, section 4.1)."""
 
@@ -78,7 +78,7 @@ def unknown_words(side: TextSide) -> Column:
 
 
 def _probability(logarithm: float) -> float:
-    return max(math.exp(logarithm), LEAST)
+    return max(math.exp(logarithm), MIN_PROBABILITY)
 
 
 class Journal:

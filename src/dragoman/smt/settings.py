@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dragoman.alignment.statistical import Aligner
-    from dragoman.alignment.symmetrize import Method
+    from dragoman.alignment.symmetrize import SymmetrizationMethod
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class SystemSettings:
 
     aligner: Aligner = "eflomal"
     """Statistical aligner, for text without given links."""
-    symmetrization: Method = "grow-diag-final-and"
+    symmetrization: SymmetrizationMethod = "grow-diag-final-and"
     """How the alignments of the two directions are combined."""
     phrase_length: int = 7
     """Maximum number of words of a phrase, as in Moses."""

@@ -1,1 +1,1 @@
-"""Weights of features over n-best lists: reading them, choosing with them, and finding good ones."""
+"""Feature weights over n-best lists: reading them, reranking with them, and tuning them (MERT, PRO, MIRA)."""

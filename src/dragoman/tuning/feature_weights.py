@@ -1,4 +1,4 @@
-"""Weights of features in Moses' form: `Name= w w`, a line for each name, as in the section [weight] of a moses.ini."""
+"""Feature weights in Moses' format: `Name= w w`, one line for each feature, as in section [weight] of a moses.ini."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dragoman.scoring.nbest import Entry, format_value, parse_number
 from dragoman.text.lines import read_lines, write_lines
 
 Weights = dict[str, tuple[float, ...]]
-"""A weight for each value of each name, names in the order of the lists."""
+"""Weights of the values of each feature, in the order of the n-best lists."""
 
 
 def read_weights(path: str | Path) -> Weights:
-    """Read `Name= w w` lines: a file of these alone, or a whole moses.ini, of which the section [weight] counts.
+    """Read a file of `Name= w w` lines, or the section [weight] of a moses.ini.
 
     Raises:
-        InputError: the file cannot be read, or a line is no weight.
+        InputError: the file cannot be read, or a line has another form.
     """
     lines = [(number, line.strip()) for number, line in enumerate(read_lines(path), 1)]
     if any(line == "[weight]" for _, line in lines):
@@ -52,7 +52,7 @@ def _section(lines: Iterable[tuple[int, str]]) -> Iterable[tuple[int, str]]:
 
 
 def write_weights(path: str | Path, weights: Mapping[str, Iterable[float]]) -> None:
-    """Write a line for each name; "-" is standard output."""
+    """Write one line for each feature; the path "-" is standard output."""
     write_lines(path, (format_weights(name, values) for name, values in weights.items()))
 
 
@@ -62,19 +62,20 @@ def format_weights(name: str, values: Iterable[float]) -> str:
 
 
 def shape_of(entry: Entry) -> dict[str, int]:
-    """How many values each name has."""
+    """Number of values of each feature of an n-best entry."""
     return {name: len(values) for name, values in entry.features.items()}
 
 
 def as_vector(
     weights: Weights, shape: Mapping[str, int], place: str, *, lacking: float | None = None
 ) -> NDArray[np.float64]:
-    """The weights [D] in the order of a list's features; `place` is what an error calls the weights.
+    """The weights [D] in the order of a list's features; `place` names the weights in error messages.
 
-    A feature without weights is an error, or weighs `lacking`.
+    Args:
+        lacking: weight of features without weights; None makes them an error.
 
     Raises:
-        InputError: names or numbers of values do not fit.
+        InputError: the weights do not match the features in name or number.
     """
     for name in weights:
         if name not in shape:
@@ -89,6 +90,6 @@ def as_vector(
 
 
 def as_weights(vector: NDArray[np.float64], shape: Mapping[str, int]) -> Weights:
-    """The same by names."""
+    """A vector [D] as weights by feature name."""
     values = iter(vector.tolist())
     return {name: tuple(next(values) for _ in range(size)) for name, size in shape.items()}

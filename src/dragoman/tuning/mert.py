@@ -1,9 +1,9 @@
-"""Minimum error rate training (Och 2003): weights whose choices have the best score.
+"""Minimum error rate training (Och 2003): weights whose one-best hypotheses have the best corpus score.
 
-Along a line w + gamma d each hypothesis's total is a line in gamma, and the choice of a sentence changes only where
-the upper envelope of its lines has a corner. Between two neighbouring corners of all sentences the metric is constant,
-so one pass over them finds the best gamma exactly (section 5). That is repeated along the axes and along random
-directions until no line is better, from the given weights and from random ones.
+Along a line w + gamma d the total of each hypothesis is a linear function of gamma, and the best hypothesis of a
+sentence changes only at the corners of the upper envelope of these functions. Between two neighbouring corners of all
+sentences the metric is constant, so one pass over the corners finds the best gamma exactly (section 5). The line search
+is repeated along the axes and random directions until none improves, from the given weights and from random ones.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.tuning.pool import Pool, Rows, Vector
+from dragoman.tuning.pool import Pool, RowIndices, Vector
 
 RESTARTS = 20
-"""Random points to start from, beside the given one."""
+"""Random starting points, beside the given one."""
 GAIN = 1e-6
-"""Of the objective, 0-100, below which a line is not better."""
+"""Minimum improvement of the metric, 0-100, by a line search."""
 NARROW = 1e-9
-"""Intervals narrower than this, relative to where they lie, are corners that rounding has pulled apart."""
+"""Intervals narrower than this, relative to their position, are one corner split by rounding."""
 
 TINY = 1e-200
-"""Slopes that differ by less are equal; a quotient by it stays finite."""
+"""Slopes that differ by less count as equal; a quotient by it stays finite."""
 
 
-class Tuned(NamedTuple):
-    """Weights [D], and the objective, 0-100, of what they choose from the lists."""
+class TunedWeights(NamedTuple):
+    """Weights [D], and the metric, 0-100, of the hypotheses that they rank first."""
 
     weights: Vector
     score: float
@@ -36,56 +36,56 @@ class Tuned(NamedTuple):
 class Corners(NamedTuple):
     """The corners of all upper envelopes, by gamma.
 
-    first: [S] the row that each sentence chooses left of all its corners
-    gamma: [C] where a choice changes, ascending
-    before, after: [C] the rows that are chosen on the left and on the right of it
+    first: [S] the best row of each sentence left of all its corners
+    gamma: [C] the corners, ascending
+    before, after: [C] the best rows on the left and on the right of each corner
     """
 
-    first: Rows
+    first: RowIndices
     gamma: Vector
-    before: Rows
-    after: Rows
+    before: RowIndices
+    after: RowIndices
 
 
-class Best(NamedTuple):
-    """The middle of the best interval of a line, and its score."""
+class LineOptimum(NamedTuple):
+    """The middle of the best interval along a line, and its score."""
 
     gamma: float
     score: float
 
 
-def tune_mert(pool: Pool, start: Vector, random: np.random.Generator, *, restarts: int = RESTARTS) -> Tuned:
-    """The best weights found from `start` [D] and from random points."""
+def tune_mert(pool: Pool, start: Vector, random: np.random.Generator, *, restarts: int = RESTARTS) -> TunedWeights:
+    """The best weights found from `start` [D] and from `restarts` random points."""
     starts = [start, *random.uniform(-1, 1, size=(restarts, len(start)))]
     return max((climb(pool, one, random) for one in starts), key=lambda tuned: tuned.score)
 
 
-def climb(pool: Pool, start: Vector, random: np.random.Generator) -> Tuned:
-    """Search line after line until none is better: the axes, and as many random directions."""
+def climb(pool: Pool, start: Vector, random: np.random.Generator) -> TunedWeights:
+    """Coordinate ascent by line searches along the axes and as many random directions, until none improves."""
     size = len(start)
-    found = Tuned(_unit(start), pool.score(start))
+    found = TunedWeights(_unit(start), pool.score(start))
     while True:
         before = found.score
         for direction in (*np.eye(size), *random.normal(size=(size, size))):
             best = search_line(pool, found.weights, direction)
             if best.score > found.score + GAIN:
                 weights = _unit(found.weights + best.gamma * direction)
-                # Counted again: where two totals are equal, rounding may choose otherwise than the envelope.
+                # Scored again: where two totals are equal, rounding may prefer another row than the envelope does.
                 again = pool.score(weights)
                 if again > found.score + GAIN:
-                    found = Tuned(weights, again)
+                    found = TunedWeights(weights, again)
         if found.score <= before + GAIN:
             return found
 
 
-def search_line(pool: Pool, weights: Vector, direction: Vector) -> Best:
-    """The gamma with the best score of `weights + gamma * direction`, of equal ones the nearest to 0."""
+def search_line(pool: Pool, weights: Vector, direction: Vector) -> LineOptimum:
+    """The gamma with the best score of `weights + gamma * direction`; ties go to the one nearest to 0."""
     corners = envelope(pool, weights, direction)
     change = pool.statistics[corners.after] - pool.statistics[corners.before]
     first = pool.statistics[corners.first].sum(axis=0)
-    scores = pool.objective.score(np.concatenate((first[None], first + np.cumsum(change, axis=0))))  # [C + 1]
+    scores = pool.metric.score(np.concatenate((first[None], first + np.cumsum(change, axis=0))))  # [C + 1]
     if not len(corners.gamma):
-        return Best(0.0, float(scores[0]))
+        return LineOptimum(0.0, float(scores[0]))
     gamma = corners.gamma
     reach = 1 + np.abs(gamma[[0, -1]])
     left = np.concatenate(([gamma[0] - reach[0]], gamma))
@@ -95,14 +95,14 @@ def search_line(pool: Pool, weights: Vector, direction: Vector) -> Best:
     scores = np.where(wide, scores, -1.0)
     best = np.flatnonzero(scores == scores.max())
     nearest = best[np.abs(middle[best]).argmin()]
-    return Best(float(middle[nearest]), float(scores[nearest]))
+    return LineOptimum(float(middle[nearest]), float(scores[nearest]))
 
 
 def envelope(pool: Pool, weights: Vector, direction: Vector) -> Corners:
     """The upper envelopes of all sentences at once, corner by corner from the left.
 
-    From the line in force, the next is the one of those steeper that crosses it first; of several that cross there,
-    the steepest.
+    The successor of a line on the envelope is, among the steeper lines, the one that crosses it first; the steepest
+    one if several cross at that point.
     """
     intercepts = (pool.features @ weights)[pool.rows]  # [S, K]
     slopes = (pool.features @ direction)[pool.rows]
@@ -133,11 +133,11 @@ def envelope(pool: Pool, weights: Vector, direction: Vector) -> Corners:
 
 
 def _taken(matrix: Vector, columns: NDArray[np.int64]) -> Vector:
-    """[S, 1] an entry of each row."""
+    """[S, K] -> [S, 1], one entry of each row."""
     return np.take_along_axis(matrix, columns[:, None], axis=1)
 
 
 def _unit(weights: Vector) -> Vector:
-    """Scaled so that magnitudes sum to 1, as Moses does: choices depend on the direction alone."""
+    """The weights scaled to L1 norm 1, as in Moses; the ranking depends on their direction only."""
     total = np.abs(weights).sum()
     return weights / total if total else weights

@@ -1,10 +1,10 @@
-"""Whether tuned weights choose really better than others: paired tests over runs of tuning.
+"""Paired significance tests between tuned weights, over several tuning runs of each system.
 
-Tuning is random too, so a system is several runs of it, and its score their mean (Clark et al. 2011). The tests are
-those of `evaluation/significance.py`, on statistics instead of text: paired bootstrap (Koehn 2004) draws test sets out
-of this one, approximate randomisation (Riezler and Maxwell 2005) lets the two systems change places in a sentence at
-random. In both a sentence goes with the choices of all its runs: these are no independent observations. With one run
-a side, a test holds the p-values to sacreBLEU's.
+Tuning is random, so a system is represented by several runs, and its score is their mean (Clark et al. 2011). The tests
+are those of `evaluation/significance.py`, on sufficient statistics instead of text: paired bootstrap (Koehn 2004)
+resamples the test set, approximate randomisation (Riezler and Maxwell 2005) swaps the two systems in random sentences.
+Both treat the outputs of all runs for a sentence as one observation, because they are not independent. With one run of
+each system, a test compares the p-values with those of sacreBLEU.
 """
 
 from __future__ import annotations
@@ -16,78 +16,80 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.tuning.pool import Pool, Vector
-from dragoman.tuning.tuning_metric import Objective, Statistics
+from dragoman.tuning.tuning_metric import SufficientStatistics, TuningMetric
 
 SAMPLES = 1000
-"""Test sets of the bootstrap."""
+"""Bootstrap samples."""
 TRIALS = 10_000
-"""Random exchanges."""
+"""Trials of approximate randomisation."""
 SEED = 12345
-_TOGETHER = 500
-"""Draws that are in memory at a time."""
+_CHUNK = 500
+"""Draws held in memory at a time."""
 
 
 class Difference(NamedTuple):
-    """Two systems on the same sentences."""
+    """Scores and p-values of two systems on the same sentences."""
 
     scores: Vector
-    """[K] the score of each run of tuning, 0-100; the system with fewer runs begins anew with its first."""
+    """[K] the score of each tuning run, 0-100; the runs of the system with fewer of them are repeated."""
     other_scores: Vector
     """[K]"""
     bootstrap_p: float
-    """p-value of the difference of the means, by paired bootstrap."""
+    """p-value of the difference of the means by paired bootstrap."""
     randomisation_p: float
-    """By approximate randomisation."""
+    """p-value by approximate randomisation."""
 
 
 def compare_weights(pool: Pool, weights: Sequence[Vector], others: Sequence[Vector]) -> Difference:
-    """What several weights choose from the same lists, against what others choose."""
+    """Compare the one-best hypotheses of several weight vectors with those of others, over the same lists."""
     ours, theirs = (np.stack([pool.statistics[pool.choose(vector)] for vector in group]) for group in (weights, others))
-    return compare_statistics(ours, theirs, pool.objective)
+    return compare_statistics(ours, theirs, pool.metric)
 
 
-def compare_statistics(ours: Statistics, theirs: Statistics, objective: Objective) -> Difference:
-    """Statistics [runs, S, size] of what two systems say for each of S sentences."""
+def compare_statistics(ours: SufficientStatistics, theirs: SufficientStatistics, metric: TuningMetric) -> Difference:
+    """Compare two systems by the sufficient statistics [runs, S, size] of their outputs for S sentences."""
     runs = np.arange(max(len(ours), len(theirs)))
     ours, theirs = ours[runs % len(ours)], theirs[runs % len(theirs)]
-    scores, other_scores = (objective.score(each.sum(axis=1)) for each in (ours, theirs))
+    scores, other_scores = (metric.score(each.sum(axis=1)) for each in (ours, theirs))
     seen = abs(float(scores.mean() - other_scores.mean()))
     if seen == 0:
         return Difference(scores, other_scores, 1.0, 1.0)
     return Difference(
-        scores, other_scores, _bootstrap(ours, theirs, objective, seen), _randomisation(ours, theirs, objective, seen)
+        scores, other_scores, _bootstrap(ours, theirs, metric, seen), _randomisation(ours, theirs, metric, seen)
     )
 
 
-def _bootstrap(ours: Statistics, theirs: Statistics, objective: Objective, seen: float) -> float:
-    """How often the difference of a drawn test set is further from their mean than `seen` is from 0."""
+def _bootstrap(ours: SufficientStatistics, theirs: SufficientStatistics, metric: TuningMetric, seen: float) -> float:
+    """Share of resampled test sets whose difference deviates from the mean difference by more than `seen`."""
     random = np.random.default_rng(SEED)
     sentences = ours.shape[1]
     found = []
     for count in _parts(SAMPLES):
         drawn = random.integers(sentences, size=(count, sentences))
         times = np.stack([np.bincount(one, minlength=sentences) for one in drawn]).astype(np.float64)
-        found.append(_mean_score(times @ ours, objective) - _mean_score(times @ theirs, objective))
+        found.append(_mean_score(times @ ours, metric) - _mean_score(times @ theirs, metric))
     differences = np.abs(np.concatenate(found))
     return _p_value(differences - differences.mean(), seen)
 
 
-def _randomisation(ours: Statistics, theirs: Statistics, objective: Objective, seen: float) -> float:
-    """How often systems whose sentences were exchanged at random differ more."""
+def _randomisation(
+    ours: SufficientStatistics, theirs: SufficientStatistics, metric: TuningMetric, seen: float
+) -> float:
+    """Share of random swaps after which the systems differ by more than `seen`."""
     random = np.random.default_rng(SEED)
     sentences = ours.shape[1]
     found = []
     for count in _parts(TRIALS):
         exchanged = random.integers(2, size=(count, sentences)).astype(np.float64)
         moved = exchanged @ (theirs - ours)  # [K, count, size]
-        mine = _mean_score(ours.sum(axis=1)[:, None] + moved, objective)
-        found.append(mine - _mean_score(theirs.sum(axis=1)[:, None] - moved, objective))
+        mine = _mean_score(ours.sum(axis=1)[:, None] + moved, metric)
+        found.append(mine - _mean_score(theirs.sum(axis=1)[:, None] - moved, metric))
     return _p_value(np.abs(np.concatenate(found)), seen)
 
 
-def _mean_score(sums: Statistics, objective: Objective) -> NDArray[np.float64]:
+def _mean_score(sums: SufficientStatistics, metric: TuningMetric) -> NDArray[np.float64]:
     """[K, draws, size] -> [draws], the mean over the runs."""
-    return np.asarray(objective.score(sums).mean(axis=0))
+    return np.asarray(metric.score(sums).mean(axis=0))
 
 
 def _p_value(chance: NDArray[np.float64], seen: float) -> float:
@@ -95,4 +97,4 @@ def _p_value(chance: NDArray[np.float64], seen: float) -> float:
 
 
 def _parts(count: int) -> list[int]:
-    return [min(_TOGETHER, count - start) for start in range(0, count, _TOGETHER)]
+    return [min(_CHUNK, count - start) for start in range(0, count, _CHUNK)]

@@ -1,4 +1,4 @@
-"""The n-best lists of a set of sentences as arrays: what weights are tried on."""
+"""The merged n-best lists of a development set as arrays, the data of tuning."""
 
 from __future__ import annotations
 
@@ -14,52 +14,52 @@ from dragoman.errors import InputError
 from dragoman.scoring.nbest import Entry, read_nbest
 from dragoman.text.lines import read_lines
 from dragoman.tuning.feature_weights import shape_of
-from dragoman.tuning.tuning_metric import BLEU, Objective, Statistics
+from dragoman.tuning.tuning_metric import BLEU, SufficientStatistics, TuningMetric
 
 Vector = NDArray[np.float64]
-Rows = NDArray[np.int64]
+RowIndices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Pool:
-    """The hypotheses of all sentences, N of them, those of a sentence together."""
+    """N hypotheses, consecutive for each of S sentences, with D feature values each."""
 
     shape: Mapping[str, int]
-    """How many values each name of features has; D in all."""
+    """Number of values of each feature; their sum is D."""
     features: Vector
     """[N, D]"""
-    statistics: Statistics
-    """[N, objective.size]"""
-    starts: Rows
+    statistics: SufficientStatistics
+    """[N, metric.size]"""
+    starts: RowIndices
     """[S] the first row of each sentence; each has at least one."""
-    objective: Objective = BLEU
-    """What `statistics` are of."""
+    metric: TuningMetric = BLEU
+    """The metric of `statistics`."""
 
     @cached_property
-    def ends(self) -> Rows:
+    def ends(self) -> RowIndices:
         """[S] the row after the last of each sentence."""
         return np.append(self.starts[1:], len(self.features))
 
     @cached_property
-    def rows(self) -> Rows:
-        """[S, K] the rows of each sentence; shorter lists are filled up with their first row, which changes nothing."""
+    def rows(self) -> RowIndices:
+        """[S, K] the rows of each sentence; shorter lists are padded with their first row, which changes no maximum."""
         counts = self.ends - self.starts
         places = np.arange(counts.max())
         return np.where(places < counts[:, None], self.starts[:, None] + places, self.starts[:, None])
 
-    def choose(self, weights: Vector) -> Rows:
-        """[S] the row of each sentence with the largest weighted sum; the first of equal ones."""
+    def choose(self, weights: Vector) -> RowIndices:
+        """[S] the row of each sentence with the largest weighted sum; ties go to the first."""
         scores = self.features @ weights
-        best: Rows = scores[self.rows].argmax(axis=1)
+        best: RowIndices = scores[self.rows].argmax(axis=1)
         return self.starts + best
 
     def score(self, weights: Vector) -> float:
-        """The objective, 0-100, of what the weights choose."""
-        return float(self.objective.score(self.statistics[self.choose(weights)].sum(axis=0)))
+        """The metric, 0-100, of the hypotheses that the weights rank first."""
+        return float(self.metric.score(self.statistics[self.choose(weights)].sum(axis=0)))
 
 
-def read_pool(lists: Sequence[str | Path], references: Sequence[str | Path], objective: Objective = BLEU) -> Pool:
-    """The hypotheses of one or several lists of the same sentences, each distinct one once.
+def read_pool(lists: Sequence[str | Path], references: Sequence[str | Path], metric: TuningMetric = BLEU) -> Pool:
+    """Merge one or several n-best lists of the same sentences, without duplicate hypotheses.
 
     Raises:
         InputError: a file cannot be read or is malformed, features differ, or a sentence has no reference.
@@ -81,26 +81,26 @@ def read_pool(lists: Sequence[str | Path], references: Sequence[str | Path], obj
     if not shape:
         raise InputError(f"{lists[0]}: its hypotheses have no features to weigh")
     ordered = [(expected[number], list(sentences[number])) for number in sorted(sentences)]
-    return make_pool(shape, ordered, objective)
+    return make_pool(shape, ordered, metric)
 
 
 def make_pool(
     shape: Mapping[str, int],
     sentences: Iterable[tuple[Sequence[str], Sequence[tuple[str, Sequence[float]]]]],
-    objective: Objective = BLEU,
+    metric: TuningMetric = BLEU,
 ) -> Pool:
-    """From (references, [(hypothesis, feature values)]) for each sentence."""
+    """Build a pool from (references, [(hypothesis, feature values)]) for each sentence."""
     features: list[Vector] = []
-    statistics: list[Statistics] = []
+    statistics: list[SufficientStatistics] = []
     for references, hypotheses in sentences:
         features.append(np.array([values for _, values in hypotheses], dtype=np.float64))
-        statistics.append(objective.statistics([text for text, _ in hypotheses], references))
+        statistics.append(metric.statistics([text for text, _ in hypotheses], references))
     starts = np.cumsum([0, *map(len, features)])[:-1]
-    return Pool(shape, np.concatenate(features), np.concatenate(statistics), starts, objective)
+    return Pool(shape, np.concatenate(features), np.concatenate(statistics), starts, metric)
 
 
 def read_references(paths: Sequence[str | Path]) -> list[tuple[str, ...]]:
-    """The references of each sentence, from one or several files of as many lines.
+    """The references of each sentence, from one or several files with equal numbers of lines.
 
     Raises:
         InputError: a file cannot be read, or they have different numbers of lines.
@@ -113,7 +113,7 @@ def read_references(paths: Sequence[str | Path]) -> list[tuple[str, ...]]:
 
 
 def require_shape(entry: Entry, shape: Mapping[str, int], path: str) -> None:
-    """Refuse an entry whose features are not those of the list before.
+    """Check that an entry has the expected features.
 
     Raises:
         InputError: names or numbers of values differ.

@@ -1,6 +1,6 @@
-"""Which hypothesis of a list is taken: a rule gives each entry of a sentence a number, the largest wins.
+"""Reranking: a criterion scores the entries of each n-best list, and the entry with the largest score is selected.
 
-The first of equal ones wins, which in a list of Moses is the one that Moses prefers.
+Ties go to the first entry, which is the one that Moses ranked higher.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from dragoman.evaluation.minimum_risk import Utility, expected_utilities
 from dragoman.scoring.nbest import Entry
 from dragoman.tuning.feature_weights import Weights, as_vector, shape_of
 from dragoman.tuning.pool import require_shape
-from dragoman.tuning.tuning_metric import BLEU, Objective
+from dragoman.tuning.tuning_metric import BLEU, TuningMetric
 
-Rule = Callable[[Sequence[Entry]], NDArray[np.float64]]
-"""The entries of a sentence to a number for each, [K]."""
+Criterion = Callable[[Sequence[Entry]], NDArray[np.float64]]
+"""Maps the K entries of a sentence to scores [K]."""
 
 
-def choose(lists: Iterable[Sequence[Entry]], rule: Rule) -> Iterator[Entry]:
-    """The entry of each sentence that the rule puts first."""
+def rerank(lists: Iterable[Sequence[Entry]], criterion: Criterion) -> Iterator[Entry]:
+    """The best entry of each list under a criterion."""
     for entries in lists:
-        yield entries[int(rule(entries).argmax())]
+        yield entries[int(criterion(entries).argmax())]
 
 
 def by_total(entries: Sequence[Entry]) -> NDArray[np.float64]:
-    """The totals of the list itself."""
+    """The totals in the list."""
     return np.array([entry.total for entry in entries])
 
 
-def by_weights(weights: Weights, place: str, name: str) -> Rule:
-    """The weighted sum of the features; errors call the weights `place` and the list `name`.
+def by_weights(weights: Weights, place: str, name: str) -> Criterion:
+    """The weighted sum of the features; error messages call the weights `place` and the list `name`.
 
-    Its entries raise:
-        InputError: the weights do not fit the features, or features differ.
+    The criterion raises:
+        InputError: the weights do not match the features, or features differ between entries.
     """
     shape: Mapping[str, int] = {}
     vector = np.empty(0)
 
-    def rule(entries: Sequence[Entry]) -> NDArray[np.float64]:
+    def criterion(entries: Sequence[Entry]) -> NDArray[np.float64]:
         nonlocal shape, vector
         if not shape:
             shape = shape_of(entries[0])
@@ -50,19 +50,19 @@ def by_weights(weights: Weights, place: str, name: str) -> Rule:
             require_shape(entry, shape, name)
         return np.array([[value for group in entry.features.values() for value in group] for entry in entries]) @ vector
 
-    return rule
+    return criterion
 
 
-def by_average(names: Sequence[str], name: str) -> Rule:
-    """The plain average of the total and of features: rescoring with even weights (Sutskever et al. 2014, section 3.2).
+def by_average(names: Sequence[str], name: str) -> Criterion:
+    """The mean of the total and of features: rescoring with equal weights (Sutskever et al. 2014, section 3.2).
 
-    All must be logarithms of probabilities of whole sentences for that to make sense.
+    It is meaningful only if all of them are log-probabilities of whole sentences.
 
-    Its entries raise:
+    The criterion raises:
         InputError: the list called `name` lacks a feature.
     """
 
-    def rule(entries: Sequence[Entry]) -> NDArray[np.float64]:
+    def criterion(entries: Sequence[Entry]) -> NDArray[np.float64]:
         rows = []
         for entry in entries:
             for feature in names:
@@ -75,32 +75,34 @@ def by_average(names: Sequence[str], name: str) -> Rule:
             rows.append(np.mean([entry.total, *values]))
         return np.array(rows)
 
-    return rule
+    return criterion
 
 
-def by_oracle(references: Sequence[Sequence[str]], place: str, objective: Objective = BLEU) -> Rule:
-    """The metric of the sentence against the references of each sentence: what no weights can surpass by much.
+def by_oracle(references: Sequence[Sequence[str]], place: str, metric: TuningMetric = BLEU) -> Criterion:
+    """The sentence-level metric against the references, an approximate upper bound of reranking.
 
-    Its entries raise:
+    The criterion raises:
         InputError: a sentence has no reference in the file called `place`.
     """
 
-    def rule(entries: Sequence[Entry]) -> NDArray[np.float64]:
+    def criterion(entries: Sequence[Entry]) -> NDArray[np.float64]:
         sentence = entries[0].sentence
         if sentence >= len(references):
             raise InputError(
                 f"{place}: sentence {sentence} (counted from 0) has no reference; there are {len(references)} lines"
             )
-        return objective.oracle(objective.statistics([entry.text for entry in entries], references[sentence]))
+        return metric.oracle(metric.statistics([entry.text for entry in entries], references[sentence]))
 
-    return rule
+    return criterion
 
 
-def by_expectation(scores: Rule, scale: float, most: int, utility: Utility) -> Rule:
-    """Minimum Bayes risk: the largest mean utility against all others, each weighted by its posterior, the softmax of
-    `scale` times its score. Of each list the `most` best by score take part."""
+def by_expectation(scores: Criterion, scale: float, most: int, utility: Utility) -> Criterion:
+    """Minimum Bayes risk: the expected utility of an entry under the posterior, the softmax of `scale` times `scores`.
 
-    def rule(entries: Sequence[Entry]) -> NDArray[np.float64]:
+    Only the `most` best entries of each list by score take part.
+    """
+
+    def criterion(entries: Sequence[Entry]) -> NDArray[np.float64]:
         score = scale * scores(entries)
         best = np.argsort(-score, kind="stable")[:most]
         posterior = np.exp(score[best] - score[best].max())
@@ -108,4 +110,4 @@ def by_expectation(scores: Rule, scale: float, most: int, utility: Utility) -> R
         result[best] = expected_utilities([entries[row].text for row in best], posterior, utility)
         return result
 
-    return rule
+    return criterion

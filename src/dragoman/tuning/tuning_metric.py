@@ -1,4 +1,4 @@
-"""What tuning makes large: a metric whose statistics add up over sentences."""
+"""The metrics that tuning maximises: corpus metrics computed from sufficient statistics summed over sentences."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from numpy.typing import NDArray
 
 from dragoman.evaluation import bleu, chrf
 
-Statistics = NDArray[np.float64]
-"""[..., size] of single sentences or sums of them."""
+SufficientStatistics = NDArray[np.float64]
+"""[..., size] the counts that a metric needs, of single sentences or summed over several."""
 
 
 @dataclass(frozen=True)
-class Objective:
-    """A metric, 0-100, taken apart. Functions of statistics take any number of rows at once: [..., size] -> [...]."""
+class TuningMetric:
+    """A metric, 0-100, split into statistics and scores. Scores are vectorised: [..., size] -> [...]."""
 
     name: str
     size: int
-    """Numbers of a row."""
-    statistics: Callable[[Sequence[str], Sequence[str]], Statistics]
+    """Statistics per sentence."""
+    statistics: Callable[[Sequence[str], Sequence[str]], SufficientStatistics]
     """Hypotheses of one sentence, and its references -> [N, size]."""
-    score: Callable[[Statistics], NDArray[np.float64]]
-    """Of a corpus: of a sum."""
-    sentence: Callable[[Statistics], NDArray[np.float64]]
-    """Of single sentences, smoothed so that good ones and better ones differ; PRO orders by it."""
-    oracle: Callable[[Statistics], NDArray[np.float64]]
-    """Of single sentences, as sacreBLEU has it."""
-    length: Callable[[Statistics], NDArray[np.float64]]
-    """What a sentence weighs in MIRA: the words of its reference."""
+    score: Callable[[SufficientStatistics], NDArray[np.float64]]
+    """Corpus score from summed statistics."""
+    sentence: Callable[[SufficientStatistics], NDArray[np.float64]]
+    """Smoothed score of single sentences, by which PRO orders hypotheses."""
+    oracle: Callable[[SufficientStatistics], NDArray[np.float64]]
+    """Score of single sentences as sacreBLEU computes it."""
+    length: Callable[[SufficientStatistics], NDArray[np.float64]]
+    """Reference length in words, the weight of a sentence in MIRA."""
 
 
 CHARACTERS_OF_A_WORD = 5
-"""About as many as European languages have: steps of MIRA are as long with chrF as with BLEU."""
+"""About the mean of European languages; it makes MIRA's steps as large with chrF as with BLEU."""
 
 
-def _bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
+def _bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> SufficientStatistics:
     return bleu.statistics_of(hypotheses, bleu.Reference(references))
 
 
-BLEU = Objective(
+BLEU = TuningMetric(
     name="BLEU",
     size=bleu.SIZE,
     statistics=_bleu_statistics,
@@ -50,7 +50,7 @@ BLEU = Objective(
     oracle=bleu.sentence_bleu,
     length=lambda statistics: statistics[..., 1],
 )
-CHRF = Objective(
+CHRF = TuningMetric(
     name="chrF",
     size=chrf.SIZE,
     statistics=chrf.statistics_of,
@@ -59,5 +59,5 @@ CHRF = Objective(
     oracle=chrf.chrf,
     length=lambda statistics: statistics[..., 1] / CHARACTERS_OF_A_WORD,
 )
-OBJECTIVES: Mapping[str, Objective] = {"bleu": BLEU, "chrf": CHRF}
-"""By the names of options."""
+METRICS: Mapping[str, TuningMetric] = {"bleu": BLEU, "chrf": CHRF}
+"""The metrics by their names on the command line."""
