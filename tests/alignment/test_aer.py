@@ -28,7 +28,7 @@ def all_sure(*links: tuple[int, int]) -> MarkedLinks:
 
 
 def test_links_that_are_partly_right() -> None:
-    # papers.md, 5.e, where the figure is NLTK's
+    # the figure is NLTK's
     result = agreement([all_sure((0, 0), (1, 1), (2, 2))], [[(0, 0), (1, 2), (2, 1)]])
     assert result.aer == pytest.approx(0.6667, abs=5e-5)
     assert result.precision == result.recall == result.f == pytest.approx(1 / 3)

@@ -35,7 +35,7 @@ def test_a_slice_scores_as_a_corpus_of_its_sentences():
     (table,) = evaluation.slicings
     assert [(part.label, part.sentences) for part in table.slices] == [("0-4", 2), ("5-9", 2)]
     assert table.slices[1].scores == evaluate(HYPOTHESES[1:3], REFERENCES[1:3]).scores
-    # and that is not the mean of sentence scores (papers.md, pitfall 25)
+    # and that is not the mean of sentence scores
     mean = (bleu(HYPOTHESES[1:2], REFERENCES[1:2]) + bleu(HYPOTHESES[2:3], REFERENCES[2:3])) / 2
     assert table.slices[1].scores[0].value != pytest.approx(mean, abs=0.1)
 

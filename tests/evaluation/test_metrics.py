@@ -38,7 +38,7 @@ def random_corpus(sentences: int) -> tuple[list[str], list[str]]:
 
 
 def test_bleu_of_the_worked_example():
-    # 7/8, 6/7, 5/6, 4/5 of the n-grams match, brevity penalty exp(1 - 9/8); papers.md, pitfall 19.
+    # 7/8, 6/7, 5/6, 4/5 of the n-grams match, brevity penalty exp(1 - 9/8).
     expected = 100 * math.exp(1 - 9 / 8) * (7 / 8 * 6 / 7 * 5 / 6 * 4 / 5) ** 0.25
     assert bleu([EIGHT_WORDS], [NINE_WORDS], tokenizer="none") == pytest.approx(expected)
     assert round(expected, 2) == 74.21

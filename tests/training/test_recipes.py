@@ -1,4 +1,4 @@
-"""The papers' training recipes (papers.md 3.b, 4.b, 5.b, section 7), as their presets have them."""
+"""The papers' training recipes, as their presets have them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ LUONG_DROPPED = [1.0] * 8 + [0.5, 0.25, 0.125, 0.0625]
 """Section 4.1, with dropout, by epochs."""
 
 LUONG_PRESETS = [name for name in preset_names() if name.startswith("luong2015")]
+PLACES = (0.0, 0.5, 0.999)
+"""Shares of a period that have passed."""
 ADADELTA_PRESETS = [name for name in preset_names() if name.startswith(("cho2014", "bahdanau2015", "rnnencdec"))]
 
 
@@ -32,36 +34,38 @@ def rates_at(preset: str, place: float, period: float) -> list[float]:
     ]
 
 
-@pytest.mark.parametrize("place", [0.0, 0.5, 0.999])
-def test_sutskever_halves_every_half_epoch_after_the_fifth(place: float) -> None:
-    assert rates_at("sutskever2014", place, 0.5) == pytest.approx(SUTSKEVER)
+def test_sutskever_halves_every_half_epoch_after_the_fifth() -> None:
+    for place in PLACES:
+        assert rates_at("sutskever2014", place, 0.5) == pytest.approx(SUTSKEVER), place
 
 
-@pytest.mark.parametrize("place", [0.0, 0.5, 0.999])
-@pytest.mark.parametrize("preset", LUONG_PRESETS)
-def test_luong_halves_every_epoch_after_the_fifth_or_with_dropout_the_eighth(preset: str, place: float) -> None:
-    dropped = load_preset(preset).model.dropout.layers > 0
-    assert rates_at(preset, place, 1.0) == pytest.approx(LUONG_DROPPED if dropped else LUONG)
+def test_luong_halves_every_epoch_after_the_fifth_or_with_dropout_the_eighth() -> None:
+    for preset in LUONG_PRESETS:
+        dropped = load_preset(preset).model.dropout.layers > 0
+        for place in PLACES:
+            expected = pytest.approx(LUONG_DROPPED if dropped else LUONG)
+            assert rates_at(preset, place, 1.0) == expected, (preset, place)
 
 
 def test_both_of_luongs_schedules_are_looked_at() -> None:
     assert {load_preset(preset).training.epochs for preset in LUONG_PRESETS} == {10, 12}
 
 
-@pytest.mark.parametrize("preset", ["sutskever2014", *LUONG_PRESETS])
-def test_plain_gradient_descent_divides_by_sentences_and_clips_at_five(preset: str) -> None:
-    training = load_preset(preset).training
-    optimiser, batch = training.optimiser, training.batch
-    assert (optimiser.name, training.loss, optimiser.clip) == ("sgd", "sentence", 5.0)
-    assert (batch.unit, batch.size, batch.accumulate) == ("sentences", 128, 1)
+def test_plain_gradient_descent_divides_by_sentences_and_clips_at_five() -> None:
+    for preset in ("sutskever2014", *LUONG_PRESETS):
+        training = load_preset(preset).training
+        optimiser, batch = training.optimiser, training.batch
+        assert (optimiser.name, training.loss, optimiser.clip) == ("sgd", "sentence", 5.0), preset
+        assert (batch.unit, batch.size, batch.accumulate) == ("sentences", 128, 1), preset
 
 
-@pytest.mark.parametrize("preset", ADADELTA_PRESETS)
-def test_the_montreal_models_are_trained_by_adadelta_without_a_rate(preset: str) -> None:
-    training = load_preset(preset).training
-    optimiser = training.optimiser
-    assert (optimiser.name, optimiser.rho, optimiser.epsilon, optimiser.clip) == ("adadelta", 0.95, 1e-6, 1.0)
-    assert set(rates_at(preset, 0.0, 1.0)) == {1.0}
+def test_the_montreal_models_are_trained_by_adadelta_without_a_rate() -> None:
+    for preset in ADADELTA_PRESETS:
+        training = load_preset(preset).training
+        optimiser = training.optimiser
+        values = (optimiser.name, optimiser.rho, optimiser.epsilon, optimiser.clip)
+        assert values == ("adadelta", 0.95, 1e-6, 1.0), preset
+        assert set(rates_at(preset, 0.0, 1.0)) == {1.0}, preset
 
 
 def test_every_preset_of_a_paper_is_looked_at() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import random
 import re
 import subprocess
@@ -18,12 +19,15 @@ PAIRS = [("en", "ko"), ("en", "de"), ("fr", "ja"), ("ar", "he")]
 
 @pytest.fixture(scope="module", params=PAIRS, ids="-".join)
 def corpus(request: pytest.FixtureRequest) -> DemoCorpus:
-    return make_corpus(*request.param)
+    return _made_once(*request.param)
 
 
 @pytest.fixture(scope="module")
 def korean() -> DemoCorpus:
-    return make_corpus("en", "ko")
+    return _made_once("en", "ko")
+
+
+_made_once = functools.cache(make_corpus)
 
 
 def test_sizes(corpus: DemoCorpus) -> None:
