@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
-from dragoman.data.batches import Batch, Batches, Budget, Position, batch_ids, pad_ids, sorted_batches
-from dragoman.data.store import Store, build_store
+from dragoman.data.batches import Batch, Batches, Budget, Position, batch_ids, sorted_batches
+from dragoman.data.preparation import build_store
+from dragoman.data.store import Store
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.vocabulary import EOS, PAD
@@ -173,15 +174,6 @@ def test_without_targets_there_are_none() -> None:
     assert batch.source.tolist() == [[7, EOS, PAD, PAD], [5, 6, EOS, PAD], [8, 9, 10, EOS]]
     assert batch.target.shape == (3, 0)
     assert batch.target_lengths.tolist() == [0, 0, 0]
-
-
-def test_pad_ids_pads_on_the_right() -> None:
-    plain, closed = pad_ids([[5], [], [6, 7]], eos=False), pad_ids([[5], [], [6, 7]], eos=True)
-    assert plain.ids.tolist() == [[5, PAD], [PAD, PAD], [6, 7]]
-    assert plain.lengths.tolist() == [1, 0, 2]
-    assert closed.ids.tolist() == [[5, EOS, PAD], [EOS, PAD, PAD], [6, 7, EOS]]
-    assert closed.lengths.tolist() == [2, 1, 3]
-    assert pad_ids([], eos=True).ids.shape == (0, 0)
 
 
 def test_links_of_a_batch_are_those_of_its_pairs(tmp_path: Path) -> None:

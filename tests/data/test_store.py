@@ -12,7 +12,8 @@ import pytest
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
 from dragoman.data import segmenting
-from dragoman.data.store import PreparedCorpus, Store, build_store, store_pairs
+from dragoman.data.preparation import PreparedCorpus, build_store, store_pairs
+from dragoman.data.store import Store
 from dragoman.errors import InputError, RunError
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segmentation import Segmentation, train_segmentation

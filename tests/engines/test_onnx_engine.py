@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
-from dragoman.data.batches import pad_ids
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import RunError
@@ -20,6 +19,7 @@ from dragoman.export.writing import Graphs, make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
+from dragoman.text.padding import pad
 
 SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]
 
@@ -56,15 +56,13 @@ def engine(request: pytest.FixtureRequest) -> OnnxEngine:
 
 def test_rows_may_be_repeated_reordered_and_dropped(engine: OnnxEngine) -> None:
     """Every row goes on as if it were alone with its own history, and its weights stand in the columns given."""
-    source = pad_ids(SOURCES[:3], eos=engine.source_eos)
+    source = pad(SOURCES[:3], eos=engine.source_eos)
     first = engine.step(engine.start(*source), np.arange(3), np.full(3, 2), 4)
     second = engine.step(first.state, np.array([0, 0, 1]), np.array([7, 5, 9]), 4)
     third = engine.step(second.state, np.array([1, 2, 2, 2]), np.array([4, 8, 6, 4]), 17)
     for row, (sentence, prefix) in enumerate([(0, [5, 4]), (1, [9, 8]), (1, [9, 6]), (1, [9, 4])]):
         token = int(third.tokens[row, 1])
-        forced = engine.force(
-            *pad_ids([SOURCES[sentence]], eos=engine.source_eos), *pad_ids([[*prefix, token]], eos=True)
-        )
+        forced = engine.force(*pad([SOURCES[sentence]], eos=engine.source_eos), *pad([[*prefix, token]], eos=True))
         assert third.log_probabilities[row, 1] == pytest.approx(float(forced.log_probabilities[0, 2]), abs=1e-5)
         if third.attention is not None and forced.attention is not None:
             width = forced.attention.shape[2]
@@ -74,7 +72,7 @@ def test_rows_may_be_repeated_reordered_and_dropped(engine: OnnxEngine) -> None:
 
 
 def test_log_probabilities_are_normalised_over_the_vocabulary_and_sorted(engine: OnnxEngine) -> None:
-    step = engine.step(engine.start(*pad_ids(SOURCES, eos=engine.source_eos)), np.arange(5), np.full(5, 2), 17)
+    step = engine.step(engine.start(*pad(SOURCES, eos=engine.source_eos)), np.arange(5), np.full(5, 2), 17)
     np.testing.assert_allclose(np.exp(step.log_probabilities).sum(1), 1, atol=1e-5)
     assert (np.diff(step.log_probabilities) <= 0).all()
     assert (np.sort(step.tokens, axis=1) == np.arange(17)).all()
@@ -84,9 +82,9 @@ def test_log_probabilities_are_normalised_over_the_vocabulary_and_sorted(engine:
 def test_targets_of_sources_encoded_once_score_as_with_their_own_sources(engine: OnnxEngine) -> None:
     targets = [[4, 5], [], [7, 7, 7], [4, 5], [16]]
     owners = np.array([0, 0, 2, 2, 4])
-    state = engine.start(*pad_ids(SOURCES, eos=engine.source_eos))
-    target = pad_ids(targets, eos=True)
-    expected = engine.force(*pad_ids([SOURCES[i] for i in owners], eos=engine.source_eos), *target)
+    state = engine.start(*pad(SOURCES, eos=engine.source_eos))
+    target = pad(targets, eos=True)
+    expected = engine.force(*pad([SOURCES[i] for i in owners], eos=engine.source_eos), *target)
     for _ in range(2):  # a state may be scored from again
         shared = engine.force_from(state, owners, *target)
         np.testing.assert_allclose(shared.log_probabilities, expected.log_probabilities, atol=1e-5)
@@ -99,9 +97,9 @@ def test_targets_of_sources_encoded_once_score_as_with_their_own_sources(engine:
 def test_int8_answers_do_not_depend_on_the_rows_beside(name: str) -> None:
     """One scale for a whole batch, which is usual, would make them."""
     engine, search = OnnxEngine(*_graphs(name, int8=True), threads=1), SearchConfig(beam=4, max_extra=5)
-    together = beam_search(engine, *pad_ids(SOURCES, eos=True), search, n_best=3)
+    together = beam_search(engine, *pad(SOURCES, eos=True), search, n_best=3)
     for source, n_best in zip(SOURCES, together, strict=True):
-        (alone,) = beam_search(engine, *pad_ids([source], eos=True), search, n_best=3)
+        (alone,) = beam_search(engine, *pad([source], eos=True), search, n_best=3)
         assert [hypothesis.tokens for hypothesis in n_best] == [hypothesis.tokens for hypothesis in alone]
         for one, other in zip(n_best, alone, strict=True):
             assert one.log_probability == pytest.approx(other.log_probability, abs=1e-4)
@@ -119,8 +117,8 @@ def test_any_batch_in_any_order_gives_what_torch_gives(
     order = data.draw(st.permutations(range(len(sources))))
     engine = engines[data.draw(st.sampled_from([0, 1]))]
     search = SearchConfig(beam=beam, max_factor=1.0, max_extra=4)
-    expected = beam_search(model, *pad_ids(sources, eos=model.source_eos), search, n_best=1)
-    turned = pad_ids([sources[index] for index in order], eos=model.source_eos)
+    expected = beam_search(model, *pad(sources, eos=model.source_eos), search, n_best=1)
+    turned = pad([sources[index] for index in order], eos=model.source_eos)
     for index, (found,) in zip(order, beam_search(engine, *turned, search, n_best=1), strict=True):
         assert found.tokens == expected[index][0].tokens
         assert found.log_probability == pytest.approx(expected[index][0].log_probability, abs=1e-4)

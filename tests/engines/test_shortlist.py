@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.data.batches import pad_ids
 from dragoman.engines.ensemble import Combination
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import LimitedEngine
@@ -18,6 +17,7 @@ from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
+from dragoman.text.padding import pad
 from tests.model.compositions import COMPOSITIONS, VOCABULARY, model_config, small_model
 
 SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]
@@ -48,7 +48,7 @@ def _words_of(source: list[int], *, eos: bool) -> set[int]:
 
 def test_a_batch_takes_the_words_of_all_its_sentences_and_opens_to_each_its_own() -> None:
     model = small_model("rnnsearch").float()
-    listed = _shortlist(model).listed(*pad_ids(SOURCES, eos=False))
+    listed = _shortlist(model).listed(*pad(SOURCES, eos=False))
     in_graph, handed_in = np.split(listed.words, 2)
     assert [len(in_graph), len(handed_in)] == [32, 32]
     assert [*in_graph[: len(ALWAYS)]] == ALWAYS
@@ -65,7 +65,7 @@ def test_a_batch_takes_the_words_of_all_its_sentences_and_opens_to_each_its_own(
 def test_what_was_written_is_read_again() -> None:
     shortlist = _shortlist(small_model("rnnsearch").float(), int8=True)
     ours, theirs = (
-        one.listed(*pad_ids(SOURCES, eos=True)) for one in (shortlist, Shortlist.from_bytes(shortlist.to_bytes()))
+        one.listed(*pad(SOURCES, eos=True)) for one in (shortlist, Shortlist.from_bytes(shortlist.to_bytes()))
     )
     for name in ("limit.weight", "limit.scale"):
         np.testing.assert_array_equal(ours.layers[name], theirs.layers[name])
@@ -82,7 +82,7 @@ def test_what_is_no_shortlist_is_told(content: bytes) -> None:
 
 def test_log_probabilities_are_those_of_the_vocabulary_shared_out_among_the_listed_words(engine: OnnxEngine) -> None:
     assert isinstance(engine, LimitedEngine)
-    source = pad_ids(SOURCES, eos=engine.source_eos)
+    source = pad(SOURCES, eos=engine.source_eos)
     rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
     few = engine.step(engine.start(*source), rows, tokens, VOCABULARY)
     whole = engine.unlimited()
@@ -103,9 +103,9 @@ def test_log_probabilities_are_those_of_the_vocabulary_shared_out_among_the_list
 
 def test_a_sentence_is_translated_alone_as_in_any_batch(engine: OnnxEngine) -> None:
     search = SearchConfig(beam=4, max_extra=5)
-    together = beam_search(engine, *pad_ids(SOURCES, eos=engine.source_eos), search, n_best=3)
+    together = beam_search(engine, *pad(SOURCES, eos=engine.source_eos), search, n_best=3)
     for source, n_best in zip(SOURCES, together, strict=True):
-        (alone,) = beam_search(engine, *pad_ids([source], eos=engine.source_eos), search, n_best=3)
+        (alone,) = beam_search(engine, *pad([source], eos=engine.source_eos), search, n_best=3)
         assert [hypothesis.tokens for hypothesis in n_best] == [hypothesis.tokens for hypothesis in alone]
         assert {word for hypothesis in n_best for word in hypothesis.tokens} <= _words_of(source, eos=engine.source_eos)
         for one, other in zip(n_best, alone, strict=True):
@@ -116,7 +116,7 @@ def test_given_targets_are_scored_over_the_whole_vocabulary() -> None:
     model = small_model("rnnsearch").float()
     limited = OnnxEngine(*make_graphs([model], always=np.array(ALWAYS)), _shortlist(model), threads=1)
     plain = OnnxEngine(*make_graphs([model]), threads=1)
-    source, target = pad_ids(SOURCES, eos=plain.source_eos), pad_ids([[15], [16, 4], [], [14, 13], [4] * 9], eos=True)
+    source, target = pad(SOURCES, eos=plain.source_eos), pad([[15], [16, 4], [], [14, 13], [4] * 9], eos=True)
     found, expected = (engine.force(*source, *target).log_probabilities for engine in (limited, plain))
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
@@ -132,8 +132,8 @@ def test_the_whole_vocabulary_answers_the_same_however_it_is_divided(step: int, 
     shortlist = shortlist_of([model], always, *nothing, int8=int8)
     divided = OnnxEngine(*make_graphs([model], int8=int8, always=always), shortlist, threads=1)
     plain = OnnxEngine(*make_graphs([model], int8=int8), threads=1)
-    source = pad_ids(SOURCES, eos=plain.source_eos)
-    target = pad_ids([[99], [98, 4], [], [14, 33], [5, 6, 7, 8, 60]], eos=True)
+    source = pad(SOURCES, eos=plain.source_eos)
+    target = pad([[99], [98, 4], [], [14, 33], [5, 6, 7, 8, 60]], eos=True)
     rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
     found, expected = (one.step(one.start(*source), rows, tokens, size) for one in (divided.unlimited(), plain))
     np.testing.assert_allclose(found.log_probabilities, expected.log_probabilities, atol=1e-6)
@@ -151,7 +151,7 @@ def test_models_that_choose_together_have_one_list(combination: Combination) -> 
     mixture = Mixture(combination, [0.6, 0.4])
     engine = OnnxEngine(*make_graphs(models, mixture, always=np.array(ALWAYS)), _shortlist(*models), threads=1)
     plain = OnnxEngine(*make_graphs(models, mixture), threads=1)
-    source = pad_ids(SOURCES, eos=engine.source_eos)
+    source = pad(SOURCES, eos=engine.source_eos)
     rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
     few, whole, expected = (
         one.step(one.start(*source), rows, tokens, VOCABULARY) for one in (engine, engine.unlimited(), plain)

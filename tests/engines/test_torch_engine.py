@@ -8,11 +8,11 @@ import torch
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
-from dragoman.data.batches import pad_ids
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.assembly import build
 from dragoman.search.beam import beam_search
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.text.padding import pad
 
 SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]
 
@@ -56,7 +56,7 @@ def test_beam_finds_the_same_alone_and_in_any_batch_in_any_order(engine: TorchEn
 def test_the_reported_log_probability_is_the_one_forced_decoding_gives(engine: TorchEngine) -> None:
     for source, n_best in zip(SOURCES, _search(engine, SOURCES), strict=True):
         for hypothesis in n_best:
-            sources, targets = pad_ids([source], eos=engine.source_eos), pad_ids([hypothesis.tokens[:-1]], eos=True)
+            sources, targets = pad([source], eos=engine.source_eos), pad([hypothesis.tokens[:-1]], eos=True)
             forced = engine.force(*sources, *targets)
             assert hypothesis.log_probability == pytest.approx(float(forced.log_probabilities.sum()), abs=1e-5)
             if forced.attention is not None and hypothesis.attention is not None:
@@ -73,7 +73,7 @@ def test_beam_of_one_takes_the_most_probable_word_at_every_step(engine: TorchEng
             scores = [
                 float(
                     engine.force(
-                        *pad_ids([source], eos=engine.source_eos), *pad_ids([[*prefix, word]], eos=True)
+                        *pad([source], eos=engine.source_eos), *pad([[*prefix, word]], eos=True)
                     ).log_probabilities[0, length - 1]
                 )
                 for word in range(17)
@@ -84,26 +84,26 @@ def test_beam_of_one_takes_the_most_probable_word_at_every_step(engine: TorchEng
 
 def test_rows_may_be_repeated_reordered_and_dropped(engine: TorchEngine) -> None:
     """Every row goes on as if it were alone with its own history."""
-    source = pad_ids(SOURCES[:3], eos=engine.source_eos)
+    source = pad(SOURCES[:3], eos=engine.source_eos)
     state = engine.start(*source)
     first = engine.step(state, np.arange(3), np.full(3, 2), 4)
     second = engine.step(first.state, np.array([0, 0, 2]), np.array([7, 5, 9]), 4)
     third = engine.step(second.state, np.array([1, 2, 2, 2]), np.array([4, 8, 6, 4]), 17)
     for row, (sentence, prefix) in enumerate([(0, [5, 4]), (2, [9, 8]), (2, [9, 6]), (2, [9, 4])]):
         token = int(third.tokens[row, 1])
-        target = pad_ids([[*prefix, token]], eos=True)
-        forced = engine.force(*pad_ids([SOURCES[sentence]], eos=engine.source_eos), *target)
+        target = pad([[*prefix, token]], eos=True)
+        forced = engine.force(*pad([SOURCES[sentence]], eos=engine.source_eos), *target)
         assert third.log_probabilities[row, 1] == pytest.approx(float(forced.log_probabilities[0, 2]), abs=1e-6)
 
 
 def test_log_probabilities_are_normalised_over_the_vocabulary_and_sorted(engine: TorchEngine) -> None:
-    step = engine.step(engine.start(*pad_ids(SOURCES, eos=engine.source_eos)), np.arange(5), np.full(5, 2), 17)
+    step = engine.step(engine.start(*pad(SOURCES, eos=engine.source_eos)), np.arange(5), np.full(5, 2), 17)
     np.testing.assert_allclose(np.exp(step.log_probabilities).sum(1), 1, atol=1e-6)
     assert (np.diff(step.log_probabilities) <= 0).all()
 
 
 def _search(engine: TorchEngine, sources: list[list[int]], beam: int = 4) -> list[list[Hypothesis]]:
-    padded = pad_ids(sources, eos=engine.source_eos)
+    padded = pad(sources, eos=engine.source_eos)
     return beam_search(engine, *padded, SearchConfig(beam=beam, max_factor=1.0, max_extra=5), n_best=min(beam, 3))
 
 

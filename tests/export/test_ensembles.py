@@ -8,7 +8,6 @@ import torch
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
-from dragoman.data.batches import pad_ids
 from dragoman.engines.ensemble import Ensemble
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.torch_engine import TorchEngine
@@ -17,6 +16,7 @@ from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
+from dragoman.text.padding import pad
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, Vocabulary
@@ -62,7 +62,7 @@ def test_one_graph_finds_what_the_ensemble_finds(names: list[str], combination: 
     search = SearchConfig(beam=4, max_factor=1.0, max_extra=4)
     for order in ([0, 1, 2, 3], [2, 1], [1]):
         batch = together.batch([together.read(LINES[line], "") for line in order])
-        source = pad_ids([_side().encode(LINES[line]).ids for line in order], eos=ours.source_eos)
+        source = pad([_side().encode(LINES[line]).ids for line in order], eos=ours.source_eos)
         expected = beam_search(batch.engine, batch.source, batch.lengths, search, n_best=3)
         found = beam_search(ours, *source, search, n_best=3)
         for n_best, others, words in zip(found, expected, batch.lengths, strict=True):
@@ -79,7 +79,7 @@ def test_int8_members_answer_together_near_the_exact_ones() -> None:
     models = [_model(name, 3) for name in MEMBERS]
     mixture = Mixture("probabilities", [1 / 3] * 3)
     exact, rounded = (OnnxEngine(*make_graphs(models, mixture, int8=int8), threads=1) for int8 in (False, True))
-    source = pad_ids([_side().encode(line).ids for line in LINES], eos=True)
-    target = pad_ids([[4, 9, 30], [], [7], [40, 40]], eos=True)
+    source = pad([_side().encode(line).ids for line in LINES], eos=True)
+    target = pad([[4, 9, 30], [], [7], [40, 40]], eos=True)
     found, expected = (engine.force(*source, *target).log_probabilities for engine in (rounded, exact))
     assert 0 < np.abs(found - expected).max() < 0.2

@@ -13,7 +13,6 @@ from dragoman.config.building import override
 from dragoman.config.presets import load_preset, preset_names
 from dragoman.config.scaling import scale
 from dragoman.config.schema import SearchConfig
-from dragoman.data.batches import pad_ids
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import Engine
 from dragoman.engines.torch_engine import TorchEngine
@@ -21,6 +20,7 @@ from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
+from dragoman.text.padding import pad
 from tests.model.compositions import (
     COMPOSITIONS,
     PAIRS,
@@ -51,7 +51,7 @@ def test_graphs_score_align_and_translate_as_the_model_does(name: str) -> None:
     for order in ([0, 1, 2, 3], [2, 1], [1], [3, 3, 0, 1, 2, 0]):
         sources, targets = [SOURCES[i] for i in order], [TARGETS[i] for i in order]
         _assert_same_scores(ours, theirs, sources, targets)
-        source = pad_ids(sources, eos=model.source_eos)
+        source = pad(sources, eos=model.source_eos)
         found, expected = (beam_search(engine, *source, search, n_best=3) for engine in (ours, theirs))
         assert [[h.tokens for h in n_best] for n_best in found] == [[h.tokens for h in n_best] for n_best in expected]
         for one, other in zip(chain(*found), chain(*expected), strict=True):
@@ -75,7 +75,7 @@ def test_scaled_presets_score_long_sentences_as_the_model_does(name: str) -> Non
 
 
 def _assert_same_scores(ours: Engine, theirs: Engine, sources: list[list[int]], targets: list[list[int]]) -> None:
-    source, target = pad_ids(sources, eos=theirs.source_eos), pad_ids(targets, eos=True)
+    source, target = pad(sources, eos=theirs.source_eos), pad(targets, eos=True)
     found, expected = (engine.force(*source, *target) for engine in (ours, theirs))
     np.testing.assert_allclose(found.log_probabilities, expected.log_probabilities, atol=1e-5)
     assert (found.attention is None) == (expected.attention is None)
@@ -97,7 +97,7 @@ def test_graphs_are_as_the_standard_has_them(name: str) -> None:
 def test_int8_is_near_the_model_whatever_it_is_made_of(name: str) -> None:
     """Encoders included, which are then loops of our own; log-probabilities here differ by more than 1."""
     model = _model(name)
-    source, target = pad_ids(SOURCES, eos=model.source_eos), pad_ids(TARGETS, eos=True)
+    source, target = pad(SOURCES, eos=model.source_eos), pad(TARGETS, eos=True)
     rounded, exact = OnnxEngine(*make_graphs([model], int8=True), threads=1), TorchEngine(model)
     found, expected = (engine.force(*source, *target) for engine in (rounded, exact))
     assert 0 < np.abs(found.log_probabilities - expected.log_probabilities).max() < 0.05
@@ -112,7 +112,7 @@ def test_int8_is_near_the_model_and_much_smaller() -> None:
     model = build(config.model, 300, 3000).eval()
     exact, rounded = (make_graphs([model], int8=int8) for int8 in (False, True))
     assert len(rounded.step) < 0.6 * len(exact.step)  # of the tied matrix there are two forms in int8
-    source, target = pad_ids(SOURCES, eos=model.source_eos), pad_ids(TARGETS, eos=True)
+    source, target = pad(SOURCES, eos=model.source_eos), pad(TARGETS, eos=True)
     ours, theirs = OnnxEngine(*rounded, threads=1), TorchEngine(model)
     found, expected = (engine.force(*source, *target).log_probabilities for engine in (ours, theirs))
     difference = np.abs(found - expected).max()

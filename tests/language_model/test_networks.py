@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from dragoman.config.language_model import LanguageModelConfig, build_language_config
-from dragoman.data.batches import Batch, pad_ids
+from dragoman.data.batches import Batch
 from dragoman.model.assembly import build_language_model
 from dragoman.model.language_model import LanguageModel
+from dragoman.text.padding import pad
 from dragoman.text.vocabulary import BOS, EOS
 
 VOCABULARY = 9
@@ -40,7 +41,7 @@ def build(name: str) -> LanguageModel:
 
 
 def batch(rows) -> Batch:
-    padded = *pad_ids([[] for _ in rows], eos=False), *pad_ids(rows, eos=True)
+    padded = *pad([[] for _ in rows], eos=False), *pad(rows, eos=True)
     return Batch(*padded, np.arange(len(rows)))
 
 
@@ -133,7 +134,7 @@ def test_probabilities_of_all_that_may_follow_sum_to_one(name):
     rows = [[4, word] for word in range(VOCABULARY) if word != EOS]
     data = batch(rows)
     first = [row[1] for row in model.force(data.target, data.target_lengths)]
-    ended = model.force(*pad_ids([[4]], eos=True))[0, 1]
+    ended = model.force(*pad([[4]], eos=True))[0, 1]
     assert np.exp([*first, ended]).sum() == pytest.approx(1, abs=1e-5)
 
 

@@ -12,9 +12,10 @@ from dragoman.config.building import override
 from dragoman.config.presets import load_preset, preset_names
 from dragoman.config.scaling import scale
 from dragoman.config.schema import Config, ModelConfig
-from dragoman.data.batches import Batch, pad_ids
+from dragoman.data.batches import Batch
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
+from dragoman.text.padding import pad
 
 VOCABULARY = 17
 
@@ -234,8 +235,8 @@ def small_preset(name: str) -> Config:
 
 def make_batch(model: TranslationModel, pairs: list[tuple[list[int], list[int]]]) -> Batch:
     """Pairs of ids without end marks, as the model reads them."""
-    source = pad_ids([pair[0] for pair in pairs], eos=model.source_eos)
-    target = pad_ids([pair[1] for pair in pairs], eos=True)
+    source = pad([pair[0] for pair in pairs], eos=model.source_eos)
+    target = pad([pair[1] for pair in pairs], eos=True)
     return Batch(*source, *target, np.arange(len(pairs)))
 
 

@@ -10,11 +10,12 @@ import torch
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
-from dragoman.data.batches import Batch, pad_ids
+from dragoman.data.batches import Batch
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
+from dragoman.text.padding import pad
 from dragoman.text.vocabulary import SPECIALS
 from dragoman.training.optimisers import clip_gradients, set_rate
 
@@ -55,7 +56,7 @@ def draw(count: int, lengths: tuple[int, int], rng: np.random.Generator, *, held
 
 def make_batch(model: TranslationModel, strings: list[list[int]], task: Task) -> Batch:
     """Strings and what becomes of them, as the model reads them."""
-    source, target = pad_ids(strings, eos=model.source_eos), pad_ids([task(string) for string in strings], eos=True)
+    source, target = pad(strings, eos=model.source_eos), pad([task(string) for string in strings], eos=True)
     return Batch(*source, *target, np.arange(len(strings)))
 
 
@@ -63,7 +64,7 @@ def exact_match(model: TranslationModel, task: Task, *lengths: int) -> float:
     """The share of 200 strings that greedy search gets right as a whole; lengths from first to last."""
     strings = draw(200, (lengths[0], lengths[-1]), np.random.default_rng(77), held_out=True)
     search = SearchConfig(beam=1, max_factor=1.0, max_extra=5)
-    found = beam_search(TorchEngine(model), *pad_ids(strings, eos=model.source_eos), search, n_best=1)
+    found = beam_search(TorchEngine(model), *pad(strings, eos=model.source_eos), search, n_best=1)
     right = [best.tokens[:-1] == task(string) for (best,), string in zip(found, strings, strict=True)]
     return sum(right) / len(right)
 

@@ -10,11 +10,11 @@ import pytest
 from dragoman.config.building import override
 from dragoman.config.presets import load_preset, preset_names
 from dragoman.config.schema import SearchConfig
-from dragoman.data.batches import pad_ids
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.text.padding import pad
 from tests.model.compositions import PAIRS, VOCABULARY, make_batch, random_model, small_preset
 
 every_preset = pytest.mark.parametrize("name", preset_names())
@@ -61,7 +61,7 @@ def test_the_loss_of_a_translation_is_the_sum_of_the_log_probabilities_that_sear
 def test_the_decoder_of_sutskever_begins_from_hidden_state_and_memory_of_every_layer() -> None:
     """8000 numbers at full size."""
     small, full = small_preset("sutskever2014").model.decoder, load_preset("sutskever2014").model.decoder
-    state = _model("sutskever2014").start(*pad_ids(SOURCES, eos=False)).state
+    state = _model("sutskever2014").start(*pad(SOURCES, eos=False)).state
     numbers = sum(part.shape[1] for layer in state.layers for part in layer)
     assert numbers == 2 * small.layers * small.size
     assert 2 * full.layers * full.size == 8000
@@ -81,4 +81,4 @@ def _search(name: str) -> SearchConfig:
 def _translate(model: TranslationModel, sources: list[list[int]], search: SearchConfig) -> list[list[Hypothesis]]:
     engine = TorchEngine(model)
     assert engine.vocabulary_size == VOCABULARY
-    return beam_search(engine, *pad_ids(sources, eos=model.source_eos), search, n_best=3)
+    return beam_search(engine, *pad(sources, eos=model.source_eos), search, n_best=3)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.store import Links, RaggedIds, Store
-from dragoman.text.vocabulary import EOS, PAD
+from dragoman.text.padding import Padded, pad_slices
 
 
 class BatchLinks(NamedTuple):
@@ -62,13 +62,6 @@ class Position(NamedTuple):
 
     epoch: int
     batch: int
-
-
-class Padded(NamedTuple):
-    """Rows of ids, int64 [B, L], PAD on the right, and their lengths, int64 [B]."""
-
-    ids: NDArray[np.int64]
-    lengths: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +189,6 @@ def batch_ids(
     return _sorted(_side(sources), target, len(sources), budget, source_eos=source_eos)
 
 
-def pad_ids(rows: Sequence[Sequence[int]], *, eos: bool) -> Padded:
-    """Rows of ids as one array, with EOS after each where `eos` is true."""
-    return _pad(_side(rows), np.arange(len(rows)), eos=eos)
-
-
 def _sorted(
     source: RaggedIds, target: RaggedIds | None, count: int, budget: Budget, *, source_eos: bool
 ) -> Iterator[Batch]:
@@ -227,8 +215,8 @@ def _cut_sorted(
 
 
 def _gather(source: RaggedIds, target: RaggedIds | None, rows: NDArray[np.int64], *, source_eos: bool) -> Batch:
-    padded_source = _pad(source, rows, eos=source_eos)
-    padded_target = _no_targets(len(rows)) if target is None else _pad(target, rows, eos=True)
+    padded_source = _pad_rows(source, rows, eos=source_eos)
+    padded_target = _no_targets(len(rows)) if target is None else _pad_rows(target, rows, eos=True)
     return Batch(*padded_source, *padded_target, rows)
 
 
@@ -243,17 +231,8 @@ def _links_of(links: Links | None, rows: NDArray[np.int64]) -> BatchLinks | None
     return BatchLinks(np.repeat(np.arange(len(rows)), counts), source, target)
 
 
-def _pad(side: RaggedIds, rows: NDArray[np.int64], *, eos: bool) -> Padded:
-    """The ids of some rows; all in a few array operations, for a loop over rows takes six times as long."""
-    words = side.lengths_of(rows)
-    lengths = words + eos
-    ids = np.full((len(rows), int(lengths.max(initial=0))), PAD, np.int64)
-    columns = np.arange(ids.shape[1])
-    is_word = columns < words[:, None]  # [B, L]
-    ids[is_word] = side.ids[(side.offsets[rows][:, None] + columns)[is_word]]
-    if eos:
-        ids[np.arange(len(rows)), words] = EOS
-    return Padded(ids, lengths)
+def _pad_rows(side: RaggedIds, rows: NDArray[np.int64], *, eos: bool) -> Padded:
+    return pad_slices(side.ids, side.offsets[rows], side.lengths_of(rows), eos=eos)
 
 
 def _no_targets(count: int) -> Padded:

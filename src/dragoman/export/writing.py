@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.files import dump_config
-from dragoman.data.batches import pad_ids
 from dragoman.engines.ensemble import Ensemble, require_same_target
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import refuse_nan
@@ -35,6 +34,7 @@ from dragoman.runs.exported import (
 )
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
+from dragoman.text.padding import pad
 from dragoman.text.side import Encoded
 from dragoman.translation.source_encoding import Read
 
@@ -201,8 +201,8 @@ def _try_out(runs: Sequence[Run], mixture: Mixture, exported: OnnxEngine) -> flo
         return [draw.integers(4, max(size, 5), length).clip(0, size - 1).tolist() for length in (1, 2, 5, 9, 14, 20)]
 
     sources = sentences(exported.source_vocabulary_size)
-    source = pad_ids(sources, eos=exported.source_eos)
-    target = pad_ids(sentences(exported.vocabulary_size), eos=True)
+    source = pad(sources, eos=exported.source_eos)
+    target = pad(sentences(exported.vocabulary_size), eos=True)
     if len(runs) == 1:
         expected = runs[0].engine.force(*source, *target)
     else:

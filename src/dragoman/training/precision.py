@@ -11,12 +11,13 @@ import torch
 
 from dragoman.config.language_model import LanguageConfig
 from dragoman.config.schema import Config
-from dragoman.data.batches import Batch, pad_ids
+from dragoman.data.batches import Batch
 from dragoman.model.devices import choose_precision
 from dragoman.model.trainable import Trainable
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
+from dragoman.text.padding import pad
 
 SENTENCES, LENGTH = 64, 15
 """Of the batch that is tried."""
@@ -89,5 +90,5 @@ def _batch(model: Trainable) -> Batch:
     source, target = (
         rng.integers(0, words, (SENTENCES, LENGTH)).tolist() for words in (source_words, len(model.output.weight))
     )
-    padded = *pad_ids(source, eos=source_eos), *pad_ids(target, eos=True)
+    padded = *pad(source, eos=source_eos), *pad(target, eos=True)
     return Batch(*padded, np.arange(SENTENCES))

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from dragoman.config.language_model import LanguageConfig, override_language
 from dragoman.data.batches import Batches, Budget, sorted_batches
-from dragoman.data.store import Store, store_lines
+from dragoman.data.preparation import store_lines
+from dragoman.data.store import Store
 from dragoman.errors import ConfigError, InputError
 from dragoman.model.assembly import build_language_model
 from dragoman.model.devices import DeviceName, choose_device, choose_precision, place_name, seed_weights

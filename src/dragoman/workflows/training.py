@@ -19,7 +19,8 @@ from typing import Any
 from dragoman.config.building import build_config, override
 from dragoman.config.schema import Config, SideConfig
 from dragoman.data.batches import Batches, Budget, sorted_batches
-from dragoman.data.store import PreparedCorpus, Store, build_store, store_pairs
+from dragoman.data.preparation import PreparedCorpus, build_store, store_pairs
+from dragoman.data.store import Store
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.evaluation.metrics import bleu, chrf

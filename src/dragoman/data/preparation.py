@@ -1,0 +1,156 @@
+"""From pairs of lines to a stored corpus and its vocabularies: segment, clean, number, write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dragoman.config.schema import SideConfig, TextConfig
+from dragoman.data.segmenting import segment_pairs
+from dragoman.data.store import Store
+from dragoman.data.store_writer import StoreWriter
+from dragoman.errors import InputError
+from dragoman.progress import ProgressCallback
+from dragoman.text.corpus import Cleaner, Pair
+from dragoman.text.segmentation import Segmentation
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCorpus:
+    """A stored training corpus and the text sides that were made for it."""
+
+    store: Store
+    source: TextSide
+    target: TextSide
+
+
+def build_store(
+    folder: Path,
+    pairs: Iterable[Pair],
+    segmentations: tuple[Segmentation, Segmentation],
+    config: TextConfig,
+    cleaner: Cleaner,
+    *,
+    progress: ProgressCallback | None = None,
+    workers: int | None = None,
+) -> PreparedCorpus:
+    """Segment, clean and store the training pairs, and make the vocabularies from what is kept.
+
+    The result does not depend on the number of workers. With `config.joint` both sides share one vocabulary, of the
+    source's size and minimum count.
+
+    Args:
+        workers: processes that segment; None for as many as there are cores. A small corpus is segmented here.
+
+    Raises:
+        InputError: no pair is left after cleaning, or the folder cannot be written.
+    """
+    with StoreWriter(folder, joint=config.joint) as writer:
+        left_out = _store_segments(writer, pairs, segmentations, cleaner.check, progress, workers)
+        if not writer.pairs:
+            raise InputError(
+                f"no training pair is left after cleaning ({_listed(left_out)}); "
+                "look at the text, or relax cleaning.max_length and cleaning.max_ratio"
+            )
+        settings = (config.source, config.source if config.joint else config.target)
+        vocabularies = [
+            Vocabulary.from_counts(numbers.counts(), side.vocabulary, side.minimum_count)
+            for numbers, side in zip(writer.numbers, settings, strict=True)
+        ]
+        if config.joint:
+            vocabularies[1] = vocabularies[0]
+        writer.finish((vocabularies[0], vocabularies[1]), left_out)
+    sides = [TextSide(*parts) for parts in zip(segmentations, vocabularies, strict=True)]
+    return PreparedCorpus(Store.open(folder), *sides)
+
+
+def store_pairs(
+    folder: Path,
+    pairs: Iterable[Pair],
+    source: TextSide,
+    target: TextSide,
+    *,
+    progress: ProgressCallback | None = None,
+    workers: int | None = None,
+) -> Store:
+    """Store pairs (the dev set) with the text sides of a run; nothing is cleaned away.
+
+    A pair with an empty side has no perplexity: it is not stored, but counted in `Store.left_out`.
+
+    Raises:
+        InputError: every pair has an empty side, or the folder cannot be written.
+    """
+    with StoreWriter(folder, joint=False) as writer:
+        segmentations = (source.segmentation, target.segmentation)
+        left_out = _store_segments(writer, pairs, segmentations, _empty_side, progress, workers)
+        if not writer.pairs:
+            raise InputError(f"the dev set has no pair with text on both sides ({_listed(left_out)})")
+        writer.finish((source.vocabulary, target.vocabulary), left_out)
+    return Store.open(folder)
+
+
+def store_lines(
+    folder: Path,
+    lines: Iterable[Pair],
+    segmentation: Segmentation,
+    vocabulary: Vocabulary | SideConfig,
+    check: Callable[[Pair, int, int], str | None],
+    *,
+    progress: ProgressCallback | None = None,
+    workers: int | None = None,
+) -> tuple[Store, TextSide]:
+    """Store text of one language as the targets of pairs whose sources are empty.
+
+    Args:
+        vocabulary: the one to number segments with, or the settings of one to be made from what is kept.
+        check: why a line (with 0 source segments and so many target segments) is left out; None where it is kept.
+
+    Raises:
+        InputError: no line is left, or the folder cannot be written.
+    """
+    with StoreWriter(folder, joint=False) as writer:
+        left_out = _store_segments(writer, lines, (WhitespaceSegmentation(), segmentation), check, progress, workers)
+        if not writer.pairs:
+            raise InputError(f"no line is left after cleaning ({_listed(left_out)}); look at the text")
+        if isinstance(vocabulary, SideConfig):
+            counts = writer.numbers[1].counts()
+            vocabulary = Vocabulary.from_counts(counts, vocabulary.vocabulary, vocabulary.minimum_count)
+        writer.finish((Vocabulary(()), vocabulary), left_out)
+    return Store.open(folder), TextSide(segmentation, vocabulary)
+
+
+def _empty_side(pair: Pair, source_segments: int, target_segments: int) -> str | None:
+    return None if source_segments and target_segments else "empty side"
+
+
+def _listed(left_out: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in left_out.items()) or "there was none"
+
+
+def _store_segments(
+    writer: StoreWriter,
+    pairs: Iterable[Pair],
+    segmentations: tuple[Segmentation, Segmentation],
+    check: Callable[[Pair, int, int], str | None],
+    progress: ProgressCallback | None,
+    workers: int | None,
+) -> dict[str, int]:
+    """Write what `check` lets through; return how many pairs it held back, by reason."""
+    left_out: dict[str, int] = {}
+    done = 0
+    for chunk, segmented in segment_pairs(pairs, segmentations, workers):
+        lengths = (segmented.source.lengths.tolist(), segmented.target.lengths.tolist())
+        reasons = [check(*checked) for checked in zip(chunk, *lengths, strict=True)]
+        for reason in filter(None, reasons):
+            left_out[reason] = left_out.get(reason, 0) + 1
+        writer.add(segmented, np.array([reason is None for reason in reasons]))
+        done += len(chunk)
+        if progress is not None:
+            progress(done)
+    return left_out
