@@ -7,7 +7,7 @@ Hansards (447 pairs); German-English, trained on Multi30k and the demo text of O
 pairs of Europarl, out of domain). Everything is tokenised and lower-cased. The aligners (extra `align`) learn from
 training text and gold pairs together, in both directions. Of the preset `standard`, at half its sizes because the
 corpora are small and the time is short, a model is trained for each direction, `--minutes` each on one thread, several
-at a time: once plainly and once with `training.guided_attention` 0.5 towards the links of `fast-align` on the training
+at a time: once plainly and once with `training.guided_alignment` 0.5 towards the links of `fast-align` on the training
 text (grow-diag-final-and). No setting was chosen on the gold links. How far each model got stands beside the rates.
 Results go to bench/results/alignment.json, a table to stdout.
 """
@@ -185,7 +185,7 @@ def train(task: Task, folder: Path, source: str, target: str, guided: bool, *, m
         *("train", "--preset", "standard", "--scale", SCALE, *links),
         *("--train", *files["train"], "--dev", *files["dev"]),
         *("--out", str(out), "--minutes", str(minutes), "--threads", "1", "--overwrite", "--quiet"),
-        *("--set", *settings, f"training.guided_attention={0.5 if guided else 0}"),
+        *("--set", *settings, f"training.guided_alignment={0.5 if guided else 0}"),
     )
 
 

@@ -82,7 +82,16 @@ def dragoman_decoder(folder: Path, threads: int) -> Decoder:
     def command(source: Path, output: Path, beam: int, alone: bool) -> list[str]:
         return [
             *(sys.executable, "-m", "dragoman", "translate", str(folder), "-i", str(source), "-o", str(output)),
-            *("--beam", str(beam), "--normalisation", "none", "--max-factor", "1e-6", "--max-extra", str(LONGEST)),
+            *(
+                "--beam",
+                str(beam),
+                "--normalisation",
+                "none",
+                "--max-length-factor",
+                "1e-6",
+                "--max-length-extra",
+                str(LONGEST),
+            ),
             *("--threads", str(threads), "--device", "cpu"),
             *(("--batch", "1") if alone else ()),
         ]

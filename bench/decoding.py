@@ -630,7 +630,9 @@ def calls_per_second(call: Callable[[], object]) -> float:
 def flops_per_token(peer: str, options: argparse.Namespace, beam: int) -> float:
     """Floating-point operations of the products for each output token of the first batch, padding counted."""
     run = open_run(run_folder(peer, options.model, options.scratch), device="cpu", threads=options.threads)
-    search = run.config.search.replaced(beam=beam, normalisation="none", max_factor=1e-6, max_extra=LONGEST)
+    search = run.config.search.replaced(
+        beam=beam, normalisation="none", max_length_factor=1e-6, max_length_extra=LONGEST
+    )
     lines = list(itertools.islice(read_lines(options.scratch / "text" / "test.en"), SENTENCES))
     counter = product_counter()
     with counter:

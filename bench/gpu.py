@@ -129,7 +129,7 @@ def speed(
 
     def update() -> int:
         totals = accumulate_gradients(model, [next(turn)], TrainingObjective())
-        clip_gradients(parameters, config.training.optimiser.clip)
+        clip_gradients(parameters, config.training.optimiser.max_gradient_norm)
         optimiser.step()
         optimiser.zero_grad()
         return totals.tokens

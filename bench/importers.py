@@ -333,9 +333,9 @@ def compare(variant: Variant, python: str, text: Path, folder: Path, checkpoint:
     search = SearchConfig(
         beam=BEAM,
         normalisation="none",
-        max_factor=1e-6,
-        max_extra=LONGEST,
-        min_factor=shortest,
+        max_length_factor=1e-6,
+        max_length_extra=LONGEST,
+        min_length_factor=shortest,
         block_unknown=True,
     )
     ours = [n_best[0] for n_best in imported.translator(search).translate_lines(source)]

@@ -38,7 +38,7 @@ def dragoman_values(model: str) -> dict[str, Any]:
     """The model in our configuration."""
     size = SIZES[model]
     cell = {"cell": size["cell"], "layers": size["layers"]}
-    side = {"segmentation": "blanks", "vocabulary": 10_004}
+    side = {"segmentation": "whitespace", "vocabulary": 10_004}
     return {
         "text": {"joint": True, "source": side, "target": side},
         "model": {
@@ -50,12 +50,12 @@ def dragoman_values(model: str) -> dict[str, Any]:
             "attention": {"score": size["score"], "size": 512},
             "readout": {"kind": "attentional", "size": 512},
             "dropout": {"embedding": 0.2, "layers": 0.2, "readout": 0.2},
-            "initial": "scaled",
+            "initialisation": "lecun",
         },
         "training": {
             "epochs": 100,
             "log_every": 10,
-            "optimiser": {"name": "adam", "rate": 0.001, "clip": 5.0},
+            "optimiser": {"name": "adam", "learning_rate": 0.001, "max_gradient_norm": 5.0},
             "batch": {"unit": "sentences", "size": 64, "pool": 500},  # sorted over everything, as OpenNMT-py does
             "validation": {"every": 1_000_000, "metric": "perplexity"},
         },

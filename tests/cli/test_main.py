@@ -44,10 +44,16 @@ def _fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (["translate", "R", "--beam"], "argument --beam: expected one argument"),
         (["translate", "R", "--beam", "0"], "argument --beam: '0' is not a whole number, 1 or more"),
         (["translate", "R", "--beam", "five"], "argument --beam: 'five' is not a whole number, 1 or more"),
-        (["translate", "R", "--max-extra", "-1"], "argument --max-extra: '-1' is not a whole number, 0 or more"),
+        (
+            ["translate", "R", "--max-length-extra", "-1"],
+            "argument --max-length-extra: '-1' is not a whole number, 0 or more",
+        ),
         (["translate", "R", "--top-p", "1.5"], "argument --top-p: '1.5' is not a number above 0, at most 1"),
         (["translate", "R", "--temperature", "0"], "argument --temperature: '0' is not a number above 0"),
-        (["translate", "R", "--min-factor", "nan"], "argument --min-factor: 'nan' is not a number, 0 or more"),
+        (
+            ["translate", "R", "--min-length-factor", "nan"],
+            "argument --min-length-factor: 'nan' is not a number, 0 or more",
+        ),
         (["translate", "R", "--format", "xml"], "argument --format: invalid choice: 'xml'"),
         (
             ["train", "--out", "R", "--resume", "--overwrite"],

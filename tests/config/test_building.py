@@ -42,7 +42,7 @@ def test_a_setting_that_is_no_yaml_is_refused(value: str) -> None:
         ("search.beam=true", "search.beam: expected a whole number, not True"),
         ("search.beam=five", "search.beam: expected a whole number, not 'five'"),
         ("search.alpha=-1", "search.alpha: expected a number >= 0.0, not -1"),
-        ("training.average=1", "training.average: expected a number < 1.0, not 1"),
+        ("training.average_decay=1", "training.average_decay: expected a number < 1.0, not 1"),
         ("training.epochs=.nan", "training.epochs: expected a number > 0.0, not nan"),
         ("training.minutes=soon", "training.minutes: expected a number | null, not 'soon'"),
         ("training.seed=-1", "training.seed: expected a whole number >= 0, not -1"),
@@ -81,6 +81,38 @@ def test_a_key_or_section_that_is_not_so_is_refused_by_its_whole_name(values: di
     assert str(caught.value) == f"mine.yaml: {message}"
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("model.spread=0.1", "model.init_scale"),
+        ("model.initial=uniform", "model.initialisation"),
+        ("model.encoder.residual=2", "model.encoder.first_residual_layer"),
+        ("model.bridge.memory=hidden", "model.bridge.cell_state"),
+        ("model.attention.slots=5", "model.attention.max_positions"),
+        ("model.dropout.feed=0.1", "model.dropout.input_feed"),
+        ("model.decoder.first_word=zero", "model.decoder.first_input"),
+        ("text.source.minimum_count=2", "text.source.min_frequency"),
+        ("training.loss=token", "training.loss_normalisation"),
+        ("training.average=0.9", "training.average_decay"),
+        ("training.guided_attention=1", "training.guided_alignment"),
+        ("training.optimiser.rate=1", "training.optimiser.learning_rate"),
+        ("training.optimiser.clip=1", "training.optimiser.max_gradient_norm"),
+        ("training.optimiser.clip_norm=all", "training.optimiser.gradient_norm"),
+        ("training.schedule.minimum=0", "training.schedule.min_learning_rate"),
+        ("search.length_weight=1", "search.word_penalty"),
+        ("search.coverage=1", "search.coverage_penalty"),
+        ("search.max_factor=1", "search.max_length_factor"),
+        ("text.target.segmentation=blanks", "whitespace"),
+        ("model.initialisation=scaled", "lecun"),
+        ("training.loss_normalisation=sum", "none"),
+    ],
+)
+def test_an_old_key_or_value_is_answered_with_its_new_name(old: str, new: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        override(Config(), [old])
+    assert str(caught.value).endswith(f" (did you mean {new!r}?)")
+
+
 def test_lists_of_any_length_are_checked_by_element() -> None:
     with pytest.raises(ConfigError, match=r"model\.feed_forward\.layers\[1\]: expected a whole number >= 1, not 0$"):
         override_language(LanguageConfig(), ["model.feed_forward.layers=[8, 0]"])
@@ -89,8 +121,12 @@ def test_lists_of_any_length_are_checked_by_element() -> None:
 
 
 def test_numbers_are_read_as_people_write_them() -> None:
-    config = override(Config(), ["model.spread=1e-3", "training.minutes=2", "training.optimiser.betas=[0.5, 0]"])
-    assert (config.model.spread, config.training.minutes, config.training.optimiser.betas) == (0.001, 2.0, (0.5, 0.0))
+    config = override(Config(), ["model.init_scale=1e-3", "training.minutes=2", "training.optimiser.betas=[0.5, 0]"])
+    assert (config.model.init_scale, config.training.minutes, config.training.optimiser.betas) == (
+        0.001,
+        2.0,
+        (0.5, 0.0),
+    )
     assert isinstance(config.training.minutes, float)
 
 

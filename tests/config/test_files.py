@@ -81,3 +81,10 @@ def test_an_unknown_preset_in_a_file_is_told_with_the_file(tmp_path: Path) -> No
 def test_a_complete_file_outlives_the_preset_it_began_with(tmp_path: Path) -> None:
     text = dump_config(load_preset("demo")).replace("preset: demo", "preset: gone")
     assert load_config(_write(tmp_path, text)) == load_preset("demo").replaced(preset="gone")
+
+
+@pytest.mark.parametrize(("version", "problem"), [(1, "is from an earlier version"), (3, "is newer than this version")])
+def test_another_format_is_refused(version: int, problem: str, tmp_path: Path) -> None:
+    text = dump_config(Config()).replace("format: 2", f"format: {version}")
+    with pytest.raises(ConfigError, match=rf"mine\.yaml: configuration format {version} {problem} of dragoman"):
+        load_config(_write(tmp_path, text))

@@ -22,9 +22,9 @@ from dragoman.errors import ConfigError
                 "model.bridge.kind=last",
                 "model.decoder.size=400",
                 "model.encoder.size=200",
-                "model.bridge.memory=hidden",
+                "model.bridge.cell_state=hidden",
             ],
-            "model.bridge.memory: hidden is for an LSTM decoder under a last, tanh or mean bridge",
+            "model.bridge.cell_state: hidden is for an LSTM decoder under a last, tanh or mean bridge",
         ),
         (
             ["model.readout.kind=affine", "model.decoder.context=none"],
@@ -44,7 +44,9 @@ def test_a_last_bridge_takes_the_whole_annotation_or_one_direction(direction: st
     assert override(Config(), [*settings, "model.bridge.kind=last"]).model.bridge.kind == "last"
 
 
-@pytest.mark.parametrize("setting", ["length_weight=.nan", "alpha=.inf", "max_factor=.inf", "coverage=.inf"])
+@pytest.mark.parametrize(
+    "setting", ["word_penalty=.nan", "alpha=.inf", "max_length_factor=.inf", "coverage_penalty=.inf"]
+)
 def test_a_search_setting_that_is_no_number_to_reckon_with_is_refused(setting: str) -> None:
     with pytest.raises(ConfigError, match=r"^--set: search\.\w+: expected a finite number, not (nan|inf)$"):
         override(Config(), [f"search.{setting}"])

@@ -116,19 +116,20 @@ def test_comments_are_those_of_the_nearest_file_that_sets_the_value(shelf: Shelf
     shelf(
         {
             "low": "# Low.\nmodel:\n  encoder: {size: 7,   # section 1\n            cell: lstm}   # section 2\n"
-            "  spread: 0.1   # section 3: U(-0.1, 0.1) # and more\nsearch: {beam: 2, finish: refill} # code\n",
-            "high": "# High.\npreset: low # below\nmodel:\n  # apart\n  spread: 0.2\nsearch:\n  beam: 4 # section 9\n",
+            "  init_scale: 0.1   # section 3: U(-0.1, 0.1) # and more\nsearch: {beam: 2, finish: refill} # code\n",
+            "high": "# High.\npreset: low # below\nmodel:\n  # apart\n  init_scale: 0.2\n"
+            "search:\n  beam: 4 # section 9\n",
         }
     )
     assert preset_comments("low") == {
         "model.encoder.size": "section 1",
         "model.encoder.cell": "section 2",
-        "model.spread": "section 3: U(-0.1, 0.1) # and more",
+        "model.init_scale": "section 3: U(-0.1, 0.1) # and more",
         "search.beam": "code",
         "search.finish": "code",
     }
     above = preset_comments("high")
-    assert "model.spread" not in above  # the value is new, the old comment would be wrong
+    assert "model.init_scale" not in above  # the value is new, the old comment would be wrong
     assert (above["search.beam"], above["search.finish"]) == ("section 9", "code")
 
 

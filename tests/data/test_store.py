@@ -99,7 +99,7 @@ def test_vocabularies_count_kept_pairs_only(tmp_path: Path) -> None:
 
 
 def test_rare_pieces_are_unknown(tmp_path: Path) -> None:
-    side = CHARACTERS.replaced(minimum_count=2)
+    side = CHARACTERS.replaced(min_frequency=2)
     prepared = build(tmp_path, [("aab", "x"), ("ac", "x")], TextConfig(source=side, target=side))
     a = prepared.source.vocabulary.ids("a")[0]
     assert prepared.store.source_ids(0) == [a, a, UNK]

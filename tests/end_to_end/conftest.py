@@ -24,12 +24,12 @@ SMALL = (
     "model.decoder.size=32",
     "model.attention.size=24",
     "model.readout.size=16",
-    "model.initial=uniform",
-    "model.spread=0.2",
+    "model.initialisation=uniform",
+    "model.init_scale=0.2",
     "training.precision=fp32",
-    "training.optimiser.rate=0.005",
+    "training.optimiser.learning_rate=0.005",
     "training.schedule.name=constant",
-    "training.average=0",
+    "training.average_decay=0",
     "training.batch.unit=sentences",
     "training.batch.size=16",
 )
@@ -82,7 +82,7 @@ def run_folder(train: Callable[..., int], shared_folder: Callable[[str, Callable
     """A run that has learnt its task. Tests must not change it."""
     # chrF, because lines as short as these have no four words in a row, so that their BLEU is mostly 0
     settings = ["training.epochs=30", "training.validation.every=100", "training.validation.metric=chrf"]
-    settings += ["training.optimiser.rate=0.01", "training.schedule.name=cosine"]
+    settings += ["training.optimiser.learning_rate=0.01", "training.schedule.name=cosine"]
 
     def fill(folder: Path) -> None:
         assert train(folder, "--quiet", settings=settings) == 0

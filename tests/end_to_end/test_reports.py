@@ -80,7 +80,7 @@ def local(tmp_path: Path) -> Run:
     """A model of random weights whose attention is local, D = 1, on characters."""
     sizes = ["embedding.source=8", "embedding.target=8", "encoder.size=8", "decoder.size=8", "readout.size=8"]
     scope = ["attention.size=8", "attention.scope=local-p", "attention.window=1", "decoder.order=update-then-look"]
-    settings = [f"model.{setting}" for setting in (*sizes, *scope, "initial=uniform", "spread=0.8")]
+    settings = [f"model.{setting}" for setting in (*sizes, *scope, "initialisation=uniform", "init_scale=0.8")]
     config = override(Config(), [*settings, "search.beam=2", "search.block_unknown=true"])
     side = TextSide(
         CharacterSegmentation(),

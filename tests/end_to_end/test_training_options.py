@@ -15,7 +15,7 @@ from dragoman.text.lines import read_lines, write_lines
 from .conftest import Corpus
 
 Train = Callable[..., int]
-GUIDED = ["training.guided_attention=1", "training.validation.metric=perplexity"]
+GUIDED = ["training.guided_alignment=1", "training.validation.metric=perplexity"]
 
 
 @pytest.fixture(scope="module")
@@ -90,13 +90,13 @@ def test_scheduled_sampling_trains(train: Train, tmp_path: Path) -> None:
         (
             None,
             GUIDED,
-            "training.guided_attention: 1.0 needs links to guide by; give --alignments FILE for each corpus",
+            "training.guided_alignment: 1.0 needs links to guide by; give --alignments FILE for each corpus",
         ),
-        (["0-0"] * 300, [], "--alignments: not looked at with training.guided_attention: 0; set its weight"),
+        (["0-0"] * 300, [], "--alignments: not looked at with training.guided_alignment: 0; set its weight"),
         (
             ["0-0"] * 300,
             [*GUIDED, "model.decoder.context=none", "model.readout.kind=linear"],
-            "training.guided_attention: there is no attention to guide with model.decoder.context: none",
+            "training.guided_alignment: there is no attention to guide with model.decoder.context: none",
         ),
         (
             ["0-0"] * 299,

@@ -122,7 +122,7 @@ def test_moses_n_best_lists_have_id_text_feature_and_score(
         ["--beam", "1"],
         ["--beam", "4", "--normalisation", "none", "--finish", "shrink"],
         ["--normalisation", "gnmt", "--alpha", "0.8", "--finish", "refill"],
-        ["--block-unknown", "--max-factor", "2", "--max-extra", "5", "--min-factor", "0.5"],
+        ["--block-unknown", "--max-length-factor", "2", "--max-length-extra", "5", "--min-length-factor", "0.5"],
         ["--batch", "1"],
         ["--quiet"],
     ],
@@ -137,9 +137,9 @@ def test_the_search_can_be_set(
 def test_the_longest_and_the_shortest_length_are_obeyed(
     run_folder: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _translate(run_folder, "-i", str(source), "--max-factor", "0.5", "--max-extra", "0") == 0
+    assert _translate(run_folder, "-i", str(source), "--max-length-factor", "0.5", "--max-length-extra", "0") == 0
     assert capsys.readouterr().out.splitlines()[0] in ("AB", "A", "B")
-    assert _translate(run_folder, "-i", str(source), "--min-factor", "2") == 0
+    assert _translate(run_folder, "-i", str(source), "--min-length-factor", "2") == 0
     assert len(capsys.readouterr().out.splitlines()[-1]) >= 2
 
 
@@ -235,7 +235,7 @@ def test_a_line_of_100_000_characters_is_a_line(
 ) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     source.write_text("ab c\n" + "a" * 100_000 + "\nde\n", encoding="utf-8")
-    options = ["--beam", "1", "--max-factor", "0.05"]
+    options = ["--beam", "1", "--max-length-factor", "0.05"]
     assert _translate(run_folder, "-i", str(source), "-o", str(target), *options) == 0
     lines = list(read_lines(target))
     assert len(lines) == 3

@@ -86,7 +86,18 @@ def test_wishes_bans_and_settings_are_obeyed(run_folder: Path, source: Path, tmp
     assert lines[3].startswith("ÄB")
     tabs = _file(tmp_path / "constraints", ["CC\tDD", "", "", ""])
     banned = _file(tmp_path / "banned", ["A", ""])
-    options = ["--ban", "F", "--ban-file", banned, "--no-repeat-ngram", "3", "--diversity", "0.5", "--coverage", "0.1"]
+    options = [
+        "--ban",
+        "F",
+        "--ban-file",
+        banned,
+        "--no-repeat-ngram",
+        "3",
+        "--diversity",
+        "0.5",
+        "--coverage-penalty",
+        "0.1",
+    ]
     assert _translate(run_folder, "-i", source, "--constraints", tabs, *options) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "CC" in lines[0]
@@ -113,9 +124,9 @@ def test_unknown_words_are_replaced_by_a_dictionary_learnt_from_the_runs_own_lin
     learnt = [line.split("\t") for line in read_lines(words)]
     assert len(learnt) > 20
     assert all(int(count) >= 1 for _, _, count in learnt)
-    assert _translate(words_run, "-i", corpus.test[0], "--min-factor", "1") == 0
+    assert _translate(words_run, "-i", corpus.test[0], "--min-length-factor", "1") == 0
     assert "<unk>" in capsys.readouterr().out
-    options = ["--replace-unk", "--dictionary", words, "--unk-log", log, "--min-factor", "1"]
+    options = ["--replace-unk", "--dictionary", words, "--unk-log", log, "--min-length-factor", "1"]
     assert _translate(words_run, "-i", corpus.test[0], *options) == 0
     printed = capsys.readouterr().out.splitlines()
     assert "<unk>" not in "".join(printed)
@@ -128,10 +139,13 @@ def test_unknown_words_are_replaced_by_a_dictionary_learnt_from_the_runs_own_lin
 
 
 def test_the_share_that_was_cut_off_is_said(run_folder: Path, source: Path, capsys: Said) -> None:
-    assert _translate(run_folder, "-i", source, "--max-factor", "0.5", "--max-extra", "0", "--beam", "1") == 0
+    assert (
+        _translate(run_folder, "-i", source, "--max-length-factor", "0.5", "--max-length-extra", "0", "--beam", "1")
+        == 0
+    )
     assert capsys.readouterr().err == (
         "dragoman: warning: 2 of 4 translations (50.0 %) did not end within the longest length and were cut off there; "
-        "--max-factor and --max-extra allow for more\n"
+        "--max-length-factor and --max-length-extra allow for more\n"
     )
 
 
@@ -167,7 +181,7 @@ def test_a_missing_file_of_wishes_leaves_an_older_output_alone(
         (["--prefix", "NAMES"], "prefixes or constraints end at line 1, but the input goes on"),
         (["--prefix", "SHORT", "--constraints", "LONG"], "ends after line 1, but "),
         (["--constraints", "BAD.jsonl"], "BAD.jsonl:1: '{\"a\": 1}' is not a JSON list of words and phrases"),
-        (["--length-weight", "nan"], "'nan' is not a number"),
+        (["--word-penalty", "nan"], "'nan' is not a number"),
     ],
 )
 def test_what_cannot_be_done_is_refused(

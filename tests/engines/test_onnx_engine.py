@@ -34,7 +34,7 @@ COMPOSITIONS = {
 
 def _model(name: str) -> TranslationModel:
     sizes = ["embedding.source=5", "embedding.target=5", "encoder.size=4", "decoder.size=6", "readout.size=5"]
-    chosen = [*sizes, "attention.size=4", "initial=uniform", "spread=1.2", *COMPOSITIONS[name]]
+    chosen = [*sizes, "attention.size=4", "initialisation=uniform", "init_scale=1.2", *COMPOSITIONS[name]]
     torch.manual_seed(9)
     return build(override(Config(), [f"model.{setting}" for setting in chosen]).model, 17, 17).eval()
 
@@ -96,7 +96,7 @@ def test_targets_of_sources_encoded_once_score_as_with_their_own_sources(engine:
 @pytest.mark.parametrize("name", ["additive, look, then update", "fed, covered"])
 def test_int8_answers_do_not_depend_on_the_rows_beside(name: str) -> None:
     """One scale for a whole batch, which is usual, would make them."""
-    engine, search = OnnxEngine(*_graphs(name, int8=True), threads=1), SearchConfig(beam=4, max_extra=5)
+    engine, search = OnnxEngine(*_graphs(name, int8=True), threads=1), SearchConfig(beam=4, max_length_extra=5)
     together = beam_search(engine, *pad(SOURCES, eos=True), search, n_best=3)
     for source, n_best in zip(SOURCES, together, strict=True):
         (alone,) = beam_search(engine, *pad([source], eos=True), search, n_best=3)
@@ -116,7 +116,7 @@ def test_any_batch_in_any_order_gives_what_torch_gives(
     model, engines = _engines(name)
     order = data.draw(st.permutations(range(len(sources))))
     engine = engines[data.draw(st.sampled_from([0, 1]))]
-    search = SearchConfig(beam=beam, max_factor=1.0, max_extra=4)
+    search = SearchConfig(beam=beam, max_length_factor=1.0, max_length_extra=4)
     expected = beam_search(model, *pad(sources, eos=model.source_eos), search, n_best=1)
     turned = pad([sources[index] for index in order], eos=model.source_eos)
     for index, (found,) in zip(order, beam_search(engine, *turned, search, n_best=1), strict=True):

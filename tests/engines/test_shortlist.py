@@ -102,7 +102,7 @@ def test_log_probabilities_are_those_of_the_vocabulary_shared_out_among_the_list
 
 
 def test_a_sentence_is_translated_alone_as_in_any_batch(engine: OnnxEngine) -> None:
-    search = SearchConfig(beam=4, max_extra=5)
+    search = SearchConfig(beam=4, max_length_extra=5)
     together = beam_search(engine, *pad(SOURCES, eos=engine.source_eos), search, n_best=3)
     for source, n_best in zip(SOURCES, together, strict=True):
         (alone,) = beam_search(engine, *pad([source], eos=engine.source_eos), search, n_best=3)

@@ -35,7 +35,7 @@ COMPOSITIONS = {
 @pytest.fixture(params=COMPOSITIONS)
 def engine(request: pytest.FixtureRequest) -> TorchEngine:
     sizes = ["embedding.source=5", "embedding.target=5", "encoder.size=4", "decoder.size=6", "readout.size=5"]
-    settings = [*sizes, "attention.size=4", "initial=uniform", "spread=1.2", *COMPOSITIONS[request.param]]
+    settings = [*sizes, "attention.size=4", "initialisation=uniform", "init_scale=1.2", *COMPOSITIONS[request.param]]
     torch.manual_seed(9)
     model = build(override(Config(), [f"model.{setting}" for setting in settings]).model, 17, 17)
     return TorchEngine(model.double().eval())
@@ -104,7 +104,9 @@ def test_log_probabilities_are_normalised_over_the_vocabulary_and_sorted(engine:
 
 def _search(engine: TorchEngine, sources: list[list[int]], beam: int = 4) -> list[list[Hypothesis]]:
     padded = pad(sources, eos=engine.source_eos)
-    return beam_search(engine, *padded, SearchConfig(beam=beam, max_factor=1.0, max_extra=5), n_best=min(beam, 3))
+    return beam_search(
+        engine, *padded, SearchConfig(beam=beam, max_length_factor=1.0, max_length_extra=5), n_best=min(beam, 3)
+    )
 
 
 def _assert_same_attention(one: Hypothesis, other: Hypothesis, columns: int) -> None:

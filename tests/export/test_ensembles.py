@@ -36,7 +36,7 @@ MEMBERS = {
 
 def _model(name: str, seed: int) -> TranslationModel:
     sizes = ["embedding.source=5", "embedding.target=5", "encoder.size=4", "decoder.size=6", "readout.size=6"]
-    chosen = [*sizes, "attention.size=4", "initial=uniform", "spread=1.0", *MEMBERS[name]]
+    chosen = [*sizes, "attention.size=4", "initialisation=uniform", "init_scale=1.0", *MEMBERS[name]]
     torch.manual_seed(seed)
     config = override(Config(), [f"model.{setting}" for setting in chosen])
     return build(config.model, VOCABULARY, VOCABULARY).eval()
@@ -59,7 +59,7 @@ def test_one_graph_finds_what_the_ensemble_finds(names: list[str], combination: 
     share = [member.weight for member in together.members]
     ours = OnnxEngine(*make_graphs(models, Mixture(combination, share)), threads=1)  # type: ignore[arg-type]
     assert (ours.vocabulary_size, ours.attention_shift) == (VOCABULARY, together.attention_shift)
-    search = SearchConfig(beam=4, max_factor=1.0, max_extra=4)
+    search = SearchConfig(beam=4, max_length_factor=1.0, max_length_extra=4)
     for order in ([0, 1, 2, 3], [2, 1], [1]):
         batch = together.batch([together.read(LINES[line], "") for line in order])
         source = pad([_side().encode(LINES[line]).ids for line in order], eos=ours.source_eos)

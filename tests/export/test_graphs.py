@@ -47,7 +47,7 @@ def test_graphs_score_align_and_translate_as_the_model_does(name: str) -> None:
     ours, theirs = OnnxEngine(*make_graphs([model]), threads=1), TorchEngine(model)
     assert (ours.vocabulary_size, ours.source_vocabulary_size) == (VOCABULARY, VOCABULARY)
     assert (ours.source_eos, ours.attention_shift) == (theirs.source_eos, theirs.attention_shift)
-    search = SearchConfig(beam=3, max_factor=1.0, max_extra=3)
+    search = SearchConfig(beam=3, max_length_factor=1.0, max_length_extra=3)
     for order in ([0, 1, 2, 3], [2, 1], [1], [3, 3, 0, 1, 2, 0]):
         sources, targets = [SOURCES[i] for i in order], [TARGETS[i] for i in order]
         _assert_same_scores(ours, theirs, sources, targets)
@@ -64,7 +64,10 @@ def test_graphs_score_align_and_translate_as_the_model_does(name: str) -> None:
 @pytest.mark.parametrize("name", preset_names())
 def test_scaled_presets_score_long_sentences_as_the_model_does(name: str) -> None:
     """With the windows and slots of the preset, and sentences that are longer than them."""
-    settings = ["model.initial=uniform", "model.spread=0.3"]  # a predicted centre must not stand on the brink of a word
+    settings = [
+        "model.initialisation=uniform",
+        "model.init_scale=0.3",
+    ]  # a predicted centre must not stand on the brink of a word
     config = override(scale(load_preset(name), 1 / 64), settings)
     torch.manual_seed(4)
     model = build(config.model, 50, 60).eval()

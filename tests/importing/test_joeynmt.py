@@ -72,18 +72,27 @@ def test_the_configuration_tells_the_composition(tmp_path: Path) -> None:
     config = imported(JoeyNMT(tied=True, rnn="lstm").save(tmp_path)).config
     assert config.model.source_eos
     assert config.model.embedding.tied == "output"
-    assert (config.model.bridge.kind, config.model.bridge.memory) == ("tanh-last", "hidden")
+    assert (config.model.bridge.kind, config.model.bridge.cell_state) == ("tanh-last", "hidden")
     assert (config.model.decoder.order, config.model.readout.kind) == ("update-then-look", "attentional")
-    assert (config.text.source.segmentation, config.text.source.language) == ("blanks", "de")
+    assert (config.text.source.segmentation, config.text.source.language) == ("whitespace", "de")
 
 
 @pytest.mark.parametrize(
     ("testing", "expected"),
     [
-        ({}, {"beam": 1, "normalisation": "none", "max_factor": 1.5, "max_extra": 1, "block_unknown": False}),
+        (
+            {},
+            {
+                "beam": 1,
+                "normalisation": "none",
+                "max_length_factor": 1.5,
+                "max_length_extra": 1,
+                "block_unknown": False,
+            },
+        ),
         ({"beam_size": 3, "beam_alpha": 1}, {"beam": 3, "normalisation": "gnmt", "alpha": 1.0}),
         ({"alpha": 0.5}, {"normalisation": "gnmt", "alpha": 0.5}),
-        ({"max_output_length": 40, "generate_unk": False}, {"max_extra": 40, "block_unknown": True}),
+        ({"max_output_length": 40, "generate_unk": False}, {"max_length_extra": 40, "block_unknown": True}),
     ],
 )
 def test_settings_of_search_come_along(testing: dict[str, Any], expected: dict[str, Any], tmp_path: Path) -> None:

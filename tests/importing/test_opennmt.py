@@ -76,7 +76,7 @@ def test_the_configuration_tells_the_composition(tmp_path: Path) -> None:
     assert config.text.joint
     assert config.model.embedding.tied == "all"
     assert config.model.bridge.kind == "copy"
-    assert config.text.source.segmentation == "blanks"
+    assert config.text.source.segmentation == "whitespace"
 
 
 def test_a_word_spelled_like_our_padding_keeps_its_place_in_the_softmax(tmp_path: Path) -> None:

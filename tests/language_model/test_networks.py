@@ -18,7 +18,7 @@ ROWS = [[4, 5, 6, 4, 7], [8], [], [5, 5, 4], [5, 5, 8]]
 
 
 def settings(**model) -> LanguageModelConfig:
-    values = {"embedding": 3, "initial": "gaussian", "spread": 0.5, **model}
+    values = {"embedding": 3, "initialisation": "gaussian", "init_scale": 0.5, **model}
     return build_language_config({"model": values}, "test").model
 
 

@@ -13,12 +13,12 @@ from dragoman.scoring.nbest import read_nbest
 from dragoman.text.lines import read_lines, write_lines
 
 SMALL = (
-    "text.segmentation=blanks",
+    "text.segmentation=whitespace",
     "model.embedding=8",
     "model.recurrent.size=16",
     "model.feed_forward.layers=[16]",
     "model.feed_forward.order=3",
-    "training.optimiser.rate=0.02",
+    "training.optimiser.learning_rate=0.02",
     "training.batch.size=64",
     "training.precision=fp32",
 )
@@ -84,7 +84,7 @@ def test_resuming_gives_the_weights_of_never_having_stopped(folder):
 
 
 def test_training_stops_when_dev_does_not_get_better(folder):
-    patience = "training.validation.patience=2", "training.epochs=50", "training.optimiser.rate=5"
+    patience = "training.validation.patience=2", "training.epochs=50", "training.optimiser.learning_rate=5"
     assert train(folder, "impatient", *patience) == 0
     log = [json.loads(line) for line in read_lines(folder / "impatient" / "log.jsonl")]
     results = [line["perplexity"] for line in log if line["kind"] == "validation"]

@@ -50,7 +50,11 @@ COMPOSITIONS = {
         "attention.score=dot",
         "readout.kind=attentional",
     ],
-    "update, then look, maxout": ["decoder.order=update-then-look", "decoder.first_word=zero", "embedding.tied=output"],
+    "update, then look, maxout": [
+        "decoder.order=update-then-look",
+        "decoder.first_input=zero",
+        "embedding.tied=output",
+    ],
     "no attention": [
         "encoder.cell=lstm",
         "encoder.direction=reversed",
@@ -72,11 +76,11 @@ COMPOSITIONS = {
         "decoder.reset=after",
         "decoder.context_in_reset=true",
         "decoder.context=fixed",
-        "decoder.first_word=zero",
+        "decoder.first_input=zero",
         "readout.rank=3",
     ],
     "rnnencdec": ["encoder.direction=forward", "bridge.kind=tanh-last", "decoder.context=fixed"],
-    "groundhog": ["decoder.order=groundhog", "decoder.first_word=zero", "gate_biases=false"],
+    "groundhog": ["decoder.order=groundhog", "decoder.first_input=zero", "gate_biases=false"],
     "groundhog, fixed, fed": [
         "decoder.order=groundhog",
         "decoder.context=fixed",
@@ -90,7 +94,7 @@ COMPOSITIONS = {
         "decoder.order=two-step",
         "decoder.cell=lstm",
         "bridge.kind=mean",
-        "bridge.memory=hidden",
+        "bridge.cell_state=hidden",
         "decoder.input_feeding=true",
     ],
     "plain tanh, fixed": [
@@ -117,9 +121,9 @@ COMPOSITIONS = {
     "fused gru": ["encoder.cell=gru-fused", "encoder.reset=after", "encoder.update=keep"],
     "residual": [
         "encoder.layers=3",
-        "encoder.residual=2",
+        "encoder.first_residual_layer=2",
         "decoder.layers=3",
-        "decoder.residual=3",
+        "decoder.first_residual_layer=3",
         "decoder.order=update-then-look",
     ],
     "local-m": ["attention.scope=local-m", "attention.window=1", "decoder.order=update-then-look"],
@@ -135,13 +139,13 @@ COMPOSITIONS = {
     ],
     "location": [
         "attention.score=location",
-        "attention.slots=6",
+        "attention.max_positions=6",
         "encoder.direction=reversed",
         "decoder.order=update-then-look",
     ],
     "location, not masked, looked at first": [
         "attention.score=location",
-        "attention.slots=6",
+        "attention.max_positions=6",
         "attention.masked=false",
     ],
     "concat, covered": [
@@ -158,7 +162,7 @@ COMPOSITIONS = {
     "last, affine": [
         "encoder.size=6",
         "bridge.kind=last",
-        "bridge.memory=hidden",
+        "bridge.cell_state=hidden",
         "decoder.cell=lstm",
         "decoder.layers=2",
         "readout.kind=affine",
@@ -166,7 +170,7 @@ COMPOSITIONS = {
     "lstm, fixed, in three layers": [
         "encoder.cell=lstm",
         "bridge.kind=tanh-last",
-        "bridge.memory=hidden",
+        "bridge.cell_state=hidden",
         "decoder.cell=lstm",
         "decoder.layers=3",
         "decoder.context=fixed",
@@ -188,8 +192,8 @@ SIZES = [
     "decoder.size=6",
     "attention.size=7",
     "readout.size=5",
-    "initial=uniform",
-    "spread=0.7",
+    "initialisation=uniform",
+    "init_scale=0.7",
 ]
 
 
@@ -209,7 +213,7 @@ def random_model(config: ModelConfig, *, seed: int = 3) -> TranslationModel:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name.rpartition(".")[2] == "bias":
-                parameter.uniform_(-config.spread, config.spread)
+                parameter.uniform_(-config.init_scale, config.init_scale)
     return model
 
 
@@ -224,11 +228,11 @@ def small_preset(name: str) -> Config:
         "decoder.size": 6,
         "attention.size": 7,
         "attention.window": 1,
-        "attention.slots": 6,  # fewer than the longest sentence here has words
+        "attention.max_positions": 6,  # fewer than the longest sentence here has words
         "readout.size": 5,
         "readout.rank": 3 if model.readout.rank else "null",
-        "initial": "uniform",
-        "spread": 0.7,
+        "initialisation": "uniform",
+        "init_scale": 0.7,
     }
     return override(config, [f"model.{key}={value}" for key, value in sizes.items()])
 
@@ -253,7 +257,7 @@ def build_scaled(name: str) -> TranslationModel:
     """A preset some thirty times smaller, its weights drawn large enough to matter."""
     torch.manual_seed(3)
     config = scale(load_preset(name), 0.032).model
-    return build(config.replaced(initial="scaled", spread=0.5), VOCABULARY, VOCABULARY)
+    return build(config.replaced(initialisation="lecun", init_scale=0.5), VOCABULARY, VOCABULARY)
 
 
 def _composed(name: str) -> TranslationModel:

@@ -63,7 +63,7 @@ def make_batch(model: TranslationModel, strings: list[list[int]], task: Task) ->
 def exact_match(model: TranslationModel, task: Task, *lengths: int) -> float:
     """The share of 200 strings that greedy search gets right as a whole; lengths from first to last."""
     strings = draw(200, (lengths[0], lengths[-1]), np.random.default_rng(77), held_out=True)
-    search = SearchConfig(beam=1, max_factor=1.0, max_extra=5)
+    search = SearchConfig(beam=1, max_length_factor=1.0, max_length_extra=5)
     found = beam_search(TorchEngine(model), *pad(strings, eos=model.source_eos), search, n_best=1)
     right = [best.tokens[:-1] == task(string) for (best,), string in zip(found, strings, strict=True)]
     return sum(right) / len(right)

@@ -50,7 +50,7 @@ DECODERS = {
         "decoder.context_in_reset=true",
     ],
     "fixed, groundhog, fed": ["decoder.context=fixed", "decoder.order=groundhog", "decoder.input_feeding=true"],
-    "nothing of the source, residual": ["decoder.context=none", "decoder.layers=3", "decoder.residual=2"],
+    "nothing of the source, residual": ["decoder.context=none", "decoder.layers=3", "decoder.first_residual_layer=2"],
 }
 
 

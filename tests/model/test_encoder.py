@@ -30,11 +30,11 @@ def encoder(request: pytest.FixtureRequest) -> Encoder:
     "cell",
     [
         ["encoder.cell=gru"],
-        ["encoder.cell=gru", "encoder.layers=3", "encoder.residual=2"],
-        ["encoder.cell=lstm", "encoder.layers=3", "encoder.residual=3", "encoder.peepholes=true"],
+        ["encoder.cell=gru", "encoder.layers=3", "encoder.first_residual_layer=2"],
+        ["encoder.cell=lstm", "encoder.layers=3", "encoder.first_residual_layer=3", "encoder.peepholes=true"],
         ["encoder.cell=tanh", "encoder.layers=2"],
         ["encoder.cell=gru-fused", "encoder.reset=after", "encoder.update=keep", "encoder.layers=2"],
-        ["encoder.cell=lstm-fused", "encoder.layers=3", "encoder.residual=2"],
+        ["encoder.cell=lstm-fused", "encoder.layers=3", "encoder.first_residual_layer=2"],
     ],
     ids=lambda settings: ", ".join(setting.partition(".")[2] for setting in settings),
 )

@@ -16,7 +16,7 @@ from dragoman.model.encoder import Annotations
 from dragoman.model.translation import TranslationModel
 from tests.model.compositions import COMPOSITIONS, PAIRS, make_batch, model_config, random_model
 
-LSTM = [*COMPOSITIONS["no attention"], "decoder.first_word=symbol"]
+LSTM = [*COMPOSITIONS["no attention"], "decoder.first_input=bos"]
 LUONG_DOT = [*COMPOSITIONS["luong"], "attention.score=dot"]
 """Global attention over a reversed source: what reversal does to positions, nothing in it can see."""
 

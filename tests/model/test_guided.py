@@ -30,7 +30,7 @@ GUIDED = {
     "covered": ["attention.score=concat", "attention.coverage=true"],
     "local-m": ["attention.scope=local-m", "attention.window=2", "decoder.order=update-then-look"],
     "local-p": ["attention.scope=local-p", "attention.window=3", "attention.aligned_word=read"],
-    "location": ["attention.score=location", "attention.slots=9", "decoder.order=update-then-look"],
+    "location": ["attention.score=location", "attention.max_positions=9", "decoder.order=update-then-look"],
 }
 
 
@@ -64,7 +64,7 @@ def test_the_loss_is_the_cross_entropy_of_the_weights_against_the_links(name: st
     weights = model.force(batch).weights
     assert weights is not None
     expected, positions = expected_loss(weights.numpy(), model.attention_shift)
-    plain, guided = model.loss(batch, 0.1), model.loss(batch, 0.1, guided_attention=0.3)
+    plain, guided = model.loss(batch, 0.1), model.loss(batch, 0.1, guided_alignment=0.3)
     assert plain.guidance is None
     assert guided.guidance is not None
     assert guided.guidance.positions == positions == 6
@@ -80,14 +80,14 @@ def test_gradients_agree_with_finite_differences(name: str) -> None:
     batch = linked_batch(model)
 
     def guidance() -> float:
-        found = model.loss(batch, guided_attention=1.0).guidance
+        found = model.loss(batch, guided_alignment=1.0).guidance
         assert found is not None
         return found.loss.item()
 
     gradients = []
     for weight in (0.0, 1.0):
         model.zero_grad()
-        model.loss(batch, guided_attention=weight).objective.backward()
+        model.loss(batch, guided_alignment=weight).objective.backward()
         gradients.append([torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in model.parameters()])
     generator = torch.Generator().manual_seed(7)
     moved = 0
@@ -131,7 +131,7 @@ def test_a_weight_near_zero_still_has_its_gradient() -> None:
 def test_a_batch_without_a_single_link_has_no_such_loss() -> None:
     model = guided_model("rnnsearch")
     batch = replace(make_batch(model, PAIRS), links=BatchLinks(*np.zeros((3, 0), np.int64)))
-    loss = model.loss(batch, guided_attention=1.0)
+    loss = model.loss(batch, guided_alignment=1.0)
     loss.objective.backward()
     assert loss.guidance is not None
     assert (loss.guidance.loss.item(), loss.guidance.positions) == (0.0, 0)

@@ -39,7 +39,7 @@ LUONG = [
     "decoder.order=update-then-look",
     "readout.kind=attentional",
     "attention.window=2",
-    "attention.slots=6",
+    "attention.max_positions=6",
 ]
 DL4MT = [
     "encoder.reset=after",
@@ -84,7 +84,7 @@ def luong(config: ModelConfig) -> Equations:
 MODELS: dict[str, tuple[list[str], Equations]] = {
     "Cho, appendix": (CHO, papers.cho),
     "Cho, GroundHog": (
-        [*RNNENCDEC, "decoder.order=groundhog", "decoder.first_word=zero", "readout.rank=3"],
+        [*RNNENCDEC, "decoder.order=groundhog", "decoder.first_input=zero", "readout.rank=3"],
         papers.cho_groundhog,
     ),
     "Sutskever": (SUTSKEVER, papers.sutskever),
@@ -93,14 +93,14 @@ MODELS: dict[str, tuple[list[str], Equations]] = {
         [*SUTSKEVER, "encoder.peepholes=true", "decoder.peepholes=true"],
         papers.sutskever,
     ),
-    "Bahdanau, main text": (["decoder.first_word=zero"], papers.rnnsearch),
+    "Bahdanau, main text": (["decoder.first_input=zero"], papers.rnnsearch),
     "Bahdanau, a learnt first word": ([], papers.rnnsearch),
     "Bahdanau, normed score": (["attention.score=normed-additive"], papers.rnnsearch),
     "Bahdanau, covered": (["attention.coverage=true"], papers.rnnsearch),
     "Bahdanau, low rank": (["readout.rank=3"], papers.rnnsearch),
     "Bahdanau, output and target vectors tied": (["embedding.tied=output"], papers.rnnsearch),
-    "Bahdanau, appendix": (["decoder.readout_state=prev", "decoder.first_word=zero"], papers.rnnsearch_appendix),
-    "Bahdanau, GroundHog": (["decoder.order=groundhog", "decoder.first_word=zero"], papers.rnnsearch_groundhog),
+    "Bahdanau, appendix": (["decoder.readout_state=prev", "decoder.first_input=zero"], papers.rnnsearch_appendix),
+    "Bahdanau, GroundHog": (["decoder.order=groundhog", "decoder.first_input=zero"], papers.rnnsearch_groundhog),
     "RNNencdec": (RNNENCDEC, papers.rnnencdec),
     "dl4mt": (DL4MT, papers.conditional_gru),
 }

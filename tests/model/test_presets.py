@@ -74,7 +74,12 @@ def _model(name: str) -> TranslationModel:
 
 def _search(name: str) -> SearchConfig:
     """The preset's own, with fewer hypotheses, neither long nor empty."""
-    limits = ["search.beam=3", "search.min_factor=0.8", "search.max_factor=1", "search.max_extra=3"]
+    limits = [
+        "search.beam=3",
+        "search.min_length_factor=0.8",
+        "search.max_length_factor=1",
+        "search.max_length_extra=3",
+    ]
     return override(small_preset(name), limits).search
 
 

@@ -92,7 +92,7 @@ def test_dropout_acts_in_training_only() -> None:
 
 def test_dropout_of_the_fed_readout_leaves_what_enters_the_softmax() -> None:
     torch.manual_seed(1)
-    model = build(model_config([*COMPOSITIONS["luong"], "dropout.feed=0.5"]), VOCABULARY, VOCABULARY).double()
+    model = build(model_config([*COMPOSITIONS["luong"], "dropout.input_feed=0.5"]), VOCABULARY, VOCABULARY).double()
     batch = make_batch(model, PAIRS)
     fed, whole = model.train().force(batch).log_probabilities, model.eval().force(batch).log_probabilities
     assert torch.equal(fed[:, 0], whole[:, 0])  # nothing is fed to the first step
@@ -108,13 +108,13 @@ def test_the_same_seed_draws_the_same_weights() -> None:
     models = []
     for _ in range(2):
         torch.manual_seed(4)
-        models.append(build(model_config(["initial=orthogonal"]), VOCABULARY, VOCABULARY).state_dict())
+        models.append(build(model_config(["initialisation=orthogonal"]), VOCABULARY, VOCABULARY).state_dict())
     assert all(torch.equal(models[0][name], models[1][name]) for name in models[0])
 
 
 def test_bahdanau_starts_with_uniform_attention_and_orthogonal_recurrences() -> None:
     torch.manual_seed(1)
-    model = build(model_config(["initial=orthogonal", "spread=0.01"]), VOCABULARY, VOCABULARY)
+    model = build(model_config(["initialisation=orthogonal", "init_scale=0.01"]), VOCABULARY, VOCABULARY)
     weights = model.force(make_batch(model, PAIRS)).weights
     assert weights is not None
     torch.testing.assert_close(weights[0, 0, :5], torch.full((5,), 1 / 5))

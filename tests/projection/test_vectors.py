@@ -27,7 +27,7 @@ WORDS = ["the", "dog", "cat", "sees", "a"]
 
 def small_run(preset, segmentation=None, pieces=WORDS, *settings):
     torch.manual_seed(1)
-    config = override(load_preset(preset), [*settings, "model.initial=uniform", "model.spread=0.3"])
+    config = override(load_preset(preset), [*settings, "model.initialisation=uniform", "model.init_scale=0.3"])
     side = TextSide(segmentation or WhitespaceSegmentation(), Vocabulary(pieces))
     model = build(config.model, len(side.vocabulary), len(side.vocabulary)).eval()
     return Run(RunFolder(Path("somewhere")), config, side, side, TorchEngine(model), 0)

@@ -54,7 +54,7 @@ def test_attention_has_no_padding_and_the_end_of_the_source_only_where_it_is_rea
 
 def test_the_score_of_a_translation_equals_what_search_reported(engine):
     lines = ["abc", "de fg", "h", "ggggggg"]
-    translator = Translator(engine, SIDE, SIDE, SearchConfig(beam=4, block_unknown=True, max_factor=1.5))
+    translator = Translator(engine, SIDE, SIDE, SearchConfig(beam=4, block_unknown=True, max_length_factor=1.5))
     compared = 0
     for translations in translator.translate_lines(lines, n_best=4):
         for translation in translations:
@@ -140,7 +140,7 @@ def members(toy_engine):
 @pytest.mark.parametrize("combination", COMBINATIONS)
 def test_an_ensemble_scores_and_aligns_its_translations_as_its_search_did(toy_engine, combination):
     ensemble = Ensemble(members(toy_engine), combination, [1, 3])
-    search = SearchConfig(beam=3, block_unknown=True, max_factor=1.5, normalisation="none")
+    search = SearchConfig(beam=3, block_unknown=True, max_length_factor=1.5, normalisation="none")
     lines = ["ab c d", "c", "d ab ab", "zz c"]
     found = list(Translator.of_ensemble(ensemble, TARGET, search).translate_lines(lines))
     pairs = [(line, best.text) for line, [best] in zip(lines, found, strict=True)]

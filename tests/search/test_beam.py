@@ -27,7 +27,7 @@ def as_source(engine, line):
 def normalised(log_probability, length, settings):
     """The formulas of the papers, once more; `length` counts EOS."""
     if settings["normalisation"] == "power":
-        return log_probability / length ** settings["alpha"] - settings["length_weight"] * length
+        return log_probability / length ** settings["alpha"] - settings["word_penalty"] * length
     if settings["normalisation"] == "mean":
         return log_probability / length
     if settings["normalisation"] == "gnmt":
@@ -62,7 +62,7 @@ def enumerate_all(engine, line, longest, shortest, symbols, settings):
                 answer, attention = engine.distribution(as_source(engine, line), (BOS, *words[:end]))
                 total, seen = total + float(answer[token]), seen + attention
             covered = np.log(np.clip(seen[: len(line)], 1e-3, 1)).sum()
-            score = normalised(total, length + 1, settings) + settings.get("coverage", 0.0) * covered
+            score = normalised(total, length + 1, settings) + settings.get("coverage_penalty", 0.0) * covered
             found.append((score, [*words, EOS]))
     return sorted(found, key=lambda item: -item[0])
 
@@ -97,7 +97,7 @@ def test_beam_of_one_equals_greedy_search(toy_engine, finish, normalisation):
     lines = [[4, 5, 6], [7], [5, 5], [6, 4, 4, 7]]
     for seed in range(10):
         engine = toy_engine(9, seed)
-        settings = {"finish": finish, "normalisation": normalisation, "max_factor": 2.0, "max_extra": 1}
+        settings = {"finish": finish, "normalisation": normalisation, "max_length_factor": 2.0, "max_length_extra": 1}
         for line, [hypothesis] in zip(lines, search(engine, lines, beam=1, **settings), strict=True):
             tokens, total, finished = greedy(engine, line, longest=2 * len(line) + 1)
             assert hypothesis.tokens == tokens
@@ -107,14 +107,22 @@ def test_beam_of_one_equals_greedy_search(toy_engine, finish, normalisation):
 
 @pytest.mark.parametrize("finish", ["refill", "shrink"])
 @pytest.mark.parametrize("normalisation", ["none", "mean", "gnmt"])
-@pytest.mark.parametrize("min_factor", [0.0, 1.0])
-def test_a_wide_beam_equals_exhaustive_enumeration(toy_engine, finish, normalisation, min_factor):
+@pytest.mark.parametrize("min_length_factor", [0.0, 1.0])
+def test_a_wide_beam_equals_exhaustive_enumeration(toy_engine, finish, normalisation, min_length_factor):
     settings = {"normalisation": normalisation, "alpha": 0.8}
     for seed in range(3):
         engine, line = toy_engine(6, seed, spread=1.0), [4, 5]
-        expected = enumerate_all(engine, line, 4, int(2 * min_factor), (UNK, A, B), settings)
+        expected = enumerate_all(engine, line, 4, int(2 * min_length_factor), (UNK, A, B), settings)
         [found] = search(
-            engine, [line], 20, beam=130, finish=finish, max_factor=2, max_extra=0, min_factor=min_factor, **settings
+            engine,
+            [line],
+            20,
+            beam=130,
+            finish=finish,
+            max_length_factor=2,
+            max_length_extra=0,
+            min_length_factor=min_length_factor,
+            **settings,
         )
         assert [hypothesis.tokens for hypothesis in found] == [tokens for _, tokens in expected[:20]]
         np.testing.assert_allclose([hypothesis.score for hypothesis in found], [s for s, _ in expected[:20]], atol=1e-9)
@@ -125,10 +133,10 @@ def test_a_wide_beam_equals_exhaustive_enumeration(toy_engine, finish, normalisa
 @pytest.mark.parametrize(
     "settings",
     [
-        {"normalisation": "gnmt", "alpha": 0.6, "coverage": 0.4},
-        {"normalisation": "none", "coverage": 2.0},
-        {"normalisation": "power", "alpha": 0.7, "length_weight": -0.8},
-        {"normalisation": "power", "alpha": 1.2, "length_weight": 0.5, "coverage": 1.0},
+        {"normalisation": "gnmt", "alpha": 0.6, "coverage_penalty": 0.4},
+        {"normalisation": "none", "coverage_penalty": 2.0},
+        {"normalisation": "power", "alpha": 0.7, "word_penalty": -0.8},
+        {"normalisation": "power", "alpha": 1.2, "word_penalty": 0.5, "coverage_penalty": 1.0},
     ],
 )
 def test_coverage_and_charges_for_length_rank_as_in_exhaustive_enumeration(toy_engine, settings, source_eos):
@@ -139,7 +147,7 @@ def test_coverage_and_charges_for_length_rank_as_in_exhaustive_enumeration(toy_e
         plain = enumerate_all(engine, line, 4, 0, (UNK, A, B), {"normalisation": "none"})
         changed += [tokens for _, tokens in expected[:5]] != [tokens for _, tokens in plain[:5]]
         for n_best in (1, 20):  # the fewer, the earlier the stop
-            [found] = search(engine, [line], n_best, beam=130, max_factor=2, max_extra=0, **settings)
+            [found] = search(engine, [line], n_best, beam=130, max_length_factor=2, max_length_extra=0, **settings)
             assert [hypothesis.tokens for hypothesis in found] == [tokens for _, tokens in expected[:n_best]]
             scores = [score for score, _ in expected[:n_best]]
             np.testing.assert_allclose([hypothesis.score for hypothesis in found], scores, atol=1e-6)
@@ -148,7 +156,7 @@ def test_coverage_and_charges_for_length_rank_as_in_exhaustive_enumeration(toy_e
 
 def test_coverage_is_that_of_each_hypothesis_in_any_batch(toy_engine):
     engine, lines = toy_engine(9, 2), [[4, 5, 6], [7], [5, 5, 8, 8]]
-    settings = {"coverage": 0.7, "normalisation": "gnmt", "beam": 3}
+    settings = {"coverage_penalty": 0.7, "normalisation": "gnmt", "beam": 3}
     for line, found in zip(lines, search(engine, lines, 3, **settings), strict=True):
         for hypothesis in found:
             covered = np.log(np.clip(hypothesis.attention.sum(axis=0)[: len(line)], 1e-3, 1)).sum()
@@ -160,8 +168,8 @@ def test_coverage_is_that_of_each_hypothesis_in_any_batch(toy_engine):
 
 
 def test_a_coverage_penalty_needs_attention(toy_engine):
-    with pytest.raises(ConfigError, match="coverage: the model has no attention, so it covers nothing"):
-        search(toy_engine(8, attends=False), [[4]], coverage=0.2)
+    with pytest.raises(ConfigError, match="coverage_penalty: the model has no attention, so it covers nothing"):
+        search(toy_engine(8, attends=False), [[4]], coverage_penalty=0.2)
 
 
 @pytest.mark.parametrize("finish", ["refill", "shrink"])
@@ -174,7 +182,9 @@ def test_the_n_best_are_those_of_a_plain_beam_that_never_stops_early(toy_engine,
     for seed in range(6):
         engine = toy_engine(9, seed)
         for n_best in {1, beam}:
-            found = search(engine, lines, n_best, beam=beam, finish=finish, max_factor=2, max_extra=2, **settings)
+            found = search(
+                engine, lines, n_best, beam=beam, finish=finish, max_length_factor=2, max_length_extra=2, **settings
+            )
             for line, hypotheses in zip(lines, found, strict=True):
                 expected = plain_beam(engine, line, beam, 2 * len(line) + 2, finish, settings)[:n_best]
                 if expected:  # otherwise the live ones are closed, which has its own test
@@ -190,7 +200,7 @@ def test_hypotheses_are_the_same_alone_in_any_batch_and_in_any_order(toy_engine,
     engine = toy_engine(12, 5, source_eos=source_eos)
     random = np.random.default_rng(1)
     lines = [random.integers(4, 12, size=length).tolist() for length in (1, 9, 2, 5, 5, 3, 7, 1)]
-    settings = {"beam": 4, "n_best": 4, "finish": finish, "max_extra": 3}
+    settings = {"beam": 4, "n_best": 4, "finish": finish, "max_length_extra": 3}
     together = search(engine, lines, **settings)
     order = random.permutation(len(lines))
     shuffled = search(engine, [lines[index] for index in order], **settings)
@@ -208,7 +218,7 @@ def test_hypotheses_are_the_same_alone_in_any_batch_and_in_any_order(toy_engine,
 def test_the_reported_log_probability_and_attention_are_those_of_forced_decoding(toy_engine, source_eos):
     engine = toy_engine(10, 2, source_eos=source_eos)
     lines = [[4, 5, 6], [7], [5, 5, 9, 9, 9]]
-    found = search(engine, lines, 5, beam=5, max_factor=1.0, max_extra=2)
+    found = search(engine, lines, 5, beam=5, max_length_factor=1.0, max_length_extra=2)
     for line, hypotheses in zip(lines, found, strict=True):
         for hypothesis in hypotheses:
             forced = engine.force(*source_batch(engine, [line]), *padded([hypothesis.tokens]))
@@ -237,7 +247,7 @@ def test_refill_goes_on_where_shrink_has_given_up_its_slots(toy_engine):
 def test_padding_beginning_and_on_request_unknown_words_are_never_produced(toy_engine):
     likely = {PAD: 0.3, BOS: 0.3, UNK: 0.2, A: 0.15, EOS: 0.05}
     engine = toy_engine(5, answer=lambda source, prefix: likely)
-    settings = {"beam": 2, "n_best": 2, "max_factor": 1.0, "max_extra": 0, "normalisation": "none"}
+    settings = {"beam": 2, "n_best": 2, "max_length_factor": 1.0, "max_length_extra": 0, "normalisation": "none"}
     [found] = search(engine, [[4]], block_unknown=False, **settings)
     assert [hypothesis.tokens for hypothesis in found] == [[UNK, EOS], [A, EOS]]
     assert found[0].log_probability == pytest.approx(math.log(0.2 * 0.05), abs=1e-6)  # over the full vocabulary
@@ -251,7 +261,16 @@ def test_no_output_is_shorter_than_the_shortest_or_longer_than_the_longest_lengt
     for seed in range(5):
         engine = toy_engine(8, seed)
         for finish in ("refill", "shrink"):
-            found = search(engine, lines, 4, beam=4, finish=finish, min_factor=0.5, max_factor=1.1, max_extra=1)
+            found = search(
+                engine,
+                lines,
+                4,
+                beam=4,
+                finish=finish,
+                min_length_factor=0.5,
+                max_length_factor=1.1,
+                max_length_extra=1,
+            )
             for line, hypotheses in zip(lines, found, strict=True):
                 for hypothesis in hypotheses:
                     segments = len(hypothesis.tokens) - 1
@@ -261,17 +280,17 @@ def test_no_output_is_shorter_than_the_shortest_or_longer_than_the_longest_lengt
 def test_lengths_are_rounded_as_if_factors_were_exact(toy_engine):
     # 1.1 * 10 is 11.000000000000002 in binary, and 2.3 * 10 could as well be a hair below 23.
     eager = toy_engine(5, answer=lambda source, prefix: {EOS: 0.9, A: 0.1})
-    [[hypothesis]] = search(eager, [[4] * 10], beam=1, min_factor=1.1, max_factor=2)
+    [[hypothesis]] = search(eager, [[4] * 10], beam=1, min_length_factor=1.1, max_length_factor=2)
     assert len(hypothesis.tokens) - 1 == 11
     endless = toy_engine(5, answer=lambda source, prefix: {A: 1.0})
-    [[hypothesis]] = search(endless, [[4] * 10], beam=1, max_factor=2.3, max_extra=0)
+    [[hypothesis]] = search(endless, [[4] * 10], beam=1, max_length_factor=2.3, max_length_extra=0)
     assert len(hypothesis.tokens) - 1 == 23
 
 
 def test_what_never_ends_is_closed_at_the_longest_length_and_marked(toy_engine):
     engine = toy_engine(20, answer=lambda source, prefix: {**dict.fromkeys(range(4, 20), 0.0624), EOS: 0.001})
     for finish in ("refill", "shrink"):
-        [found, _] = search(engine, [[4, 4], [4]], 3, beam=3, max_factor=2.0, max_extra=1, finish=finish)
+        [found, _] = search(engine, [[4, 4], [4]], 3, beam=3, max_length_factor=2.0, max_length_extra=1, finish=finish)
         assert len(found) == 3
         for hypothesis in found:
             assert not hypothesis.finished
@@ -285,13 +304,13 @@ def test_what_never_ends_is_closed_at_the_longest_length_and_marked(toy_engine):
 def test_nothing_is_closed_by_force_where_something_has_finished(toy_engine):
     script = {(BOS,): {A: 0.7, EOS: 0.3}}
     engine = toy_engine(6, answer=lambda source, prefix: script.get(prefix, {A: 0.5, B: 0.5}))
-    [found] = search(engine, [[4]], 2, beam=2, max_factor=3, max_extra=0, normalisation="mean")
+    [found] = search(engine, [[4]], 2, beam=2, max_length_factor=3, max_length_extra=0, normalisation="mean")
     assert [(hypothesis.tokens, hypothesis.finished) for hypothesis in found] == [([EOS], True)]
 
 
 def test_a_vocabulary_without_words_gives_an_empty_translation(toy_engine):
     engine = toy_engine(4, answer=lambda source, prefix: {UNK: 0.9, EOS: 0.1})
-    [[hypothesis]] = search(engine, [[UNK]], beam=2, block_unknown=True, min_factor=1.0)
+    [[hypothesis]] = search(engine, [[UNK]], beam=2, block_unknown=True, min_length_factor=1.0)
     assert hypothesis.tokens == [EOS]
     assert not hypothesis.finished
 
@@ -323,7 +342,7 @@ def test_search_without_normalisation_stops_when_no_live_hypothesis_can_win(toy_
 
 def test_only_as_many_continuations_are_asked_for_as_can_matter(toy_engine):
     engine = toy_engine(50, 1)
-    search(engine, [[4, 5, 6]], beam=3, block_unknown=True, max_extra=40)
+    search(engine, [[4, 5, 6]], beam=3, block_unknown=True, max_length_extra=40)
     assert {k for _, k in engine.steps} == {3 + 1 + 3}
     small = toy_engine(6, 1)
     search(small, [[4, 5]], beam=5)
@@ -342,7 +361,7 @@ def test_ties_go_to_the_lower_row_and_then_to_the_lower_id_whatever_the_engine_d
                 tokens=np.take_along_axis(step.tokens, order, axis=1),
             )
 
-    settings = {"beam": 4, "n_best": 4, "max_factor": 2.0, "max_extra": 0, "normalisation": "none"}
+    settings = {"beam": 4, "n_best": 4, "max_length_factor": 2.0, "max_length_extra": 0, "normalisation": "none"}
     flat = dict.fromkeys((EOS, A, B, C), 0.25)
     # After A, B and C everything is equally probable again: the four of row A come first, its EOS before its A.
     expected = [[EOS], [A, EOS], [A, A, EOS]]

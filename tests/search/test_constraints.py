@@ -78,7 +78,9 @@ def test_a_wide_beam_finds_the_best_of_all_that_is_allowed(toy_engine, case):
     for seed in range(2):
         engine, line = toy_engine(6, seed, spread=1.0), [4, 5]
         expected = every_translation(engine, line, 4, (UNK, A, B), allowed)[:20]
-        found = search(engine, [line], 20, beam=130, max_factor=2, max_extra=0, normalisation="none", **demanded)
+        found = search(
+            engine, [line], 20, beam=130, max_length_factor=2, max_length_extra=0, normalisation="none", **demanded
+        )
         assert [hypothesis.tokens for hypothesis in found[0]] == [tokens for _, tokens in expected]
         scores = [score for score, _ in expected]
         np.testing.assert_allclose([hypothesis.log_probability for hypothesis in found[0]], scores, atol=1e-6)
@@ -98,10 +100,16 @@ def test_narrow_beams_keep_every_rule_in_any_batch(toy_engine, beam, finish):
             Demand(prefix=[4, 5], phrases=[[5, 6]]),
             Demand(prefix=[11] * 5),  # longer than the longest length
         ]
-        settings = {"banned": [[10], [4, 4]], "no_repeat_ngram": 2, "finish": finish, "beam": beam, "max_extra": 1}
-        together = search(engine, lines, beam, demands, max_factor=1.0, **settings)
+        settings = {
+            "banned": [[10], [4, 4]],
+            "no_repeat_ngram": 2,
+            "finish": finish,
+            "beam": beam,
+            "max_length_extra": 1,
+        }
+        together = search(engine, lines, beam, demands, max_length_factor=1.0, **settings)
         for line, demand, found in zip(lines, demands, together, strict=True):
-            [alone] = search(engine, [line], beam, [demand], max_factor=1.0, **settings)
+            [alone] = search(engine, [line], beam, [demand], max_length_factor=1.0, **settings)
             assert [(h.tokens, h.score) for h in alone] == [(h.tokens, h.score) for h in found]
             for hypothesis in found:
                 words = tuple(hypothesis.tokens[:-1])
@@ -130,13 +138,13 @@ def test_phrases_may_overlap(toy_engine):
 def test_a_phrase_is_never_blocked_as_a_repetition(toy_engine):
     engine = toy_engine(6, 3)
     demands = [Demand(phrases=[[A, B, A, B]])]
-    [[hypothesis]] = search(engine, [[4]], beam=3, demands=demands, no_repeat_ngram=2, max_extra=4)
+    [[hypothesis]] = search(engine, [[4]], beam=3, demands=demands, no_repeat_ngram=2, max_length_extra=4)
     assert holds(hypothesis.tokens, (A, B, A, B))
 
 
 def test_rules_without_demands_ask_the_engine_for_no_more_than_can_matter(toy_engine):
     engine = toy_engine(50, 1)
-    search(engine, [[4, 5, 6]], beam=3, banned=[[7], [8]], max_extra=40)
+    search(engine, [[4, 5, 6]], beam=3, banned=[[7], [8]], max_length_extra=40)
     assert {k for _, k in engine.steps} == {3 + 4 + 1}
     engine = toy_engine(50, answer=lambda source, prefix: {A: 0.6, B: 0.4})
     search(engine, [[4, 5, 6]], beam=3, no_repeat_ngram=1)
@@ -228,7 +236,9 @@ def test_diverse_search_is_a_plain_search_with_penalised_pruning(toy_engine, pen
         engine = toy_engine(9, seed)
         for line in ([4, 5], [6]):
             expected = plain(engine, line, 3, len(line) + 2)[:1]
-            [found] = search(engine, [line], beam=3, max_factor=1, normalisation="none", diversity=penalty, max_extra=2)
+            [found] = search(
+                engine, [line], beam=3, max_length_factor=1, normalisation="none", diversity=penalty, max_length_extra=2
+            )
             if expected:
                 assert [hypothesis.tokens for hypothesis in found] == [expected[0][1]]
 

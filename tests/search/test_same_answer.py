@@ -32,7 +32,7 @@ from dragoman.translation.translator import Translator
 
 SIDE = TextSide(CharacterSegmentation(), Vocabulary([*"abcdefgh", "▁"]))
 SIZES = ("embedding.source=5", "embedding.target=5", "encoder.size=4", "decoder.size=6", "readout.size=5")
-CHOSEN = [f"model.{setting}" for setting in (*SIZES, "attention.size=4", "initial=uniform", "spread=1.2")]
+CHOSEN = [f"model.{setting}" for setting in (*SIZES, "attention.size=4", "initialisation=uniform", "init_scale=1.2")]
 
 lines = st.lists(st.text("abcdefgh \tx\u2028\U0001f600", max_size=12), min_size=1, max_size=8)
 
@@ -71,7 +71,7 @@ def alone() -> Engine:
 @settings(max_examples=20, derandomize=True)
 @given(lines, st.integers(1, 5), st.data())
 def test_a_translation_does_not_depend_on_neighbours_order_batches_threads_or_engine(texts, beam, data):
-    search = SearchConfig(beam=beam, max_factor=1.0, max_extra=4)
+    search = SearchConfig(beam=beam, max_length_factor=1.0, max_length_extra=4)
     order = data.draw(st.permutations(texts))
     with surroundings(data) as engine:
         found = list(Translator(engine, SIDE, SIDE, search).translate_lines(order, min(beam, 2)))
@@ -107,7 +107,7 @@ def test_an_endless_input_takes_no_more_memory_than_a_short_one(verb, monkeypatc
     engine.steps = deque(maxlen=0)  # the toy remembers what it was asked
     endless = itertools.cycle(["abc", "d ef", "", "gggg h", "x"])
     if verb == "translate":
-        answers = Translator(engine, SIDE, SIDE, SearchConfig(beam=2, max_factor=1.0)).translate_lines(endless)
+        answers = Translator(engine, SIDE, SIDE, SearchConfig(beam=2, max_length_factor=1.0)).translate_lines(endless)
     else:
         answers = Scorer(engine, SIDE, SIDE).score((line, line) for line in endless)
     consume(answers, 40)  # fills caches

@@ -58,9 +58,9 @@ def test_symbols_are_drawn_as_often_as_they_should_be(toy_engine, sampling, expe
 
 def test_unknown_words_are_not_drawn_when_blocked_nor_ends_before_the_shortest_length(toy_engine):
     engine = toy_engine(8, answer=lambda source, prefix: PROBABILITIES if prefix == (BOS,) else {EOS: 1.0})
-    counts = first_symbols(engine, 2000, Sampling(), block_unknown=True, min_factor=1.0)
+    counts = first_symbols(engine, 2000, Sampling(), block_unknown=True, min_length_factor=1.0)
     assert chi_square(counts, [0, 0, 0, 0, 0.4, 0.2, 0.07, 0.03]) < 16.3
-    assert chi_square(first_symbols(engine, 500, Sampling(top_k=4), block_unknown=True, min_factor=1.0),
+    assert chi_square(first_symbols(engine, 500, Sampling(top_k=4), block_unknown=True, min_length_factor=1.0),
                       [0, 0, 0, 0, 0.4, 0.2, 0.07, 0.03]) < 16.3  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def test_later_symbols_follow_their_own_prefix(toy_engine):
 
 def test_every_step_draws_anew(toy_engine):
     engine = toy_engine(8, answer=lambda source, prefix: {A: 0.5, B: 0.5})
-    [found] = draw(engine, [[4]], 1000, max_factor=10, max_extra=0)
+    [found] = draw(engine, [[4]], 1000, max_length_factor=10, max_length_extra=0)
     pairs = np.bincount([2 * (h.tokens[0] == A) + (h.tokens[1] == A) for h in found], minlength=4)
     assert chi_square(pairs, np.ones(4)) < 16.3
 
@@ -98,11 +98,11 @@ def test_samples_do_not_depend_on_the_batch_nor_on_their_number(toy_engine):
     engine = toy_engine(20, 3)
     lines = [[4, 5, 6, 7], [9], [4, 5, 6, 7], [12, 13, 14, 15, 16, 17], [9, 9]]
     for sampling in (Sampling(), Sampling(top_k=3), Sampling(top_p=0.8, temperature=1.5)):
-        together = draw(engine, lines, 3, sampling, max_factor=1.5)
+        together = draw(engine, lines, 3, sampling, max_length_factor=1.5)
         order = [3, 0, 4, 2, 1]
-        shuffled = draw(engine, [lines[index] for index in order], 5, sampling, numbers=order, max_factor=1.5)
+        shuffled = draw(engine, [lines[index] for index in order], 5, sampling, numbers=order, max_length_factor=1.5)
         for place, index in enumerate(order):
-            [alone] = draw(engine, [lines[index]], 3, sampling, numbers=[index], max_factor=1.5)
+            [alone] = draw(engine, [lines[index]], 3, sampling, numbers=[index], max_length_factor=1.5)
             for other in (together[index], shuffled[place][:3]):
                 assert [(h.tokens, h.log_probability, h.score) for h in alone] == [
                     (h.tokens, h.log_probability, h.score) for h in other
@@ -124,7 +124,7 @@ def test_the_log_probability_is_that_of_the_model_whatever_it_was_drawn_from(toy
 def test_a_sample_that_does_not_end_is_closed_at_the_longest_length(toy_engine):
     engine = toy_engine(12, answer=lambda source, prefix: {**dict.fromkeys(range(4, 12), 0.12), EOS: 0.001})
     for sampling in (Sampling(top_k=3), Sampling(top_p=0.5)):
-        for hypothesis in draw(engine, [[4, 4]], 5, sampling, max_factor=2.0, max_extra=0)[0]:
+        for hypothesis in draw(engine, [[4, 4]], 5, sampling, max_length_factor=2.0, max_length_extra=0)[0]:
             assert not hypothesis.finished
             assert len(hypothesis.tokens) == 5
             forced = engine.force(*source_batch(engine, [[4, 4]]), *padded([hypothesis.tokens]))
@@ -133,7 +133,7 @@ def test_a_sample_that_does_not_end_is_closed_at_the_longest_length(toy_engine):
 
 def test_a_vocabulary_without_words_gives_empty_samples(toy_engine):
     engine = toy_engine(4, answer=lambda source, prefix: {UNK: 0.9, EOS: 0.1})
-    [found] = draw(engine, [[UNK]], 2, block_unknown=True, min_factor=1.0)
+    [found] = draw(engine, [[UNK]], 2, block_unknown=True, min_length_factor=1.0)
     assert [(hypothesis.tokens, hypothesis.finished) for hypothesis in found] == [([EOS], False)] * 2
 
 

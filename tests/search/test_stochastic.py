@@ -50,7 +50,7 @@ def test_pairs_are_drawn_as_often_as_without_replacement(toy_engine, temperature
     engine, draws = toy_engine(6, 3, spread=1.0), 4000
     expected = every_probability(engine, [4], 2, (UNK, A, B), temperature)
     assert sum(expected.values()) == pytest.approx(1)
-    found = draw(engine, [[4]] * draws, 2, Sampling(temperature=temperature), max_factor=1.0, max_extra=1)
+    found = draw(engine, [[4]] * draws, 2, Sampling(temperature=temperature), max_length_factor=1.0, max_length_extra=1)
     pairs = Counter(tuple(tuple(hypothesis.tokens[:-1]) for hypothesis in two) for two in found)
     statistic, cells = 0.0, 0
     rest = rest_expected = 0.0
@@ -67,7 +67,7 @@ def test_pairs_are_drawn_as_often_as_without_replacement(toy_engine, temperature
 
 def test_as_many_draws_as_translations_give_all_of_them_once(toy_engine):
     engine = toy_engine(6, 2)
-    [found] = draw(engine, [[4]], 50, max_factor=2.0, max_extra=0)
+    [found] = draw(engine, [[4]], 50, max_length_factor=2.0, max_length_extra=0)
     expected = every_probability(engine, [4], 2, (UNK, A, B))
     assert len(found) == len(expected) == 13
     assert {tuple(hypothesis.tokens[:-1]) for hypothesis in found} == set(expected)
@@ -76,8 +76,8 @@ def test_as_many_draws_as_translations_give_all_of_them_once(toy_engine):
 def test_fewer_draws_are_the_first_of_more_alone_and_in_any_batch(toy_engine):
     engine = toy_engine(15, 4)
     lines = [[4, 5, 6], [7], [8, 9, 10, 11], [7]]
-    many = draw(engine, lines, 6, max_factor=1.5)
-    few = draw(engine, [lines[index] for index in (2, 0, 3)], 3, numbers=[2, 0, 3], max_factor=1.5)
+    many = draw(engine, lines, 6, max_length_factor=1.5)
+    few = draw(engine, [lines[index] for index in (2, 0, 3)], 3, numbers=[2, 0, 3], max_length_factor=1.5)
     for place, index in enumerate((2, 0, 3)):
         assert [(h.tokens, h.log_probability) for h in few[place]] == [
             (h.tokens, h.log_probability) for h in many[index][:3]
@@ -85,7 +85,7 @@ def test_fewer_draws_are_the_first_of_more_alone_and_in_any_batch(toy_engine):
     assert [h.tokens for h in many[1]] != [h.tokens for h in many[3]]
     for found in many:
         assert len({tuple(hypothesis.tokens) for hypothesis in found}) == 6
-    assert [[h.tokens for h in found] for found in draw(engine, lines, 6, Sampling(seed=2), max_factor=1.5)] != [
+    assert [[h.tokens for h in found] for found in draw(engine, lines, 6, Sampling(seed=2), max_length_factor=1.5)] != [
         [h.tokens for h in found] for found in many
     ]
 
@@ -93,7 +93,13 @@ def test_fewer_draws_are_the_first_of_more_alone_and_in_any_batch(toy_engine):
 def test_the_log_probability_is_that_of_forced_decoding(toy_engine):
     engine, lines = toy_engine(10, 2), [[4, 5, 6], [7]]
     found = draw(
-        engine, lines, 5, Sampling(temperature=1.5, top_k=5), normalisation="mean", max_factor=1.0, max_extra=1
+        engine,
+        lines,
+        5,
+        Sampling(temperature=1.5, top_k=5),
+        normalisation="mean",
+        max_length_factor=1.0,
+        max_length_extra=1,
     )
     for line, hypotheses in zip(lines, found, strict=True):
         assert len(hypotheses) == 5
@@ -106,7 +112,7 @@ def test_the_log_probability_is_that_of_forced_decoding(toy_engine):
 
 def test_what_does_not_end_is_closed_and_marked(toy_engine):
     engine = toy_engine(6, answer=lambda source, prefix: {A: 0.5, B: 0.5})
-    [found] = draw(engine, [[4]], 10, max_factor=2.0, max_extra=0)
+    [found] = draw(engine, [[4]], 10, max_length_factor=2.0, max_length_extra=0)
     assert sorted(h.tokens for h in found[:4]) == [[A, A, EOS], [A, B, EOS], [B, A, EOS], [B, B, EOS]]
     assert not any(hypothesis.finished for hypothesis in found[:4])
 

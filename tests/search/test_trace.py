@@ -30,7 +30,7 @@ def best_of(engine, config):
 @pytest.mark.parametrize("beam", [1, 2, 4])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_tree_is_that_of_the_search(toy_engine, finish, beam, seed):
-    config = SearchConfig(beam=beam, finish=finish, max_factor=2)
+    config = SearchConfig(beam=beam, finish=finish, max_length_factor=2)
     engine = toy_engine(9, seed)
     root, best = search_tree(engine, SOURCE, config, dropped=100)
     searched = best_of(toy_engine(9, seed), config)
@@ -77,7 +77,7 @@ def test_as_many_dropped_ones_are_shown_as_asked_for(toy_engine):
 
 def test_a_translation_that_is_cut_off_ends_so(toy_engine):
     engine = toy_engine(9, answer=lambda source, prefix: {4: 0.9, EOS: 0.1})
-    root, best = search_tree(engine, SOURCE, SearchConfig(beam=1, max_factor=1, max_extra=0), dropped=3)
+    root, best = search_tree(engine, SOURCE, SearchConfig(beam=1, max_length_factor=1, max_length_extra=0), dropped=3)
     assert not best.finished
     (end,) = (node for symbols, node in walk(root) if node.best and node.token == EOS)
     assert end.fate == "cut off"
@@ -85,7 +85,7 @@ def test_a_translation_that_is_cut_off_ends_so(toy_engine):
 
 
 def test_symbols_that_no_rule_allows_are_not_in_the_tree(toy_engine):
-    config = SearchConfig(beam=3, block_unknown=True, min_factor=0.5)
+    config = SearchConfig(beam=3, block_unknown=True, min_length_factor=0.5)
     root, _ = search_tree(toy_engine(9, 6), SOURCE, config, dropped=100)
     assert not any(node.token in (PAD, BOS, UNK) for _, node in walk(root))
     assert min(len(symbols) for symbols, node in walk(root) if node.token == EOS) > 2

@@ -28,7 +28,18 @@ TEXT = [
     "Don't you know (or care) that U.S. prices, e.g. $1,299.50, rose 7 %?",
 ] * 4
 
-KINDS = ("words en", "words de", "words fr", "words cs", "words ja", "characters", "blanks", "bpe", "unigram", "given")
+KINDS = (
+    "words en",
+    "words de",
+    "words fr",
+    "words cs",
+    "words ja",
+    "characters",
+    "whitespace",
+    "bpe",
+    "unigram",
+    "given",
+)
 
 
 @cache
@@ -281,10 +292,10 @@ def test_join_of_subwords_shows_the_unknown_piece() -> None:
 
 
 def test_blanks_keep_what_stands_between_spaces_as_it_is() -> None:
-    segments = segmentation_of("blanks").segment(" un@@ known  10\xa0000 ▁x ")
+    segments = segmentation_of("whitespace").segment(" un@@ known  10\xa0000 ▁x ")
     assert segments.pieces == ["un@@", "known", "10\xa0000", "▁x"]
     assert segments.offsets == [(1, 5), (6, 11), (13, 19), (20, 22)]
-    assert segmentation_of("blanks").join(segments.pieces) == "un@@ known 10\xa0000 ▁x"
+    assert segmentation_of("whitespace").join(segments.pieces) == "un@@ known 10\xa0000 ▁x"
 
 
 def test_a_run_of_unknown_characters_is_one_raw_piece() -> None:
@@ -398,7 +409,7 @@ def test_a_vocabulary_too_small_for_the_characters_is_refused(kind: str) -> None
 
 
 def test_words_characters_and_blanks_do_not_read_the_training_text() -> None:
-    for kind in ("words", "characters", "blanks"):
+    for kind in ("words", "characters", "whitespace"):
         lines_left = iter(TEXT)
         train_segmentation(SideConfig(segmentation=kind), lines_left)
         assert len(list(lines_left)) == len(TEXT)
@@ -441,9 +452,9 @@ def test_a_damaged_description_is_refused(tmp_path: Path) -> None:
         b"[]",
         b"{}",
         b"\xff",
-        b'{"format": 1}',
-        b'{"format": 1, "kind": "morphemes"}',
-        b'{"format": 1, "kind": "words"}',
+        b'{"format": 2}',
+        b'{"format": 2, "kind": "morphemes"}',
+        b'{"format": 2, "kind": "words"}',
     ):
         path.write_bytes(data)
         with pytest.raises(RunError) as caught:
@@ -453,8 +464,15 @@ def test_a_damaged_description_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "source.segmentation.json"
-    path.write_text(json.dumps({"format": 2, "kind": "words", "language": "en"}))
-    with pytest.raises(RunError, match="json: format 2 is newer than this program, which reads up to 1; update it"):
+    path.write_text(json.dumps({"format": 3, "kind": "words", "language": "en"}))
+    with pytest.raises(RunError, match="json: format 3 is newer than this program, which reads up to 2; update it"):
+        load_segmentation(path)
+
+
+def test_an_older_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "source.segmentation.json"
+    path.write_text(json.dumps({"format": 1, "kind": "blanks"}))
+    with pytest.raises(RunError, match="json: format 1 is from an earlier version of dragoman; train the model again"):
         load_segmentation(path)
 
 

@@ -26,7 +26,7 @@ def records(rehearsal: Any, kind: str) -> list[dict[str, Any]]:
 
 def test_a_tiny_model_learns_to_copy(rehearsal: Make, recipe: Recipe, tiny: Make) -> None:
     run = rehearsal(model=tiny(dropout=0.0))
-    summary = run.run(recipe(epochs=20.0, optimiser__rate=0.03, schedule__name="cosine"))
+    summary = run.run(recipe(epochs=20.0, optimiser__learning_rate=0.03, schedule__name="cosine"))
     losses = [record["loss"] for record in records(run, "train")]
     assert losses[0] == pytest.approx(math.log(16), abs=0.3)
     assert losses[-1] < 0.7 * losses[0]
@@ -42,7 +42,9 @@ def test_the_summary_says_how_it_ended(rehearsal: Make, recipe: Recipe) -> None:
 
 def test_the_log_has_a_line_every_so_many_updates(rehearsal: Make, recipe: Recipe) -> None:
     run = rehearsal(validation_seconds=100.0)
-    run.run(recipe(epochs=2.0, log_every=6, optimiser__rate=0.5, schedule__name="halving", schedule__start=1.0))
+    run.run(
+        recipe(epochs=2.0, log_every=6, optimiser__learning_rate=0.5, schedule__name="halving", schedule__start=1.0)
+    )
     lines = records(run, "train")
     assert [line["update"] for line in lines] == [6, 12, 18]
     assert [line["epoch"] for line in lines] == [0.6, 1.2, 1.8]
@@ -57,13 +59,13 @@ def test_the_log_has_a_line_every_so_many_updates(rehearsal: Make, recipe: Recip
 
 def test_the_rate_falls_with_the_first_update_of_an_epoch(rehearsal: Make, recipe: Recipe) -> None:
     run = rehearsal()
-    run.run(recipe(log_every=1, optimiser__rate=0.5, schedule__name="halving", schedule__start=1.0))
+    run.run(recipe(log_every=1, optimiser__learning_rate=0.5, schedule__name="halving", schedule__start=1.0))
     assert [line["rate"] for line in records(run, "train")] == [0.5] * 10 + [0.25] * 10
 
 
 def test_with_label_smoothing_loss_and_perplexity_differ(rehearsal: Make, recipe: Recipe) -> None:
     run = rehearsal()
-    run.run(recipe(epochs=1.0, label_smoothing=0.2, optimiser__rate=0.02))
+    run.run(recipe(epochs=1.0, label_smoothing=0.2, optimiser__learning_rate=0.02))
     line = records(run, "train")[-1]
     assert abs(line["perplexity"] - math.exp(line["loss"])) > 1e-3
 
@@ -125,14 +127,16 @@ def test_patience_ends_the_training(rehearsal: Make, recipe: Recipe) -> None:
 
 def test_the_plateau_schedule_listens_to_validations(rehearsal: Make, recipe: Recipe) -> None:
     run = rehearsal(perplexity=[9.0, 9.5, 9.4, 9.3, 9.2, 8.0].__getitem__)
-    run.run(recipe(epochs=6.0, log_every=10, optimiser__rate=0.01, schedule__name="plateau", schedule__patience=2))
+    run.run(
+        recipe(epochs=6.0, log_every=10, optimiser__learning_rate=0.01, schedule__name="plateau", schedule__patience=2)
+    )
     assert [line["rate"] for line in records(run, "train")] == [0.01, 0.01, 0.01, 0.005, 0.005, 0.0025]
 
 
 def test_the_running_average_is_what_is_validated_and_kept(rehearsal: Make, recipe: Recipe) -> None:
     plain, averaged = rehearsal(), rehearsal()
     plain.run(recipe(epochs=2.0))
-    averaged.run(recipe(epochs=2.0, average=0.9))
+    averaged.run(recipe(epochs=2.0, average_decay=0.9))
     assert torch.equal(plain.model.output.weight, averaged.model.output.weight)  # training itself is the same
     kept = load_file(averaged.folder.weights)["output.weight"]
     assert torch.equal(kept, averaged.weights_validated[1])
@@ -174,9 +178,9 @@ class TestMinutes:
                 minutes=2.0,
                 log_every=1,
                 validation__every=25,
-                optimiser__rate=0.01,
+                optimiser__learning_rate=0.01,
                 schedule__name="cosine",
-                schedule__minimum=0.001,
+                schedule__min_learning_rate=0.001,
             )
         )
         rates = [line["rate"] for line in records(run, "train")]
@@ -212,11 +216,12 @@ class TestNotANumber:
 
         run.on_batch = spoil
         with pytest.raises(TrainingError) as caught:
-            run.run(recipe(optimiser__rate=0.004, optimiser__clip=None))
+            run.run(recipe(optimiser__learning_rate=0.004, optimiser__max_gradient_norm=None))
         assert str(caught.value) == (
             "the loss or its gradient is no longer a finite number (between updates 11 and 15). Lower "
-            "training.optimiser.rate (it was 0.004 here), set training.optimiser.clip (1.0 is usual), or try "
-            "training.precision: fp32. What is saved, the last state and the best weights, is from before"
+            "training.optimiser.learning_rate (it was 0.004 here), set "
+            "training.optimiser.max_gradient_norm (1.0 is usual), or try training.precision: fp32. What is saved, the "
+            "last state and the best weights, is from before"
         )
         assert (run.folder.checkpoints / "latest.safetensors").read_bytes() == run.state_before
         assert run.folder.weights.read_bytes() == run.weights_before
@@ -227,7 +232,7 @@ class TestNotANumber:
     ) -> None:
         run = rehearsal()
         with pytest.raises(TrainingError, match="a weight is no longer a finite number"):
-            run.run(recipe(epochs=0.1, optimiser__name="sgd", optimiser__rate=1e39, log_every=1000))
+            run.run(recipe(epochs=0.1, optimiser__name="sgd", optimiser__learning_rate=1e39, log_every=1000))
         assert not run.folder.weights.exists()
 
     def test_a_dev_perplexity_that_is_no_number_is_no_best(self, rehearsal: Make, recipe: Recipe) -> None:
@@ -343,7 +348,7 @@ class TestAverageBest:
 
     def test_with_a_running_average_it_is_the_mean_of_averages(self, rehearsal: Make, recipe: Recipe) -> None:
         run = rehearsal(perplexity=[9.0, 8.0, 7.0].__getitem__)
-        run.run(recipe(epochs=2.0, average=0.9, average_best=2))
+        run.run(recipe(epochs=2.0, average_decay=0.9, average_best=2))
         assert not torch.equal(run.weights_validated[1], run.model.output.weight)
         assert torch.equal(load_file(run.folder.weights)["output.weight"], self.mean_of(run, 0, 1))
 

@@ -24,7 +24,7 @@ def batch_of(*rows: int) -> Batch:
 
 
 def gradients_of(
-    model: torch.nn.Module, batches: list[Batch], unit: Literal["token", "sentence"], smoothing: float = 0.1
+    model: torch.nn.Module, batches: list[Batch], unit: Literal["tokens", "sentences"], smoothing: float = 0.1
 ) -> tuple[dict[str, torch.Tensor], UpdateTotals]:
     model.zero_grad()
     totals = accumulate_gradients(model, batches, TrainingObjective(unit, smoothing))  # type: ignore[arg-type]
@@ -39,9 +39,9 @@ def assert_equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]
         torch.testing.assert_close(first[name], second[name], rtol=1e-4, atol=1e-7)
 
 
-@pytest.mark.parametrize("unit", ["token", "sentence"])
+@pytest.mark.parametrize("unit", ["tokens", "sentences"])
 def test_accumulated_batches_give_the_gradient_of_one_large_batch(
-    exact_model: torch.nn.Module, unit: Literal["token", "sentence"]
+    exact_model: torch.nn.Module, unit: Literal["tokens", "sentences"]
 ) -> None:
     # of unequal size in sentences and in tokens, so that a mean of means would differ
     small, totals = gradients_of(exact_model, [batch_of(0, 1, 2), batch_of(3), batch_of(4, 5)], unit)
@@ -70,9 +70,9 @@ def test_a_batch_is_forgotten_before_the_next_one(
     assert len(computed) == 3
 
 
-@pytest.mark.parametrize("unit", ["token", "sentence"])
+@pytest.mark.parametrize("unit", ["tokens", "sentences"])
 def test_doubling_a_batch_leaves_the_gradient_unchanged(
-    exact_model: torch.nn.Module, unit: Literal["token", "sentence"]
+    exact_model: torch.nn.Module, unit: Literal["tokens", "sentences"]
 ) -> None:
     once, _ = gradients_of(exact_model, [batch_of(0, 1, 2)], unit)
     twice, _ = gradients_of(exact_model, [batch_of(0, 1, 2, 0, 1, 2)], unit)
@@ -80,21 +80,21 @@ def test_doubling_a_batch_leaves_the_gradient_unchanged(
 
 
 def test_the_units_differ_by_the_tokens_of_a_sentence(exact_model: torch.nn.Module) -> None:
-    per_token, totals = gradients_of(exact_model, [batch_of(0, 1, 2)], "token")
-    per_sentence, _ = gradients_of(exact_model, [batch_of(0, 1, 2)], "sentence")
+    per_token, totals = gradients_of(exact_model, [batch_of(0, 1, 2)], "tokens")
+    per_sentence, _ = gradients_of(exact_model, [batch_of(0, 1, 2)], "sentences")
     ratio = totals.tokens / 3
     assert_equal({name: gradient * ratio for name, gradient in per_token.items()}, per_sentence)
 
 
 def test_smoothing_changes_what_is_minimised_and_not_the_likelihood(exact_model: torch.nn.Module) -> None:
-    _, plain = gradients_of(exact_model, [batch_of(0, 1)], "token", smoothing=0.0)
-    _, smooth = gradients_of(exact_model, [batch_of(0, 1)], "token", smoothing=0.3)
+    _, plain = gradients_of(exact_model, [batch_of(0, 1)], "tokens", smoothing=0.0)
+    _, smooth = gradients_of(exact_model, [batch_of(0, 1)], "tokens", smoothing=0.3)
     assert plain.objective == plain.nll == smooth.nll
     assert smooth.objective != smooth.nll
 
 
 def test_the_totals_hold_no_graph(exact_model: torch.nn.Module) -> None:
-    _, totals = gradients_of(exact_model, [batch_of(0)], "token")
+    _, totals = gradients_of(exact_model, [batch_of(0)], "tokens")
     assert not totals.objective.requires_grad
     assert not totals.nll.requires_grad
 

@@ -56,10 +56,10 @@ def sgd(start: NDArray[np.float64], gradients: list[NDArray[np.float64]]) -> NDA
 
 
 CASES: list[tuple[OptimiserConfig, Rule]] = [
-    (OptimiserConfig(name="adadelta", rate=1.0, rho=0.95, epsilon=1e-6), adadelta),
-    (OptimiserConfig(name="adam", rate=0.01, betas=(0.9, 0.98), epsilon=1e-9), adam),
-    (OptimiserConfig(name="adamw", rate=0.01, betas=(0.9, 0.98), epsilon=1e-9, weight_decay=0.1), adamw),
-    (OptimiserConfig(name="sgd", rate=0.7), sgd),
+    (OptimiserConfig(name="adadelta", learning_rate=1.0, rho=0.95, epsilon=1e-6), adadelta),
+    (OptimiserConfig(name="adam", learning_rate=0.01, betas=(0.9, 0.98), epsilon=1e-9), adam),
+    (OptimiserConfig(name="adamw", learning_rate=0.01, betas=(0.9, 0.98), epsilon=1e-9, weight_decay=0.1), adamw),
+    (OptimiserConfig(name="sgd", learning_rate=0.7), sgd),
 ]
 
 
@@ -83,7 +83,7 @@ def test_twenty_updates_equal_the_numpy_reference(config: OptimiserConfig, refer
 
 def test_the_first_adadelta_step_of_a_unit_gradient() -> None:
     weight = torch.nn.Parameter(torch.zeros(1))
-    optimiser = build_optimiser([weight], OptimiserConfig(name="adadelta", rate=1.0, epsilon=1e-6))
+    optimiser = build_optimiser([weight], OptimiserConfig(name="adadelta", learning_rate=1.0, epsilon=1e-6))
     weight.grad = torch.ones(1)
     optimiser.step()
     assert weight.item() == pytest.approx(-0.0044721, abs=1e-7)
@@ -92,7 +92,7 @@ def test_the_first_adadelta_step_of_a_unit_gradient() -> None:
 def test_adadelta_remembers_its_step_before_the_rate_is_applied() -> None:
     def after_two(rate: float) -> float:
         weight = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
-        optimiser = build_optimiser([weight], OptimiserConfig(name="adadelta", rate=rate, epsilon=1e-6))
+        optimiser = build_optimiser([weight], OptimiserConfig(name="adadelta", learning_rate=rate, epsilon=1e-6))
         for _ in range(2):
             weight.grad = torch.ones(1, dtype=torch.float64)
             optimiser.step()
@@ -103,7 +103,7 @@ def test_adadelta_remembers_its_step_before_the_rate_is_applied() -> None:
 
 def test_adamw_decays_matrices_but_not_vectors() -> None:
     matrix, vector = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.ones(2))
-    optimiser = build_optimiser([matrix, vector], OptimiserConfig(name="adamw", rate=0.1, weight_decay=0.5))
+    optimiser = build_optimiser([matrix, vector], OptimiserConfig(name="adamw", learning_rate=0.1, weight_decay=0.5))
     matrix.grad, vector.grad = torch.zeros(2, 2), torch.zeros(2)
     optimiser.step()
     torch.testing.assert_close(matrix.detach(), torch.full((2, 2), 0.95))
@@ -137,8 +137,13 @@ def test_settings_without_effect_or_sense_are_refused(assignment: str, message: 
 
 
 def test_a_norm_that_decides_nothing_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"without-embeddings has no effect without training\.optimiser\.clip"):
-        override(Config(), ["training.optimiser.clip=null", "training.optimiser.clip_norm=without-embeddings"])
+    with pytest.raises(
+        ConfigError, match=r"without-embeddings has no effect without training\.optimiser\.max_gradient_norm"
+    ):
+        override(
+            Config(),
+            ["training.optimiser.max_gradient_norm=null", "training.optimiser.gradient_norm=without-embeddings"],
+        )
 
 
 def parameters_with_norm(norm: float) -> list[torch.nn.Parameter]:
@@ -229,16 +234,16 @@ def test_all_parameters_are_measured_unless_embeddings_are_left_out() -> None:
     assert [parameter.dim() for parameter in measured_parameters(model, "without-embeddings")] == [1, 2]
 
 
-@pytest.mark.parametrize(("clip_norm", "clipped"), [("all", True), ("without-embeddings", False)])
+@pytest.mark.parametrize(("gradient_norm", "clipped"), [("all", True), ("without-embeddings", False)])
 def test_the_loop_measures_what_the_configuration_says(
-    rehearsal: Callable[..., Any], recipe: Callable[..., Any], clip_norm: str, clipped: bool
+    rehearsal: Callable[..., Any], recipe: Callable[..., Any], gradient_norm: str, clipped: bool
 ) -> None:
     """A first update whose gradient is nearly all in the embeddings: the rate and the limit show in the step."""
     run = rehearsal()
     before = {name: parameter.detach().clone() for name, parameter in run.model.named_parameters()}
     for parameter in (run.model.source.weight, run.model.target.weight):
         parameter.register_hook(lambda gradient: gradient + 100.0)
-    run.run(recipe(epochs=0.1, optimiser__name="sgd", optimiser__rate=1.0, optimiser__clip=10.0,
-                   optimiser__clip_norm=clip_norm, average=0.0))  # fmt: skip
+    run.run(recipe(epochs=0.1, optimiser__name="sgd", optimiser__learning_rate=1.0, optimiser__max_gradient_norm=10.0,
+                   optimiser__gradient_norm=gradient_norm, average_decay=0.0))  # fmt: skip
     moved = sum((parameter - before[name]).square().sum().item() for name, parameter in run.model.named_parameters())
     assert math.sqrt(moved) == pytest.approx(10.0, rel=1e-3) if clipped else math.sqrt(moved) > 1000

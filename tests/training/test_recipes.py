@@ -28,7 +28,9 @@ def rates_at(preset: str, place: float, period: float) -> list[float]:
     epochs = [(number + place) * period for number in range(int(periods))]
     return [
         learning_rate(
-            training.schedule, training.optimiser.rate, TrainingProgress(1 + number, passed, passed / training.epochs)
+            training.schedule,
+            training.optimiser.learning_rate,
+            TrainingProgress(1 + number, passed, passed / training.epochs),
         )
         for number, passed in enumerate(epochs)
     ]
@@ -55,7 +57,11 @@ def test_plain_gradient_descent_divides_by_sentences_and_clips_at_five() -> None
     for preset in ("sutskever2014", *LUONG_PRESETS):
         training = load_preset(preset).training
         optimiser, batch = training.optimiser, training.batch
-        assert (optimiser.name, training.loss, optimiser.clip) == ("sgd", "sentence", 5.0), preset
+        assert (optimiser.name, training.loss_normalisation, optimiser.max_gradient_norm) == (
+            "sgd",
+            "sentences",
+            5.0,
+        ), preset
         assert (batch.unit, batch.size, batch.accumulate) == ("sentences", 128, 1), preset
 
 
@@ -63,7 +69,7 @@ def test_the_montreal_models_are_trained_by_adadelta_without_a_rate() -> None:
     for preset in ADADELTA_PRESETS:
         training = load_preset(preset).training
         optimiser = training.optimiser
-        values = (optimiser.name, optimiser.rho, optimiser.epsilon, optimiser.clip)
+        values = (optimiser.name, optimiser.rho, optimiser.epsilon, optimiser.max_gradient_norm)
         assert values == ("adadelta", 0.95, 1e-6, 1.0), preset
         assert set(rates_at(preset, 0.0, 1.0)) == {1.0}, preset
 
@@ -88,7 +94,7 @@ def test_pools_are_of_the_papers_sizes(preset: str, pairs: int, size: int, sort:
 
 
 @pytest.mark.parametrize(
-    ("preset", "initial", "spread"),
+    ("preset", "initialisation", "init_scale"),
     [
         ("cho2014", "orthogonal", 0.01),
         ("sutskever2014", "uniform", 0.08),
@@ -96,6 +102,6 @@ def test_pools_are_of_the_papers_sizes(preset: str, pairs: int, size: int, sort:
         ("luong2015-global-general", "uniform", 0.1),
     ],
 )
-def test_first_weights_are_drawn_as_the_papers_say(preset: str, initial: str, spread: float) -> None:
+def test_first_weights_are_drawn_as_the_papers_say(preset: str, initialisation: str, init_scale: float) -> None:
     model = load_preset(preset).model
-    assert (model.initial, model.spread) == (initial, spread)
+    assert (model.initialisation, model.init_scale) == (initialisation, init_scale)

@@ -24,7 +24,7 @@ Recipe = Callable[..., TrainingConfig]
 
 RECIPES: dict[str, dict[str, Any]] = {
     "adam, dropout, average, plateau": {
-        "average": 0.9,
+        "average_decay": 0.9,
         "label_smoothing": 0.1,
         "schedule__name": "plateau",
         "schedule__patience": 1,
@@ -38,10 +38,14 @@ RECIPES: dict[str, dict[str, Any]] = {
         "schedule__warmup": 5,
         "batch__accumulate": 3,
     },
-    "adadelta per sentence": {"optimiser__name": "adadelta", "optimiser__rate": 1.0, "loss": "sentence"},
+    "adadelta per sentence": {
+        "optimiser__name": "adadelta",
+        "optimiser__learning_rate": 1.0,
+        "loss_normalisation": "sentences",
+    },
     "sgd, halving": {"optimiser__name": "sgd", "schedule__name": "halving", "schedule__start": 1.0},
     "guided attention, scheduled sampling, the mean of the best": {
-        "guided_attention": 0.5,
+        "guided_alignment": 0.5,
         "scheduled_sampling": 0.8,
         "average_best": 2,
         "validation__every": 4,
@@ -74,7 +78,7 @@ def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
 def test_interrupted_and_resumed_equals_never_stopped(
     rehearsal: Make, recipe: Recipe, tiny: Make, recipe_name: str, batch: int
 ) -> None:
-    config = recipe(**{"epochs": 3.0, "log_every": 4, "optimiser__rate": 0.03, **RECIPES[recipe_name]})
+    config = recipe(**{"epochs": 3.0, "log_every": 4, "optimiser__learning_rate": 0.03, **RECIPES[recipe_name]})
     straight = rehearsal()
     straight.run(config)
 
@@ -153,7 +157,7 @@ def test_another_model_is_refused(rehearsal: Make, recipe: Recipe) -> None:
     ("setting", "message"),
     [
         ({"optimiser__name": "sgd"}, "was saved with training.optimiser.name: adam, and the configuration has sgd"),
-        ({"average": 0.5}, "was saved with training.average: 0.0, and the configuration has 0.5"),
+        ({"average_decay": 0.5}, "was saved with training.average_decay: 0.0, and the configuration has 0.5"),
     ],
 )
 def test_another_recipe_is_refused(rehearsal: Make, recipe: Recipe, setting: dict[str, Any], message: str) -> None:
@@ -187,7 +191,7 @@ run.run(build_config({"training": json.loads(sys.argv[3])}, "recipe").training)
 
 @pytest.mark.parametrize("moment", ["in mid-update", "in mid-save"])
 def test_a_process_killed_in_mid_epoch_leaves_nothing_broken(rehearsal: Make, recipe: Recipe, moment: str) -> None:
-    config = recipe(epochs=2.0, average=0.9, log_every=3, checkpoint_minutes=0.05)  # a state every three updates
+    config = recipe(epochs=2.0, average_decay=0.9, log_every=3, checkpoint_minutes=0.05)  # a state every three updates
     straight, killed = rehearsal(), rehearsal()
     straight.run(config)
 

@@ -56,22 +56,22 @@ def test_inverse_square_root_falls_from_the_end_of_the_warmup() -> None:
 
 
 def test_cosine_goes_from_the_peak_to_the_minimum() -> None:
-    rates = [rate(fraction=fraction, name="cosine", minimum=0.2) for fraction in (0, 0.25, 0.5, 0.75, 1)]
+    rates = [rate(fraction=fraction, name="cosine", min_learning_rate=0.2) for fraction in (0, 0.25, 0.5, 0.75, 1)]
     assert rates == pytest.approx([1.0, 0.88284, 0.6, 0.31716, 0.2], abs=1e-5)
 
 
 def test_cosine_past_the_end_stays_at_the_minimum() -> None:
-    assert rate(fraction=1.5, name="cosine", minimum=0.2) == pytest.approx(0.2)
+    assert rate(fraction=1.5, name="cosine", min_learning_rate=0.2) == pytest.approx(0.2)
 
 
 def test_plateau_multiplies_by_the_factor_and_never_falls_below_the_minimum() -> None:
-    rates = [rate(plateaus=count, name="plateau", factor=0.1, minimum=0.005) for count in range(4)]
+    rates = [rate(plateaus=count, name="plateau", factor=0.1, min_learning_rate=0.005) for count in range(4)]
     assert rates == pytest.approx([1.0, 0.1, 0.01, 0.005])
 
 
 def test_a_minimum_above_the_peak_is_the_peak() -> None:
-    assert rate(fraction=1.0, name="cosine", minimum=5.0) == 1.0
-    assert rate(plateaus=3, name="plateau", minimum=5.0) == 1.0
+    assert rate(fraction=1.0, name="cosine", min_learning_rate=5.0) == 1.0
+    assert rate(plateaus=3, name="plateau", min_learning_rate=5.0) == 1.0
 
 
 def test_plateaus_are_runs_of_validations_without_improvement() -> None:

@@ -52,7 +52,7 @@ def copier(toy_engine):
 @pytest.fixture
 def babbler(toy_engine):
     """Random translations."""
-    return Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=3, max_factor=1.5, max_extra=2))
+    return Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=3, max_length_factor=1.5, max_length_extra=2))
 
 
 STRANGE = ["", " ", "\t", "a\x00b", "a b\r", "\ufeffab", "😀", "x" * 300, "\u2028", "a\u2028b", "a\nb", "\ud800", "▁"]
@@ -284,6 +284,6 @@ def test_a_phrase_that_only_appears_inside_a_word_is_warned_of_once(copier, capl
 
 def test_distinct_samples_are_all_different(toy_engine):
     sampling = Sampling(seed=3, distinct=True)
-    translator = Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=1, max_extra=2), sampling)
+    translator = Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=1, max_length_extra=2), sampling)
     for samples in translator.translate_lines(["ab", "", "c"], n_best=6):
         assert len({tuple(sample.tokens) for sample in samples}) == len(samples) in (1, 6)

@@ -57,7 +57,7 @@ def add_options(parser: Parser) -> None:
         type=Path,
         default=[],
         metavar="FILE",
-        help="for training.guided_attention: Pharaoh lines (0-0 1-2) over the words of --train; one for each --train",
+        help="for training.guided_alignment: Pharaoh lines (0-0 1-2) over the words of --train; one for each --train",
     )
     text.add_argument(
         "--dropped", metavar="FILE", help="list the training pairs that cleaning leaves out, with the reason"

@@ -95,13 +95,19 @@ def _add_search(parser: Parser) -> None:
     group.add_argument("--normalisation", choices=("none", "mean", "gnmt", "power"), help="of scores by length")
     group.add_argument("--alpha", type=non_negative_float, metavar="A", help="exponent of the length for gnmt, power")
     group.add_argument(
-        "--length-weight", type=finite_float, metavar="W", help="off the score for each segment; below 0 a reward"
+        "--word-penalty", type=finite_float, metavar="W", help="off the score for each segment; below 0 a reward"
     )
-    group.add_argument("--coverage", type=non_negative_float, metavar="B", help="weight of the coverage penalty")
+    group.add_argument(
+        "--coverage-penalty", type=non_negative_float, metavar="B", help="weight of the coverage penalty"
+    )
     group.add_argument("--finish", choices=("refill", "shrink"), help="what becomes of a finished hypothesis's place")
-    group.add_argument("--max-factor", type=positive_float, metavar="F", help="longest output over source length")
-    group.add_argument("--max-extra", type=natural, metavar="N", help="segments added to that")
-    group.add_argument("--min-factor", type=non_negative_float, metavar="F", help="shortest output over source length")
+    group.add_argument(
+        "--max-length-factor", type=positive_float, metavar="F", help="longest output over source length"
+    )
+    group.add_argument("--max-length-extra", type=natural, metavar="N", help="segments added to that")
+    group.add_argument(
+        "--min-length-factor", type=non_negative_float, metavar="F", help="shortest output over source length"
+    )
     group.add_argument(
         "--no-shortlist", action="store_true", help="any word may follow, though the exported folder has a shortlist"
     )
@@ -183,7 +189,7 @@ def run(options: argparse.Namespace) -> None:
     if unfinished:
         log.warning(
             "%d of %d translations (%.1f %%) did not end within the longest length and were cut off there; "
-            "--max-factor and --max-extra allow for more",
+            "--max-length-factor and --max-length-extra allow for more",
             unfinished,
             count,
             100 * unfinished / count,
@@ -199,7 +205,7 @@ def _translator(options: argparse.Namespace, runs: Sequence[Run]) -> Translator:
     first = runs[0]
     search = _search(options, first.config.search)
     if all(run.config.model.decoder.context != "attended" for run in runs):
-        for name in ("alignments", "attention", "replace_unk", "coverage"):
+        for name in ("alignments", "attention", "replace_unk", "coverage_penalty"):
             if getattr(options, name):
                 raise ConfigError(
                     f"--{name.replace('_', '-')}: the model of {options.runs[0]} has no attention, so there is nothing "
@@ -283,8 +289,17 @@ def _is_same_file(one: str, other: str) -> bool:
 def _search(options: argparse.Namespace, config: SearchConfig) -> SearchConfig:
     """The run's settings with those of the command line over them."""
     names = (
-        *("beam", "normalisation", "alpha", "length_weight", "coverage", "finish", "max_factor", "max_extra"),
-        *("min_factor", "block_unknown", "no_repeat_ngram", "diversity"),
+        *(
+            "beam",
+            "normalisation",
+            "alpha",
+            "word_penalty",
+            "coverage_penalty",
+            "finish",
+            "max_length_factor",
+            "max_length_extra",
+        ),
+        *("min_length_factor", "block_unknown", "no_repeat_ngram", "diversity"),
     )
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     search = config.replaced(**given)

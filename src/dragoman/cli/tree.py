@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     search = opened.config.search
     if options.beam is not None:
         search = search.replaced(beam=options.beam)
-    if search.coverage and opened.config.model.decoder.context != "attended":
+    if search.coverage_penalty and opened.config.model.decoder.context != "attended":
         raise ConfigError(f"{options.run}: its search asks for a coverage penalty, but the model has no attention")
     line = _line(options)
     ids = opened.source.encode(line).ids

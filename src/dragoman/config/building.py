@@ -28,6 +28,37 @@ _MEANINGS = {
 """What the library's names of types mean in YAML."""
 
 
+RENAMED = {
+    "blanks": "whitespace",
+    "minimum_count": "min_frequency",
+    "first_word": "first_input",
+    "symbol": "bos",
+    "residual": "first_residual_layer",
+    "bridge.memory": "bridge.cell_state",
+    "attention.slots": "attention.max_positions",
+    "dropout.feed": "dropout.input_feed",
+    "initial": "initialisation",
+    "scaled": "lecun",
+    "spread": "init_scale",
+    "training.loss": "training.loss_normalisation",
+    "token": "tokens",
+    "sentence": "sentences",
+    "sum": "none",
+    "guided_attention": "guided_alignment",
+    "training.average": "training.average_decay",
+    "optimiser.rate": "optimiser.learning_rate",
+    "optimiser.clip": "optimiser.max_gradient_norm",
+    "optimiser.clip_norm": "optimiser.gradient_norm",
+    "schedule.minimum": "schedule.min_learning_rate",
+    "length_weight": "word_penalty",
+    "search.coverage": "search.coverage_penalty",
+    "max_factor": "max_length_factor",
+    "max_extra": "max_length_extra",
+    "min_factor": "min_length_factor",
+}
+"""Ends of dotted keys, and values, of format 1, with their names now; error messages alone use it."""
+
+
 def build_config(values: Mapping[str, Any], where: str) -> Config:
     """The configuration of nested values; what is not given has its default.
 
@@ -173,7 +204,7 @@ def _converted(values: Mapping[str, Any], schema: type[Schema]) -> Schema:
         keys, choices = keys_of(key.section) if key.section else {}, key.choices
     types = problem.removeprefix("Expected ").partition(", got ")[0].replace("`", "")
     expected = " | ".join(choices) or re.sub(r"[a-z]+", lambda word: _MEANINGS.get(word[0], word[0]), types)
-    raise ValueError(f"{place}: expected {expected}, not {value!r}{did_you_mean(str(value), choices)}")
+    raise ValueError(f"{place}: expected {expected}, not {value!r}{_nearest_choice(str(value), choices)}")
 
 
 def _dotted_keys(schema: type[Section], prefix: str = "") -> list[str]:
@@ -186,9 +217,19 @@ def _dotted_keys(schema: type[Section], prefix: str = "") -> list[str]:
 def _nearest_key(key: str, schema: type[Section]) -> str:
     """The key that was meant: one spelt alike, or one whose last part is."""
     known = _dotted_keys(schema)
+    renamed = next(
+        (f"{key.removesuffix(old)}{new}" for old, new in RENAMED.items() if f".{key}".endswith(f".{old}")), ""
+    )
+    if renamed in known:
+        return f" (did you mean {renamed!r}?)"
     last = {name.rpartition(".")[2]: name for name in known}
     near = difflib.get_close_matches(key.rpartition(".")[2], last, n=1, cutoff=0.6)
     return did_you_mean(key, known) or (f" (did you mean {last[near[0]]!r}?)" if near else "")
+
+
+def _nearest_choice(value: str, choices: Sequence[str]) -> str:
+    renamed = RENAMED.get(value, value)
+    return did_you_mean(renamed if renamed in choices else value, choices)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

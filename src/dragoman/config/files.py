@@ -19,7 +19,7 @@ def load_config(path: Path, base: Config | None = None) -> Config:
     """A configuration file, over the defaults or over `base`.
 
     Raises:
-        ConfigError: unreadable, not YAML, an unknown key, a value of the wrong type or range, a newer format.
+        ConfigError: unreadable, not YAML, an unknown key, a value of the wrong type or range, another format.
     """
     values = read_values(path)
     if values.get("kind") == LANGUAGE_MODEL:
@@ -48,6 +48,11 @@ def read_values(path: Path) -> dict[str, Any]:
         raise ConfigError(
             f"{path}: configuration format {version} is newer than this version of dragoman reads ({FORMAT}); "
             "upgrade dragoman"
+        )
+    if isinstance(version, int) and version < FORMAT:
+        raise ConfigError(
+            f"{path}: configuration format {version} is from an earlier version of dragoman, whose keys had other "
+            f"names (this one reads format {FORMAT}); train the model again"
         )
     return values
 

@@ -39,13 +39,14 @@ def _check_training(training: TrainingConfig, model: ModelConfig) -> None:
         raise ValueError(
             f"training.optimiser.weight_decay: {optimiser.name} has none; use training.optimiser.name: adamw, or 0"
         )
-    if optimiser.clip is None and optimiser.clip_norm != "all":
+    if optimiser.max_gradient_norm is None and optimiser.gradient_norm != "all":
         raise ValueError(
-            f"training.optimiser.clip_norm: {optimiser.clip_norm} has no effect without training.optimiser.clip"
+            f"training.optimiser.gradient_norm: {optimiser.gradient_norm} has no effect without "
+            "training.optimiser.max_gradient_norm"
         )
-    if training.guided_attention and model.decoder.context != "attended":
+    if training.guided_alignment and model.decoder.context != "attended":
         raise ValueError(
-            f"training.guided_attention: there is no attention to guide with model.decoder.context: "
+            f"training.guided_alignment: there is no attention to guide with model.decoder.context: "
             f"{model.decoder.context}; use attended, or 0"
         )
     if training.average_best == 1:
@@ -65,10 +66,10 @@ def _check_cell(where: str, cell: CellConfig) -> None:
         )
     if cell.peepholes and cell.cell != "lstm":
         raise ValueError(f"{where}.peepholes: only cell: lstm has them, not {cell.cell}")
-    if cell.residual and not 2 <= cell.residual <= cell.layers:
+    if cell.first_residual_layer and not 2 <= cell.first_residual_layer <= cell.layers:
         raise ValueError(
-            f"{where}.residual: {cell.residual} is none of the layers 2 to {cell.layers}; the first layer's input are "
-            "word vectors, so connections begin at layer 2 at the earliest (0: nowhere)"
+            f"{where}.first_residual_layer: {cell.first_residual_layer} is none of the layers 2 to {cell.layers}; the "
+            "first layer reads word vectors, so residual connections begin at layer 2 at the earliest (0: none)"
         )
 
 
@@ -96,8 +97,8 @@ def _check_bridge(model: ModelConfig) -> None:
             "model.bridge.kind: tanh-backward needs backward states, and model.encoder.direction: forward has "
             "none; use both or reversed, or bridge tanh-last"
         )
-    if bridge.memory == "hidden" and (bridge.kind in ("zero", "copy") or not decoder.cell.startswith("lstm")):
-        raise ValueError("model.bridge.memory: hidden is for an LSTM decoder under a last, tanh or mean bridge")
+    if bridge.cell_state == "hidden" and (bridge.kind in ("zero", "copy") or not decoder.cell.startswith("lstm")):
+        raise ValueError("model.bridge.cell_state: hidden is for an LSTM decoder under a last, tanh or mean bridge")
     if bridge.summary == "tanh" and bridge.kind != "tanh-last" and decoder.context != "fixed":
         raise ValueError(
             "model.bridge.summary: tanh is looked at by bridge tanh-last and by model.decoder.context: fixed only"

@@ -68,11 +68,11 @@ class LanguageModelConfig(Section):
     feed_forward: FeedForwardConfig = FeedForwardConfig()
     recurrent: RecurrentConfig = RecurrentConfig()
     dropout: LanguageDropoutConfig = LanguageDropoutConfig()
-    initial: Annotated[
-        Literal["orthogonal", "gaussian", "uniform", "scaled"],
+    initialisation: Annotated[
+        Literal["orthogonal", "gaussian", "uniform", "lecun"],
         says("first values, as in a translation model; Cho 2014 has uniform for this network"),
-    ] = "scaled"
-    spread: Annotated[Positive, says("uniform: U(-spread, spread); otherwise N(0, spread^2)")] = 0.01
+    ] = "lecun"
+    init_scale: Annotated[Positive, says("uniform: U(-init_scale, init_scale); otherwise N(0, init_scale^2)")] = 0.01
 
 
 class LanguageConfig(Section):
@@ -85,7 +85,7 @@ class LanguageConfig(Section):
     model: LanguageModelConfig = LanguageModelConfig()
     training: TrainingConfig = TrainingConfig(
         epochs=100.0,
-        optimiser=OptimiserConfig(rate=1e-3),
+        optimiser=OptimiserConfig(learning_rate=1e-3),
         batch=BatchConfig(unit="tokens", size=2048),
         validation=ValidationConfig(metric="perplexity", patience=10),  # Cho 2014: 10 epochs without a better one
     )
@@ -117,7 +117,7 @@ def _check(config: LanguageConfig) -> None:
     """
     training = config.training
     for key, value in (
-        ("guided_attention", training.guided_attention),
+        ("guided_alignment", training.guided_alignment),
         ("scheduled_sampling", training.scheduled_sampling),
         ("validation.beam", training.validation.beam - 1),
         ("validation.sentences", training.validation.sentences),
@@ -133,5 +133,8 @@ def _check(config: LanguageConfig) -> None:
         raise ValueError("model.recurrent.cell: the fused cells are for encoders; use gru, lstm or tanh")
     if cell.peepholes and cell.cell != "lstm":
         raise ValueError(f"model.recurrent.peepholes: only cell: lstm has them, not {cell.cell}")
-    if cell.residual and not 2 <= cell.residual <= cell.layers:
-        raise ValueError(f"model.recurrent.residual: {cell.residual} is none of the layers 2 to {cell.layers}")
+    if cell.first_residual_layer and not 2 <= cell.first_residual_layer <= cell.layers:
+        raise ValueError(
+            f"model.recurrent.first_residual_layer: {cell.first_residual_layer} is none of the layers 2 to "
+            f"{cell.layers}"
+        )

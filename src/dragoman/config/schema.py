@@ -13,8 +13,8 @@ from msgspec import Meta
 
 from dragoman.config.section import Count, Natural, NonNegative, Positive, Section, Share, says
 
-FORMAT = 1
-"""Version of the configuration and of the run folder around it; a reader refuses a newer one."""
+FORMAT = 2
+"""Version of the configuration and of the run folder around it; a reader refuses any other."""
 
 
 class SideConfig(Section):
@@ -22,14 +22,14 @@ class SideConfig(Section):
 
     language: Annotated[str, says("ISO 639-1 code; word segmentation needs it to tokenise and detokenise")] = "en"
     segmentation: Annotated[
-        Literal["bpe", "unigram", "words", "characters", "blanks"],
+        Literal["bpe", "unigram", "words", "characters", "whitespace"],
         says(
-            "bpe and unigram are SentencePiece models trained on the training text; blanks: text that is "
+            "bpe and unigram are SentencePiece models trained on the training text; whitespace: text that is "
             "segmented already"
         ),
     ] = "bpe"
     vocabulary: Annotated[int, Meta(ge=8), says("largest number of entries, the four special symbols included")] = 8000
-    minimum_count: Annotated[Count, says("a segment seen less often in training is unknown")] = 1
+    min_frequency: Annotated[Count, says("a segment seen less often in training is unknown")] = 1
     model: Annotated[str | None, says("a SentencePiece model file to use instead of training one")] = None
 
 
@@ -79,7 +79,7 @@ class CellConfig(Section):
     peepholes: Annotated[bool, says("LSTM: gates see the memory through diagonal weights (Graves 2013)")] = False
     layers: Count = 1
     size: Annotated[Count, says("units of each direction in each layer")] = 512
-    residual: Annotated[
+    first_residual_layer: Annotated[
         Natural, says("from this layer on, counted from 1, a layer's input is added to its output; 0: nowhere")
     ] = 0
 
@@ -109,7 +109,7 @@ class BridgeConfig(Section):
             "(RNNencdec of Bahdanau 2015), or tanh(V h_N) (Cho 2014, appendix)"
         ),
     ] = "last"
-    memory: Annotated[
+    cell_state: Annotated[
         Literal["zero", "hidden"],
         says("what an LSTM's memory starts from under a last, tanh or mean bridge: zero, or the hidden state"),
     ] = "zero"
@@ -142,10 +142,10 @@ class DecoderConfig(CellConfig):
         says("look-then-update: the readout sees s_i (Bahdanau 2015 eq. 4) or s_{i-1} (appendix A.2.2)"),
     ] = "current"
     input_feeding: Annotated[bool, says("the previous readout joins the input (Luong 2015 section 3.3)")] = False
-    first_word: Annotated[
-        Literal["zero", "symbol"],
+    first_input: Annotated[
+        Literal["zero", "bos"],
         says("what the first step reads: a zero vector (Cho 2014, Bahdanau 2015) or a learnt symbol"),
-    ] = "symbol"
+    ] = "bos"
 
 
 class AttentionConfig(Section):
@@ -165,7 +165,7 @@ class AttentionConfig(Section):
         says("the whole source, or a window: around position t, or around a predicted one (Luong 2015)"),
     ] = "global"
     window: Annotated[Count, says("D of the local scopes: positions on either side of the centre")] = 10
-    slots: Annotated[Count, says("location: S_max, the longest source it has weights for")] = 50
+    max_positions: Annotated[Count, says("location: S_max, the longest source it has weights for")] = 50
     masked: Annotated[
         bool, says("location: the softmax runs over the words of the sentence, not over all the slots")
     ] = True
@@ -203,7 +203,7 @@ class DropoutConfig(Section):
 
     embedding: Annotated[Share, says("word vectors, both sides")] = 0.0
     layers: Annotated[Share, says("what enters each recurrent layer above the first")] = 0.0
-    feed: Annotated[Share, says("the fed readout, where it joins the input")] = 0.0
+    input_feed: Annotated[Share, says("the fed readout, where it joins the input")] = 0.0
     annotations: Annotated[Share, says("encoder output")] = 0.0
     readout: Annotated[Share, says("what enters the softmax")] = 0.0
     words: Annotated[Share, says("whole words: the vector of a word becomes zero, both sides")] = 0.0
@@ -230,29 +230,29 @@ class ModelConfig(Section):
     gate_biases: Annotated[
         bool, says("GRU: false leaves biases out of the gates and in the candidate, as GroundHog has it")
     ] = True
-    initial: Annotated[
-        Literal["orthogonal", "gaussian", "uniform", "scaled"],
+    initialisation: Annotated[
+        Literal["orthogonal", "gaussian", "uniform", "lecun"],
         says(
-            "orthogonal recurrent matrices and N(0, spread^2) elsewhere, W_a and U_a N(0, 0.001^2), v_a zero "
-            "(Cho 2014, Bahdanau 2015 B.1); N(0, spread^2) everywhere; U(-spread, spread) everywhere (Sutskever 2014, "
-            "Luong 2015); scaled: U(+-sqrt(3 / n_in)) "
-            "with orthogonal recurrent matrices and embeddings N(0, spread^2)"
+            "orthogonal recurrent matrices and N(0, init_scale^2) elsewhere, W_a and U_a N(0, 0.001^2), v_a zero "
+            "(Cho 2014, Bahdanau 2015 B.1); N(0, init_scale^2) everywhere; U(-init_scale, init_scale) "
+            "everywhere (Sutskever 2014, Luong 2015); lecun: U(+-sqrt(3 / n_in)) "
+            "with orthogonal recurrent matrices and embeddings N(0, init_scale^2)"
         ),
     ] = "orthogonal"
-    spread: Positive = 0.01
+    init_scale: Positive = 0.01
 
 
 class OptimiserConfig(Section):
     """The update rule."""
 
     name: Literal["adam", "adamw", "adadelta", "sgd"] = "adam"
-    rate: Annotated[Positive, says("learning rate (1.0 for adadelta as the papers have it)")] = 1e-3
+    learning_rate: Annotated[Positive, says("learning rate (1.0 for adadelta as the papers have it)")] = 1e-3
     betas: Annotated[tuple[Share, Share], says("adam, adamw")] = (0.9, 0.999)
     rho: Annotated[float, Meta(gt=0, lt=1), says("adadelta")] = 0.95
     epsilon: Annotated[Positive, says("adam, adamw; adadelta in the papers has 1e-6")] = 1e-8
     weight_decay: Annotated[NonNegative, says("adamw")] = 0.0
-    clip: Annotated[Positive | None, says("global norm to which a larger gradient is scaled down")] = 1.0
-    clip_norm: Annotated[
+    max_gradient_norm: Annotated[Positive | None, says("global norm to which a larger gradient is scaled down")] = 1.0
+    gradient_norm: Annotated[
         Literal["all", "without-embeddings"],
         says(
             "which gradients the norm is of; all are scaled in any case (without-embeddings: nmt.matlab, the "
@@ -270,7 +270,7 @@ class ScheduleConfig(Section):
     every: Annotated[Positive, says("halving: epochs between halvings")] = 1.0
     patience: Annotated[Count, says("plateau: validations without improvement before the rate falls")] = 2
     factor: Annotated[float, Meta(gt=0, lt=1), says("plateau: what the rate is multiplied by")] = 0.5
-    minimum: Annotated[NonNegative, says("cosine, plateau: the rate never falls below")] = 0.0
+    min_learning_rate: Annotated[NonNegative, says("cosine, plateau: the rate never falls below")] = 0.0
 
 
 class BatchConfig(Section):
@@ -305,15 +305,15 @@ class TrainingConfig(Section):
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 1  # up to what every generator takes
     epochs: Positive = 20.0
     minutes: Annotated[Positive | None, says("wall-clock budget; the best weights so far are kept")] = None
-    loss: Annotated[
-        Literal["token", "sentence", "sum"],
+    loss_normalisation: Annotated[
+        Literal["tokens", "sentences", "none"],
         says(
             "what the summed loss is divided by; the papers' SGD divides by sentences, GroundHog (the code of "
             "Bahdanau 2015) by nothing"
         ),
-    ] = "token"
+    ] = "tokens"
     label_smoothing: Share = 0.0
-    guided_attention: Annotated[
+    guided_alignment: Annotated[
         NonNegative,
         says("weight of a loss that pulls the attention towards given links (Chen et al. 2016); needs --alignments"),
     ] = 0.0
@@ -332,7 +332,7 @@ class TrainingConfig(Section):
             "tried out before training"
         ),
     ] = "auto"
-    average: Annotated[Share, says("decay of the running average of weights; 0: none")] = 0.0
+    average_decay: Annotated[Share, says("decay of the running average of weights; 0: none")] = 0.0
     average_best: Annotated[
         Natural,
         says(
@@ -357,21 +357,21 @@ class SearchConfig(Section):
         says("none; log-probability / length (Cho 2014b); Wu et al. 2016 eq. 14; length ^ alpha"),
     ] = "mean"
     alpha: Annotated[NonNegative, says("gnmt and power: exponent of the length")] = 0.6
-    length_weight: Annotated[
+    word_penalty: Annotated[
         float, says("taken off the score for each segment (Jean 2015, code); below 0 it rewards length")
     ] = 0.0
-    coverage: Annotated[
+    coverage_penalty: Annotated[
         NonNegative, says("weight of the coverage penalty (Wu et al. 2016 eq. 14, beta); needs attention")
     ] = 0.0
     finish: Annotated[
         Literal["refill", "shrink"],
         says("refill keeps K live hypotheses; shrink gives up the slot of a finished one (GroundHog)"),
     ] = "refill"
-    max_factor: Annotated[Positive, says("longest output, as a multiple of the source length")] = 3.0
-    max_extra: Annotated[Natural, says("segments added to that limit")] = 10
-    min_factor: Annotated[NonNegative, says("shortest output, as a multiple of the source length (GroundHog: 0.5)")] = (
-        0.0
-    )
+    max_length_factor: Annotated[Positive, says("longest output, as a multiple of the source length")] = 3.0
+    max_length_extra: Annotated[Natural, says("segments added to that limit")] = 10
+    min_length_factor: Annotated[
+        NonNegative, says("shortest output, as a multiple of the source length (GroundHog: 0.5)")
+    ] = 0.0
     block_unknown: Annotated[bool, says("the unknown word is never produced")] = False
     no_repeat_ngram: Annotated[Natural, says("no so many segments in a row come twice in an output; 0: they may")] = 0
     diversity: Annotated[

@@ -60,7 +60,7 @@ def build_store(
             )
         settings = (config.source, config.source if config.joint else config.target)
         vocabularies = [
-            Vocabulary.from_counts(numbers.counts(), side.vocabulary, side.minimum_count)
+            Vocabulary.from_counts(numbers.counts(), side.vocabulary, side.min_frequency)
             for numbers, side in zip(writer.numbers, settings, strict=True)
         ]
         if config.joint:
@@ -120,7 +120,7 @@ def store_lines(
             raise InputError(f"no line is left after cleaning ({_listed(left_out)}); look at the text")
         if isinstance(vocabulary, SideConfig):
             counts = writer.numbers[1].counts()
-            vocabulary = Vocabulary.from_counts(counts, vocabulary.vocabulary, vocabulary.minimum_count)
+            vocabulary = Vocabulary.from_counts(counts, vocabulary.vocabulary, vocabulary.min_frequency)
         writer.finish((Vocabulary(()), vocabulary), left_out)
     return Store.open(folder), TextSide(segmentation, vocabulary)
 

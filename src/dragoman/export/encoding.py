@@ -122,7 +122,7 @@ def _first_states(g: Graph, bridge: Bridge, seen: Annotated, summary: Value) -> 
         seed = _seed(g, bridge, seen, summary)
         hidden = [g.tanh(apply(g, linear, seed)) for linear in cast("list[Map]", list(bridge.maps))]
     return tuple(
-        (h,) if parts(cell) == 1 else (h, h if bridge.memory else g.zeros(h, cell.size))
+        (h,) if parts(cell) == 1 else (h, h if bridge.cell_state else g.zeros(h, cell.size))
         for cell, h in zip(cells, hidden, strict=True)
     )
 

@@ -128,7 +128,7 @@ def _text(settings: _Settings, side: str, folder: Path, segmenter: Path | None, 
         for key in ("lowercase", "normalize", "tokenizer_cfg.pretokenizer")
         if (value := settings.get(f"data.{side}.{key}", False)) not in (False, "none")
     ]
-    text = {"segmentation": "characters" if kind == "char" else "blanks"}
+    text = {"segmentation": "characters" if kind == "char" else "whitespace"}
     if kind == "sentencepiece":
         segmenter = segmenter or folder / Path(str(settings.get(f"data.{side}.tokenizer_cfg.model_file", ""))).name
         if segmenter.is_file():
@@ -151,8 +151,12 @@ def _search(settings: _Settings) -> dict[str, Any]:
         "beam": max(1, int(settings.number("testing.beam_size", 1))),
         **({"normalisation": "gnmt", "alpha": float(alpha)} if alpha > 0 else {"normalisation": "none"}),
         # with the end of sentence: half as much again as the source, or a number of its own
-        **({"max_factor": 1.5, "max_extra": 1} if longest < 0 else {"max_factor": 1e-6, "max_extra": longest}),
-        "min_factor": 1e-3,  # one word
+        **(
+            {"max_length_factor": 1.5, "max_length_extra": 1}
+            if longest < 0
+            else {"max_length_factor": 1e-6, "max_length_extra": longest}
+        ),
+        "min_length_factor": 1e-3,  # one word
         "block_unknown": not settings.get("testing.generate_unk", True),
     }
 
@@ -233,7 +237,7 @@ def _bridge(
     tensors: CheckpointTensors, settings: _Settings, writer: LayerStack
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The same first state in every layer; an LSTM's memory starts like its hidden state."""
-    memory = {"memory": "hidden"} if writer.model["cell"] == "lstm-fused" else {}
+    memory = {"cell_state": "hidden"} if writer.model["cell"] == "lstm-fused" else {}
     if "decoder.bridge_layer.weight" not in tensors:
         kind = settings.get("model.decoder.init_hidden", "bridge")
         return ({"kind": "last", **memory} if kind == "last" else {"kind": "zero"}), {}

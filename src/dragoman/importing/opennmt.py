@@ -100,7 +100,7 @@ def _require_expressible(options: Namespace, checkpoint: Path) -> None:
 
 
 def _text(segmenter: Path | None) -> dict[str, Any]:
-    return {"segmentation": "blanks"} if segmenter is None else {"segmentation": "bpe", "model": str(segmenter)}
+    return {"segmentation": "whitespace"} if segmenter is None else {"segmentation": "bpe", "model": str(segmenter)}
 
 
 def _notes(options: Namespace, segmenters: Sequence[Path | None]) -> list[str]:

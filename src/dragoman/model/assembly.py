@@ -39,14 +39,14 @@ from dragoman.text.vocabulary import PAD
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
     """The model of a configuration for vocabularies of the given sizes, its parameters drawn as it says."""
     model = assemble(config, source_vocabulary, target_vocabulary)
-    initialise(model, config.initial, config.spread)
+    initialise(model, config.initialisation, config.init_scale)
     return model
 
 
 def build_language_model(config: LanguageModelConfig, vocabulary: int) -> LanguageModel:
     """The language model of a configuration for a vocabulary of the given size, its parameters drawn as it says."""
     model = assemble_language_model(config, vocabulary)
-    initialise(model, config.initial, config.spread)
+    initialise(model, config.initialisation, config.init_scale)
     return model
 
 
@@ -98,7 +98,7 @@ def assemble(config: ModelConfig, source_vocabulary: int, target_vocabulary: int
         _bridge(config, annotation, [layer.cell for layer in decoder.layers]),
         decoder,
         Output(decoder.readout.size, target_vocabulary, bias=config.biases, rank=config.readout.rank),
-        zero_first=config.decoder.first_word == "zero",
+        zero_first=config.decoder.first_input == "zero",
         source_eos=config.source_eos,
         attention_shift=int(config.attention.aligned_word == "read"),
         embedding_dropout=_dropout(config, config.dropout.embedding),
@@ -126,7 +126,7 @@ def _encoder(config: ModelConfig) -> Encoder:
         layers,
         settings.direction,
         source_eos=config.source_eos,
-        residual=settings.residual,
+        residual=settings.first_residual_layer,
         dropout=_dropout(config, config.dropout.layers),
         recurrent_dropout=_recurrent_dropout(config),
     )
@@ -140,7 +140,7 @@ def _bridge(config: ModelConfig, annotation: int, cells: list[Cell]) -> Bridge:
         cells,
         config.encoder.size if settings.kind == "tanh-backward" else annotation,
         compressed=Map(annotation, annotation, bias=config.biases) if summed and settings.summary == "tanh" else None,
-        memory=settings.memory == "hidden",
+        memory=settings.cell_state == "hidden",
         biases=config.biases,
     )
 
@@ -166,11 +166,11 @@ def _decoder(config: ModelConfig, annotation: int) -> Decoder:
         second=second,
         input_feeding=settings.input_feeding,
         coverage=config.attention.coverage,
-        residual=settings.residual,
+        residual=settings.first_residual_layer,
         dropouts=Dropouts(
             layers=_dropout(config, config.dropout.layers),
             recurrent=_recurrent_dropout(config),
-            feed=_dropout(config, config.dropout.feed),
+            feed=_dropout(config, config.dropout.input_feed),
             readout=_dropout(config, config.dropout.readout),
         ),
     )
@@ -217,7 +217,7 @@ def _score(config: ModelConfig, annotation: int) -> Score:
         return Additive(query, annotation, annotation, identity=True, coverage=settings.coverage)
     if settings.score == "location":
         backwards = config.encoder.direction == "reversed"
-        return Location(query, settings.slots, masked=settings.masked, reads_backwards=backwards)
+        return Location(query, settings.max_positions, masked=settings.masked, reads_backwards=backwards)
     if settings.score == "general":
         return General(query, annotation)
     return Dot(query, scaled=settings.score == "scaled-dot")

@@ -128,7 +128,7 @@ def _attention(config: ModelConfig) -> str:
         return "none: the summary of the source at every step"
     score = f"{settings.score} of {settings.size}" if settings.score.endswith("additive") else settings.score
     window = "" if settings.scope == "global" else f", window {settings.window}"
-    slots = f", {settings.slots} slots" if settings.score == "location" else ""
+    slots = f", {settings.max_positions} slots" if settings.score == "location" else ""
     return f"{score}, {settings.scope}{window}{slots}{', with coverage' if settings.coverage else ''}"
 
 

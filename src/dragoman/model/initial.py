@@ -13,16 +13,14 @@ from dragoman.model.maps import Map
 from dragoman.model.scores import Additive
 
 
-def initialise(
-    model: nn.Module, initial: Literal["orthogonal", "gaussian", "uniform", "scaled"], spread: float
-) -> None:
+def initialise(model: nn.Module, initial: Literal["orthogonal", "gaussian", "uniform", "lecun"], spread: float) -> None:
     """Fill every parameter; biases are zero.
 
     uniform:    U(-spread, spread) (Sutskever et al. 2014, section 3.4; Luong et al. 2015, section 4.1)
     gaussian:   N(0, spread^2)
     orthogonal: N(0, spread^2), recurrent matrices orthogonal, W_a and U_a N(0, 0.001^2), v_a zero, so that attention
                 starts exactly uniform (Cho et al. 2014, section 4.1; Bahdanau et al. 2015, B.1)
-    scaled:     maps U(+-sqrt(3 / n_in)), which keeps the variance of what goes through; recurrent matrices orthogonal,
+    lecun:      maps U(+-sqrt(3 / n_in)), which keeps the variance of what goes through; recurrent matrices orthogonal,
                 everything else N(0, spread^2)
 
     The trained length of v_a in the normed score starts at 1 / sqrt(A).
@@ -37,8 +35,8 @@ def initialise(
         for module in model.modules():
             if isinstance(module, nn.Embedding) and module.padding_idx is not None:
                 module.weight[module.padding_idx].zero_()
-            if isinstance(module, Map) and initial in ("orthogonal", "scaled"):
-                _fill(module, orthogonal=module in recurrent, scaled=initial == "scaled")
+            if isinstance(module, Map) and initial in ("orthogonal", "lecun"):
+                _fill(module, orthogonal=module in recurrent, scaled=initial == "lecun")
             if isinstance(module, Additive):
                 _fill_additive(module, as_paper=initial == "orthogonal")
         for name, parameter in model.named_parameters():

@@ -137,12 +137,12 @@ class LanguageModel(Trainable):
         batch: Batch,
         label_smoothing: float = 0.0,
         *,
-        guided_attention: float = 0.0,
+        guided_alignment: float = 0.0,
         previous: Tensor | None = None,
     ) -> Loss:
         """Of the batch's targets; its sources are not looked at."""
         assert previous is None, "what a step reads is known"
-        assert not guided_attention, "there is no attention"
+        assert not guided_alignment, "there is no attention"
         words, real = self._words(batch)
         losses = self.output.loss(self._readouts(words)[real.flatten()], words[real], label_smoothing)
         return Loss(losses.smoothed, losses.nll, int(batch.target_lengths.sum()), len(batch))

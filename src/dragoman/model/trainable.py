@@ -47,7 +47,7 @@ class Trainable(nn.Module):
         batch: Batch,
         label_smoothing: float = 0.0,
         *,
-        guided_attention: float = 0.0,
+        guided_alignment: float = 0.0,
         previous: Tensor | None = None,
     ) -> Loss:
         """Teacher-forced loss of a batch, summed over its real target tokens."""

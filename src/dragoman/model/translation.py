@@ -78,25 +78,25 @@ class TranslationModel(Trainable):
         batch: Batch,
         label_smoothing: float = 0.0,
         *,
-        guided_attention: float = 0.0,
+        guided_alignment: float = 0.0,
         previous: Tensor | None = None,
     ) -> Loss:
         """Teacher-forced loss of a batch, summed over its real target tokens.
 
         Args:
-            guided_attention: weight of the loss of the alignment weights against the links of the batch.
+            guided_alignment: weight of the loss of the alignment weights against the links of the batch.
             previous: the words that each step reads instead of the known ones, [B, T], BOS first.
         """
         output = self._unroll(batch, previous)
         words, rows = self._target(batch)
         losses = self.output.loss(output.readout.index_select(0, rows), words, label_smoothing)
         counts = int(batch.target_lengths.sum()), len(batch.target_lengths)
-        if not guided_attention:
+        if not guided_alignment:
             return Loss(losses.smoothed, losses.nll, *counts)
         assert output.weights is not None, "there is attention to guide"
         assert batch.links is not None, "there are links to guide it by"
         guidance = guided_loss(output.weights.view(*batch.target.shape, -1), batch.links, self.attention_shift)
-        objective = losses.smoothed + guided_attention * guidance.loss
+        objective = losses.smoothed + guided_alignment * guidance.loss
         return Loss(objective, losses.nll, *counts, Guidance(guidance.loss.detach(), guidance.positions))
 
     @torch.inference_mode()

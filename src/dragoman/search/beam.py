@@ -180,7 +180,7 @@ def beam_search(
     if rules is None:
         rules = Rules.from_config(config, engine.vocabulary_size, segments)
     normalisation = Normalisation.from_config(config)
-    coverage = Coverage(config.coverage, segments)
+    coverage = Coverage(config.coverage_penalty, segments)
     finished = Finished(len(source), n_best, normalisation)
     history = History()
     beam = _first_beam(engine, source, source_lengths, rules)

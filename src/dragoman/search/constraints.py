@@ -97,9 +97,9 @@ class Rules:
         The longest length is at least 1, and wins where the shortest is above it; it leaves room for what `demands`
         (one for each sentence, or none at all) ask for.
         """
-        longest = np.floor(config.max_factor * segments + TOLERANCE).astype(np.int64) + config.max_extra
+        longest = np.floor(config.max_length_factor * segments + TOLERANCE).astype(np.int64) + config.max_length_extra
         longest = np.maximum(longest, 1)
-        shortest = np.ceil(config.min_factor * segments - TOLERANCE).astype(np.int64)
+        shortest = np.ceil(config.min_length_factor * segments - TOLERANCE).astype(np.int64)
         blocked = np.zeros(vocabulary_size, dtype=np.bool_)
         blocked[[PAD, BOS]] = True
         blocked[UNK] = config.block_unknown

@@ -39,7 +39,9 @@ class Coverage:
         if not self._weight:
             return np.zeros(len(parents))
         if attention is None:
-            raise ConfigError("coverage: the model has no attention, so it covers nothing; set search.coverage to 0")
+            raise ConfigError(
+                "coverage_penalty: the model has no attention, so it covers nothing; set search.coverage_penalty to 0"
+            )
         before = 0.0 if self._given is None else self._given[parents]
         self._given = before + attention.astype(np.float64)
         counts = np.arange(attention.shape[1]) < self._segments[sentences][:, None]

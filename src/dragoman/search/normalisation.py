@@ -41,19 +41,19 @@ class Normalisation:
 
     name: str
     alpha: float = 0.0
-    length_weight: float = 0.0
+    word_penalty: float = 0.0
     """w"""
 
     @classmethod
     def from_config(cls, config: SearchConfig) -> Normalisation:
         """The normalisation that `config` names."""
-        return cls(config.normalisation, config.alpha, config.length_weight)
+        return cls(config.normalisation, config.alpha, config.word_penalty)
 
     def score(self, log_probability: ArrayLike, length: ArrayLike) -> NDArray[np.float64]:
         """Scores of hypotheses of `length` symbols, end of sentence counted, without coverage; shapes as numpy
         broadcasts them."""
         symbols = np.asarray(length, dtype=np.float64)
-        return self._divided(log_probability, symbols) - self.length_weight * symbols
+        return self._divided(log_probability, symbols) - self.word_penalty * symbols
 
     def bound(self, log_probability: ArrayLike, longest: ArrayLike, shortest: ArrayLike = 1) -> NDArray[np.float64]:
         """A score that no unfinished hypothesis can exceed if it ends with `shortest` to `longest` symbols.
@@ -63,7 +63,7 @@ class Normalisation:
         length is least at one of the two ends, and the coverage penalty is 0 at best.
         """
         longest, shortest = np.asarray(longest, dtype=np.float64), np.asarray(shortest, dtype=np.float64)
-        charge = np.minimum(self.length_weight * shortest, self.length_weight * longest)
+        charge = np.minimum(self.word_penalty * shortest, self.word_penalty * longest)
         return self._divided(log_probability, longest) - charge
 
     def _divided(self, log_probability: ArrayLike, length: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ UNFINISHED = 0.5
 """Alarm when more than this share of the hypotheses never came to their end."""
 
 _ADVICE = (
-    "usual in the first minutes of training; if it stays, lower training.optimiser.rate or lengthen "
+    "usual in the first minutes of training; if it stays, lower training.optimiser.learning_rate or lengthen "
     "training.schedule.warmup, and check that source and target files belong together line by line"
 )
 

@@ -146,14 +146,14 @@ class Training(Generic[Model]):
         self.counters = Counters(PlateauCounter(config.schedule.patience))
         self._model = model.train()
         self._parameters = dict(model.named_parameters())
-        self._measured = measured_parameters(model, config.optimiser.clip_norm)
+        self._measured = measured_parameters(model, config.optimiser.gradient_norm)
         self._device = next(iter(self._parameters.values())).device
         self._batches = batches
         self._stream: Iterator[tuple[Batch, Position]] = iter(())
         self._counted = (-1, 1)  # an epoch and its number of batches
         self._config = config
         self._optimiser = build_optimiser(self._parameters.values(), config.optimiser)
-        self._average = RunningAverage(self._parameters, config.average) if config.average else None
+        self._average = RunningAverage(self._parameters, config.average_decay) if config.average_decay else None
         self._rate = 0.0
         self._state = folder.checkpoints / STATE
         self._best = folder.weights
@@ -205,11 +205,11 @@ class Training(Generic[Model]):
 
     def update(self) -> None:
         """One change of the weights."""
-        self._rate = learning_rate(self._config.schedule, self._config.optimiser.rate, self._progress())
+        self._rate = learning_rate(self._config.schedule, self._config.optimiser.learning_rate, self._progress())
         set_rate(self._optimiser, self._rate)
         objective = self._objective()  # before the batches move on
         totals = accumulate_gradients(self._model, self._next_batches(), objective)
-        norm = clip_gradients(self._parameters.values(), self._config.optimiser.clip, self._measured)
+        norm = clip_gradients(self._parameters.values(), self._config.optimiser.max_gradient_norm, self._measured)
         self._optimiser.step()
         self._optimiser.zero_grad()
         if self._average is not None:
@@ -337,7 +337,10 @@ class Training(Generic[Model]):
 
     def _recipe(self) -> dict[str, object]:
         """The settings that decide which tensors a training state has."""
-        return {"training.optimiser.name": self._config.optimiser.name, "training.average": self._config.average}
+        return {
+            "training.optimiser.name": self._config.optimiser.name,
+            "training.average_decay": self._config.average_decay,
+        }
 
     def _next_batches(self) -> list[Batch]:
         batches = []
@@ -408,18 +411,18 @@ class Training(Generic[Model]):
 
     def _not_a_number(self, what: str) -> TrainingError:
         optimiser = self._config.optimiser
-        clip = "" if optimiser.clip else ", set training.optimiser.clip (1.0 is usual)"
+        clip = "" if optimiser.max_gradient_norm else ", set training.optimiser.max_gradient_norm (1.0 is usual)"
         first = self.counters.update - self._window.updates + 1
         return TrainingError(
             f"{what} is no longer a finite number (between updates {first} and {self.counters.update}). Lower "
-            f"training.optimiser.rate (it was {self._rate:.3g} here){clip}, or try training.precision: fp32. What is "
-            "saved, the last state and the best weights, is from before"
+            f"training.optimiser.learning_rate (it was {self._rate:.3g} here){clip}, or try training.precision: fp32. "
+            "What is saved, the last state and the best weights, is from before"
         )
 
     def _objective(self) -> TrainingObjective:
         config = self._config
         sampled = config.scheduled_sampling * self._fraction()
-        return TrainingObjective(config.loss, config.label_smoothing, config.guided_attention, sampled)
+        return TrainingObjective(config.loss_normalisation, config.label_smoothing, config.guided_alignment, sampled)
 
     def _progress(self) -> TrainingProgress:
         counters = self.counters

@@ -27,10 +27,10 @@ from dragoman.training.scheduled_sampling import sample_previous_words
 class TrainingObjective:
     """What is minimised, at one moment of the training."""
 
-    unit: Literal["token", "sentence", "sum"] = "token"
-    """What the sum is divided by; nothing, if `sum`."""
+    unit: Literal["tokens", "sentences", "none"] = "tokens"
+    """What the sum is divided by; nothing, if `none`."""
     label_smoothing: float = 0.0
-    guided_attention: float = 0.0
+    guided_alignment: float = 0.0
     """Weight of the loss of alignment weights against given links."""
     sampled: float = 0.0
     """Share of previous words that are the model's own."""
@@ -55,7 +55,7 @@ def accumulate_gradients(model: Trainable, batches: Sequence[Batch], objective: 
     """Add to the gradients those of the summed loss of `batches`, divided as `objective` has it over them all."""
     tokens = sum(int(batch.target_lengths.sum()) for batch in batches)
     sentences = sum(len(batch.target_lengths) for batch in batches)
-    divisor = {"token": tokens, "sentence": sentences, "sum": 1}[objective.unit]
+    divisor = {"tokens": tokens, "sentences": sentences, "none": 1}[objective.unit]
     losses = [_add_gradients(model, batch, objective, divisor) for batch in batches]
     guidances = [loss.guidance for loss in losses if loss.guidance is not None]
     return UpdateTotals(
@@ -73,7 +73,7 @@ def _add_gradients(model: Trainable, batch: Batch, objective: TrainingObjective,
     if objective.sampled:
         assert isinstance(model, TranslationModel), "scheduled sampling is for translation"
         previous = sample_previous_words(model, batch, objective.sampled)
-    loss = model.loss(batch, objective.label_smoothing, guided_attention=objective.guided_attention, previous=previous)
+    loss = model.loss(batch, objective.label_smoothing, guided_alignment=objective.guided_alignment, previous=previous)
     (loss.objective / divisor).backward()
     return loss._replace(objective=loss.objective.detach())
 

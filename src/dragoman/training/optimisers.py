@@ -36,14 +36,18 @@ def build_optimiser(parameters: Iterable[Tensor], config: OptimiserConfig) -> Op
     """
     parameters = list(parameters)
     if config.name == "adam":
-        return Adam(parameters, config.rate, config.betas, config.epsilon, fused=True)
+        return Adam(parameters, config.learning_rate, config.betas, config.epsilon, fused=True)
     if config.name == "adamw":
         return AdamW(
-            _decayed_matrices(parameters, config.weight_decay), config.rate, config.betas, config.epsilon, fused=True
+            _decayed_matrices(parameters, config.weight_decay),
+            config.learning_rate,
+            config.betas,
+            config.epsilon,
+            fused=True,
         )
     if config.name == "adadelta":
-        return Adadelta(parameters, config.rate, rho=config.rho, eps=config.epsilon)
-    return SGD(parameters, config.rate, fused=True)
+        return Adadelta(parameters, config.learning_rate, rho=config.rho, eps=config.epsilon)
+    return SGD(parameters, config.learning_rate, fused=True)
 
 
 def set_rate(optimiser: Optimizer, rate: float) -> None:

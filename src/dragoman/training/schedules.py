@@ -78,12 +78,12 @@ def _inverse_sqrt(config: ScheduleConfig, peak: float, progress: TrainingProgres
 
 
 def _cosine(config: ScheduleConfig, peak: float, progress: TrainingProgress) -> float:
-    floor = min(config.minimum, peak)
+    floor = min(config.min_learning_rate, peak)
     return floor + (peak - floor) * (1 + math.cos(math.pi * min(1.0, progress.fraction))) / 2
 
 
 def _plateau(config: ScheduleConfig, peak: float, progress: TrainingProgress) -> float:
-    return float(max(min(config.minimum, peak), peak * config.factor**progress.plateaus))
+    return float(max(min(config.min_learning_rate, peak), peak * config.factor**progress.plateaus))
 
 
 _RATES: dict[str, Callable[[ScheduleConfig, float, TrainingProgress], float]] = {

@@ -139,14 +139,14 @@ def _checked(config: Config) -> Config:
 
 
 def _require_alignments(config: Config, corpora: Corpora, alignments: Sequence[Path]) -> None:
-    guided = config.training.guided_attention
+    guided = config.training.guided_alignment
     if guided and not alignments:
         raise ConfigError(
-            f"training.guided_attention: {guided} needs links to guide by; give --alignments FILE for each corpus "
+            f"training.guided_alignment: {guided} needs links to guide by; give --alignments FILE for each corpus "
             "(Pharaoh lines, such as 0-0 1-2)"
         )
     if alignments and not guided:
-        raise ConfigError("--alignments: not looked at with training.guided_attention: 0; set its weight, such as 0.5")
+        raise ConfigError("--alignments: not looked at with training.guided_alignment: 0; set its weight, such as 0.5")
     if alignments and len(alignments) != len(corpora):
         raise ConfigError(
             f"--alignments: {len(alignments)} given for {len(corpora)} training corpora; give one for each, in their "
@@ -248,9 +248,9 @@ def _save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
 def _train(
     config: Config, folder: RunFolder, prepared: PreparedCorpus, device: DeviceName, console: Console, *, resume: bool
 ) -> TrainedRun:
-    if config.training.guided_attention and prepared.store.links is None:
+    if config.training.guided_alignment and prepared.store.links is None:
         raise RunError(
-            f"{folder.train_data}: the stored corpus has no links for training.guided_attention; train again with "
+            f"{folder.train_data}: the stored corpus has no links for training.guided_alignment; train again with "
             "--overwrite and --alignments"
         )
     place = choose_device(device)

@@ -71,7 +71,9 @@ def encode(config: ModelConfig, w: Weights, source: Words) -> Encoded:
             sides.append(hidden)
             ends.append(state)
         output = np.concatenate(sides, axis=1)
-        vectors = vectors + output if settings.residual and number >= settings.residual else output
+        vectors = (
+            vectors + output if settings.first_residual_layer and number >= settings.first_residual_layer else output
+        )
         last.append(tuple(np.concatenate(parts) for parts in zip(*ends, strict=True)))
     return Encoded(vectors, last, ends[-1][0])
 
@@ -90,7 +92,7 @@ def first_states(config: ModelConfig, w: Weights, encoded: Encoded) -> list[Stat
         return [zero_state(config.decoder)] * config.decoder.layers
     if kind == "last":  # as much of the top layer's as fits: of two directions, the forward one stands first
         h = encoded.last[-1][0][: config.decoder.size]
-        state = (h, h if config.bridge.memory == "hidden" else np.zeros_like(h))
+        state = (h, h if config.bridge.cell_state == "hidden" else np.zeros_like(h))
         return [state[: len(zero_state(config.decoder))]] * config.decoder.layers
     if kind == "tanh-last":
         seed = summary(config, w, encoded)
@@ -99,7 +101,7 @@ def first_states(config: ModelConfig, w: Weights, encoded: Encoded) -> list[Stat
     states: list[State] = []
     for v, b in w["V' of layers"]:
         h = np.tanh(v @ seed + b)
-        memory = h if config.bridge.memory == "hidden" else np.zeros_like(h)
+        memory = h if config.bridge.cell_state == "hidden" else np.zeros_like(h)
         states.append((h, memory) if config.decoder.cell.startswith("lstm") else (h,))
     return states
 
@@ -171,7 +173,9 @@ def translate(config: ModelConfig, w: Weights, source: Words, target: Words) -> 
         for number, cell in enumerate(w["decoder layers"][1:], 2):
             layers[number - 1] = cell_step(decoder, cell, output, layers[number - 1])
             above = layers[number - 1][0]
-            output = above + output if decoder.residual and number >= decoder.residual else above
+            output = (
+                above + output if decoder.first_residual_layer and number >= decoder.first_residual_layer else above
+            )
         return output
 
     for t, word in enumerate(target):

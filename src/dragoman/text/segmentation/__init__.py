@@ -39,14 +39,14 @@ def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation
         )
     if config.segmentation == "words":
         return _words(config.language)
-    return WhitespaceSegmentation() if config.segmentation == "blanks" else CharacterSegmentation()
+    return WhitespaceSegmentation() if config.segmentation == "whitespace" else CharacterSegmentation()
 
 
 def load_segmentation(path: Path) -> Segmentation:
     """Read what `Segmentation.save(path)` wrote.
 
     Raises:
-        RunError: a file is missing, damaged, or of a newer format.
+        RunError: a file is missing, damaged, or of another format.
     """
     damaged = f"{path}: damaged; take the file from a copy of the run folder"
     try:
@@ -56,11 +56,16 @@ def load_segmentation(path: Path) -> Segmentation:
             raise RunError(
                 f"{path}: format {version} is newer than this program, which reads up to {FORMAT}; update it"
             )
+        if version < FORMAT:
+            raise RunError(
+                f"{path}: format {version} is from an earlier version of dragoman; train the model again, or import "
+                "or export it again"
+            )
         if kind == "words":
             return _words(str(entry["language"]))
         if kind == "characters":
             return CharacterSegmentation()
-        if kind == "blanks":
+        if kind == "whitespace":
             return WhitespaceSegmentation()
         if kind == "sentencepiece":
             return SubwordSegmentation.load(model_path(path), digest=str(entry["sha256"]))

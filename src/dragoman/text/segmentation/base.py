@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from dragoman.text.lines import replace_file
 
-FORMAT = 1
+FORMAT = 2
 """Version of the file that describes a segmentation."""
 
 SPACE_SYMBOL = "▁"

@@ -23,4 +23,4 @@ class WhitespaceSegmentation:
         return " ".join(pieces)
 
     def save(self, path: Path) -> None:
-        save_description(path, "blanks")
+        save_description(path, "whitespace")

@@ -60,11 +60,11 @@ def model(tiny: Make) -> TranslationModel:
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_the_weights_follow_the_links_after_a_few_updates(model: TranslationModel, weight: float) -> None:
     store = reversing_store()
-    optimiser = build_optimiser(model.parameters(), OptimiserConfig(rate=0.02))
+    optimiser = build_optimiser(model.parameters(), OptimiserConfig(learning_rate=0.02))
     batches = Batches(store, Budget("sentences", 20), pool=5, seed=1, source_eos=True).from_position(Position(0, 0))
     for _ in range(80):
         batch, _ = next(batches)
-        accumulate_gradients(model, [batch], TrainingObjective(guided_attention=weight))
+        accumulate_gradients(model, [batch], TrainingObjective(guided_alignment=weight))
         optimiser.step()
         optimiser.zero_grad()
     found = weight_on_links(model, store)
@@ -77,21 +77,21 @@ def test_its_loss_is_divided_as_that_of_words_is(model: TranslationModel) -> Non
     stream = Batches(store, Budget("sentences", 5), pool=5, seed=1, source_eos=True).from_position(Position(0, 0))
     batches = [next(stream)[0] for _ in range(3)]
     gradients = {}
-    for unit in ("token", "sentence", "sum"):
+    for unit in ("tokens", "sentences", "none"):
         model.zero_grad()
-        totals = accumulate_gradients(model, batches, TrainingObjective(unit, guided_attention=0.5))  # type: ignore[arg-type]
+        totals = accumulate_gradients(model, batches, TrainingObjective(unit, guided_alignment=0.5))  # type: ignore[arg-type]
         gradients[unit] = {name: parameter.grad for name, parameter in model.named_parameters()}[KEYS].clone()
         assert totals.linked == 75
         assert totals.objective.item() == pytest.approx(totals.nll.item() + 0.5 * float(totals.guidance))
-    rounding = 1e-6 * gradients["sum"].abs().max().item()  # of float32; small ones are differences of large ones
+    rounding = 1e-6 * gradients["none"].abs().max().item()  # of float32; small ones are differences of large ones
     assert rounding > 0
-    torch.testing.assert_close(gradients["token"] * (3 * 5 * 6), gradients["sum"], rtol=1e-4, atol=rounding)
-    torch.testing.assert_close(gradients["sentence"] * (3 * 5), gradients["sum"], rtol=1e-4, atol=rounding)
+    torch.testing.assert_close(gradients["tokens"] * (3 * 5 * 6), gradients["none"], rtol=1e-4, atol=rounding)
+    torch.testing.assert_close(gradients["sentences"] * (3 * 5), gradients["none"], rtol=1e-4, atol=rounding)
 
 
 def test_the_log_shows_its_loss_per_linked_word(rehearsal: Make, recipe: Callable[..., TrainingConfig]) -> None:
     run = rehearsal()
-    run.run(recipe(epochs=8.0, guided_attention=0.5, optimiser__rate=0.03))
+    run.run(recipe(epochs=8.0, guided_alignment=0.5, optimiser__learning_rate=0.03))
     lines = [record for record in read_log(run.folder.log) if record["kind"] == "train"]
     assert lines[0]["alignment_loss"] == pytest.approx(np.log(5), abs=0.4)  # evenly over three to seven positions
     assert lines[-1]["alignment_loss"] < 0.7 * lines[0]["alignment_loss"]
@@ -100,7 +100,7 @@ def test_the_log_shows_its_loss_per_linked_word(rehearsal: Make, recipe: Callabl
 
 @pytest.mark.parametrize("context", ["none", "fixed"])
 def test_a_model_without_attention_cannot_be_guided(context: str) -> None:
-    settings = [f"model.decoder.context={context}", "training.guided_attention=0.5"]
+    settings = [f"model.decoder.context={context}", "training.guided_alignment=0.5"]
     with pytest.raises(ConfigError, match=f"no attention to guide with model.decoder.context: {context}; use attended"):
         override(Config(), settings)
 
