@@ -180,7 +180,9 @@ def test_workers_that_die_leave_the_work_to_this_process(tmp_path: Path, monkeyp
     monkeypatch.setattr(segmenting, "CHUNK", 2)
     dying = EndsItsProcess(os.getpid())
     cleaner = Cleaner(CleaningConfig(max_length=10))
-    with pytest.warns(UserWarning, match="the processes that should segment have ended; it goes on in this one"):
+    with pytest.warns(
+        UserWarning, match="the processes that segment the corpus have ended, so this process segments it"
+    ):
         prepared = build_store(tmp_path / "store", pairs(), (dying, dying), TEXT, cleaner, workers=2)  # type: ignore[arg-type]
     assert len(prepared.store) == 3
 
@@ -240,7 +242,7 @@ def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
 def test_disk_that_is_full(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
-    (tmp_path / "target.numbers").symlink_to("/dev/full")
+    (tmp_path / "target.provisional").symlink_to("/dev/full")
     with pytest.raises(InputError, match="the corpus cannot be written: No space left on device"):
         build(tmp_path, many_lines(20_000))
     with pytest.raises(RunError, match="no stored corpus, or an unfinished one"):

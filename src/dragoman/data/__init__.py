@@ -1,1 +1,1 @@
-"""A corpus as ids on disk, and the batches drawn from it."""
+"""The training corpus as ids on disk, and the batches that are read from it."""

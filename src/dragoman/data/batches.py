@@ -1,8 +1,8 @@
-"""Batches of ids: padded rows of like length, in an order that follows from the seed and the epoch alone.
+"""Batches of pairs of similar length as padded ids, in an order that depends on the seed and the epoch alone.
 
 An epoch is a permutation of the pairs, cut into pools; a pool is sorted by length, cut into batches by a budget, and
 its batches are shuffled. (With a pool of one batch of sentences, a batch is pairs drawn at random, as in Cho et al.
-2014.) So a place in training is two integers, and going on from it costs no more than counting.
+2014.) So a position in training is two integers, and resuming from it costs no more than counting.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dragoman.text.padding import Padded, pad_slices
 
 
 class BatchLinks(NamedTuple):
-    """Links between the segments of a batch, int64 [links] each: its row, its source position, its target position."""
+    """Links between the segments of a batch, int64 [links] each: row, source position, target position."""
 
     rows: NDArray[np.int64]
     source: NDArray[np.int64]
@@ -32,25 +32,25 @@ class Batch:
     """B pairs as ids, padded with PAD on the right."""
 
     source: NDArray[np.int64]
-    """[B, S]: the segments, then EOS if the model's encoder reads it."""
+    """[B, S]: the segments, then EOS if the encoder reads it."""
     source_lengths: NDArray[np.int64]
-    """[B], EOS counted if it is there."""
+    """[B], EOS counted where there is one."""
     target: NDArray[np.int64]
-    """[B, T]: the segments, then EOS; [B, 0] where no targets were given."""
+    """[B, T]: the segments, then EOS; [B, 0] without targets."""
     target_lengths: NDArray[np.int64]
     """[B], EOS counted."""
     indices: NDArray[np.int64]
-    """[B]: which pairs of the store, or of the list, these are."""
+    """[B]: the number of each pair in the store or in the list."""
     links: BatchLinks | None = None
-    """Where the store has links."""
+    """None where the store has no links."""
 
     def __len__(self) -> int:
         return len(self.indices)
 
 
 ROUND = 16
-"""With a budget in tokens, batches of more sentences than this come in multiples of it: matrix kernels are compiled
-for each shape, and few sizes that come again are faster than ever new ones."""
+"""With a budget in tokens, larger batches have a multiple of this number of sentences: matrix kernels are compiled for
+each shape, so a few sizes that recur are faster than a new size every time."""
 
 
 Sort = Literal["target", "longer"]
@@ -58,7 +58,7 @@ Sort = Literal["target", "longer"]
 
 
 class Position(NamedTuple):
-    """A place in training, from 0: `batch` is the next one of `epoch`."""
+    """A position in training, from 0: `batch` is the next one of `epoch`."""
 
     epoch: int
     batch: int
@@ -66,7 +66,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What fits into a batch: `size` sentences, or `size` tokens on the longer side, padding and EOS counted.
+    """The size of a batch: at most `size` sentences, or `size` tokens on the longer side, padding and EOS counted.
 
     A single pair longer than the budget is a batch of its own.
     """
@@ -82,7 +82,7 @@ class Budget:
         start = longest = 0
         longer = np.maximum(source_lengths, target_lengths)
         for row, length in enumerate(longer.tolist()):
-            # B x S and B x T are both within the budget when B x the longest line of either side is.
+            # B x S and B x T are within the budget if B x the longest line of either side is.
             grown = max(longest, length)
             if row > start and (row - start + 1) * grown > self.size:
                 count = row - start
@@ -112,8 +112,8 @@ class Batches:
         Args:
             pool: batches that are sorted by length together, then shuffled. A larger pool pads less; a smaller one
                 mixes better.
-            source_eos: whether the encoder reads the end of sentence.
-            sort: the length that counts; the other side's decides between equals.
+            source_eos: whether the encoder reads EOS.
+            sort: the length to sort by; ties are broken by the length of the other side.
         """
         self._store = store
         self._budget = budget
@@ -123,7 +123,7 @@ class Batches:
         self._sort = sort
 
     def from_position(self, position: Position) -> Iterator[tuple[Batch, Position]]:
-        """Yield batches without end, each with the position after it, from which another run goes on exactly.
+        """Yield batches without end, each with the position after it, from which a resumed run continues exactly.
 
         After the last batch of epoch e that position is (e + 1, 0).
         """
@@ -160,7 +160,7 @@ class Batches:
 
 
 def _pool_rows(store: Store, budget: Budget, pool: int) -> int:
-    """About as many pairs as `pool` batches have."""
+    """About the number of pairs in `pool` batches."""
     if budget.unit == "sentences":
         return pool * budget.size
     mean_length = 1 + max(len(store.source.ids), len(store.target.ids)) // len(store)
@@ -168,7 +168,7 @@ def _pool_rows(store: Store, budget: Budget, pool: int) -> int:
 
 
 def sorted_batches(store: Store, budget: Budget, *, source_eos: bool) -> Iterator[Batch]:
-    """Every pair of a store once, sorted by length: for validation and scoring."""
+    """Yield every pair of a store once, sorted by length: for validation and scoring."""
     return _sorted(store.source, store.target, len(store), budget, source_eos=source_eos)
 
 
@@ -179,14 +179,14 @@ def batch_ids(
     *,
     source_eos: bool,
 ) -> Iterator[Batch]:
-    """Every pair of two lists once, sorted by length; `Batch.indices` leads back to the order of the lists.
+    """Yield every pair of two lists once, sorted by length; `Batch.indices` are positions in the lists.
 
     Args:
-        sources, targets: ids without EOS, as many of one as of the other; no targets for search.
+        sources, targets: ids without EOS, lists of equal length; targets None for search.
     """
     assert targets is None or len(targets) == len(sources)
-    target = None if targets is None else _side(targets)
-    return _sorted(_side(sources), target, len(sources), budget, source_eos=source_eos)
+    target = None if targets is None else _ragged(targets)
+    return _sorted(_ragged(sources), target, len(sources), budget, source_eos=source_eos)
 
 
 def _sorted(
@@ -205,11 +205,11 @@ def _cut_sorted(
     source_eos: bool,
     sort: Sort = "target",
 ) -> Iterator[NDArray[np.int64]]:
-    """Sort rows by length (equals stay in their order), and cut them into batches."""
+    """Sort rows by length (ties stay in their order), and cut them into batches."""
     source_lengths = source.lengths_of(rows) + source_eos
     target_lengths = np.zeros_like(source_lengths) if target is None else target.lengths_of(rows) + 1
     first = target_lengths if sort == "target" else np.maximum(source_lengths, target_lengths)
-    order = np.lexsort((source_lengths, target_lengths, first))  # by the last of them first
+    order = np.lexsort((source_lengths, target_lengths, first))  # the last key is the primary one
     for part in budget.cut(source_lengths[order], target_lengths[order]):
         yield rows[order[part]]
 
@@ -225,8 +225,8 @@ def _links_of(links: Links | None, rows: NDArray[np.int64]) -> BatchLinks | None
         return None
     starts = links.offsets[rows]
     counts = links.offsets[rows + 1] - starts
-    first = np.cumsum(counts) - counts  # where the links of each row begin in the batch
-    chosen = np.arange(counts.sum()) + np.repeat(starts - first, counts)
+    first = np.cumsum(counts) - counts  # [B] where the links of each row begin in the batch
+    chosen = np.arange(counts.sum()) + np.repeat(starts - first, counts)  # [links of the batch]
     source, target = links.links[chosen].astype(np.int64).T
     return BatchLinks(np.repeat(np.arange(len(rows)), counts), source, target)
 
@@ -239,14 +239,14 @@ def _no_targets(count: int) -> Padded:
     return Padded(np.zeros((count, 0), np.int64), np.zeros(count, np.int64))
 
 
-def _side(rows: Sequence[Sequence[int]]) -> RaggedIds:
+def _ragged(rows: Sequence[Sequence[int]]) -> RaggedIds:
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
     return RaggedIds(np.fromiter(chain.from_iterable(rows), np.int64, int(offsets[-1])), offsets)
 
 
 def _marking_last(items: Iterator[NDArray[np.int64]]) -> Iterator[tuple[NDArray[np.int64], bool]]:
-    """Each item, and whether it is the last one."""
+    """Yield each item, and whether it is the last one."""
     item = next(items, None)
     while item is not None:
         following = next(items, None)

@@ -1,4 +1,4 @@
-"""From pairs of lines to a stored corpus and its vocabularies: segment, clean, number, write."""
+"""Preparing a corpus: segment the lines, clean the pairs, make the vocabularies, store the ids."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dragoman.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class PreparedCorpus:
-    """A stored training corpus and the text sides that were made for it."""
+    """A stored training corpus with its segmentations and vocabularies."""
 
     store: Store
     source: TextSide
@@ -40,13 +40,13 @@ def build_store(
     progress: ProgressCallback | None = None,
     workers: int | None = None,
 ) -> PreparedCorpus:
-    """Segment, clean and store the training pairs, and make the vocabularies from what is kept.
+    """Segment, clean and store the training pairs, and make the vocabularies from the pairs that are kept.
 
     The result does not depend on the number of workers. With `config.joint` both sides share one vocabulary, of the
-    source's size and minimum count.
+    source's size and minimum frequency.
 
     Args:
-        workers: processes that segment; None for as many as there are cores. A small corpus is segmented here.
+        workers: processes that segment; None for one a core. A small corpus is segmented in this process.
 
     Raises:
         InputError: no pair is left after cleaning, or the folder cannot be written.
@@ -60,8 +60,8 @@ def build_store(
             )
         settings = (config.source, config.source if config.joint else config.target)
         vocabularies = [
-            Vocabulary.from_counts(numbers.counts(), side.vocabulary, side.min_frequency)
-            for numbers, side in zip(writer.numbers, settings, strict=True)
+            Vocabulary.from_counts(index.counts(), side.vocabulary, side.min_frequency)
+            for index, side in zip(writer.indexes, settings, strict=True)
         ]
         if config.joint:
             vocabularies[1] = vocabularies[0]
@@ -79,7 +79,7 @@ def store_pairs(
     progress: ProgressCallback | None = None,
     workers: int | None = None,
 ) -> Store:
-    """Store pairs (the dev set) with the text sides of a run; nothing is cleaned away.
+    """Store the dev set with the segmentations and vocabularies of a run, without cleaning.
 
     A pair with an empty side has no perplexity: it is not stored, but counted in `Store.left_out`.
 
@@ -105,11 +105,12 @@ def store_lines(
     progress: ProgressCallback | None = None,
     workers: int | None = None,
 ) -> tuple[Store, TextSide]:
-    """Store text of one language as the targets of pairs whose sources are empty.
+    """Store text of one language, for a language model: the targets of pairs whose sources are empty.
 
     Args:
-        vocabulary: the one to number segments with, or the settings of one to be made from what is kept.
-        check: why a line (with 0 source segments and so many target segments) is left out; None where it is kept.
+        vocabulary: the vocabulary of the segments, or the settings of one that is made from the lines that are kept.
+        check: gives the reason why a line is left out, or None, from the line and its numbers of source segments (0)
+            and target segments.
 
     Raises:
         InputError: no line is left, or the folder cannot be written.
@@ -119,7 +120,7 @@ def store_lines(
         if not writer.pairs:
             raise InputError(f"no line is left after cleaning ({_listed(left_out)}); look at the text")
         if isinstance(vocabulary, SideConfig):
-            counts = writer.numbers[1].counts()
+            counts = writer.indexes[1].counts()
             vocabulary = Vocabulary.from_counts(counts, vocabulary.vocabulary, vocabulary.min_frequency)
         writer.finish((Vocabulary(()), vocabulary), left_out)
     return Store.open(folder), TextSide(segmentation, vocabulary)
@@ -141,7 +142,7 @@ def _store_segments(
     progress: ProgressCallback | None,
     workers: int | None,
 ) -> dict[str, int]:
-    """Write what `check` lets through; return how many pairs it held back, by reason."""
+    """Write the pairs that `check` accepts; return how many it refused, by reason."""
     left_out: dict[str, int] = {}
     done = 0
     for chunk, segmented in segment_pairs(pairs, segmentations, workers):

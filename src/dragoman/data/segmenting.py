@@ -1,6 +1,6 @@
-"""Pairs of lines to segments: here for a small corpus, by all cores once that pays, in order in any case.
+"""Segmenting pairs of lines, in order: in this process, and on all cores once that pays.
 
-Links between words become links between their segments on the way.
+Links between words become links between their segments.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from dragoman.text.segmentation.base import Segments
 from dragoman.text.side import raw_words
 
 CHUNK = 1000
-"""Pairs that are segmented together: enough that sending them to another process costs little."""
+"""Pairs that are segmented together: enough that the cost of sending them to another process is small."""
 PATIENCE = 5.0
-"""Seconds of segmenting in this process before others are started, which takes seconds of a core for each."""
+"""Seconds of segmenting in this process before others are started; starting one takes seconds of a core."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentedLines:
-    """L lines of one side, as numbers into their own list of different pieces: small to send between processes."""
+    """The segments of L lines of one side, as indices into a list of distinct pieces: small to send to a process."""
 
     pieces: list[str]
     """Each piece once, in the order of appearance."""
-    numbers: NDArray[np.uint32]
-    """Which piece: uint32 [all segments of the lines, one line after the other]."""
+    ids: NDArray[np.uint32]
+    """Indices into `pieces`, line after line: uint32 [segments of all lines]."""
     lengths: NDArray[np.int64]
     """Segments of each line, int64 [L]."""
 
@@ -51,13 +51,13 @@ class SegmentLinks:
     """Links between the segments of L pairs."""
 
     links: NDArray[np.uint32]
-    """(source segment, target segment), each counted within its line: uint32 [all links, 2]."""
+    """(source segment, target segment), both from 0 within their line: uint32 [links of all pairs, 2]."""
     lengths: NDArray[np.int64]
     """Links of each pair, int64 [L]."""
 
 
 class SegmentedPairs(NamedTuple):
-    """L pairs: both sides, and the links between them if the pairs came with links."""
+    """The segments of L pairs, and the links between them if the pairs have links."""
 
     source: SegmentedLines
     target: SegmentedLines
@@ -67,11 +67,11 @@ class SegmentedPairs(NamedTuple):
 def segment_pairs(
     pairs: Iterable[Pair], segmentations: tuple[Segmentation, Segmentation], workers: int | None = None
 ) -> Iterator[tuple[list[Pair], SegmentedPairs]]:
-    """Yield chunks of pairs with the segments of their source and target lines, in order.
+    """Yield chunks of pairs with their segments, in order.
 
     Args:
-        workers: processes that segment; None for as many as there are cores. They are started only when the
-            corpus turns out to be large, and the result does not depend on them.
+        workers: processes that segment; None for one a core. They are started only for a large corpus, and the
+            result does not depend on them.
     """
     count = workers or _cores()
     remaining = iter(pairs)
@@ -95,7 +95,7 @@ def segment_pairs(
 def _segmented_here(
     chunks: Iterator[list[Pair]], segmentations: tuple[Segmentation, Segmentation], enough: Callable[[], bool]
 ) -> Generator[tuple[list[Pair], SegmentedPairs], None, bool]:
-    """Segment in this process until it is enough; return whether it was, and not the end of the corpus."""
+    """Segment in this process until `enough` or the end of the corpus; return whether it was `enough`."""
     for chunk in chunks:
         yield chunk, _segment_chunk(segmentations, chunk)
         if enough():
@@ -104,7 +104,7 @@ def _segmented_here(
 
 
 def _first_worker(executor: ProcessPoolExecutor) -> Future[SegmentedPairs]:
-    """Start the workers; the result is there when the first of them is ready, seconds later."""
+    """Start the workers; the future is done when the first of them is ready, seconds later."""
     return _submit(executor, [])
 
 
@@ -117,7 +117,7 @@ def _segmented_by_workers(
     waiting: deque[tuple[list[Pair], Future[SegmentedPairs]]] = deque()
     warned = False
     while True:
-        # Two chunks a worker keep all of them busy, and little in memory.
+        # Two chunks a worker keep all workers busy with little in memory.
         for chunk in islice(chunks, 2 * workers - len(waiting)):
             waiting.append((chunk, _submit(executor, chunk)))
         if not waiting:
@@ -134,33 +134,33 @@ def _segmented_by_workers(
 
 
 _NO_WORKERS = (
-    "the processes that should segment have ended; it goes on in this one (in a script of your own, put what it does "
-    'under `if __name__ == "__main__":`, so that processes can be started)'
+    "the processes that segment the corpus have ended, so this process segments it (in a script of your own, put the "
+    'code under `if __name__ == "__main__":`, so that processes can be started)'
 )
 
 
 def _submit(executor: ProcessPoolExecutor, chunk: list[Pair]) -> Future[SegmentedPairs]:
     try:
         return executor.submit(_segment_in_worker, chunk)
-    except BrokenProcessPool as error:  # known already here, or only when the result is asked for: one way for both
+    except BrokenProcessPool as error:  # may also be raised by result(), later: one way for both
         failed: Future[SegmentedPairs] = Future()
         failed.set_exception(error)
         return failed
 
 
 _worker_segmentations: tuple[Segmentation, Segmentation]
-"""In a worker process: sent once, when it starts, and not with every chunk."""
+"""In a worker process: received once, at its start, not with every chunk."""
 
 
 def _start_worker(segmentations: tuple[Segmentation, Segmentation]) -> None:
     global _worker_segmentations
     _worker_segmentations = segmentations
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent decides what it means
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent handles it
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """A parent that was killed cannot stop its workers: they watch it themselves."""
+    """End the worker when the parent has ended: a killed parent cannot stop its workers."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -174,17 +174,17 @@ def _segment_in_worker(chunk: list[Pair]) -> SegmentedPairs:
 def _segment_chunk(segmentations: tuple[Segmentation, Segmentation], chunk: Sequence[Pair]) -> SegmentedPairs:
     sources = [segmentations[0].segment(pair.source) for pair in chunk]
     targets = [segmentations[1].segment(pair.target) for pair in chunk]
-    return SegmentedPairs(_numbered(sources), _numbered(targets), _link_segments(chunk, sources, targets))
+    return SegmentedPairs(_indexed(sources), _indexed(targets), _link_segments(chunk, sources, targets))
 
 
-def _numbered(lines: Iterable[Segments]) -> SegmentedLines:
+def _indexed(lines: Iterable[Segments]) -> SegmentedLines:
     known: dict[str, int] = {}
-    numbers: list[int] = []
+    ids: list[int] = []
     lengths: list[int] = []
     for pieces, _ in lines:
         lengths.append(len(pieces))
-        numbers.extend(known.setdefault(piece, len(known)) for piece in pieces)
-    return SegmentedLines(list(known), np.array(numbers, np.uint32), np.array(lengths, np.int64))
+        ids.extend(known.setdefault(piece, len(known)) for piece in pieces)
+    return SegmentedLines(list(known), np.array(ids, np.uint32), np.array(lengths, np.int64))
 
 
 def _link_segments(chunk: Sequence[Pair], sources: list[Segments], targets: list[Segments]) -> SegmentLinks | None:

@@ -1,15 +1,14 @@
-"""A corpus as memory-mapped ids: segmented once, larger than memory if need be.
+"""A stored corpus: ids in memory-mapped files, so that it may be larger than memory.
 
     FOLDER/source.ids        ids of all lines one after the other, uint16 where the vocabulary fits, else uint32
-    FOLDER/source.offsets    int64 [N + 1]; line i is ids[offsets[i] : offsets[i + 1]], without end of sentence
+    FOLDER/source.offsets    int64 [N + 1]; line i is ids[offsets[i] : offsets[i + 1]], without EOS
     FOLDER/target.ids, FOLDER/target.offsets
-    FOLDER/links.pairs       where an alignment was given: (source segment, target segment), each counted within its
+    FOLDER/links.pairs       if an alignment was given: (source segment, target segment), both from 0 within their
                              line, uint32; FOLDER/links.offsets as above, int64 [N + 1], counted in links
     FOLDER/meta.json         format version, counts, dtypes, digests of the vocabularies; written last
 
-One pass over the text: lines are segmented (by all cores, once that pays), the pieces numbered in the order of
-their appearance and counted; then the vocabulary is known, and the numbers are rewritten as its ids. In memory are
-the counts and what the cleaner keeps to find duplicates, nothing else that grows with the corpus.
+`store_writer` writes it in one pass over the text. The counts of the pieces and the digests that the cleaner finds
+duplicates by are in memory, and nothing else that grows with the corpus.
 """
 
 from __future__ import annotations
@@ -33,20 +32,20 @@ LINKS, LINK_OFFSETS = "links.pairs", "links.offsets"
 
 @dataclass(frozen=True, slots=True)
 class RaggedIds:
-    """The lines of one language as ids, without end of sentence; in a store both arrays are memory-mapped."""
+    """N lines of ids of different lengths, without EOS; in a store both arrays are memory-mapped."""
 
     ids: NDArray[np.integer[Any]]
     """All lines, one after the other."""
     offsets: NDArray[np.int64]
-    """Where each line begins, and where the last one ends, int64 [N + 1]."""
+    """Start of each line in `ids`, and the end of the last one, int64 [N + 1]."""
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Segments in each line, int64 [N]; computed anew, so that nothing of this size stays in memory."""
+        """Segments of each line, int64 [N]; computed on every call, so that no array of this size stays in memory."""
         return np.diff(self.offsets)
 
     def lengths_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Segments in some lines."""
+        """Segments of the lines `rows` [B], int64 [B]."""
         return self.offsets[rows + 1] - self.offsets[rows]
 
     def line(self, row: int) -> list[int]:
@@ -62,7 +61,7 @@ class Links:
     links: NDArray[np.integer[Any]]
     """(source segment, target segment) of all pairs, one pair after the other, [links, 2]."""
     offsets: NDArray[np.int64]
-    """Where the links of each pair begin, and where those of the last one end, int64 [N + 1]."""
+    """Start of the links of each pair, and the end of the last ones, int64 [N + 1]."""
 
     def of(self, row: int) -> list[tuple[int, int]]:
         """The links of one pair."""
@@ -87,22 +86,22 @@ class Store:
         self.vocabularies = vocabularies
         """Digests of the source and the target vocabulary that the ids belong to."""
         self.left_out = left_out
-        """How many pairs were read and not stored, by reason."""
+        """How many pairs were left out, by reason."""
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
 
     def source_ids(self, row: int) -> list[int]:
-        """The source of a pair, without end of sentence."""
+        """The source of a pair, without EOS."""
         return self.source.line(row)
 
     def target_ids(self, row: int) -> list[int]:
-        """The target of a pair, without end of sentence."""
+        """The target of a pair, without EOS."""
         return self.target.line(row)
 
     @classmethod
     def open(cls, folder: Path) -> Store:
-        """Map a stored corpus.
+        """Open a stored corpus as memory-mapped files.
 
         Raises:
             RunError: it is missing or unfinished, of a newer format, or its files do not fit together.
@@ -135,7 +134,7 @@ def _read_meta(folder: Path) -> dict[str, Any]:
 def _open_side(folder: Path, side: str, meta: dict[str, Any], pairs: int) -> RaggedIds:
     try:
         path = folder / f"{side}.ids"
-        # a file of nothing cannot be mapped
+        # an empty file cannot be memory-mapped
         ids = np.memmap(path, meta["dtype"], mode="r") if meta["segments"] else np.empty(0, meta["dtype"])
         offsets = np.memmap(folder / f"{side}.offsets", np.int64, mode="r")
     except (OSError, ValueError) as error:  # ValueError: empty, or cut in mid-number
@@ -150,7 +149,7 @@ def _open_side(folder: Path, side: str, meta: dict[str, Any], pairs: int) -> Rag
 
 def _open_links(folder: Path, count: int, pairs: int) -> Links:
     try:
-        # a file of nothing cannot be mapped
+        # an empty file cannot be memory-mapped
         links = np.memmap(folder / LINKS, np.uint32, mode="r") if count else np.empty(0, np.uint32)
         offsets = np.memmap(folder / LINK_OFFSETS, np.int64, mode="r")
     except (OSError, ValueError) as error:
