@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from dragoman.inspection.character_issues import has_composed_letter, troubles
+from dragoman.inspection.character_issues import character_issues, has_composed_letter
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,8 @@ from dragoman.inspection.character_issues import has_composed_letter, troubles
         (unicodedata.normalize("NFD", "Zoë"), {"decomposed letter": 2}),
     ],
 )
-def test_troubles_and_their_places(line, kinds):
-    assert troubles(line) == kinds
+def test_issues_and_their_positions(line, kinds):
+    assert character_issues(line) == kinds
 
 
 TEXTS = ["für", "“quoted”", "it’s", "naïve café", "Škoda žije", "Привет", "Ελληνικά", "日本語", "5 €", "😀 so"]
@@ -38,20 +38,19 @@ WRONG = {
 }
 
 
-def test_mojibake_of_many_languages_is_recognised():
-    for encoding, texts in WRONG.items():
-        for text in texts:
-            assert "mojibake" in troubles(f"well {text} then"), (encoding, text)
+@pytest.mark.parametrize("wrong", [text for texts in WRONG.values() for text in texts])
+def test_mojibake_of_many_languages_is_recognised(wrong):
+    assert "mojibake" in character_issues(f"well {wrong} then")
 
 
-def test_text_of_many_languages_is_not_mojibake():
-    for text in TEXTS:
-        assert "mojibake" not in troubles(f"well {text} then"), text
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_of_many_languages_is_not_mojibake(text):
+    assert "mojibake" not in character_issues(f"well {text} then")
 
 
-def test_what_only_looks_like_mojibake_is_left_alone():
-    for line in ("CAFÉ…", "MENÜ“", "IRMÃ”", "voilà…", "É possível", "Ã", "às “vezes”", "Åland, Ærø"):
-        assert "mojibake" not in troubles(line), line
+@pytest.mark.parametrize("line", ["CAFÉ…", "MENÜ“", "IRMÃ”", "voilà…", "É possível", "Ã", "às “vezes”", "Åland, Ærø"])
+def test_what_only_looks_like_mojibake_is_left_alone(line):
+    assert "mojibake" not in character_issues(line)
 
 
 def test_composed_letters():

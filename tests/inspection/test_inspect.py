@@ -10,10 +10,10 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.inspection.advice import advice
-from dragoman.inspection.findings import KINDS, NOT_UTF8
+from dragoman.inspection.corpus_reader import CHUNK
+from dragoman.inspection.findings import FINDING_KINDS, NOT_UTF8
 from dragoman.inspection.inspect import inspect_corpus
-from dragoman.inspection.layout import facts, text, to_json
-from dragoman.inspection.reading import CHUNK
+from dragoman.inspection.presentation import facts, text, to_json
 
 SPOILT = {
     3: ("empty side", "target", lambda s, t: (s, " ")),
@@ -49,26 +49,26 @@ def test_every_kind_of_trouble_is_found_where_it_is(spoilt):
     expected = {(f"{spoilt[0]}:{place + 1}", kind, side) for place, (kind, side, _) in SPOILT.items()}
     expected.add((f"{spoilt[0]}:164", "repeated pair", "both"))
     assert listed == expected
-    assert {kind for _, kind, _ in listed} == set(KINDS) - {NOT_UTF8}  # see test_reading.py
-    assert [found.kind for found in inspection.found] == list(KINDS)[1:]
-    assert all(found.pairs == 1 for found in inspection.found)
+    assert {kind for _, kind, _ in listed} == set(FINDING_KINDS) - {NOT_UTF8}  # see test_reading.py
+    assert [finding.kind for finding in inspection.findings] == list(FINDING_KINDS)[1:]
+    assert all(finding.pairs == 1 for finding in inspection.findings)
 
 
 def test_examples_say_what_and_where(spoilt):
-    examples = {found.kind: found.examples[0] for found in inspect_corpus([spoilt]).found}
+    examples = {finding.kind: finding.examples[0] for finding in inspect_corpus([spoilt]).findings}
     assert examples["repeated pair"].detail == "first as pair 3"
     assert "fÃ¼r" in examples["mojibake"].detail
     assert examples["too long"].detail == "101 words"
-    assert not any(found.examples for found in inspect_corpus([spoilt], examples=0).found)
+    assert not any(finding.examples for finding in inspect_corpus([spoilt], examples=0).findings)
 
 
 def test_a_clean_corpus_has_no_findings(pairs, write):
     inspection = inspect_corpus([write(pairs)])
-    assert inspection.found == []
-    assert inspection.sides_apart
+    assert inspection.findings == []
+    assert inspection.sides_told_apart
     assert inspection.pairs == 400
-    assert facts(inspection)["Found in the text"] == "nothing unusual"
-    assert not any("speaks against" in sentence for sentence in advice(inspection))  # 400 pairs are few
+    assert facts(inspection)["Findings"] == "none"
+    assert not any("No problems" in sentence for sentence in advice(inspection))  # 400 pairs are few
     assert advice(inspection)[0].startswith("400 pairs are few")
 
 
@@ -81,7 +81,7 @@ def test_mixed_normal_forms_are_told(pairs, write):
 
 def test_shuffled_sides_are_told_by_their_lengths(pairs, write):
     files = write([(source * (1 + place % 3), pairs[place - 1][1]) for place, (source, _) in enumerate(pairs)])
-    assert any("hardly go together" in sentence for sentence in advice(inspect_corpus([files])))
+    assert any("hardly correlate" in sentence for sentence in advice(inspect_corpus([files])))
 
 
 def test_held_out_lines_seen_in_training_are_told(pairs, write):
@@ -99,7 +99,7 @@ def test_held_out_lines_seen_in_training_are_told(pairs, write):
 def test_the_limit_looks_at_the_beginning(spoilt):
     inspection = inspect_corpus([spoilt], limit=50)
     assert inspection.pairs == 50
-    assert [found.kind for found in inspection.found] == ["empty side", "copied", "too long", "unlikely lengths"]
+    assert [finding.kind for finding in inspection.findings] == ["empty side", "copied", "too long", "unlikely lengths"]
 
 
 def test_findings_do_not_depend_on_where_chunks_end(pairs, write, monkeypatch):
@@ -108,8 +108,8 @@ def test_findings_do_not_depend_on_where_chunks_end(pairs, write, monkeypatch):
     files = write(pairs)
     whole = inspect_corpus([files])
     assert len(pairs) < CHUNK
-    monkeypatch.setattr("dragoman.inspection.reading.CHUNK", 100)
-    assert inspect_corpus([files]).found == whole.found
+    monkeypatch.setattr("dragoman.inspection.corpus_reader.CHUNK", 100)
+    assert inspect_corpus([files]).findings == whole.findings
 
 
 def test_subwords_are_counted(pairs, write):
@@ -125,9 +125,9 @@ def test_json_holds_numbers_only_and_text_is_complete(spoilt, write):
     written = json.loads(json.dumps(to_json(inspection), allow_nan=False))
     assert written["pairs"] == 400
     assert written["source"]["words"]["curve"][-1]["share"] == 1
-    assert {finding["kind"] for finding in written["findings"]} == set(KINDS) - {NOT_UTF8}
+    assert {finding["kind"] for finding in written["findings"]} == set(FINDING_KINDS) - {NOT_UTF8}
     printed = text(inspection)
-    assert all(f"\n{kind}: 1 pair; " in printed for kind in KINDS if kind != NOT_UTF8)
+    assert all(f"\n{kind}: 1 pair; " in printed for kind in FINDING_KINDS if kind != NOT_UTF8)
     assert "subwords (in 400 pairs)" in printed
     assert max(map(len, printed.splitlines())) <= 130
 
@@ -135,7 +135,7 @@ def test_json_holds_numbers_only_and_text_is_complete(spoilt, write):
 @pytest.mark.parametrize("pairs", [[("", "")], [("a", "b")], [("a", "b")] * 3, [("", "x")] * 200])
 def test_any_corpus_however_small_can_be_inspected(pairs, write):
     inspection = inspect_corpus([write(pairs)], {"dev": write(pairs, "dev")})
-    assert math.isnan(inspection.ratio.correlation)
+    assert math.isnan(inspection.length_correlation)
     assert to_json(inspection)["length_correlation"] is None
     assert text(inspection)
 

@@ -1,4 +1,4 @@
-"""Lengths, their quantiles and the pairs whose lengths do not go together."""
+"""Lengths, their quantiles and the pairs whose lengths do not match."""
 
 import math
 
@@ -27,10 +27,10 @@ def test_facts_of_both_sides():
 
 
 def test_correlation_of_lengths():
-    assert filled([("a" * n, "b" * 2 * n) for n in range(1, 9)]).ratio().correlation > 0.999
-    assert filled([("a" * n, "b" * (9 - n)) for n in range(1, 9)]).ratio().correlation < -0.999
-    assert math.isnan(filled([("a", "b")]).ratio().correlation)
-    assert math.isnan(filled([("a", "b"), ("a", "bbb")]).ratio().correlation)
+    assert filled([("a" * n, "b" * 2 * n) for n in range(1, 9)]).correlation() > 0.999
+    assert filled([("a" * n, "b" * (9 - n)) for n in range(1, 9)]).correlation() < -0.999
+    assert math.isnan(filled([("a", "b")]).correlation())
+    assert math.isnan(filled([("a", "b"), ("a", "bbb")]).correlation())
 
 
 def test_only_a_length_far_from_the_expected_one_is_unlikely():

@@ -3,20 +3,20 @@
 import random
 from collections import Counter
 
-from dragoman.inspection.overlap import NEAR, HeldOut
-from dragoman.inspection.words import folded_words
+from dragoman.inspection.overlap import NEAR, HeldOutSet
+from dragoman.inspection.word_splitting import folded_words
 from dragoman.text.corpus import Pair
 
 
 def found(held_lines, train_lines):
     """place -> (train, similarity) of the source side."""
-    held = HeldOut("dev", [Pair(line, "", f"dev:{number}") for number, line in enumerate(held_lines, 1)])
+    held = HeldOutSet("dev", [Pair(line, "", f"dev:{number}") for number, line in enumerate(held_lines, 1)])
     counts = Counter(word for line in train_lines for word in folded_words(line))
     side = held.sides["source"]
     side.prepare(counts)
     for number, line in enumerate(train_lines):
-        side.look(number, line)
-    return {place: (likeness.train, likeness.similarity) for place, likeness in side.found.items()}
+        side.compare(number, line)
+    return {place: (duplicate.train, duplicate.similarity) for place, duplicate in side.duplicates.items()}
 
 
 def test_exact_near_and_new_lines():

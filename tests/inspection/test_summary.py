@@ -22,7 +22,7 @@ def files(tmp_path):
 
 def test_figures_and_advice_come_back_as_they_were(files, tmp_path):
     found = summarise([files("train", ["one two three four", "five six"])], [files("dev", ["one two three four", "x"])])
-    assert found.facts["Looked at"] == "all 2 pairs"
+    assert found.facts["Inspected"] == "all 2 pairs"
     assert any(sentence.startswith("dev: 1 of 2 pairs") for sentence in found.advice)
     path = tmp_path / "inspection.json"
     assert load_summary(path) is None
@@ -37,10 +37,10 @@ def test_of_several_dev_sets_each_has_its_name(files):
     assert not any(sentence.startswith("dev 1") for sentence in advice)
 
 
-def test_of_a_large_text_the_beginning_is_looked_at(files, monkeypatch):
+def test_only_the_beginning_of_a_large_text_is_inspected(files, monkeypatch):
     monkeypatch.setattr(summary, "INSPECTED", 3)
     found = summarise([files("train", ["a b", "c d", "e f", "g h"])], [])
-    assert found.facts["Looked at"] == "the first 3 pairs"
+    assert found.facts["Inspected"] == "the first 3 pairs"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"facts": 1}', '{"facts": [], "advice": []}'])

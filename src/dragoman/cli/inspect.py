@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
     from contextlib import nullcontext
 
     from dragoman.inspection.inspect import inspect_corpus
-    from dragoman.inspection.layout import text, to_json
+    from dragoman.inspection.presentation import text, to_json
     from dragoman.progress import Console
     from dragoman.text.lines import replace_output
 

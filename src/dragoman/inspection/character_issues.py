@@ -1,12 +1,14 @@
-"""Traces of text that was read or written in the wrong encoding, or carries what is not text.
+"""Characters that indicate a wrong encoding, or that are not text: mojibake, controls, markup and others.
 
-A line that is not UTF-8 at all never comes here: see reading.py.
+Lines that are not UTF-8 at all are handled in `corpus_reader.py`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+
+from dragoman.text.display import escaped
 
 _LOST = re.compile("\ufffd")
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
@@ -17,15 +19,15 @@ _MARKUP = re.compile(
 )
 
 _LATER = "\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
-"""How the second and later bytes of UTF-8 (0x80 to 0xBF) look as Latin-1 or Windows-1252."""
+"""The second and later bytes of UTF-8 (0x80 to 0xBF) decoded as Latin-1 or Windows-1252."""
 _MOJIBAKE = re.compile(f"(?:[Â-ß][{_LATER}]|[à-ï][{_LATER}]{{2}}|[ð-ô][{_LATER}]{{3}})+")
 _ALONE = re.compile("[ÂÃ]|â[€\x80‚\x82]|ð[Ÿ\x9f]")
-"""Beginnings that give it away alone: of Latin-1 letters, of quotation marks, dashes and the euro, of emoji. Of others
-it takes two in a line."""
+"""Beginnings that suffice alone: of Latin-1 letters, of quotation marks, dashes and the euro, of emoji. Of others a
+line must have two."""
 
 
-def troubles(line: str) -> dict[str, int]:
-    """The kinds of trouble in a line, by their names in findings.py, and the place of the first of each."""
+def character_issues(line: str) -> dict[str, int]:
+    """Return the issues of a line, by their names in findings.py, with the position of the first of each."""
     found = {"control character": _CONTROL.search(line), "markup": _MARKUP.search(line)}
     if not line.isascii():
         found["invisible character"] = _INVISIBLE.search(line)
@@ -39,20 +41,19 @@ def troubles(line: str) -> dict[str, int]:
 
 
 def around(line: str, place: int) -> str:
-    """A few characters on both sides of a place, control characters as escapes."""
-    cut = line[max(0, place - 10) : place + 15]
-    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in cut).strip()
+    """Return a few characters on both sides of a position, control characters as escapes."""
+    return escaped(line[max(0, place - 10) : place + 15]).strip()
 
 
 def has_composed_letter(line: str) -> bool:
-    """Whether a letter with its accent is one character in it, which NFD would take apart."""
+    """Return whether a line has a composed letter, one that NFD would decompose."""
     return not line.isascii() and not unicodedata.is_normalized("NFD", line)
 
 
 def _mojibake(line: str) -> re.Match[str] | None:
-    """UTF-8 that was read as Latin-1 or Windows-1252: Ã¤ for ä, â€œ for a quotation mark.
+    """Find UTF-8 that was decoded as Latin-1 or Windows-1252: Ã¤ for ä, â€œ for a quotation mark.
 
-    What follows a capital letter is left alone: CAFÉ… and IRMÃ” are such byte patterns too.
+    A match after a capital letter is ignored: CAFÉ… and IRMÃ” are such byte patterns too.
     """
     first, letters = None, 0
     for match in _MOJIBAKE.finditer(line):
@@ -66,7 +67,7 @@ def _mojibake(line: str) -> re.Match[str] | None:
 
 
 def _decoded(text: str) -> str | None:
-    """What the bytes were, if they were UTF-8."""
+    """Return the text that the bytes encode in UTF-8; None if they are not UTF-8."""
     try:
         return b"".join(_byte(character) for character in text).decode("utf-8")
     except UnicodeDecodeError:

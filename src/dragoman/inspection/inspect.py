@@ -1,7 +1,7 @@
-"""The inspection of a corpus in two passes: the first counts, the second finds.
+"""The inspection of a corpus in two passes: the first counts, the second finds unusual pairs.
 
-The text is read as a stream, so it may be larger than memory; what stays is the different words with their counts,
-about sixty bytes a pair, and the held-out sets.
+The text is read as a stream, so it may be larger than memory; what is kept is the distinct words with their counts,
+about sixty bytes per pair, and the held-out sets.
 """
 
 from __future__ import annotations
@@ -18,53 +18,58 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import CleaningConfig
-from dragoman.inspection.character_issues import around, has_composed_letter, troubles
-from dragoman.inspection.findings import NOT_UTF8, Findings, Found
-from dragoman.inspection.languages import Judgement, SideCounts, judges
-from dragoman.inspection.lengths import LengthFacts, Lengths, RatioFacts
-from dragoman.inspection.overlap import HeldOut
-from dragoman.inspection.reading import Chunk, FileCounts, Reader, described
+from dragoman.inspection.character_issues import around, character_issues, has_composed_letter
+from dragoman.inspection.corpus_reader import Chunk, CorpusReader, FileCounts, describe_bad_line
+from dragoman.inspection.findings import NOT_UTF8, Finding, Findings
+from dragoman.inspection.languages import LineLabels, SideCounts, train_classifiers
+from dragoman.inspection.lengths import LengthFacts, LengthRatio, Lengths
+from dragoman.inspection.overlap import HeldOutSet
 from dragoman.inspection.repetition import Repetition, RepetitionFacts
-from dragoman.inspection.subwords import SubwordFacts, subword_facts
-from dragoman.inspection.vocabulary_coverage import Coverage, coverage
-from dragoman.inspection.words import words
+from dragoman.inspection.subword_statistics import SubwordFacts, subword_facts
+from dragoman.inspection.vocabulary_coverage import VocabularyCoverage, vocabulary_coverage
+from dragoman.inspection.word_splitting import split_words
 from dragoman.progress import ProgressCallback
 from dragoman.text.corpus import Corpora, Pair
 
 SAMPLE = 200
-"""Of each chunk the pairs from which the usual is learnt."""
+"""Pairs of each chunk from which the classifiers learn what is usual."""
 
 
 @dataclass(frozen=True, slots=True)
 class SideFacts:
-    """One side of the corpus."""
+    """Figures of one side of the corpus. The field names are the keys of the JSON output."""
 
     lengths: LengthFacts
     characters: int
-    """Different ones."""
+    """Distinct ones."""
     scripts: dict[str, int]
     """Letters of each script."""
-    words: Coverage
-    composed: int
+    lines_with_composed_letters: int
     """Lines with letters that NFC has as one character: text with accents that is not decomposed."""
+    words: VocabularyCoverage
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What there is to know about a corpus before training; figures are of the pairs that are UTF-8."""
+    """Figures and findings of a corpus; figures are those of the pairs in UTF-8.
+
+    The field names are the keys of the JSON output.
+    """
 
     pairs: int
-    """All of them."""
-    bad_files: dict[str, FileCounts]
-    """Files of the corpus with lines that are not UTF-8, by name."""
+    """All pairs, UTF-8 or not."""
     source: SideFacts
     target: SideFacts
-    ratio: RatioFacts
+    target_per_source: LengthRatio
+    length_correlation: float
+    """Pearson's, of the lengths of both sides in characters; NaN for fewer than two pairs or lines of one length."""
     repetition: RepetitionFacts
-    sides_apart: bool
-    """Whether the sides could be told apart by their letters, so that lines on the wrong side were looked for."""
-    found: list[Found]
-    held_out: list[HeldOut]
+    sides_told_apart: bool
+    """Whether letters distinguish the sides, so that lines on the wrong side were searched for."""
+    findings: list[Finding]
+    not_utf8: dict[str, FileCounts]
+    """Files of the corpus with lines that are not UTF-8, by name."""
+    held_out: list[HeldOutSet]
     subwords: SubwordFacts | None
 
 
@@ -78,75 +83,77 @@ def inspect_corpus(
     limit: int | None = None,
     progress: ProgressCallback = lambda done: None,
 ) -> Inspection:
-    """Read everything and say what it is like.
+    """Read a corpus twice and report on it.
 
     Args:
         held_out: dev and test sets by name.
-        subwords: also learn so many subwords of both sides together, and count with them.
+        subwords: also learn this number of subwords on both sides together, and count with them.
         examples: kept of each kind of finding; `listing` receives all (see `Findings`).
-        limit: look at so many pairs of the beginning only.
+        limit: inspect only this number of pairs from the beginning.
+        progress: called with the number of pairs processed so far, in both passes together.
 
     Raises:
         InputError: as for `read_pairs`, except that some lines may not be UTF-8.
-        ConfigError: so few subwords cannot spell the text.
+        ConfigError: there are too few subwords to spell the text.
     """
     sets = [_held_out(name, files, examples, listing) for name, files in (held_out or {}).items()]
-    reader, survey = Reader(corpora, limit), _Survey()
+    reader, counting = CorpusReader(corpora, limit), _CountingPass()
     for chunk in reader.chunks():
-        survey.add(chunk)
-        progress(survey.pairs)
-    if not survey.places:
+        counting.add(chunk)
+        progress(counting.pairs)
+    if not counting.places:
         assert reader.first_bad is not None
         raise reader.first_bad.error()
     findings = Findings(examples, listing)
-    search = _Search(survey, sets, findings)
+    finding = _FindingPass(counting, sets, findings)
     for chunk in reader.chunks():
-        search.add(chunk)
-        progress(survey.pairs + chunk.start + chunk.size)
+        finding.add(chunk)
+        progress(counting.pairs + chunk.start + chunk.size)
     held_out_words = [
         {held.name: _count_words(getattr(pair, side) for pair in held.pairs) for held in sets}
         for side in ("source", "target")
     ]
     source, target = (
         side.facts(lengths, others)
-        for side, lengths, others in zip(survey.sides, survey.lengths.facts(), held_out_words, strict=True)
+        for side, lengths, others in zip(counting.sides, counting.lengths.facts(), held_out_words, strict=True)
     )
     return Inspection(
-        pairs=survey.pairs,
-        bad_files=reader.bad_files(),
+        pairs=counting.pairs,
         source=source,
         target=target,
-        ratio=survey.lengths.ratio(),
-        repetition=survey.repetition.facts(),
-        sides_apart=search.judges[0].tells_sides_apart,
-        found=findings.found(),
+        target_per_source=counting.lengths.ratio(),
+        length_correlation=counting.lengths.correlation(),
+        repetition=counting.repetition.facts(),
+        sides_told_apart=finding.classifiers[0].tells_sides_apart,
+        findings=findings.summary(),
+        not_utf8=reader.not_utf8(),
         held_out=sets,
         subwords=None
         if subwords is None
-        else subword_facts((pair for chunk in reader.chunks() for pair in chunk.pairs), len(survey.places), subwords),
+        else subword_facts((pair for chunk in reader.chunks() for pair in chunk.pairs), len(counting.places), subwords),
     )
 
 
-def _held_out(name: str, files: Sequence[Path], examples: int, listing: TextIO | None) -> HeldOut:
-    reader, findings, pairs = Reader([files]), Findings(examples, listing), []
+def _held_out(name: str, files: Sequence[Path], examples: int, listing: TextIO | None) -> HeldOutSet:
+    reader, findings, pairs = CorpusReader([files]), Findings(examples, listing), []
     for chunk in reader.chunks():
         pairs.extend(chunk.pairs)
-        _note_bad(findings, chunk)
-    return HeldOut(name, pairs, findings.found(), reader.bad_files())
+        _add_bad_pairs(findings, chunk)
+    return HeldOutSet(name, pairs, findings.summary(), reader.not_utf8())
 
 
-def _note_bad(findings: Findings, chunk: Chunk) -> None:
+def _add_bad_pairs(findings: Findings, chunk: Chunk) -> None:
     for pair, side, line in chunk.bad:
-        findings.note(NOT_UTF8, pair, side, described(line))
+        findings.add(NOT_UTF8, pair, side, describe_bad_line(line))
 
 
 def _count_words(lines: Iterator[str]) -> Counter[str]:
-    return Counter(chain.from_iterable(map(words, lines)))
+    return Counter(chain.from_iterable(map(split_words, lines)))
 
 
 @dataclass(slots=True)
-class _SideSurvey:
-    """What the first pass counts of one side."""
+class _CountedSide:
+    """The counts of one side in the first pass."""
 
     words: Counter[str] = field(default_factory=Counter)
     letters: SideCounts = field(default_factory=SideCounts)
@@ -154,28 +161,29 @@ class _SideSurvey:
     sample: list[str] = field(default_factory=list)
 
     def add(self, lines: Sequence[str]) -> list[int]:
-        """Count some lines; return how many words each has."""
-        cut = [words(line) for line in lines]
-        self.words.update(chain.from_iterable(cut))
+        """Count some lines; return the number of words in each."""
+        words = [split_words(line) for line in lines]
+        self.words.update(chain.from_iterable(words))
         self.letters.add(lines)
         self.composed += sum(map(has_composed_letter, lines))
         self.sample.extend(lines[:: max(1, len(lines) // SAMPLE)])
-        return list(map(len, cut))
+        return list(map(len, words))
 
     def facts(self, lengths: LengthFacts, held_out: dict[str, Counter[str]]) -> SideFacts:
-        """Sum up."""
+        """Summarise the counts."""
         characters = int(np.count_nonzero(self.letters.characters))
-        return SideFacts(lengths, characters, self.letters.scripts(), coverage(self.words, held_out), self.composed)
+        words = vocabulary_coverage(self.words, held_out)
+        return SideFacts(lengths, characters, self.letters.scripts(), self.composed, words)
 
 
-class _Survey:
+class _CountingPass:
     """The first pass."""
 
     def __init__(self) -> None:
         self.pairs = 0
         self.places = array("q")
-        """In the corpus, of the pairs that are UTF-8: everything else is counted in them alone."""
-        self.sides = _SideSurvey(), _SideSurvey()
+        """Places in the corpus of the pairs in UTF-8; all other counts are of these pairs alone."""
+        self.sides = _CountedSide(), _CountedSide()
         self.lengths, self.repetition = Lengths(), Repetition()
 
     def add(self, chunk: Chunk) -> None:
@@ -191,18 +199,18 @@ class _Survey:
             self.repetition.add(pair.source, pair.target)
 
 
-class _Search:
-    """The second pass: knows what is usual, and notes what is not."""
+class _FindingPass:
+    """The second pass: compares each pair with what is usual in the corpus."""
 
-    def __init__(self, survey: _Survey, held_out: Sequence[HeldOut], findings: Findings) -> None:
-        source, target = survey.sides
-        self._seen = 0  # pairs that are UTF-8
-        self._places = survey.places
-        self.judges = judges((source.letters, target.letters), (source.sample, target.sample))
+    def __init__(self, counting: _CountingPass, held_out: Sequence[HeldOutSet], findings: Findings) -> None:
+        source, target = counting.sides
+        self._done = 0  # pairs in UTF-8
+        self._places = counting.places
+        self.classifiers = train_classifiers((source.letters, target.letters), (source.sample, target.sample))
         self._findings, self._held_out = findings, held_out
-        self._unlikely = survey.lengths.unlikely()
-        self._longest = survey.lengths.longest_words()
-        self._first = survey.repetition.first_places()
+        self._unlikely = counting.lengths.unlikely()
+        self._longest = counting.lengths.longest_words()
+        self._first = counting.repetition.first_places()
         if held_out:
             source_counts, target_counts = _folded(source.words), _folded(target.words)
             for held in held_out:
@@ -210,60 +218,61 @@ class _Search:
                 held.sides["target"].prepare(target_counts)
 
     def add(self, chunk: Chunk) -> None:
-        """Look at some pairs."""
-        _note_bad(self._findings, chunk)
+        """Check the pairs of a chunk."""
+        _add_bad_pairs(self._findings, chunk)
         pairs = chunk.pairs
-        source = self.judges[0].judge([pair.source for pair in pairs])
-        target = self.judges[1].judge([pair.target for pair in pairs])
+        source = self.classifiers[0].classify([pair.source for pair in pairs])
+        target = self.classifiers[1].classify([pair.target for pair in pairs])
         explained = np.zeros(len(pairs), np.bool_)
         for row, pair in enumerate(pairs):
-            self._look_at_pair(self._seen + row, pair)
-            explained[row] = self._look_at_encoding(pair)
-        # Wrong characters make a line unusual; that needs no saying.
-        source, target = (judged._replace(unusual=judged.unusual & ~explained) for judged in (source, target))
+            self._check_pair(self._done + row, pair)
+            explained[row] = self._check_characters(pair)
+        # A line with wrong characters has unusual trigrams, too: one finding is enough.
+        source, target = (labels._replace(unusual=labels.unusual & ~explained) for labels in (source, target))
         for row in np.flatnonzero(_any(source) | _any(target)).tolist():
-            self._note_languages(pairs[row], [flags[row] for flags in source], [flags[row] for flags in target])
-        self._seen += len(pairs)
+            self._check_languages(pairs[row], [labels[row] for labels in source], [labels[row] for labels in target])
+        self._done += len(pairs)
 
-    def _look_at_pair(self, number: int, pair: Pair) -> None:
-        """`number` counts the pairs that are UTF-8, from 0."""
-        note = self._findings.note
+    def _check_pair(self, number: int, pair: Pair) -> None:
+        """`number` counts the pairs in UTF-8, from 0."""
+        add = self._findings.add
         if not pair.source.strip() or not pair.target.strip():
-            note("empty side", pair, _sides(not pair.source.strip(), not pair.target.strip()))
+            add("empty side", pair, _sides(not pair.source.strip(), not pair.target.strip()))
         elif pair.source == pair.target and any(map(str.isalpha, pair.source)):
-            note("copied", pair)
+            add("copied", pair)
         if self._first[number] != number:
-            note("repeated pair", pair, detail=f"first as pair {self._places[self._first[number]] + 1}")
+            add("repeated pair", pair, detail=f"first as pair {self._places[self._first[number]] + 1}")
         if self._longest[number] > LONGEST:
-            note("too long", pair, detail=f"{self._longest[number]} words")
+            add("too long", pair, detail=f"{self._longest[number]} words")
         if self._unlikely[number]:
-            note("unlikely lengths", pair, detail=f"{len(pair.source)} and {len(pair.target)} characters")
+            add("unlikely lengths", pair, detail=f"{len(pair.source)} and {len(pair.target)} characters")
         for held in self._held_out:
-            held.sides["source"].look(self._places[number], pair.source)
-            held.sides["target"].look(self._places[number], pair.target)
+            held.sides["source"].compare(self._places[number], pair.source)
+            held.sides["target"].compare(self._places[number], pair.target)
 
-    def _look_at_encoding(self, pair: Pair) -> bool:
-        """Whether there was something to note."""
-        source, target = troubles(pair.source), troubles(pair.target)
+    def _check_characters(self, pair: Pair) -> bool:
+        """Return whether there was a finding."""
+        source, target = character_issues(pair.source), character_issues(pair.target)
         for kind in source.keys() | target.keys():
-            where = (pair.source, source[kind]) if kind in source else (pair.target, target[kind])
-            self._findings.note(kind, pair, _sides(kind in source, kind in target), around(*where))
+            place = (pair.source, source[kind]) if kind in source else (pair.target, target[kind])
+            self._findings.add(kind, pair, _sides(kind in source, kind in target), around(*place))
         return bool(source or target)
 
-    def _note_languages(self, pair: Pair, source: Sequence[bool], target: Sequence[bool]) -> None:
-        (others, unusual, script), (target_others, target_unusual, target_script) = source, target
+    def _check_languages(self, pair: Pair, source: Sequence[bool], target: Sequence[bool]) -> None:
+        """The arguments are the `LineLabels` of this pair."""
+        (other_side, unusual, script), (target_other_side, target_unusual, target_script) = source, target
         if script or target_script:
-            self._findings.note("other script", pair, _sides(script, target_script))
-        elif others and target_others:
-            self._findings.note("wrong way round", pair)
-        elif others or target_others:
-            self._findings.note("other side's language", pair, _sides(others, target_others))
+            self._findings.add("other script", pair, _sides(script, target_script))
+        elif other_side and target_other_side:
+            self._findings.add("wrong way round", pair)
+        elif other_side or target_other_side:
+            self._findings.add("other side's language", pair, _sides(other_side, target_other_side))
         elif unusual or target_unusual:
-            self._findings.note("unusual", pair, _sides(unusual, target_unusual))
+            self._findings.add("unusual", pair, _sides(unusual, target_unusual))
 
 
 LONGEST = CleaningConfig().max_length
-"""Words; a line of more has more segments too than training takes by default."""
+"""Words; a longer line also has more tokens than training accepts by default."""
 
 
 def _folded(counts: Counter[str]) -> Counter[str]:
@@ -273,8 +282,8 @@ def _folded(counts: Counter[str]) -> Counter[str]:
     return folded
 
 
-def _any(judgement: Judgement) -> NDArray[np.bool_]:
-    return judgement.others | judgement.unusual | judgement.strange_script
+def _any(labels: LineLabels) -> NDArray[np.bool_]:
+    return labels.other_side | labels.unusual | labels.other_script
 
 
 def _sides(source: bool, target: bool) -> str:

@@ -1,4 +1,4 @@
-"""How long lines are, and pairs whose sides are too different in length to be translations of each other."""
+"""Lengths of lines, and pairs whose lengths differ too much for translations of each other."""
 
 from __future__ import annotations
 
@@ -9,43 +9,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 QUANTILES = (0, 1, 5, 25, 50, 75, 95, 99, 100)
-"""Per cent of the lines that are at most so long."""
+"""Percentages of the lines for which the longest length is reported."""
 
 FAR = 8.0
-"""Robust standard deviations from the expected length at which a pair is called out."""
+"""Robust standard deviations from the expected length from which on a pair is reported."""
 
 FACTOR = 2.0
-"""And the factor between the lengths that it must have at least: in a clean corpus deviations are small."""
+"""The factor that must lie between actual and expected length as well: in a clean corpus deviations are small."""
 
 
 class LengthFacts(NamedTuple):
-    """Lengths of one side, in words as words.py has them and in characters."""
+    """Lengths of one side, in words as `split_words` counts them and in characters."""
 
     words: dict[int, int]
-    """Quantile in per cent to words."""
+    """Percentage -> words."""
     characters: dict[int, int]
     mean_words: float
     mean_characters: float
 
 
-class RatioFacts(NamedTuple):
-    """How the lengths of the two sides go together."""
+class LengthRatio(NamedTuple):
+    """Length of the target per unit of the source."""
 
     characters: float
-    """Characters of the target for each of the source."""
     words: float
-    correlation: float
-    """Pearson's, of the lengths of both sides in characters; NaN for fewer than two pairs or lines of one length."""
 
 
 class Lengths:
-    """The lengths of both sides of every pair: sixteen bytes a pair."""
+    """The lengths of both sides of every pair, 16 bytes each."""
 
     def __init__(self) -> None:
         self._columns = tuple(array("i") for _ in range(4))
 
     def add(self, source: str, source_words: int, target: str, target_words: int) -> None:
-        """Remember a pair."""
+        """Add a pair."""
         for column, value in zip(self._columns, (source_words, len(source), target_words, len(target)), strict=True):
             column.append(value)
 
@@ -53,31 +50,35 @@ class Lengths:
         return np.frombuffer(self._columns[place], np.int32) if self._columns[place] else np.zeros(0, np.int32)
 
     def facts(self) -> tuple[LengthFacts, LengthFacts]:
-        """Of the source and of the target; there must be a pair."""
+        """Summarise source and target; there must be a pair."""
         return self._side(0), self._side(2)
 
     def _side(self, place: int) -> LengthFacts:
         words, characters = self._column(place), self._column(place + 1)
         return LengthFacts(_quantiles(words), _quantiles(characters), float(words.mean()), float(characters.mean()))
 
-    def ratio(self) -> RatioFacts:
-        """Of the target to the source."""
+    def ratio(self) -> LengthRatio:
+        """Return the length of the target per unit of the source."""
         words, characters = (
             float(self._column(place + 2).sum() / max(1, self._column(place).sum())) for place in (0, 1)
         )
+        return LengthRatio(characters, words)
+
+    def correlation(self) -> float:
+        """Return Pearson's correlation of the lengths in characters; NaN for one pair, or lines of one length."""
         source, target = self._column(1), self._column(3)
         varied = len(source) > 1 and source.std() > 0 and target.std() > 0
-        return RatioFacts(characters, words, float(np.corrcoef(source, target)[0, 1]) if varied else float("nan"))
+        return float(np.corrcoef(source, target)[0, 1]) if varied else float("nan")
 
     def longest_words(self) -> NDArray[np.int32]:
-        """[pairs] words of the longer side."""
+        """Return the words of the longer side, [pairs]."""
         return np.maximum(self._column(0), self._column(2))
 
     def unlikely(self) -> NDArray[np.bool_]:
-        """[pairs] where one side is far longer than the other lets expect; pairs with an empty side left out.
+        """Return, for each pair, whether one side is much longer than the other predicts, [pairs].
 
         The difference from the expected length, over the square root of the length (Gale and Church 1993, section
-        3.3), measured against its own median absolute deviation in this corpus.
+        3.3), is compared with its median absolute deviation in this corpus. Pairs with an empty side are False.
         """
         source, target = self._column(1).astype(np.float64), self._column(3).astype(np.float64)
         full = (self._column(0) > 0) & (self._column(2) > 0)

@@ -1,9 +1,9 @@
-"""Lines of a held-out set that also stand in the training text, exactly or nearly.
+"""Held-out lines that also stand in the training text, as exact or near duplicates.
 
-Nearly means: of the different words of both lines together, without case and punctuation, at least NEAR are in both
-(Jaccard similarity). No near line is missed: of a line with n words at most n - ceil(NEAR n) may be missing from its
-likeness, so that two near lines share one of the n - ceil(NEAR n) + 1 words of each that come first in any order common
-to both, here the rarest; only these are looked up (prefix filtering, Chaudhuri et al. 2006; Bayardo et al. 2007).
+Two lines are near duplicates if their sets of words, without case and punctuation, have a Jaccard similarity of NEAR or
+more. None is missed: a line with n words can lack at most n - ceil(NEAR n) words of a near duplicate, so two such lines
+share one of the first n - ceil(NEAR n) + 1 words of each in any common order, here the rarest first; only these are
+looked up (prefix filtering, Chaudhuri et al. 2006; Bayardo et al. 2007).
 """
 
 from __future__ import annotations
@@ -13,33 +13,31 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
 
-from dragoman.inspection.findings import Found
-from dragoman.inspection.reading import FileCounts
+from dragoman.inspection.corpus_reader import FileCounts
+from dragoman.inspection.findings import Finding
 from dragoman.inspection.repetition import digest
-from dragoman.inspection.words import folded_words
+from dragoman.inspection.word_splitting import folded_words
 from dragoman.text.corpus import Pair
+from dragoman.text.side import SideName
 
 NEAR = 0.8
-"""Share of common words."""
+"""Jaccard similarity of near duplicates."""
 
 SHORTEST = 4
-"""Different words from which on a line can be near another without having the same words."""
-
-SideName = Literal["source", "target"]
+"""Distinct words from which on a line can have a near duplicate with other words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
-    """A held-out line, and the first training line found that is the same or most like it."""
+class Duplicate:
+    """A held-out line, and the most similar training line, the first of equals."""
 
     place: int
-    """Of the held-out pair, from 0."""
+    """The held-out pair, from 0."""
     train: int
-    """Of the training pair, from 0."""
+    """The training pair, from 0."""
     similarity: float
-    """2 for the same line, else the share of common words, up to 1."""
+    """2 for the same line, otherwise the Jaccard similarity, up to 1."""
 
     @property
     def exact(self) -> bool:
@@ -48,10 +46,10 @@ class Likeness:
 
 @dataclass(slots=True)
 class SideOverlap:
-    """One side of a held-out set, compared with training lines as they come."""
+    """One side of a held-out set, compared with training lines one by one."""
 
     lines: Sequence[str]
-    found: dict[int, Likeness] = field(default_factory=dict)
+    duplicates: dict[int, Duplicate] = field(default_factory=dict)
     """By place in the held-out set."""
     _exact: dict[int, list[int]] = field(default_factory=dict)
     _words: list[frozenset[str]] = field(default_factory=list)
@@ -59,7 +57,7 @@ class SideOverlap:
     _counts: Counter[str] = field(default_factory=Counter)
 
     def prepare(self, counts: Counter[str]) -> None:
-        """Make the index; `counts` of folded training words say which are rare."""
+        """Build the index; `counts` of folded training words define which words are rare."""
         exact, index = defaultdict(list), defaultdict(list)
         self._counts = counts
         self._words = [folded_words(line) for line in self.lines]
@@ -70,18 +68,22 @@ class SideOverlap:
                 index[word].append(place)
         self._exact, self._index = dict(exact), dict(index)
 
-    def look(self, number: int, line: str) -> None:
+    def compare(self, number: int, line: str) -> None:
         """Compare with training line `number`, from 0."""
         for place in self._exact.get(digest(line), ()):
-            self._note(Likeness(place, number, 2.0))
+            self._add(Duplicate(place, number, 2.0))
         words = folded_words(line)
         for place in {place for word in self._rarest(words) for place in self._index.get(word, ())}:
             similarity = self._similarity(place, words)
             if similarity is not None:
-                self._note(Likeness(place, number, similarity))
+                self._add(Duplicate(place, number, similarity))
+
+    def count(self, *, exact: bool) -> int:
+        """The number of exact duplicates, or of near ones."""
+        return sum(duplicate.exact == exact for duplicate in self.duplicates.values())
 
     def _rarest(self, words: frozenset[str]) -> list[str]:
-        """The words of a line that a near one may not all lack."""
+        """The words of a line of which every near duplicate has at least one."""
         in_order = sorted(sorted(words), key=lambda word: self._counts.get(word, 0))
         return in_order[: len(words) - math.ceil(NEAR * len(words) - 1e-9) + 1]  # 1e-9: rounding of the product
 
@@ -95,29 +97,34 @@ class SideOverlap:
         enough = similarity >= NEAR and larger >= SHORTEST
         return similarity if enough or similarity == 1 else None
 
-    def _note(self, likeness: Likeness) -> None:
-        known = self.found.get(likeness.place)
-        if known is None or likeness.similarity > known.similarity:
-            self.found[likeness.place] = likeness
+    def _add(self, duplicate: Duplicate) -> None:
+        known = self.duplicates.get(duplicate.place)
+        if known is None or duplicate.similarity > known.similarity:
+            self.duplicates[duplicate.place] = duplicate
 
 
-class HeldOut:
-    """A dev or test set, compared with training."""
+class HeldOutSet:
+    """A dev or test set, compared with the training text."""
 
     def __init__(
         self,
         name: str,
         pairs: Sequence[Pair],
-        found: Sequence[Found] = (),
-        bad_files: Mapping[str, FileCounts] = MappingProxyType({}),
+        findings: Sequence[Finding] = (),
+        not_utf8: Mapping[str, FileCounts] = MappingProxyType({}),
     ) -> None:
-        """`pairs` are those that are UTF-8; what is to be told of the others is in `found` and `bad_files`."""
+        """`pairs` are those in UTF-8; `findings` and `not_utf8` describe the others."""
         self.name = name
         self.pairs = pairs
-        self.found = found
-        self.bad_files = bad_files
-        self.size = len(pairs) + sum(each.pairs for each in found)
+        self.findings = findings
+        self.not_utf8 = not_utf8
+        self.size = len(pairs) + sum(finding.pairs for finding in findings)
         self.sides: dict[SideName, SideOverlap] = {
             "source": SideOverlap([pair.source for pair in pairs]),
             "target": SideOverlap([pair.target for pair in pairs]),
         }
+
+    @property
+    def seen(self) -> int:
+        """Pairs of which either side has a duplicate in the training text."""
+        return len(self.sides["source"].duplicates.keys() | self.sides["target"].duplicates.keys())

@@ -1,6 +1,6 @@
-"""Pairs and lines that come more than once, known by 64-bit digests: 24 bytes a pair.
+"""Repeated pairs and lines, identified by 64-bit digests: 24 bytes a pair.
 
-Two different lines of a corpus of ten million share a digest with a chance of three in a million.
+In a corpus of ten million lines the probability that any two different ones share a digest is three in a million.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ from numpy.typing import NDArray
 
 
 class RepetitionFacts(NamedTuple):
-    """Counts of repetitions; lines are compared as they are, blank ones too."""
+    """Counts of repetitions; lines are compared as they are, empty ones included."""
 
     pairs: int
-    """Pairs that have come before, exactly."""
+    """Exact duplicates of earlier pairs."""
     sources: int
-    """Different source lines that stand with more than one target."""
+    """Distinct source lines with more than one target."""
     targets: int
-    """Different target lines that stand with more than one source."""
+    """Distinct target lines with more than one source."""
 
 
 class Repetition:
-    """What has come before."""
+    """Collects the digests of all pairs."""
 
     def __init__(self) -> None:
         self._sources, self._targets = array("Q"), array("Q")
 
     def add(self, source: str, target: str) -> None:
-        """Remember a pair."""
+        """Add a pair."""
         self._sources.append(digest(source))
         self._targets.append(digest(target))
 
     def first_places(self) -> NDArray[np.int64]:
-        """[pairs] where each pair stood for the first time; its own place for one that is new."""
+        """Return the place of the first occurrence of each pair, [pairs]; its own place for a pair that is new."""
         _, first, inverse = np.unique(self._pairs(), return_index=True, return_inverse=True)
         return np.asarray(first[inverse], np.int64)
 
     def facts(self) -> RepetitionFacts:
-        """Count."""
+        """Count the repetitions."""
         first = np.unique(self._pairs(), return_index=True)[1]
         sources, targets = (np.frombuffer(column, np.uint64)[first] for column in (self._sources, self._targets))
         return RepetitionFacts(len(self._sources) - len(first), _several(sources), _several(targets))
@@ -53,7 +53,7 @@ class Repetition:
 
 
 def digest(line: str) -> int:
-    """64 bits that stand for a line, the same in every process."""
+    """Return a 64-bit digest of a line, the same in every process."""
     return int.from_bytes(hashlib.blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 

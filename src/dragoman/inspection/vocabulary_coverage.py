@@ -1,4 +1,4 @@
-"""How much of the running words a vocabulary of the most frequent ones covers, on the text itself and on other text."""
+"""Vocabulary coverage: the share of running words among the most frequent ones, of the text itself and of others."""
 
 from __future__ import annotations
 
@@ -7,35 +7,40 @@ from itertools import accumulate
 from typing import NamedTuple
 
 SIZES = (1_000, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 50_000, 80_000, 160_000, 500_000)
-"""Vocabularies that are tried, as far as there are so many words; 15,000 is that of Cho et al. 2014, 30,000 of
+"""Vocabulary sizes that are tried, up to the number of distinct words; 15,000 is that of Cho et al. 2014, 30,000 of
 Bahdanau et al. 2015, 50,000 of Luong et al. 2015, 160,000 and 80,000 of Sutskever et al. 2014."""
 
 
 class Point(NamedTuple):
-    """Words in the vocabulary, and the share from 0 to 1 of running words that are among them."""
+    """A vocabulary size, and the share of running words in that vocabulary, from 0 to 1."""
 
     size: int
     share: float
 
 
-class Coverage(NamedTuple):
-    """The words of one side."""
+class VocabularyCoverage(NamedTuple):
+    """Counts of the words of one side, and its coverage curve."""
 
     running: int
     different: int
     once: int
-    """Different words that come only once."""
+    """Distinct words that occur once."""
     curve: list[Point]
-    """The last point is all words."""
+    """By ascending size; the last point is all words."""
     held_out: dict[str, list[Point]]
-    """The same vocabularies on other sets, by their names."""
+    """The curve of the same vocabularies on other sets, by their names."""
+
+    @property
+    def singleton_share(self) -> float:
+        """The share of running words that occur once."""
+        return self.once / max(1, self.running)
 
 
-def coverage(counts: Counter[str], held_out: dict[str, Counter[str]]) -> Coverage:
-    """Words of equal counts are taken in the order of their code points, as a vocabulary would."""
+def vocabulary_coverage(counts: Counter[str], held_out: dict[str, Counter[str]]) -> VocabularyCoverage:
+    """Count coverage of `counts` and of `held_out`; words of equal counts are in code point order, as in training."""
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
     sizes = [*(size for size in SIZES if size < len(ordered)), len(ordered)]
-    return Coverage(
+    return VocabularyCoverage(
         counts.total(),
         len(ordered),
         sum(count == 1 for count in counts.values()),

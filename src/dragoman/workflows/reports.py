@@ -12,7 +12,7 @@ from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation
 from dragoman.evaluation.metrics import Tokenizer, chrf_metric
 from dragoman.evaluation.significance import Comparisons
-from dragoman.inspection.summary import Summary, load_summary
+from dragoman.inspection.summary import TextSummary, load_summary
 from dragoman.progress import Console
 from dragoman.report.facts import Facts, machine_name, training_facts
 from dragoman.report.out_of_vocabulary import count_oov
@@ -85,7 +85,7 @@ def write_run_report(run: Run, pairs: Sequence[Pair], measured: Measured | None 
         seconds=records[-1]["seconds"],
         machine=machine_name(),
     )
-    text = load_summary(folder.inspection) or Summary({}, ())
+    text = load_summary(folder.inspection) or TextSummary({}, ())
     page = Report(
         f"Training of {run_name(run)}",
         facts,

@@ -13,10 +13,10 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.inspection.advice import advice
+from dragoman.inspection.corpus_reader import guess_encoding
 from dragoman.inspection.findings import NOT_UTF8
 from dragoman.inspection.inspect import inspect_corpus
-from dragoman.inspection.layout import text, to_json
-from dragoman.inspection.reading import look_of
+from dragoman.inspection.presentation import text, to_json
 from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import UndecodableLine
 
@@ -34,17 +34,17 @@ SENTENCES = [
 ]
 
 
-def look(raw: bytes) -> str:
+def guess(raw: bytes) -> str:
     try:
         raw.decode()
     except UnicodeDecodeError as error:
-        return look_of(UndecodableLine("text", 1, raw, error.start))
+        return guess_encoding(UndecodableLine("text", 1, raw, error.start))
     raise AssertionError(f"{raw!r} is UTF-8")
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_western_text_is_told_by_its_bytes(sentence):
-    assert look(sentence.encode("cp1252")) == "Windows-1252"
+    assert guess(sentence.encode("cp1252")) == "Windows-1252"
 
 
 @pytest.mark.parametrize(
@@ -61,13 +61,13 @@ def test_western_text_is_told_by_its_bytes(sentence):
     ],
 )
 def test_text_of_other_encodings_is_not_taken_for_western(sentence, encoding):
-    assert look(sentence.encode(encoding)) != "Windows-1252"
+    assert guess(sentence.encode(encoding)) != "Windows-1252"
 
 
 @pytest.mark.parametrize("sentence", ["naïve café", "voilà", "“quoted”", "日本語", "so 😀"])
 def test_a_line_cut_within_a_character_is_broken_utf8(sentence):
     raw = sentence.encode()
-    assert look(raw[:-1]) == "broken UTF-8"
+    assert guess(raw[:-1]) == "broken UTF-8"
 
 
 def spoil(path: Path, numbers: set[int], encoding: str = "cp1252", text: str = " für Grüße") -> None:
@@ -92,11 +92,15 @@ def test_bad_lines_are_found_where_they_are_and_nothing_else_changes(pairs, writ
     listed = [line.split("\t") for line in listing.getvalue().splitlines()]
     bad = [(origin, side) for origin, kind, side, *_ in listed if kind == NOT_UTF8]
     assert bad == [(f"{files[0]}:1", "source"), (f"{files[0]}:10", "target"), (f"{files[0]}:30", "both")]
-    found = {each.kind: each for each in inspection.found}
+    found = {each.kind: each for each in inspection.findings}
     assert (inspection.pairs, found.pop(NOT_UTF8).pairs) == (400, 3)
     clean = inspect_corpus([rest])
-    assert (inspection.source, inspection.target, inspection.ratio) == (clean.source, clean.target, clean.ratio)
-    assert {kind: each.pairs for kind, each in found.items()} == {each.kind: each.pairs for each in clean.found}
+    assert (inspection.source, inspection.target, inspection.target_per_source) == (
+        clean.source,
+        clean.target,
+        clean.target_per_source,
+    )
+    assert {kind: each.pairs for kind, each in found.items()} == {each.kind: each.pairs for each in clean.findings}
     (repeated,) = found["repeated pair"].examples
     assert (repeated.origin, repeated.detail) == (f"{files[0]}:301", "first as pair 3")
 
@@ -104,7 +108,7 @@ def test_bad_lines_are_found_where_they_are_and_nothing_else_changes(pairs, writ
 def test_the_example_says_which_byte_and_is_fit_to_print(pairs, write):
     files = write(pairs)
     spoil(files[0], {7})
-    (example,) = inspect_corpus([files], examples=1).found[0].examples
+    (example,) = inspect_corpus([files], examples=1).findings[0].examples
     assert example.detail.startswith(f"byte 0xfc at position {len(pairs[6][0]) + 3}; as Windows-1252: ")
     assert example.detail.endswith(" für Grüße")
     assert example.source == pairs[6][0] + r" f\xfcr Gr\xfc\xdfe"
@@ -129,7 +133,7 @@ def test_pairs_in_one_file(pairs, tmp_path, kind, suffix):
         expected.append(("9", "both"))
     path = tmp_path / f"train.{kind}{suffix}"
     path.write_bytes((gzip.compress if suffix else bytes)(b"\n".join(raw)))
-    found = inspect_corpus([[path]]).found[0]
+    found = inspect_corpus([[path]]).findings[0]
     assert found.kind == NOT_UTF8
     assert [(example.origin.rpartition(":")[2], example.side) for example in found.examples] == expected
     assert all("\\xe9" in example.source + example.target for example in found.examples[:2])
@@ -143,10 +147,10 @@ def test_the_command_for_a_file_all_in_windows_1252_converts_it(pairs, write, tm
     was = files[0].read_text(encoding="utf-8")
     given = tmp_path / f"old source{suffix}"
     given.write_bytes((gzip.compress if suffix else bytes)(was.encode("cp1252")))
-    told = advice(inspect_corpus([[given, files[1]]]))
-    (sentence,) = (sentence for sentence in told if sentence.startswith("not UTF-8 (266 pairs, 66.5 %)"))
-    assert "266 lines that read as Windows-1252" in sentence
-    command = sentence.partition("right then: ")[2]
+    advised = advice(inspect_corpus([[given, files[1]]]))
+    (sentence,) = (sentence for sentence in advised if sentence.startswith("not UTF-8 (266 pairs, 66.5 %)"))
+    assert "266 lines that decode as Windows-1252" in sentence
+    command = sentence.partition("accents: ")[2]
     assert "iconv -f WINDOWS-1252 -t UTF-8" in command
     subprocess.run(["sh", "-c", command], check=True)
     converted = Path(shlex.split(command)[-1])
@@ -158,7 +162,7 @@ def test_a_conversion_of_the_whole_file_is_not_advised_where_it_would_spoil_othe
     spoil(files[1], {7, 8})
     (sentence,) = (sentence for sentence in advice(inspect_corpus([files])) if sentence.startswith(NOT_UTF8))
     others = sum(not target.isascii() for place, (_, target) in enumerate(pairs) if place not in (6, 7))
-    assert f"{files[1]}: 2 lines that read as Windows-1252 (or Latin-1, a part of it) beside {others} " in sentence
+    assert f"{files[1]}: 2 lines that decode as Windows-1252 (or Latin-1, a part of it) beside {others} " in sentence
     assert "Convert the bad ones alone" in sentence
     assert "Convert the whole file" not in sentence
     assert str(files[0]) not in sentence
@@ -167,9 +171,9 @@ def test_a_conversion_of_the_whole_file_is_not_advised_where_it_would_spoil_othe
 def test_an_encoding_that_cannot_be_told_is_not_guessed(pairs, write):
     files = write(pairs)
     spoil(files[0], set(range(1, 41)), "cp1251", " Привет")
-    told = " ".join(advice(inspect_corpus([files])))
-    assert f"{files[0]}: 40 lines of no encoding that can be told" in told
-    assert "WINDOWS-1252" not in told
+    advised = " ".join(advice(inspect_corpus([files])))
+    assert f"{files[0]}: 40 lines in an encoding that cannot be guessed" in advised
+    assert "WINDOWS-1252" not in advised
 
 
 def test_held_out_sets_have_the_finding_too(pairs, write):
@@ -178,7 +182,7 @@ def test_held_out_sets_have_the_finding_too(pairs, write):
     listing = io.StringIO()
     inspection = inspect_corpus([train], {"dev": dev}, listing=listing)
     assert f"{dev[0]}:15\tnot UTF-8\ttarget\t" in listing.getvalue()
-    assert inspection.found == []
+    assert inspection.findings == []
     found = to_json(inspection)["held_out"]["dev"]
     assert (found["pairs"], found["seen"]) == (20, 9)  # pair 15 was seen, but cannot be compared
     assert [(each["kind"], each["pairs"], len(each["examples"])) for each in found["findings"]] == [(NOT_UTF8, 2, 2)]
@@ -214,5 +218,5 @@ def test_bad_lines_do_not_depend_on_where_chunks_end(pairs, write, monkeypatch):
     files = write(pairs)
     spoil(files[0], {1, 2, 3, 4, 100, 101, 200})
     whole = to_json(inspect_corpus([files]))
-    monkeypatch.setattr("dragoman.inspection.reading.CHUNK", 2)
+    monkeypatch.setattr("dragoman.inspection.corpus_reader.CHUNK", 2)
     assert to_json(inspect_corpus([files])) == whole

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.inspection.words import folded_words, words
+from dragoman.inspection.word_splitting import folded_words, split_words
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from dragoman.inspection.words import folded_words, words
     ],
 )
 def test_words(line, cut):
-    assert words(line) == cut
+    assert split_words(line) == cut
 
 
 def test_folded_words_have_neither_case_nor_signs():

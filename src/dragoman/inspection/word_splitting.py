@@ -1,4 +1,4 @@
-"""Words of a raw line by one fast rule for all languages: enough to count with, where no tokeniser need be right."""
+"""Words of a raw line by one fast rule for all languages: sufficient for counting, where no tokeniser is needed."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from itertools import groupby
 _ALONE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""Letters of scripts written without blanks (Thai, Lao, Myanmar, Khmer, kana, Han): each counts as a word."""
+"""Letters of scripts written without spaces (Thai, Lao, Myanmar, Khmer, kana, Han): each counts as a word."""
 
 _SIGNS_END = 0x20000
-"""All punctuation and symbols lie below."""
+"""All punctuation and symbols lie below this code point."""
 
 
-def words(line: str) -> list[str]:
-    """What stands between blanks and punctuation; each sign of punctuation is a word, and each letter of a script that
-    is written without blanks."""
+def split_words(line: str) -> list[str]:
+    """Split at spaces and punctuation; each punctuation mark is a word, and so is each letter of a script that is
+    written without spaces."""
     return [word for stretch in line.split() for word in _cut(stretch)]
 
 
 def folded_words(line: str) -> frozenset[str]:
-    """The different words without case and without punctuation."""
+    """Return the distinct words, case-folded and without punctuation."""
     return frozenset(word for stretch in line.split() for word in _folded(stretch))
 
 
-# The same stretches come again and again; remembering them makes a line ten times as fast.
+# The same stretches occur again and again; caching them makes a line ten times as fast.
 @lru_cache(maxsize=1 << 17)
 def _cut(stretch: str) -> tuple[str, ...]:
     return tuple(_pattern().findall(stretch))

@@ -1,4 +1,4 @@
-"""A corpus read past its lines that are not UTF-8, which are set apart and counted for each file."""
+"""Reads a corpus that may have lines which are not UTF-8: they are set apart and counted for each file."""
 
 from __future__ import annotations
 
@@ -14,62 +14,65 @@ from dragoman.text.corpus import Corpora, Pair, read_pairs
 from dragoman.text.lines import UndecodableLine, escape_raw_bytes, has_raw_bytes
 
 CHUNK = 5000
-"""Pairs that are looked at together."""
+"""Pairs that are processed together."""
 
-Look = Literal["Windows-1252", "broken UTF-8", "unknown"]
-"""What a line that is not UTF-8 looks like; Latin-1 is a part of Windows-1252 where text is concerned."""
+EncodingGuess = Literal["Windows-1252", "broken UTF-8", "unknown"]
+"""The probable encoding of a line that is not UTF-8; for text, Latin-1 is a part of Windows-1252."""
 
 
 class BadPair(NamedTuple):
     """A pair with a line that is not UTF-8."""
 
     pair: Pair
-    """Its text is fit to be printed: each byte that is no text as \\xe9."""
+    """Its text is printable: bytes that are not UTF-8 are escaped as \\xe9."""
     side: str
-    """source, target or both; both too where the bytes stand in neither, but elsewhere in a JSON line."""
+    """source, target or both; also both where the bytes are in neither, but elsewhere in a JSON line."""
     line: UndecodableLine
-    """The first, if both are bad."""
+    """The first one, if both are bad."""
 
 
 class Chunk(NamedTuple):
-    """Some pairs that follow each other."""
+    """Consecutive pairs."""
 
     start: int
-    """Place of the first in the corpus, from 0; the bad ones count."""
+    """Place of the first pair in the corpus, from 0; bad pairs count."""
     size: int
-    """Bad ones included."""
+    """Number of pairs, bad ones included."""
     pairs: list[Pair]
-    """Those that are UTF-8."""
+    """Those in UTF-8."""
     places: list[int]
-    """Of each of them, in the corpus."""
+    """Their places in the corpus."""
     bad: list[BadPair]
 
 
 @dataclass(slots=True)
 class FileCounts:
-    """Of one file with lines that are not UTF-8."""
+    """Counts of one file with lines that are not UTF-8. The field names are the keys of the JSON output."""
 
-    looks: dict[Look, int] = field(default_factory=dict)
-    """So many lines look so."""
-    other: int = 0
-    """Lines that are UTF-8 and not only ASCII: a conversion of the whole file would spoil them."""
+    lines: int = 0
+    """Lines that are not UTF-8."""
+    look_like: dict[EncodingGuess, int] = field(default_factory=dict)
+    """These lines by probable encoding."""
+    other_lines_beyond_ascii: int = 0
+    """Lines in UTF-8 that are not ASCII: converting the whole file would damage them."""
 
-    @property
-    def bad(self) -> int:
-        return sum(self.looks.values())
+    def add(self, guess: EncodingGuess) -> None:
+        """Count a line that is not UTF-8."""
+        self.lines += 1
+        self.look_like[guess] = self.look_like.get(guess, 0) + 1
 
 
-class Reader:
-    """Reads corpora in chunks, as often as is asked for; what it counts, it counts in the latest reading."""
+class CorpusReader:
+    """Reads corpora in chunks, repeatedly; its counts are those of the latest reading."""
 
     def __init__(self, corpora: Corpora, limit: int | None = None) -> None:
-        """`limit`: read so many pairs of the beginning only."""
+        """`limit`: read only this number of pairs from the beginning."""
         self._corpora, self._limit = corpora, limit
         self._files: dict[str, FileCounts] = {}
         self.first_bad: UndecodableLine | None = None
 
     def chunks(self) -> Iterator[Chunk]:
-        """Everything.
+        """Yield all chunks.
 
         Raises:
             InputError: as for `read_pairs`, except that lines need not be UTF-8.
@@ -96,14 +99,13 @@ class Reader:
                 chunk.pairs.append(pair)
                 chunk.places.append(place - 1)
         for path, lines in zip(files, _by_file(files, chunk.pairs), strict=True):
-            self._counts(path).other += sum(not line.isascii() for line in lines)
+            self._counts(path).other_lines_beyond_ascii += sum(not line.isascii() for line in lines)
         return chunk._replace(size=place - start)
 
     def _bad_pair(self, pair: Pair, lines: Sequence[UndecodableLine]) -> BadPair:
         self.first_bad = self.first_bad or lines[0]
         for line in lines:
-            looks, look = self._counts(line.path).looks, look_of(line)
-            looks[look] = looks.get(look, 0) + 1
+            self._counts(line.path).add(guess_encoding(line))
         source, target = has_raw_bytes(pair.source), has_raw_bytes(pair.target)
         shown = Pair(escape_raw_bytes(pair.source), escape_raw_bytes(pair.target), pair.origin)
         return BadPair(shown, "both" if source == target else "source" if source else "target", lines[0])
@@ -111,34 +113,34 @@ class Reader:
     def _counts(self, path: str | Path) -> FileCounts:
         return self._files.setdefault(str(path), FileCounts())
 
-    def bad_files(self) -> dict[str, FileCounts]:
-        """Those with lines that are not UTF-8, by name."""
-        return {name: counts for name, counts in self._files.items() if counts.bad}
+    def not_utf8(self) -> dict[str, FileCounts]:
+        """Return the counts of the files with lines that are not UTF-8, by name."""
+        return {name: counts for name, counts in self._files.items() if counts.lines}
 
 
 def _by_file(files: Sequence[Path], pairs: Sequence[Pair]) -> list[list[str]]:
-    """What each file of a corpus holds of some pairs."""
+    """Return the part of some pairs that stands in each file of a corpus."""
     if len(files) == 1:
         return [[pair.source + pair.target for pair in pairs]]
     return [[pair.source for pair in pairs], [pair.target for pair in pairs]]
 
 
 _CUT = re.compile(rb"(?:^|[^A-Z])[\xc2-\xc5]$|\xe2[\x80-\x82]$|\xf0\x9f[\x80-\xbf]?$")
-"""The line ends within a character of UTF-8: of Latin, punctuation, emoji. Others end words in Windows-1252 too."""
+"""The line ends within a UTF-8 character: Latin, punctuation or emoji. Other such endings are words in Windows-1252."""
 _NO_TEXT = re.compile(
-    r"[^\x00-\x7fA-Za-zÀ-ÖØ-öø-ÿŠšŽžŒœŸªº\xa0¡¿§©®°²³´·«»½¼¾£±×€‚„…‘’“”•–—™‹›]"  # what is rare in Western text
+    r"[^\x00-\x7fA-Za-zÀ-ÖØ-öø-ÿŠšŽžŒœŸªº\xa0¡¿§©®°²³´·«»½¼¾£±×€‚„…‘’“”•–—™‹›]"  # rare in Western text
     r"|[A-Za-zÀ-ÿ][¡¿§©®°²³´½¼¾£±×][A-Za-zÀ-ÿ]"  # stands between letters in other encodings: ³ is ł in ISO 8859-2
     r"|[À-ÿŠšŽžŒœŸ]{3}|[^\x00-\x7f]{5}"  # stretches of Cyrillic, Greek, Chinese
 )
 
 
-def look_of(line: UndecodableLine) -> Look:
-    """What a line looks like by its bytes alone."""
+def guess_encoding(line: UndecodableLine) -> EncodingGuess:
+    """Guess the encoding of a line by its bytes alone."""
     if _CUT.search(line.raw):
         return "broken UTF-8"
     decoded = line.raw.decode("utf-8", "replace")
     wrong, beyond = decoded.count("\ufffd"), sum(not letter.isascii() for letter in decoded)
-    if beyond >= 2 * wrong:  # at least as many are UTF-8, which in other encodings is rarer
+    if beyond >= 2 * wrong:  # at least as many valid characters, which is rare in other encodings
         return "broken UTF-8"
     try:
         return "unknown" if _NO_TEXT.search(line.raw.decode("cp1252")) else "Windows-1252"
@@ -146,9 +148,9 @@ def look_of(line: UndecodableLine) -> Look:
         return "unknown"
 
 
-def described(line: UndecodableLine) -> str:
-    """The first bad byte of a line, and what the line looks like."""
-    look = look_of(line)
-    if look == "Windows-1252":
+def describe_bad_line(line: UndecodableLine) -> str:
+    """Describe the first bad byte of a line and its probable encoding."""
+    guess = guess_encoding(line)
+    if guess == "Windows-1252":
         return f"{line.fault}; as Windows-1252: {around(line.raw.decode('cp1252'), line.first)}"
-    return f"{line.fault}; a character cut or damaged" if look == "broken UTF-8" else line.fault
+    return f"{line.fault}; a truncated or damaged character" if guess == "broken UTF-8" else line.fault
