@@ -50,7 +50,7 @@ def test_the_likeliest_translations_of_each_word_are_listed() -> None:
 
 
 def test_no_more_pairs_are_read_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ibm1, "LINKS", 7)
+    monkeypatch.setattr(ibm1, "MAX_LINKS", 7)
     assert list(enough_pairs(iter(PAIRS))) == PAIRS[:2]
 
 
