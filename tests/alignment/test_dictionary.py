@@ -46,4 +46,4 @@ def test_a_line_that_is_none_of_a_dictionary_is_named(tmp_path: Path, line: str)
     path.write_text(f"a\tx\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError) as error:
         read_dictionary(path)
-    assert str(error.value).startswith(f"{path}:2: {line!r} is no line of a dictionary")
+    assert str(error.value).startswith(f"{path}:2: {line!r} is not a dictionary line")

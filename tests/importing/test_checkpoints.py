@@ -43,8 +43,8 @@ def test_a_malicious_pickle_is_refused_and_not_executed(
     torch.save(content, checkpoint, _use_new_zipfile_serialization=zipped)
     assert main(["import", "--from", toolkit, str(checkpoint), "--out", str(tmp_path / "run")]) == 2
     assert capsys.readouterr().err == (
-        f"dragoman: error: {checkpoint}: refused: it asks for {os.system.__module__}.system, which is neither a tensor "
-        "nor a plain value; loading it could run code\n"
+        f"dragoman: error: {checkpoint}: refused: it refers to {os.system.__module__}.system, which is neither a "
+        "tensor nor a plain value; loading it could run code\n"
     )
     assert not (tmp_path / "executed").exists()
     assert not (tmp_path / "run").exists()
@@ -55,7 +55,7 @@ def test_neither_a_plain_pickle_nor_one_inside_the_options_is_executed(evil: Evi
     plain.write_bytes(pickle.dumps({"model_state": evil}))
     torch.save({"opt": Namespace(rnn_type=evil)}, nested)
     for path in (plain, nested):
-        with pytest.raises(InputError, match=rf"^{path}: (refused: it asks for \w+\.system|is no checkpoint)"):
+        with pytest.raises(InputError, match=rf"^{path}: (refused: it refers to \w+\.system|is no checkpoint)"):
             read_checkpoint(path)
     assert not (tmp_path / "executed").exists()
     torch.load(nested, weights_only=False)
@@ -64,7 +64,7 @@ def test_neither_a_plain_pickle_nor_one_inside_the_options_is_executed(evil: Evi
 
 def test_a_class_that_is_not_known_is_named(tmp_path: Path) -> None:
     torch.save({"model_state": Path("x")}, tmp_path / "m.pt")
-    with pytest.raises(InputError, match=r"m\.pt: refused: it asks for pathlib\.\w+, which is neither"):
+    with pytest.raises(InputError, match=r"m\.pt: refused: it refers to pathlib\.\w+, which is neither"):
         read_checkpoint(tmp_path / "m.pt")
 
 

@@ -147,7 +147,7 @@ def test_what_joeynmt_does_to_text_itself_is_said(tmp_path: Path, capsys: pytest
     side = {"lang": "de", "level": "bpe", "lowercase": True, "tokenizer_type": "subword-nmt"}
     imported(JoeyNMT().save(tmp_path, data={"src": side}))
     assert capsys.readouterr().err.splitlines()[0] == (
-        "data.src: JoeyNMT does this to text itself, dragoman does not: lowercase: True; tokenizer_type: subword-nmt"
+        "data.src: JoeyNMT preprocesses text itself, dragoman does not: lowercase: True; tokenizer_type: subword-nmt"
     )
 
 
@@ -177,7 +177,7 @@ def test_a_tensor_that_would_be_lost_is_named(tmp_path: Path, capsys: pytest.Cap
     checkpoint = model.save(tmp_path)
     assert main(["import", "--from", "joeynmt", str(checkpoint), "--out", str(tmp_path / "run")]) == 2
     assert capsys.readouterr().err == (
-        f"dragoman: error: {checkpoint}: holds what has no place here: decoder.gate.weight\n"
+        f"dragoman: error: {checkpoint}: has parameters that cannot be imported: decoder.gate.weight\n"
     )
 
 

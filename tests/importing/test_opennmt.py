@@ -100,7 +100,7 @@ def test_a_sentencepiece_model_segments(tmp_path: Path, sentencepiece_model: byt
 def test_what_opennmt_does_to_text_itself_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     imported(OpenNMT().save(tmp_path, transforms=["onmt_tokenize", "filtertoolong"]))
     assert capsys.readouterr().err.splitlines()[0] == (
-        "transforms: onmt_tokenize, filtertoolong: OpenNMT-py does this to text itself, dragoman does not"
+        "transforms: onmt_tokenize, filtertoolong: OpenNMT-py preprocesses text itself, dragoman does not"
     )
 
 

@@ -1,1 +1,1 @@
-"""Word alignments: sets of links and their file format, and links read off attention."""
+"""Word alignment: links and their file formats, links from attention, statistical aligners, and AER."""

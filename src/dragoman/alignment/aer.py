@@ -1,6 +1,6 @@
-"""How far alignments agree with gold ones: precision, recall, F and the alignment error rate (Och and Ney 2003).
+"""Alignment quality against gold links: precision, recall, F and the alignment error rate (Och and Ney 2003).
 
-With hypothesis links A, sure gold links S and possible ones P (S among them), summed over all sentences:
+With hypothesis links A, sure gold links S and possible gold links P (S is a subset of P), summed over all sentences:
 
     precision = |A ∩ P| / |A|,  recall = |A ∩ S| / |S|,  AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
 """
@@ -19,15 +19,15 @@ from dragoman.text.links import Link
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Counts over a corpus, and the figures that follow from them, 0-1; not a number where nothing is counted."""
+    """Corpus counts, and the measures computed from them, 0-1; a measure whose denominator is 0 is NaN."""
 
     sentences: int
     links: int
-    """|A|: of the hypothesis."""
+    """|A|, links of the hypothesis."""
     sure: int
-    """|S|: of the gold alignment."""
+    """|S|, sure gold links."""
     possible: int
-    """|P|: of the gold alignment, sure ones included."""
+    """|P|, possible gold links, sure ones included."""
     links_sure: int
     """|A ∩ S|."""
     links_possible: int
@@ -48,12 +48,12 @@ class Agreement:
 
     @property
     def f(self) -> float:
-        """Harmonic mean of precision and recall; where all links are sure it is 1 - AER."""
+        """Harmonic mean of precision and recall; equals 1 - AER if all gold links are sure."""
         precision, recall = self.precision, self.recall
         return _share(2 * precision * recall, precision + recall)
 
     def to_json(self) -> dict[str, Any]:
-        """Figures and counts as plain values; a figure that does not exist is null."""
+        """Measures and counts as JSON values; NaN becomes null."""
         figures = {"aer": self.aer, "precision": self.precision, "recall": self.recall, "f": self.f}
         return {
             **{name: None if math.isnan(value) else value for name, value in figures.items()},
@@ -66,7 +66,7 @@ class Agreement:
         }
 
     def table(self) -> str:
-        """The same for people; no line break at the end."""
+        """Measures and counts as a text table without a final line break."""
         figures = [("AER", self.aer), ("precision", self.precision), ("recall", self.recall), ("F", self.f)]
         counts = [
             ("links", self.links),
@@ -85,7 +85,7 @@ def agreement(gold: Sequence[MarkedLinks], hypothesis: Sequence[Iterable[Link]])
     """Compare alignments sentence by sentence.
 
     Raises:
-        InputError: unequal numbers of sentences, or none.
+        InputError: the numbers of sentences differ or are 0.
     """
     if len(gold) != len(hypothesis):
         raise InputError(

@@ -13,13 +13,14 @@ from dragoman.errors import InputError
 
 
 class AttentionFile:
-    """A .npz file with an array [T + 1, S] for each line, named by the line's number from 0; [0, 0] for a blank one.
+    """A .npz file with an array [T + 1, S] for each line, named by line number from 0; [0, 0] for an empty line.
 
-    `numpy.load` reads one line's array at a time; `numpy.savez` would have to hold them all to write them.
+    `numpy.load` reads the array of one line at a time; `numpy.savez` would have to hold all of them in memory.
     """
 
     def __init__(self, path: str) -> None:
-        """
+        """Create the file.
+
         Raises:
             InputError: the file cannot be written.
         """
@@ -41,7 +42,7 @@ class AttentionFile:
             raise self._unwritable(failure) from failure
 
     def write(self, name: int | str, weights: NDArray[np.float32] | None) -> None:
-        """Append an array; the name is the number of its line, or begins with it.
+        """Append an array; the name is or starts with the number of its line.
 
         Raises:
             InputError: the disk is full.

@@ -1,8 +1,8 @@
-"""A dictionary of words learnt from aligned text: for each source word the target word it is most often linked to.
+"""Bilingual dictionary from aligned text: for each source word the target word that it is most often linked to.
 
-The file has a line for each source word: source, target, and how often they were linked, between tabs. Words are what
-stands between blanks, without the punctuation around them. The dictionary of Luong et al. 2015 keeps pairs linked at
-least 10 times (their code; 100 in Luong et al. 2015b).
+The file has one line for each source word: source word, target word and number of links, separated by tabs. Words are
+separated by spaces and stripped of punctuation at their ends. The dictionary of Luong et al. 2015 keeps pairs with at
+least 10 links (their code; 100 in Luong et al. 2015b).
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.links import Link
 
 MINIMUM = 10
-"""Links that a pair needs."""
+"""Minimum number of links of a pair."""
 
 
 def learn_dictionary(
     sentences: Iterable[tuple[str, str, Sequence[Link]]], minimum: int = MINIMUM
 ) -> dict[str, tuple[str, int]]:
-    """Source word -> target word and how often they were linked, from (source line, target line, links).
+    """Count links of (source line, target line, links): source word -> (target word, number of links).
 
-    Of equally frequent translations the first in the order of code points is taken. Source words are in order of
-    code points too.
+    Ties go to the first translation in code point order; source words are in code point order, too.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for source, target, links in sentences:
@@ -41,27 +40,27 @@ def learn_dictionary(
 
 
 def strip_punctuation(word: str) -> str:
-    """The word without the characters at either end that are neither letters nor digits, if any are left."""
+    """The word without leading and trailing characters other than letters and digits; unchanged if it has none."""
     kept = [index for index, character in enumerate(word) if character.isalnum()]
     return word[kept[0] : kept[-1] + 1] if kept else word
 
 
 def write_dictionary(path: str | Path, words: Mapping[str, tuple[str, int]]) -> None:
-    """Write the file.
+    """Write the dictionary file.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     write_lines(path, (f"{source}\t{target}\t{count}" for source, (target, count) in words.items()))
 
 
 def read_dictionary(path: str | Path) -> dict[str, str]:
-    """Source word -> target word; of several lines for a word the one with the highest count, then the first.
+    """Read a dictionary: source word -> target word; of several lines for a word the first with the highest count.
 
-    A line without a count counts 1; blank lines are left out.
+    A line without a count has count 1; empty lines are skipped.
 
     Raises:
-        InputError: the file cannot be read, or a line of it is none of a dictionary.
+        InputError: the file cannot be read or has a malformed line.
     """
     best: dict[str, tuple[int, str]] = {}
     for number, line in enumerate(read_lines(path), 1):
@@ -70,8 +69,8 @@ def read_dictionary(path: str | Path) -> dict[str, str]:
         source, *rest = line.split("\t")
         if not source or len(rest) not in (1, 2) or not rest[0] or (len(rest) == 2 and not rest[1].isdecimal()):
             raise InputError(
-                f"{path}:{number}: {line[:60]!r} is no line of a dictionary; give source word, target word and, if you "
-                "like, a count, with tabs between them"
+                f"{path}:{number}: {line[:60]!r} is not a dictionary line; expected source word, target word and "
+                "optionally a count, separated by tabs"
             )
         count = int(rest[1]) if len(rest) == 2 else 1
         if source not in best or count > best[source][0]:

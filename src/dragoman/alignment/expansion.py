@@ -1,6 +1,6 @@
-"""From links between words of raw lines to links between segments: each link joins all segments of its two words.
+"""Word links to subword links: each link between two words connects all segments of the two words.
 
-The other direction, from the weights of segments to links between words, is in `extract`.
+The opposite direction, from attention over segments to links between words, is in `extract`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def expand_links(
     target_spans: Sequence[Span],
     target_words: Sequence[Span],
 ) -> list[Link]:
-    """The links between segments that links between words stand for, ascending; a word without segments has none."""
+    """Links between segments for links between words, ascending; a word without segments has none."""
     sources = _segments_of(source_words, source_spans)
     targets = _segments_of(target_words, target_spans)
     return sorted((s, t) for i, j in links for s in sources[i] for t in targets[j])

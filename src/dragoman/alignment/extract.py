@@ -1,8 +1,7 @@
-"""From soft alignment weights over segments to hard links, between segments or between words of the raw lines.
+"""Hard links from the soft alignment weights of attention, between segments or between words of raw lines.
 
-A word of a raw line is what stands between blanks (text/side.py, `raw_words`); a segment is what the model reads or
-writes. Which step's weights speak of a word depends on the model (papers differ, see `segment_weights`); everything
-after that is the same for all.
+The words of a raw line are separated by spaces (text/side.py, `raw_words`); a segment is a token of the model. Which
+decoder step aligns a token depends on the model (see `segment_weights`); everything else is the same for all models.
 
 Letters: S source segments, T target segments, I source words, J target words.
 """
@@ -24,43 +23,43 @@ Span = tuple[int, int]
 
 
 def segment_weights(attention: NDArray[np.float32], shift: int, source_segments: int) -> NDArray[np.float32]:
-    """The weights that speak of each target segment, [T, S], out of all of them, [T + 1, S or S + 1].
+    """The alignment weights of each target segment, [T + 1, S or S + 1] -> [T, S].
 
-    `attention` has a row for every symbol predicted, EOS last, and may have a column for the source's EOS, which is
-    left out: an alignment is between words (nmt.matlab does the same). With `shift` 0 row t belongs to segment t
-    (Bahdanau et al. 2015); with `shift` 1 row t + 1 does, so that the last segment uses the row of EOS (Luong et al.
-    2015: their content-based weights are computed after reading a word, and are taken as the alignment of that word).
+    `attention` has a row for every predicted token, EOS last, and may have a column for the source's EOS, which is
+    dropped: an alignment is between words (as in nmt.matlab). With `shift` 0 row t belongs to segment t (Bahdanau et
+    al. 2015); with `shift` 1 row t + 1 does, so that the last segment uses the row of EOS (Luong et al. 2015: their
+    content-based weights are computed after reading a word and are the alignment of that word).
     """
     assert shift in (0, 1), shift
     targets = len(attention) - 1
-    return attention[shift : shift + targets, :source_segments]
+    return attention[shift : shift + targets, :source_segments]  # [T + 1, S or S + 1] -> [T, S]
 
 
 def segment_links(weights: NDArray[np.float32]) -> list[Link]:
-    """One link for each target segment of `weights` [T, S]: its heaviest source segment, the leftmost of equals."""
+    """One link for each target segment of `weights` [T, S]: the argmax over the source; ties go to the leftmost."""
     if weights.shape[1] == 0:
         return []
     return sorted((int(source), target) for target, source in enumerate(weights.argmax(axis=1)))
 
 
 def eos_weights(attention: NDArray[np.float32], shift: int, source_segments: int) -> NDArray[np.float32]:
-    """The weights on the source's EOS, [T], in the rows that `segment_weights` takes; 0 if the model reads no EOS."""
+    """The weights on the source's EOS in the rows of `segment_weights`, [T]; 0 if the model reads no EOS."""
     assert shift in (0, 1), shift
     targets = len(attention) - 1
-    return np.asarray(attention[shift : shift + targets, source_segments:].sum(axis=1))
+    return np.asarray(attention[shift : shift + targets, source_segments:].sum(axis=1))  # [T + 1, S or S + 1] -> [T]
 
 
 class WordWeights(NamedTuple):
     """Alignment weights between the words of two raw lines."""
 
     weights: NDArray[np.float64]
-    """[J, I]; for global attention each row, with its `end`, sums to 1."""
+    """[J, I]; with global attention each row plus its `end` sums to 1."""
     end: NDArray[np.float64]
-    """[J] weight on the source's EOS, which is no word."""
+    """[J] weight on the source's EOS."""
     source_read: NDArray[np.bool_]
-    """[I] whether a source word has a segment: not if it lies beyond those that the model was given."""
+    """[I] true if the source word has a segment; false if truncation removed it."""
     target_written: NDArray[np.bool_]
-    """[J] the same for target words."""
+    """[J] true if the target word has a segment."""
 
 
 def word_weights(
@@ -71,11 +70,11 @@ def word_weights(
     target_spans: Sequence[Span],
     target_words: Sequence[Span],
 ) -> WordWeights:
-    """Weights between words out of those between segments.
+    """Alignment weights between words from those between segments, [T, S] -> [J, I].
 
-    `weights` [T, S] and `end` [T] are those of the segments at `target_spans` [T] and `source_spans` [S]. The weight
-    between two words is the sum over the segments of the source word (weights of one step are shares of one whole) and
-    the mean over those of the target word (each has a step of its own).
+    `weights` [T, S] and `end` [T] belong to the segments at `target_spans` [T] and `source_spans` [S]. The weight
+    between two words is the sum over the segments of the source word (the weights of a step form a distribution) and
+    the mean over the segments of the target word (each has its own step).
     """
     source_word = words_of(source_spans, source_words)
     target_word = words_of(target_spans, target_words)
@@ -92,10 +91,9 @@ def word_weights(
 
 
 def heaviest_links(words: WordWeights) -> list[Link]:
-    """One link for each target word: its heaviest source word, the leftmost of equals.
+    """One link for each target word: the source word with the largest weight; ties go to the leftmost.
 
-    So every target word has exactly one link, unless the source is blank, or the word lies beyond the segments that the
-    model was given.
+    A target word has no link if the source is empty, or if truncation removed the word's segments.
     """
     if not words.source_read.any():
         return []
@@ -105,7 +103,7 @@ def heaviest_links(words: WordWeights) -> list[Link]:
 
 
 def links_from(words: WordWeights, threshold: float) -> list[Link]:
-    """Every link with a weight of `threshold` or more: of any word none, one or several; `threshold` above 0."""
+    """All links with a weight of at least `threshold`, which is above 0; a word may have none, one or several."""
     targets, sources = np.nonzero(words.weights >= threshold)
     return sorted(zip(sources.tolist(), targets.tolist(), strict=True))
 
@@ -117,16 +115,16 @@ def word_links(
     target_spans: Sequence[Span],
     target_words: Sequence[Span],
 ) -> list[Link]:
-    """The `heaviest_links` of the words of segments with `weights` [T, S]."""
+    """The `heaviest_links` between words, from `weights` [T, S] between segments."""
     end = np.zeros(len(weights), dtype=np.float32)
     return heaviest_links(word_weights(weights, end, source_spans, source_words, target_spans, target_words))
 
 
 def words_of(spans: Sequence[Span], words: Sequence[Span]) -> NDArray[np.int64]:
-    """The word that each segment belongs to, -1 for none.
+    """The index of the word that each segment belongs to, -1 for none.
 
-    It is the one of which the segment covers most characters, the leftmost of equals. A segment that covers none (a
-    blank, or the empty mark of a word's beginning) belongs to the word that follows.
+    It is the word with most characters in the segment; ties go to the leftmost. A segment without characters of a word
+    (a space, or an empty word-boundary mark) belongs to the next word.
     """
     ends = [end for _, end in words]
     chosen = np.full(len(spans), -1, dtype=np.int64)
@@ -143,11 +141,11 @@ def words_of(spans: Sequence[Span], words: Sequence[Span]) -> NDArray[np.int64]:
 
 
 def surface_spans(surfaces: Sequence[str], text: str) -> list[Span]:
-    """Where each segment of an output lies in its `text`; `surfaces` are the segments, each joined on its own.
+    """The span of each segment of an output in its `text`; `surfaces` are the segments, each joined on its own.
 
-    Joining adds and drops blanks, and otherwise keeps characters and their order, so visible characters are counted
-    off. Where detokenisation has changed some (quotation marks, say), what lies between those it kept is divided in
-    proportion. A segment without visible characters is empty and lies where the next one begins.
+    Joining adds and drops spaces and otherwise keeps characters and their order, so non-space characters are counted.
+    Where detokenisation has changed characters (quotation marks, say), positions between unchanged ones are
+    interpolated. A segment without visible characters has an empty span at the start of the next one.
     """
     visible = [index for index, character in enumerate(text) if not character.isspace()]
     written = ["".join(surface.split()) for surface in surfaces]
@@ -161,7 +159,7 @@ def surface_spans(surfaces: Sequence[str], text: str) -> list[Span]:
 
 
 def _carry_over(bounds: NDArray[np.int64], written: str, shown: str) -> NDArray[np.int64]:
-    """Positions in `written` -> positions in `shown`, which is nearly the same text."""
+    """Map positions in `written` to positions in `shown`, a nearly equal text."""
     if written == shown:
         return bounds
     matcher = difflib.SequenceMatcher(None, written, shown)
@@ -169,5 +167,5 @@ def _carry_over(bounds: NDArray[np.int64], written: str, shown: str) -> NDArray[
     for here, there, size in matcher.get_matching_blocks():
         knots += [(here, there), (here + size, there + size)]
     old, new = np.array(knots).T
-    keep = np.append(old[1:] > old[:-1], True)  # of several knots at one place the last: it stands before what follows
+    keep = np.append(old[1:] > old[:-1], True)  # the last of several knots at one position
     return np.asarray(np.rint(np.interp(bounds, old[keep], new[keep])), dtype=np.int64)

@@ -1,13 +1,14 @@
-"""The formats of word alignments, with sure and possible links: Pharaoh, Talp, and NAACL (also called WPT).
+"""File formats of word alignments with sure and possible links: Pharaoh, Talp, and NAACL (also called WPT).
 
-format   a line holds   words from   a link      possible
+format   a line is      words from   a link      possible
 pharaoh  a sentence     0            3-4         3p4 or 3?4
 talp     a sentence     1            3-4         3p4 or 3?4
 naacl    a link         1            12 3 4 S    12 3 4 P     sentence (from 1), source word, target word, mark
 
-Between the numbers of a sure link may also stand an s. In the NAACL format the mark may be missing (sure), a number may
-follow it (a confidence, not read), the order of lines means nothing, and word 0 is the empty word: such a link says
-that a word has none, and is left out (Mihalcea and Pedersen 2003). Streams of plain Pharaoh lines are in `links`.
+A sure link may also have an s between its numbers. In the NAACL format the mark may be missing (sure) and may be
+followed by a confidence, which is ignored; the order of lines has no meaning, and word 0 is the empty word: a link to
+it means an unaligned word and is skipped (Mihalcea and Pedersen 2003). Streams of plain Pharaoh lines are in
+`text/links.py`.
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ FORMATS: tuple[str, ...] = get_args(Format)
 
 
 class MarkedLinks(NamedTuple):
-    """The links of one sentence pair, numbered from 0."""
+    """The sure and possible links of one sentence pair, from 0."""
 
     sure: frozenset[Link]
     possible: frozenset[Link]
-    """All links; the sure ones are among them."""
+    """All links, sure ones included."""
 
 
 @dataclass(frozen=True)
 class Alignments:
-    """What a file of alignments holds."""
+    """The contents of an alignment file."""
 
     format: Format
-    """Talp for lines of Pharaoh's shape with words from 1."""
+    """`talp` for lines like Pharaoh's with words from 1."""
     sentences: tuple[MarkedLinks, ...]
 
 
@@ -54,13 +55,13 @@ _SHAPES = (
 
 
 def read_alignments(path: str | Path, form: Format | None = None, *, one_based: bool = False) -> Alignments:
-    """Read a whole file of alignments, and find out its format unless it is given.
+    """Read a whole alignment file, and detect its format unless it is given.
 
-    NAACL is told by its shape. Lines of Pharaoh's shape count words from 0 if some word has number 0. If none has, both
-    ways of counting are possible, and `one_based` says that it is from 1; it says nothing of other files.
+    NAACL is recognised by its lines. A file like Pharaoh's counts words from 0 if some word has number 0; otherwise it
+    is ambiguous, and `one_based` decides that it counts from 1.
 
     Raises:
-        InputError: the file cannot be read or is not of the format, or one cannot tell where it counts words from.
+        InputError: the file cannot be read or is malformed, or its first word number is ambiguous.
     """
     lines = list(read_lines(path))
     first = next((line.strip() for line in lines if line.strip()), "")
@@ -78,7 +79,7 @@ def read_alignments(path: str | Path, form: Format | None = None, *, one_based: 
 
 
 _Numbered = tuple[int, int, bool]
-"""A link as it is written: number of the source word, of the target word, whether it is sure."""
+"""A link as written in the file: source word, target word, whether it is sure."""
 
 
 def _parse_line(line: str, origin: str) -> list[_Numbered]:
@@ -98,7 +99,7 @@ def _way_of_counting(sentences: Sequence[Sequence[_Numbered]], path: str, one_ba
     if one_based:
         return "talp"
     raise InputError(
-        f"{path}: no link has word 0, so words may be counted from 0 or from 1; say which format it has: "
+        f"{path}: no link has word 0, so words may be counted from 0 or from 1; give the format: "
         "pharaoh counts from 0, talp from 1"
     )
 
@@ -133,7 +134,7 @@ def _marked(links: Iterable[_Numbered]) -> MarkedLinks:
 
 
 def format_alignments(sentences: Iterable[Iterable[Link]], form: Format, *, one_based: bool = False) -> Iterator[str]:
-    """Lines of the links of sentences, all of them sure, as a stream; `one_based` matters to Pharaoh only."""
+    """Lines of an alignment file whose links are all sure, as a stream; `one_based` applies to Pharaoh only."""
     first = 0 if form == "pharaoh" and not one_based else 1
     write = _WRITERS[form]
     for number, links in enumerate(sentences, 1):

@@ -1,7 +1,7 @@
-"""One alignment out of two: of a model that reads the source, and of one that reads the target (Koehn et al. 2003).
+"""Symmetrisation: one alignment from those of the two translation directions (Koehn et al. 2003).
 
-Both are links (source word, target word). A model has one link for every word it writes, so either way alone misses
-what the other can say: one word for several, or several for one.
+Both are links (source word, target word). A directional model has at most one link for each generated word, so each
+direction misses one-to-many links that the other can represent.
 """
 
 from __future__ import annotations
@@ -19,31 +19,30 @@ _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1,
 
 
 def symmetrize(forward: Iterable[Link], backward: Iterable[Link], method: SymmetrizationMethod) -> list[Link]:
-    """The links of both ways joined, ascending.
+    """Combine the links of both directions, ascending.
 
-    `intersection` and `union` are what they say. `grow-diag` begins with the intersection and takes in links of the
-    union that touch one taken already, also at a corner, and of which one word or the other has no link yet; again,
-    until none is left. `-final` then takes, of the forward links and after them of the backward ones, those of which
-    one word or the other still has no link; `-final-and`, those of which neither has one.
+    `grow-diag` starts with the intersection and adds links of the union that are horizontal, vertical or diagonal
+    neighbours of an added link and have at least one unaligned word, until none is left. `-final` then adds the forward
+    links, after them the backward links, with at least one unaligned word; `-final-and` those with two unaligned words.
 
-    Which links are taken can depend on the order in which they are looked at. It is that of Koehn's pseudo-code, and of
-    Moses' program symal: target words ascending, for each the source words ascending, over what has been taken so far.
+    The result can depend on the order in which links are visited. It is that of Koehn's pseudo-code and of Moses'
+    program symal: target words ascending, for each the source words ascending, over the links added so far.
     """
-    ahead, back = set(forward), set(backward)
+    forward_links, backward_links = set(forward), set(backward)
     if method == "intersection":
-        return sorted(ahead & back)
+        return sorted(forward_links & backward_links)
     if method == "union":
-        return sorted(ahead | back)
-    growing = _Growing(ahead & back)
-    growing.grow(ahead | back)
+        return sorted(forward_links | backward_links)
+    growing = _GrowingAlignment(forward_links & backward_links)
+    growing.grow(forward_links | backward_links)
     if method != "grow-diag":
-        for links in (ahead, back):
+        for links in (forward_links, backward_links):
             growing.finish(links, both_free=method == "grow-diag-final-and")
     return sorted(growing.links)
 
 
-class _Growing:
-    """Links taken so far, and the words that have one."""
+class _GrowingAlignment:
+    """The links added so far, and the aligned words."""
 
     def __init__(self, links: set[Link]) -> None:
         self.links = set(links)
@@ -51,37 +50,37 @@ class _Growing:
         self._targets = {target for _, target in links}
 
     def grow(self, union: set[Link]) -> None:
-        """Take links beside those taken, until there are none with a word that has no link."""
-        # Only places in the union can ever be taken, so only they need looking at.
-        places = _in_order(union)
+        """Add neighbours with an unaligned word until there are none."""
+        # Only links of the union can ever be added, so only they are visited.
+        candidates = _in_order(union)
         added = True
         while added:
             added = False
-            for source, target in places:
+            for source, target in candidates:
                 if (source, target) not in self.links:
                     continue
                 for right, down in _NEIGHBOURS:
                     near = source + down, target + right
                     if near in union and near not in self.links and self._free(near) > 0:
-                        self._take(near)
+                        self._add(near)
                         added = True
 
     def finish(self, links: set[Link], *, both_free: bool) -> None:
-        """Take links of which one word, or with `both_free` both, has no link."""
+        """Add links with at least one unaligned word, or with two if `both_free`."""
         for link in _in_order(links):
             if self._free(link) >= (2 if both_free else 1):
-                self._take(link)
+                self._add(link)
 
     def _free(self, link: Link) -> int:
-        """How many of a link's words have no link."""
+        """Number of unaligned words of a link."""
         return (link[0] not in self._sources) + (link[1] not in self._targets)
 
-    def _take(self, link: Link) -> None:
+    def _add(self, link: Link) -> None:
         self.links.add(link)
         self._sources.add(link[0])
         self._targets.add(link[1])
 
 
 def _in_order(links: Iterable[Link]) -> list[Link]:
-    """By target word, then by source word."""
+    """Sorted by target word, then by source word."""
     return sorted(links, key=lambda link: (link[1], link[0]))

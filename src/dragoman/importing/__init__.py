@@ -1,1 +1,1 @@
-"""Models that other toolkits trained, turned into run folders."""
+"""Import of models trained by other toolkits as run folders."""

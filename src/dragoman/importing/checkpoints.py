@@ -1,4 +1,4 @@
-"""Checkpoints of other toolkits: pickles, of which nothing is run."""
+"""Checkpoints of other toolkits, unpickled without running code."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from dragoman.errors import InputError
 from dragoman.text.lines import not_found
 
 _REFUSED = re.compile(r"unsupported (?:global: )?GLOBAL ([\w.]+)", re.IGNORECASE)
-"""Where the library's complaint names what the pickle asked for."""
+"""The name of the refused object in torch's error message."""
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """What lies in a checkpoint, its tensors on the CPU.
+    """Load a checkpoint with its tensors on the CPU.
 
-    A pickle is a program. Only what builds tensors, plain Python values and `argparse.Namespace` (attributes and
-    nothing else: the options of OpenNMT-py) is carried out; a file that asks for anything more is refused unread.
+    A pickle is a program. Only tensors, plain Python values and `argparse.Namespace` (attributes only: the options of
+    OpenNMT-py) are constructed; a file that refers to anything else is refused.
 
     Raises:
-        InputError: the file cannot be read, is no checkpoint, or asks for something else, which is named.
+        InputError: the file cannot be read, is not a checkpoint, or refers to another object, which is named.
     """
     if not path.exists():
         raise not_found(path)
     try:
         with torch.serialization.safe_globals([Namespace]), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about pickles that torch did not write
+            warnings.simplefilter("ignore")  # torch warns about pickles that it did not write
             checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         found = _REFUSED.search(str(error))
         if found is None:
             raise InputError(f"{path}: is no checkpoint, or damaged") from None
         raise InputError(
-            f"{path}: refused: it asks for {found[1]}, which is neither a tensor nor a plain value; "
+            f"{path}: refused: it refers to {found[1]}, which is neither a tensor nor a plain value; "
             "loading it could run code"
         ) from None
     except OSError as error:
         raise InputError(f"{path}: cannot read the checkpoint: {error.strerror}") from None
     except (RuntimeError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError, UnicodeDecodeError):
-        # what a file that is no pickle, or half of one, makes the library stumble over
+        # raised by torch for truncated files and files that are no pickles
         raise InputError(f"{path}: is no checkpoint, or damaged") from None
     if not isinstance(checkpoint, dict):
         raise InputError(f"{path}: holds {type(checkpoint).__name__}, not a checkpoint of a translation model")
@@ -54,7 +54,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 
 class CheckpointTensors:
-    """The tensors of a model by their names in the toolkit; each is asked for, and none may be left over."""
+    """The tensors of a checkpoint by their names in the toolkit, with a record of which have been taken."""
 
     def __init__(self, tensors: Mapping[str, Tensor], path: Path) -> None:
         self._tensors, self._path = tensors, path
@@ -64,10 +64,10 @@ class CheckpointTensors:
         return name in self._tensors
 
     def take(self, name: str) -> Tensor:
-        """A tensor in single precision.
+        """A tensor in single precision, marked as taken.
 
         Raises:
-            InputError: there is none of that name.
+            InputError: the checkpoint has no tensor of that name.
         """
         if name not in self._tensors:
             raise InputError(
@@ -77,11 +77,11 @@ class CheckpointTensors:
         return self._tensors[name].float()
 
     def require_all_taken(self) -> None:
-        """Refuse a model that has more than was asked for: something of it would be lost.
+        """Check that every tensor was taken, so that no parameter is lost.
 
         Raises:
-            InputError: tensors are left over.
+            InputError: some tensors were not taken.
         """
         rest = sorted(self._tensors.keys() - self._taken)
         if rest:
-            raise InputError(f"{self._path}: holds what has no place here: {', '.join(rest)}")
+            raise InputError(f"{self._path}: has parameters that cannot be imported: {', '.join(rest)}")

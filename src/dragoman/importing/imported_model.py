@@ -1,4 +1,4 @@
-"""An imported model becomes a run folder, if it is one of ours from the first weight to the last."""
+"""An imported model, and how it is written as a run folder."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 
 UNKNOWN_LANGUAGE = "und"
-"""ISO 639-2 for an undetermined language; only the segmentation `words`, which is never imported, looks at it."""
+"""ISO 639-2 code of an undetermined language; only the segmentation `words`, which is never imported, uses it."""
 
 
 class ImportedSide(NamedTuple):
-    """One side's vocabulary, and how its text is cut: keys of `text.source`."""
+    """The vocabulary and segmentation of one side; `text` has keys of `text.source`."""
 
     entries: ImportedVocabulary
     text: dict[str, Any]
 
 
 class ImportedModel(NamedTuple):
-    """A model of another toolkit in our terms.
+    """A converted model of another toolkit.
 
     model, search: keys of the configuration
-    weights:       by our names; a matrix that serves in two places may stand under each of its names
-    notes:         what its user has to know, a line each
+    weights:       by parameter name; a tied matrix may stand under each of its names
+    notes:         messages for the user, a line each
     """
 
     source: ImportedSide
@@ -48,8 +48,8 @@ def write_run(imported: ImportedModel, checkpoint: Path, out: Path, *, overwrite
     """Write config.yaml, text/ and the weights into the folder `out`.
 
     Raises:
-        ConfigError: the model is none that a configuration can describe.
-        RunError: a run is there already and not `overwrite`, or the weights do not fit together.
+        ConfigError: no configuration describes the model.
+        RunError: `out` contains a run and `overwrite` is false, or the weights have the wrong shapes.
         InputError: a file cannot be written, or a SentencePiece model cannot be used.
     """
     sides = [

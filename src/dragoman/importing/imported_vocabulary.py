@@ -1,4 +1,4 @@
-"""Another toolkit's vocabulary as ours: the special symbols in our places, everything else in the old order."""
+"""Conversion of another toolkit's vocabulary: special symbols at Dragoman's ids, all other entries in their order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.text.vocabulary import SPECIALS
 
 
 class SpecialSymbols(NamedTuple):
-    """How a toolkit spells the special symbols, in the order of our ids."""
+    """A toolkit's spelling of the special symbols, in the order of Dragoman's ids."""
 
     pad: str
     unknown: str
@@ -23,11 +23,11 @@ class SpecialSymbols(NamedTuple):
 
 
 class ImportedVocabulary(NamedTuple):
-    """A vocabulary, and where its entries came from.
+    """A converted vocabulary with the original ids of its entries.
 
-    pieces: without the special symbols, in the order of our ids
-    rows:   for each of our ids, the special symbols included, the id that the toolkit has for it, int64 [V]
-    where:  names the vocabulary
+    pieces: the entries without special symbols, in the order of their new ids
+    rows:   the toolkit's id for each new id, special symbols included, int64 [V]
+    where:  the vocabulary's name in error messages
     """
 
     pieces: list[str]
@@ -35,10 +35,10 @@ class ImportedVocabulary(NamedTuple):
     where: str
 
     def arrange(self, parameter: Tensor) -> Tensor:
-        """A matrix or a vector of the toolkit with a row for each entry, [V, ..], in our order.
+        """Reorder a parameter with one row for each entry, [V, ...] -> [V, ...], to the new ids.
 
         Raises:
-            InputError: it has more rows, or fewer.
+            InputError: the parameter has another number of rows.
         """
         if len(parameter) != len(self.rows):
             raise InputError(
@@ -49,7 +49,7 @@ class ImportedVocabulary(NamedTuple):
 
 
 def read_vocabulary_lines(path: Path) -> list[str]:
-    """The lines of a vocabulary file.
+    """Read the lines of a vocabulary file.
 
     Raises:
         InputError: the file cannot be read.
@@ -62,13 +62,13 @@ def read_vocabulary_lines(path: Path) -> list[str]:
 
 
 def import_vocabulary(tokens: Sequence[str], symbols: SpecialSymbols, where: str) -> ImportedVocabulary:
-    """Our order of another toolkit's entries.
+    """Reorder the entries of a vocabulary; `where` names it in error messages.
 
-    An entry that our file could not hold, or that is spelled like one of our special symbols without being one, keeps
-    its row under a name that no text has: it must stay in the softmax.
+    An entry that a vocabulary file cannot represent, or that is spelled like a special symbol without being one, keeps
+    its row under a name that occurs in no text: it must stay in the softmax.
 
     Raises:
-        InputError: a special symbol is missing; `where` names the vocabulary.
+        InputError: a special symbol is missing.
     """
     known = {token: index for index, token in reversed(list(enumerate(tokens)))}
     for symbol in symbols:

@@ -1,11 +1,11 @@
 """Recurrent models of JoeyNMT 2.x.
 
-Its decoder updates first and then looks, with either score: h_t = f(h_{t-1}, [y_{t-1}; a_{t-1}]), c_t from h_t,
-attention vector a_t = tanh(W [h_t; c_t] + b), logits W_o a_t. The source is read with its end of sentence, and both
-directions of the encoder's top layer after their last symbol make the decoder's first state.
+The decoder updates its state before attention with either score: h_t = f(h_{t-1}, [y_{t-1}; a_{t-1}]), c_t from h_t,
+attention vector a_t = tanh(W [h_t; c_t] + b), logits W_o a_t. The source ends with EOS, and the last states of both
+directions of the encoder's top layer give the initial decoder state.
 
-Sizes, cells, scores and tied matrices are those of the tensors; the configuration is asked only for what tensors do not
-show: the special symbols, `init_hidden` without a bridge, `scale`, `activation`, and how text is cut.
+Sizes, cells, scores and tied matrices follow from the tensors; the configuration is read only for what tensors do not
+show: special symbols, `init_hidden` without a bridge, `scale`, `activation`, and segmentation.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from dragoman.importing.imported_vocabulary import (
     import_vocabulary,
     read_vocabulary_lines,
 )
-from dragoman.importing.layers import LayerStack, decoder, encoder, stack_parts
+from dragoman.importing.layers import LayerStack, decoder_stack, encoder_stack, stack_parts
 
 SPECIALS = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
-"""Its special symbols by their keys in `data.special_symbols`; this is also the order of its ids."""
+"""JoeyNMT's special symbols by their keys in `data.special_symbols`, in the order of its ids."""
 
 
 def read_joeynmt(
@@ -41,15 +41,15 @@ def read_joeynmt(
     vocabularies: Sequence[Path] = (),
     segmenters: Sequence[Path | None] = (None, None),
 ) -> ImportedModel:
-    """A checkpoint in our terms.
+    """Convert a checkpoint.
 
     Args:
-        config: its YAML configuration; None for config.yaml beside the checkpoint.
-        vocabularies: files of the source and of the target; none for src_vocab.txt and trg_vocab.txt beside it.
-        segmenters: SentencePiece models of the two sides; None for those that JoeyNMT put beside it.
+        config: JoeyNMT's YAML configuration; None for config.yaml beside the checkpoint.
+        vocabularies: source and target vocabulary files; none for src_vocab.txt and trg_vocab.txt beside it.
+        segmenters: SentencePiece models of the two sides; None for those that JoeyNMT saved beside it.
 
     Raises:
-        InputError: a file is missing, refused, or holds a model that our configuration cannot describe.
+        InputError: a file is missing or refused, or no configuration can describe the model.
     """
     folder = checkpoint.parent
     config = config or folder / "config.yaml"
@@ -68,7 +68,7 @@ def read_joeynmt(
 
 
 class _Settings:
-    """The YAML configuration, asked key by key."""
+    """JoeyNMT's YAML configuration, read by dotted keys."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -106,7 +106,7 @@ class _Settings:
 
 
 def _entries(file: Path, settings: _Settings) -> ImportedVocabulary:
-    """A vocabulary: special symbols and language tags first, then the lines of the file that are none of them."""
+    """A vocabulary: special symbols and language tags first, then the remaining lines of the file."""
     special = {key: str(settings.get(f"data.special_symbols.{key}", token)) for key, token in SPECIALS.items()}
     separator = settings.get("data.special_symbols.sep_token")
     first = [
@@ -120,7 +120,7 @@ def _entries(file: Path, settings: _Settings) -> ImportedVocabulary:
 
 
 def _text(settings: _Settings, side: str, folder: Path, segmenter: Path | None, notes: list[str]) -> dict[str, Any]:
-    """How JoeyNMT cuts the text of one side, and what it does to it that must be done before `dragoman translate`."""
+    """JoeyNMT's segmentation of one side; `notes` receives preprocessing that `dragoman translate` does not do."""
     level = settings.get(f"data.{side}.level", "word")
     kind = settings.get(f"data.{side}.tokenizer_type", "sentencepiece") if level == "bpe" else level
     before = [
@@ -138,19 +138,19 @@ def _text(settings: _Settings, side: str, folder: Path, segmenter: Path | None, 
     elif kind == "subword-nmt":
         before.append("tokenizer_type: subword-nmt")
     if before:
-        notes.append(f"data.{side}: JoeyNMT does this to text itself, dragoman does not: {'; '.join(before)}")
+        notes.append(f"data.{side}: JoeyNMT preprocesses text itself, dragoman does not: {'; '.join(before)}")
     language = settings.get(f"data.{side}.lang")
     return {**text, "language": str(language)} if language else text
 
 
 def _search(settings: _Settings) -> dict[str, Any]:
-    """Its beam, its length normalisation, and its limits, of which the longest one is of a batch there."""
+    """JoeyNMT's beam size, length normalisation and length limits; its maximum length is that of a batch."""
     alpha = settings.number("testing.beam_alpha", settings.number("testing.alpha", -1))
     longest = int(settings.number("testing.max_output_length", -1))
     return {
         "beam": max(1, int(settings.number("testing.beam_size", 1))),
         **({"normalisation": "gnmt", "alpha": float(alpha)} if alpha > 0 else {"normalisation": "none"}),
-        # with the end of sentence: half as much again as the source, or a number of its own
+        # EOS included: 1.5 times the source length, or a fixed length
         **(
             {"max_length_factor": 1.5, "max_length_extra": 1}
             if longest < 0
@@ -172,38 +172,40 @@ def _model(
             raise settings.refuse(f"model.{part}.type", "only recurrent models can be imported")
     if settings.get("model.decoder.activation", "tanh") != "tanh":
         raise settings.refuse("model.decoder.activation", "only tanh can be imported")
-    words = [_embedding(tensors, settings, *side) for side in (("src", "encoder", source), ("trg", "decoder", target))]
-    reader = encoder(stack_parts(tensors, "encoder.rnn"))
-    writer = decoder(stack_parts(tensors, "decoder.rnn"), words[1].shape[1])
-    size = writer.model["size"]
-    mixing = tensors.take("decoder.att_vector_layer.weight")
+    embeddings = [
+        _embedding(tensors, settings, *side) for side in (("src", "encoder", source), ("trg", "decoder", target))
+    ]
+    encoder = encoder_stack(stack_parts(tensors, "encoder.rnn"))
+    decoder = decoder_stack(stack_parts(tensors, "decoder.rnn"), embeddings[1].shape[1])
+    size = decoder.model["size"]
+    combine = tensors.take("decoder.att_vector_layer.weight")
     output = target.arrange(tensors.take("decoder.output_layer.weight"))
     attention, energies = _attention(tensors, size)
-    bridge, opening = _bridge(tensors, settings, writer)
+    bridge, bridge_weights = _bridge(tensors, settings, decoder)
     tied = "none"
-    if torch.equal(words[1], output):
-        tied = "all" if torch.equal(words[0], output) and source.pieces == target.pieces else "output"
+    if torch.equal(embeddings[1], output):
+        tied = "all" if torch.equal(embeddings[0], output) and source.pieces == target.pieces else "output"
     model = {
         "source_eos": True,
-        "embedding": {"source": words[0].shape[1], "target": words[1].shape[1], "tied": tied},
-        "encoder": reader.model,
+        "embedding": {"source": embeddings[0].shape[1], "target": embeddings[1].shape[1], "tied": tied},
+        "encoder": encoder.model,
         "bridge": bridge,
-        "decoder": writer.model,
+        "decoder": decoder.model,
         "attention": attention,
-        "readout": {"kind": "attentional", "size": len(mixing)},
+        "readout": {"kind": "attentional", "size": len(combine)},
     }
     weights = {
-        "source.weight": words[0],
-        "target.weight": words[1],
+        "source.weight": embeddings[0],
+        "target.weight": embeddings[1],
         "output.weight": output,
         "output.bias": output.new_zeros(len(output)),
         # [state; context] -> [context; state]
-        "decoder.readout.combine.weight": torch.cat((mixing[:, size:], mixing[:, :size]), dim=1),
+        "decoder.readout.combine.weight": torch.cat((combine[:, size:], combine[:, :size]), dim=1),
         "decoder.readout.bias": tensors.take("decoder.att_vector_layer.bias"),
-        **reader.weights,
-        **writer.weights,
+        **encoder.weights,
+        **decoder.weights,
         **energies,
-        **opening,
+        **bridge_weights,
     }
     tensors.require_all_taken()
     return model, weights
@@ -212,9 +214,9 @@ def _model(
 def _embedding(
     tensors: CheckpointTensors, settings: _Settings, side: str, part: str, entries: ImportedVocabulary
 ) -> Tensor:
-    """Word vectors in our order; where JoeyNMT multiplies them by the root of their size, they are so multiplied."""
+    """The embedding matrix [V, E] in the new order, multiplied by sqrt(E) if JoeyNMT does so at run time."""
     vectors = entries.arrange(tensors.take(f"{side}_embed.lut.weight"))
-    # of tied embeddings there is one, the source's, with its settings
+    # tied embeddings are the source's, with its settings
     owner = "encoder" if settings.get("model.tied_embeddings", False) else part
     scaled = settings.get(f"model.{owner}.embeddings.scale", False)
     return vectors * math.sqrt(vectors.shape[1]) if scaled else vectors
@@ -234,15 +236,15 @@ def _attention(tensors: CheckpointTensors, size: int) -> tuple[dict[str, Any], d
 
 
 def _bridge(
-    tensors: CheckpointTensors, settings: _Settings, writer: LayerStack
+    tensors: CheckpointTensors, settings: _Settings, decoder: LayerStack
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The same first state in every layer; an LSTM's memory starts like its hidden state."""
-    memory = {"cell_state": "hidden"} if writer.model["cell"] == "lstm-fused" else {}
+    """The bridge: equal initial states in all layers, also as the cell state of an LSTM."""
+    cell_state = {"cell_state": "hidden"} if decoder.model["cell"] == "lstm-fused" else {}
     if "decoder.bridge_layer.weight" not in tensors:
         kind = settings.get("model.decoder.init_hidden", "bridge")
-        return ({"kind": "last", **memory} if kind == "last" else {"kind": "zero"}), {}
+        return ({"kind": "last", **cell_state} if kind == "last" else {"kind": "zero"}), {}
     weight, bias = (tensors.take(f"decoder.bridge_layer.{name}") for name in ("weight", "bias"))
     weights: dict[str, Tensor] = {}
-    for layer in range(writer.model["layers"]):
+    for layer in range(decoder.model["layers"]):
         weights |= {f"bridge.maps.{layer}.weight": weight, f"bridge.maps.{layer}.bias": bias}
-    return {"kind": "tanh-last", **memory}, weights
+    return {"kind": "tanh-last", **cell_state}, weights

@@ -1,7 +1,7 @@
-"""Recurrent layers of the library, cells and kernels alike, in our layout.
+"""Recurrent layers of PyTorch (`nn.GRU`, `nn.LSTM`, `nn.RNN` and their cells) in Dragoman's layout.
 
-The library's GRU is reset "after", update "keep", with a bias inside the reset gate's bracket: `gru-fused`. Its LSTM
-has the gates in the order i, f, g, o where ours has i, f, o, g. Its two biases of a gate are added up.
+PyTorch's GRU has reset "after", update "keep" and a bias inside the reset-gated term: `gru-fused`. Its LSTM has the
+gates in the order i, f, g, o instead of i, f, o, g. Its two biases of each gate are added.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from torch import Tensor
 from dragoman.importing.checkpoints import CheckpointTensors
 
 CELLS = {1: "tanh", 3: "gru-fused", 4: "lstm-fused"}
-"""Our name of the cell, by the number of its gates."""
+"""Cell name by the number of row blocks in its weight matrices."""
 
 
 class LayerParameters(NamedTuple):
-    """One direction of one layer: W [G, n], U [G, H], and the biases beside them [G]."""
+    """One direction of one layer: input weights W [G, E], recurrent weights U [G, H] and their biases [G]; G is the
+    number of gates times H."""
 
     w: Tensor
     u: Tensor
@@ -28,27 +29,27 @@ class LayerParameters(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Units, H."""
+        """Hidden size H."""
         return self.u.shape[1]
 
     @property
     def gates(self) -> int:
-        """3 for a GRU, 4 for an LSTM, 1 for a plain tanh."""
+        """G / H: 3 for a GRU, 4 for an LSTM, 1 for a tanh layer."""
         return self.u.shape[0] // self.u.shape[1]
 
 
 def stack_parts(tensors: CheckpointTensors, prefix: str) -> list[list[LayerParameters]]:
-    """The layers of the library's `nn.GRU` or `nn.LSTM`, in each of them the directions."""
+    """The layers of an `nn.GRU`, `nn.LSTM` or `nn.RNN`, each as a list of its directions."""
     layers: list[list[LayerParameters]] = []
     while f"{prefix}.weight_ih_l{len(layers)}" in tensors:
         names = [f"l{len(layers)}{suffix}" for suffix in ("", "_reverse")]
         found = [name for name in names if f"{prefix}.weight_ih_{name}" in tensors]
         layers.append([_part(tensors, prefix, f"_{name}") for name in found])
-    return layers or [[_part(tensors, prefix, "_l0")]]  # which says what is missing
+    return layers or [[_part(tensors, prefix, "_l0")]]  # raises an error that names the missing tensor
 
 
 def cell_parts(tensors: CheckpointTensors, prefix: str) -> list[list[LayerParameters]]:
-    """The layers of a list of `nn.GRUCell` or `nn.LSTMCell`."""
+    """The layers of a list of `nn.GRUCell` or `nn.LSTMCell`, each with one direction."""
     layers: list[list[LayerParameters]] = []
     while f"{prefix}.{len(layers)}.weight_ih" in tensors:
         layers.append([_part(tensors, f"{prefix}.{len(layers)}", "")])
@@ -56,14 +57,14 @@ def cell_parts(tensors: CheckpointTensors, prefix: str) -> list[list[LayerParame
 
 
 class LayerStack(NamedTuple):
-    """The recurrent layers of an encoder or a decoder: keys of the configuration, and our parameters by name."""
+    """The recurrent layers of an encoder or decoder: configuration keys, and parameters by name."""
 
     model: dict[str, Any]
     weights: dict[str, Tensor]
 
 
-def encoder(layers: Sequence[Sequence[LayerParameters]]) -> LayerStack:
-    """An encoder that reads forward, or both ways."""
+def encoder_stack(layers: Sequence[Sequence[LayerParameters]]) -> LayerStack:
+    """A forward or bidirectional encoder."""
     first, directions = layers[0][0], len(layers[0])
     model = {**_cell(first), "layers": len(layers), "direction": "both" if directions == 2 else "forward"}
     weights: dict[str, Tensor] = {}
@@ -72,20 +73,21 @@ def encoder(layers: Sequence[Sequence[LayerParameters]]) -> LayerStack:
     return LayerStack(model, weights)
 
 
-def decoder(layers: Sequence[Sequence[LayerParameters]], words: int) -> LayerStack:
-    """A decoder whose first layer reads [previous word; fed vector], a word being a vector of size `words`.
-
-    Without input feeding it reads the word alone.
-    """
+def decoder_stack(layers: Sequence[Sequence[LayerParameters]], embedding: int) -> LayerStack:
+    """A decoder whose first layer reads the previous word's vector, of size `embedding`, or with input feeding the
+    concatenation [embedding; attention vector]."""
     first = layers[0][0]
-    fed = first.w.shape[1] > words
-    model = {**_cell(first), "layers": len(layers), "input_feeding": fed, "order": "update-then-look"}
+    input_feeding = first.w.shape[1] > embedding
+    model = {**_cell(first), "layers": len(layers), "input_feeding": input_feeding, "order": "update-then-look"}
     weights: dict[str, Tensor] = {}
     for number, parts in enumerate(layers):
         weights |= _layer(f"decoder.layers.{number}", parts)
-    if fed:  # cut after the gates are in our order
+    if input_feeding:  # split after the gates have been reordered
         inputs = weights.pop("decoder.layers.0.inputs.weight")
-        weights |= {"decoder.layers.0.inputs.weight": inputs[:, :words], "decoder.feed.weight": inputs[:, words:]}
+        weights |= {
+            "decoder.layers.0.inputs.weight": inputs[:, :embedding],
+            "decoder.feed.weight": inputs[:, embedding:],
+        }
     return LayerStack(model, weights)
 
 
@@ -95,7 +97,7 @@ def _cell(part: LayerParameters) -> dict[str, Any]:
 
 
 def _layer(name: str, parts: Sequence[LayerParameters]) -> dict[str, Tensor]:
-    """Our parameters of a layer; two directions lie side by side."""
+    """The parameters of a layer; two directions are stacked, [2, ...]."""
     converted = [{1: _tanh, 3: _gru, 4: _lstm}[part.gates](part) for part in parts]
     return {
         f"{name}.{key}": torch.stack([direction[key] for direction in converted]) if len(parts) > 1 else tensor

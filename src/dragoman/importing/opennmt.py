@@ -1,10 +1,10 @@
 """Recurrent models of OpenNMT-py 3.x.
 
-Its decoder updates first and then looks: h_t = f(h_{t-1}, [y_{t-1}; a_{t-1}]), c_t from h_t, a_t = tanh(W [c_t; h_t]),
-with the score `mlp` a_t = W [c_t; h_t] + b; logits W_o a_t + b_o. The source is read without an end of sentence. Every
-layer of the decoder starts from the last state of the encoder's layer, the directions side by side.
+The decoder updates its state before attention: h_t = f(h_{t-1}, [y_{t-1}; a_{t-1}]), c_t from h_t,
+a_t = tanh(W [c_t; h_t]), with the score `mlp` a_t = W [c_t; h_t] + b; logits W_o a_t + b_o. The source has no EOS. The
+initial state of each decoder layer is the last state of the encoder layer, both directions concatenated.
 
-Options and vocabularies are in the checkpoint; how text was cut before is not.
+The checkpoint contains options and vocabularies, but not the segmentation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dragoman.errors import InputError
 from dragoman.importing.checkpoints import CheckpointTensors, read_checkpoint
 from dragoman.importing.imported_model import ImportedModel, ImportedSide
 from dragoman.importing.imported_vocabulary import ImportedVocabulary, SpecialSymbols, import_vocabulary
-from dragoman.importing.layers import cell_parts, decoder, encoder, stack_parts
+from dragoman.importing.layers import cell_parts, decoder_stack, encoder_stack, stack_parts
 from dragoman.model.weights import load_weights
 
 SYMBOLS = SpecialSymbols(pad="<blank>", unknown="<unk>", begin="<s>", end="</s>")
@@ -45,17 +45,17 @@ WANTED: dict[str, tuple[Any, ...]] = {
     "quant_layers": ([], None),
     "generator_function": ("softmax", "log_softmax"),
 }
-"""Options, and the values of them that our models can express."""
+"""Options and their supported values."""
 
 
 def read_opennmt(checkpoint: Path, *, segmenters: Sequence[Path | None] = (None, None)) -> ImportedModel:
-    """A checkpoint in our terms.
+    """Convert a checkpoint.
 
     Args:
-        segmenters: SentencePiece models of the two sides; without one, its text is segmented already.
+        segmenters: SentencePiece models of the two sides; None if the text is already segmented.
 
     Raises:
-        InputError: the file is missing, refused, or holds a model that our configuration cannot describe.
+        InputError: the file is missing or refused, or no configuration can describe the model.
     """
     content = read_checkpoint(checkpoint)
     options, vocabularies = content.get("opt"), content.get("vocab")
@@ -80,7 +80,7 @@ def read_opennmt(checkpoint: Path, *, segmenters: Sequence[Path | None] = (None,
 
 
 def _tensors(content: Mapping[str, Any], checkpoint: Path) -> CheckpointTensors:
-    """All of them: in the checkpoint, or with save_format: safetensors in a file beside it."""
+    """All tensors, from the checkpoint or, with save_format: safetensors, from a file beside it."""
     if "model" in content:
         generator = content.get("generator") or {}
         named = {f"generator.{name.removeprefix('0.')}": tensor for name, tensor in generator.items()}
@@ -107,7 +107,7 @@ def _notes(options: Namespace, segmenters: Sequence[Path | None]) -> list[str]:
     transforms = getattr(options, "transforms", None)
     if not transforms or None not in segmenters:
         return []
-    return [f"transforms: {', '.join(transforms)}: OpenNMT-py does this to text itself, dragoman does not"]
+    return [f"transforms: {', '.join(transforms)}: OpenNMT-py preprocesses text itself, dragoman does not"]
 
 
 def _model(
@@ -115,55 +115,55 @@ def _model(
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     lookup = "embeddings.make_embedding.emb_luts.0.weight"
     parts = (("encoder", source), ("decoder", target))
-    words = [entries.arrange(tensors.take(f"{part}.{lookup}")) for part, entries in parts]
-    reader = encoder(stack_parts(tensors, "encoder.rnn"))
+    embeddings = [entries.arrange(tensors.take(f"{part}.{lookup}")) for part, entries in parts]
+    encoder = encoder_stack(stack_parts(tensors, "encoder.rnn"))
     layers = cell_parts(tensors, "decoder.rnn.layers") or stack_parts(tensors, "decoder.rnn")
-    writer = decoder(layers, words[1].shape[1])
-    mixing = tensors.take("decoder.attn.linear_out.weight")
+    decoder = decoder_stack(layers, embeddings[1].shape[1])
+    combine = tensors.take("decoder.attn.linear_out.weight")
     output, bias = (target.arrange(tensors.take(f"generator.{name}")) for name in ("weight", "bias"))
     attention, energies = _attention(tensors)
     tied = "none"
-    if torch.equal(words[1], output):
-        tied = "all" if torch.equal(words[0], output) and source.pieces == target.pieces else "output"
+    if torch.equal(embeddings[1], output):
+        tied = "all" if torch.equal(embeddings[0], output) and source.pieces == target.pieces else "output"
     model = {
         "source_eos": False,
-        "embedding": {"source": words[0].shape[1], "target": words[1].shape[1], "tied": tied},
-        "encoder": reader.model,
+        "embedding": {"source": embeddings[0].shape[1], "target": embeddings[1].shape[1], "tied": tied},
+        "encoder": encoder.model,
         "bridge": {"kind": "copy"},
-        "decoder": writer.model,
+        "decoder": decoder.model,
         "attention": attention,
-        "readout": {"kind": "affine" if "decoder.attn.v.weight" in tensors else "attentional", "size": len(mixing)},
+        "readout": {"kind": "affine" if "decoder.attn.v.weight" in tensors else "attentional", "size": len(combine)},
     }
     weights = {
-        "source.weight": words[0],
-        "target.weight": words[1],
+        "source.weight": embeddings[0],
+        "target.weight": embeddings[1],
         "output.weight": output,
         "output.bias": bias,
-        "decoder.readout.combine.weight": mixing,
-        "decoder.readout.bias": _bias(tensors, mixing),
-        **reader.weights,
-        **writer.weights,
+        "decoder.readout.combine.weight": combine,
+        "decoder.readout.bias": _bias(tensors, combine),
+        **encoder.weights,
+        **decoder.weights,
         **energies,
     }
     tensors.require_all_taken()
     return model, weights
 
 
-def _bias(tensors: CheckpointTensors, mixing: Tensor) -> Tensor:
-    """Only `mlp` has one."""
+def _bias(tensors: CheckpointTensors, combine: Tensor) -> Tensor:
+    """The bias of the readout; 0 except with `mlp`."""
     name = "decoder.attn.linear_out.bias"
-    return tensors.take(name) if name in tensors else mixing.new_zeros(len(mixing))
+    return tensors.take(name) if name in tensors else combine.new_zeros(len(combine))
 
 
 def _attention(tensors: CheckpointTensors) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """`general` has a map, `mlp` several, `dot` none."""
+    """The score and its parameters: `general` has one linear layer, `mlp` several, `dot` none."""
     name, ours = "decoder.attn", "decoder.attention.score"
     if f"{name}.linear_in.weight" in tensors:
         # h_s^T (W h_t) = (W^T h_s)^T h_t
         return {"score": "general"}, {f"{ours}.annotation.weight": tensors.take(f"{name}.linear_in.weight").t()}
     if f"{name}.v.weight" not in tensors:
         return {"score": "dot"}, {}
-    # v^T tanh(W h_t + b + U h_s) is the additive score with a bias, which is the normed one with g = |v|
+    # v^T tanh(W h_t + b + U h_s) is the additive score with a bias, i.e. the normed one with g = |v|
     v = tensors.take(f"{name}.v.weight")[0]
     return {"score": "normed-additive", "size": len(v)}, {
         f"{ours}.annotation.weight": tensors.take(f"{name}.linear_context.weight"),

@@ -1,9 +1,9 @@
-"""Moses n-best lists: a hypothesis a line, `id ||| text ||| Name= v v Other= v ||| total [||| more]`.
+"""Moses n-best lists: one hypothesis a line, `id ||| text ||| Name= v v Other= v ||| total [||| more]`.
 
-Lists are read and written as a stream, however large. An entry keeps its line as it stood: what is not changed goes
-out as it came in, blanks, number formats and unknown columns included. Fields end at a triple bar, with blanks around
-it or not; a name of features ends in an equals sign, or in a colon as old versions of Moses write it. Ids count
-sentences from 0; entries of one sentence stand together, in the order of the sentences, of which some may be missing.
+Lists are read and written as streams. An entry keeps its line: unchanged fields are written as they were read,
+including spaces, number formats and unknown columns. Fields are separated by triple bars, with or without spaces; a
+feature name ends in an equals sign, or in a colon in old versions of Moses. Ids count sentences from 0; the entries of
+a sentence are consecutive, sentences are in ascending order, and some may be missing.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ ESCAPED_BARS = "&#124;&#124;&#124;"
 """A triple bar inside a translation, as Moses escapes it."""
 _FORM = "id ||| text ||| Name= value ... ||| total"
 _FEATURES = 2
-"""The place of the features among the fields."""
+"""Index of the field of the features."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A hypothesis of a sentence."""
+    """One hypothesis of an n-best list."""
 
     fields: tuple[str, ...]
-    """The parts of the line between triple bars, as they stand: id, text, features, total, and what may follow."""
+    """The unchanged fields of the line: id, text, features, total, and optionally more."""
     sentence: int
     features: dict[str, tuple[float, ...]]
-    """The values of each name, in the order of the line."""
+    """The values of each feature, in the order of the line."""
     total: float
 
     @property
     def text(self) -> str:
-        """The hypothesis without the blanks around it."""
+        """The hypothesis without surrounding spaces."""
         return self.fields[1].strip(" \t")
 
     @property
@@ -47,7 +47,7 @@ class Entry:
         return BARS.join(self.fields)
 
     def adding(self, name: str, values: Iterable[float]) -> Entry:
-        """The entry with one more name at the end of its features."""
+        """The entry with one more feature at the end."""
         assert name not in self.features
         added = tuple(values)
         field = self.fields[_FEATURES]
@@ -66,15 +66,15 @@ class Entry:
 
 
 def format_value(value: float) -> str:
-    """A value as lists and tables have it: enough digits for a single-precision number."""
+    """A value as lists and tables print it: nine significant digits, enough for single precision."""
     return f"{value:.9g}"
 
 
 def parse_entry(line: str, place: str) -> Entry:
-    """A line of a list; `place` is what an error calls it.
+    """Parse a line of a list; `place` names it in error messages.
 
     Raises:
-        InputError: it is no entry.
+        InputError: the line is malformed.
     """
     fields = tuple(line.split(BARS))
     if len(fields) < 4:
@@ -106,10 +106,10 @@ def _parse_features(field: str, place: str) -> dict[str, tuple[float, ...]]:
 
 
 def parse_number(text: str, place: str, what: str) -> float:
-    """A finite number, or an error that says `what` it was to be.
+    """Parse a finite number; error messages call it `what`.
 
     Raises:
-        InputError: it is none.
+        InputError: the text is not a finite number.
     """
     try:
         value = float(text)
@@ -124,8 +124,7 @@ def read_nbest(path: str | Path) -> Iterator[Entry]:
     """Yield the entries of a list; "-" is standard input, names ending in .gz, .xz and .zst are decompressed.
 
     Raises:
-        InputError: the file cannot be read or is empty, or a line is no entry, or its id is smaller than the one
-            before.
+        InputError: the file cannot be read or is empty, a line is malformed, or the ids are not in ascending order.
     """
     before, number = 0, 0
     name = "standard input" if str(path) == STANDARD_STREAM else path
@@ -143,6 +142,6 @@ def read_nbest(path: str | Path) -> Iterator[Entry]:
 
 
 def by_sentence(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """The entries of each sentence together."""
+    """Group the entries by sentence."""
     for _, group in groupby(entries, key=lambda entry: entry.sentence):
         yield list(group)

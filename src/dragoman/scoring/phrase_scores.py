@@ -1,7 +1,7 @@
-"""Neural scores as columns of a phrase table, in two passes that a kill in between does not undo.
+"""Neural scores as additional columns of a phrase table, in two passes that can be resumed after an interruption.
 
-First the numbers of each row go to a file beside the output, as they are computed; then the table is written with
-them. Whoever starts again with the same table, models and columns goes on where that file ends.
+The first pass appends the scores of each row to a journal beside the output, the second writes the table with them. A
+new start with the same table, models and columns continues at the end of the journal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
 
 MIN_PROBABILITY = math.exp(-100)
-"""Moses takes the logarithm of each score as a single-precision number, and cuts it off at -100."""
+"""Smallest score: Moses takes logarithms in single precision and limits them to -100."""
 _FORMAT = 1
 
 
@@ -37,21 +37,21 @@ class Group(NamedTuple):
 
 
 Column = Callable[[Iterable[Group]], Iterator[list[float]]]
-"""Groups to a score for each of their rows, group by group."""
+"""Maps groups to the scores of their rows, group by group."""
 
 
 def target_given_source(rescorer: Rescorer) -> Column:
-    """p(target | source), end of sentence included, each distinct pair scored once."""
+    """The column p(target | source), EOS included; each distinct pair is scored once."""
 
     def column(groups: Iterable[Group]) -> Iterator[list[float]]:
-        asked = (Translations(group.source, [row.target for row in group.rows]) for group in groups)
-        return ([_probability(log_probability(one)) for one in scores] for scores in rescorer.score(asked))
+        requests = (Translations(group.source, [row.target for row in group.rows]) for group in groups)
+        return ([_probability(log_probability(one)) for one in scores] for scores in rescorer.score(requests))
 
     return column
 
 
 def source_given_target(rescorer: Rescorer) -> Column:
-    """p(source | target), by a model of the other direction."""
+    """The column p(source | target), from a model of the reverse direction."""
 
     def column(groups: Iterable[Group]) -> Iterator[list[float]]:
         for_pairs, for_groups = tee(groups)
@@ -68,8 +68,8 @@ def source_given_target(rescorer: Rescorer) -> Column:
 
 
 def unknown_word_penalty(side: TextSide) -> Column:
-    """e to the number of target words that the network does not know: a penalty for each, once Moses has taken the
-    logarithm (Cho et al. 2014, section 4.1)."""
+    """The column exp(number of target words unknown to the network), whose logarithm Moses uses as a word penalty for
+    unknown words (Cho et al. 2014, section 4.1)."""
 
     def column(groups: Iterable[Group]) -> Iterator[list[float]]:
         return ([math.exp(side.encode(row.target).ids.count(UNK)) for row in group.rows] for group in groups)
@@ -82,14 +82,14 @@ def _probability(logarithm: float) -> float:
 
 
 class Journal:
-    """The numbers of the first rows, on the disk: a line that says what they belong to, then float64 [n, columns]."""
+    """The scores computed so far, in a file: a line that identifies their input, then float64 [rows, columns]."""
 
     def __init__(self, path: Path, identity: dict[str, object]) -> None:
         self._path = path
         self._head = (json.dumps({"dragoman-phrase-scores": _FORMAT, **identity}, sort_keys=True) + "\n").encode()
 
     def rows(self, columns: int) -> int:
-        """How many rows are there; 0 where the file is missing or belongs to something else."""
+        """Number of rows in the file; 0 if it is missing or belongs to another input."""
         try:
             with self._path.open("rb") as file:
                 if file.read(len(self._head)) != self._head:
@@ -99,10 +99,10 @@ class Journal:
         return (self._path.stat().st_size - len(self._head)) // (8 * columns)
 
     def open_after(self, rows: int, columns: int) -> BinaryIO:
-        """The file, cut off after so many rows, to go on with.
+        """Open the file for appending after the first `rows` rows; the rest is removed.
 
         Raises:
-            InputError: it cannot be written.
+            InputError: the file cannot be written.
         """
         try:
             file = self._path.open("r+b" if rows else "w+b")
@@ -115,19 +115,19 @@ class Journal:
         return file
 
     def read(self, columns: int) -> Iterator[list[float]]:
-        """The numbers, row by row."""
+        """The scores, row by row."""
         with self._path.open("rb") as file:
             file.seek(len(self._head))
             while block := file.read(8 * columns * 1024):
                 yield from np.frombuffer(block, "<f8").reshape(-1, columns).tolist()
 
     def remove(self) -> None:
-        """Done."""
+        """Delete the file."""
         self._path.unlink()
 
 
 def identity(table: str | Path, models: Sequence[str | Path], columns: Sequence[str]) -> dict[str, object]:
-    """What computed numbers depend on: the table, the models' weights and text sides, and which columns there are."""
+    """What computed scores depend on: the table, the models' weights and vocabularies, and the columns."""
     stat = os.stat(table)
     return {
         "table": [os.path.realpath(table), stat.st_size, stat.st_mtime_ns],
@@ -137,7 +137,7 @@ def identity(table: str | Path, models: Sequence[str | Path], columns: Sequence[
 
 
 def _digest(folder: Path) -> str:
-    """SHA-256 over the files of a run folder, or an exported one, that scores depend on."""
+    """SHA-256 of the files of a run folder or an exported folder that scores depend on."""
     files = sorted([*folder.glob("*.safetensors"), *folder.glob("*.onnx"), *(folder / "text").glob("*")])
     digest = hashlib.sha256()
     for path in files:
@@ -149,11 +149,11 @@ def _digest(folder: Path) -> str:
 def compute(
     table: str | Path, columns: Sequence[Column], journal: Journal, advance: Callable[[int], None] = lambda done: None
 ) -> int:
-    """The first pass, from where it stopped; returns how many rows had been there already.
+    """First pass: compute the scores of the rows that the journal lacks; returns how many it had before.
 
     Raises:
         InputError: the table is malformed, or the journal cannot be written.
-        RunError: a model's answers are not numbers.
+        RunError: a model's scores are not finite.
     """
     before = done = journal.rows(len(columns))
     with journal.open_after(before, len(columns)) as file:
@@ -164,7 +164,7 @@ def compute(
         try:
             for values in zip(*answers, strict=True):
                 file.write(np.array(values, "<f8").T.tobytes())
-                file.flush()  # what a kill leaves
+                file.flush()  # survives a kill
                 done += len(values[0])
                 advance(done)
         except OSError as error:
@@ -173,7 +173,7 @@ def compute(
 
 
 def write(table: str | Path, journal: Journal, columns: int, out: str | Path) -> None:
-    """The second pass: the table with the computed columns; the journal goes.
+    """Second pass: write the table with the computed columns and delete the journal.
 
     Raises:
         InputError: the output cannot be written.
@@ -185,7 +185,7 @@ def write(table: str | Path, journal: Journal, columns: int, out: str | Path) ->
 
 
 def moses_lines(out: str | Path, scores: int, added: int, name: str) -> list[str]:
-    """The lines of a moses.ini that read such a table; weights are those before tuning."""
+    """The lines of a moses.ini for the new table, with initial weights."""
     return [
         f"# the last {added} of {scores} scores are new; tune their weights",
         "[feature]",

@@ -1,7 +1,7 @@
-"""Moses phrase tables: a pair a line, `source ||| target ||| scores [||| alignment ||| counts ||| ...]`.
+"""Moses phrase tables: one phrase pair a line, `source ||| target ||| scores [||| alignment ||| counts ||| ...]`.
 
-Tables are read and written as a stream in constant memory. A row keeps its line as it stood: only the field of scores
-changes, by what is added at its end. Pairs of one source stand together, as Moses needs them.
+Tables are read and written as streams in constant memory. A row keeps its line; only scores are appended. The pairs of
+a source phrase are consecutive, as Moses requires.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from dragoman.text.lines import read_lines
 
 _FORM = "source ||| target ||| scores"
 _SCORES = 2
-"""The place of the scores among the fields."""
+"""Index of the field of the scores."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A phrase pair."""
+    """One phrase pair of a table."""
 
     fields: tuple[str, ...]
-    """The parts of the line between triple bars, as they stand."""
+    """The unchanged fields of the line."""
     scores: tuple[float, ...]
 
     @property
     def source(self) -> str:
-        """The source phrase without the blanks around it."""
+        """The source phrase without surrounding spaces."""
         return self.fields[0].strip(" \t")
 
     @property
     def target(self) -> str:
-        """The target phrase without the blanks around it."""
+        """The target phrase without surrounding spaces."""
         return self.fields[1].strip(" \t")
 
     @property
@@ -44,7 +44,7 @@ class Row:
         return BARS.join(self.fields)
 
     def adding(self, values: Sequence[float]) -> Row:
-        """The row with more scores behind those it has."""
+        """The row with more scores at the end."""
         field = self.fields[_SCORES]
         kept = field.rstrip()
         changed = f"{kept} {' '.join(format_value(value) for value in values)}{field[len(kept) :]}"
@@ -53,10 +53,10 @@ class Row:
 
 
 def parse_row(line: str, place: str) -> Row:
-    """A line of a table; `place` is what an error calls it.
+    """Parse a line of a table; `place` names it in error messages.
 
     Raises:
-        InputError: it is no row.
+        InputError: the line is malformed.
     """
     fields = tuple(line.split(BARS))
     if len(fields) <= _SCORES:
@@ -71,7 +71,7 @@ def read_table(path: str | Path) -> Iterator[Row]:
     """Yield the rows of a table; names ending in .gz, .xz and .zst are decompressed.
 
     Raises:
-        InputError: the file cannot be read, a line is no row, or has another number of scores than the first.
+        InputError: the file cannot be read, or a line is malformed or has another number of scores than the first.
     """
     columns = None
     for number, line in enumerate(read_lines(path), 1):
@@ -83,13 +83,13 @@ def read_table(path: str | Path) -> Iterator[Row]:
 
 
 def by_source(rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Each source phrase with its rows."""
+    """Group the rows by source phrase."""
     for source, group in groupby(rows, key=lambda row: row.source):
         yield source, list(group)
 
 
 def distinct_pairs(rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
-    """(source, target) of each pair once, however frequent it is (Cho et al. 2014, section 3.1 trains on them)."""
+    """(source, target) of each distinct pair, the training data of Cho et al. 2014, section 3.1."""
     for source, group in by_source(rows):
         for target in dict.fromkeys(row.target for row in group):
             yield source, target
