@@ -220,8 +220,8 @@ class TestNotANumber:
         assert str(caught.value) == (
             "the loss or its gradient is no longer a finite number (between updates 11 and 15). Lower "
             "training.optimiser.learning_rate (it was 0.004 here), set "
-            "training.optimiser.max_gradient_norm (1.0 is usual), or try training.precision: fp32. What is saved, the "
-            "last state and the best weights, is from before"
+            "training.optimiser.max_gradient_norm (1.0 is usual), or try training.precision: fp32. The saved "
+            "files, the last state and the best weights, are from before"
         )
         assert (run.folder.checkpoints / "latest.safetensors").read_bytes() == run.state_before
         assert run.folder.weights.read_bytes() == run.weights_before

@@ -1,4 +1,4 @@
-"""What changes during training and is not a tensor of the model or the optimiser; it is saved and comes back."""
+"""The part of the training state that is not tensors of the model or the optimiser."""
 
 from __future__ import annotations
 
@@ -18,45 +18,44 @@ _BEGINNING = Position(epoch=0, batch=0)
 
 @dataclass
 class Counters:
-    """What changes during training and is not a tensor."""
+    """Positions, counts and best results, saved with the training state."""
 
     plateau: PlateauCounter
     update: int = 0
     """Updates done."""
     position: Position = _BEGINNING
-    """The batch that comes next."""
+    """The next batch."""
     seconds: float = 0.0
-    """Of training, when the state was saved; time between a stop and a resumption is not counted."""
+    """Seconds of training when the state was saved; the time between a stop and a resumption is not counted."""
     best: float | None = None
-    """The deciding metric at its best, after `best_update` updates."""
+    """The best value of the deciding metric, after `best_update` updates."""
     best_update: int = 0
-    stale: int = 0
+    bad_validations: int = 0
     """Validations since then."""
     validated_update: int = 0
     validated_epoch: int = 0
     """Update and epoch at the last validation."""
     validation_seconds: float | None = None
-    """What the last validation took."""
-    signs: list[str] = field(default_factory=list)
-    """Signs of collapse that the last validation showed."""
+    """Duration of the last validation."""
+    collapse_signs: list[str] = field(default_factory=list)
+    """Signs of collapse in the last validation."""
 
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Counters:
-        """The inverse of `dataclasses.asdict` and JSON."""
+    def restore(self, values: dict[str, Any]) -> None:
+        """Take the values that `dataclasses.asdict` and JSON made of other counters."""
         parts = {"position": Position(*values["position"]), "plateau": PlateauCounter(**values["plateau"])}
-        return cls(**{**values, **parts})
+        vars(self).update({**values, **parts})
 
 
 @dataclass
 class LogInterval:
-    """Sums over the updates since the last training line of the log.
+    """Sums over the updates since the last `train` record of the log.
 
-    They stay tensors until somebody reads them: on a GPU reading waits for all work so far. What is not a number
-    makes the sum not a number, so one look at the end tells about every update in between.
+    They stay tensors until they are read, because reading on a GPU waits for all work so far. A term that is not finite
+    makes the sum not finite, so one test of the sum covers every update.
     """
 
     since: float
-    """Seconds of training when it began; moved on by whatever is not an update."""
+    """Seconds of training at its start, plus those spent on anything but updates."""
     objective: Tensor | float = 0.0
     nll: Tensor | float = 0.0
     norm: Tensor | float = 0.0
@@ -66,7 +65,7 @@ class LogInterval:
     updates: int = 0
 
     def add(self, totals: UpdateTotals, norm: Tensor) -> None:
-        """Take notice of an update."""
+        """Add an update."""
         self.objective = self.objective + totals.objective
         self.nll = self.nll + totals.nll
         self.norm = self.norm + norm
@@ -76,15 +75,15 @@ class LogInterval:
         self.updates += 1
 
     def is_finite(self) -> bool:
-        """Whether every loss and every gradient was a number."""
+        """Whether every loss and every gradient was finite."""
         return math.isfinite(self.objective) and math.isfinite(self.nll) and math.isfinite(self.norm)
 
-    def numbers(self) -> dict[str, float]:
-        """The same, out of tensors."""
+    def as_numbers(self) -> dict[str, float]:
+        """The fields with numbers in place of tensors."""
         return {name: value if isinstance(value, int) else float(value) for name, value in vars(self).items()}
 
     def measures(self, rate: float, now: float) -> dict[str, float]:
-        """The values of a training line."""
+        """The values of a `train` record."""
         alignment = {"alignment_loss": float(self.guidance) / self.linked} if self.linked else {}
         return {
             "loss": float(self.objective) / self.tokens,

@@ -1,0 +1,75 @@
+"""The time of a training: seconds, epochs, and the share of it that is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dragoman.config.schema import TrainingConfig
+from dragoman.data.batches import Batches
+from dragoman.training.counters import Counters
+from dragoman.training.log import Moment
+
+_UNKNOWN_VALIDATION = 0.05
+"""Share of a wall-clock budget reserved for the last validation until one has been timed."""
+
+
+class TrainingClock:
+    """Measures the time of a training, that before a resumption included."""
+
+    def __init__(
+        self, counters: Counters, batches: Batches, config: TrainingConfig, clock: Callable[[], float]
+    ) -> None:
+        """`clock` gives seconds from any origin."""
+        self._counters = counters
+        self._batches = batches
+        self._config = config
+        self._clock = clock
+        self._batch_count = (-1, 1)  # an epoch and its number of batches
+        self.saving_seconds = 0.0
+        """Duration of the last save."""
+        self._origin = clock()
+        self._started_at = (0.0, 0.0)
+
+    def start(self) -> None:
+        """Begin to measure, from `counters.seconds` on."""
+        self._origin = self._clock()
+        self._started_at = self.seconds, self.fraction()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of training so far."""
+        return self._counters.seconds + self._clock() - self._origin
+
+    def epochs(self) -> float:
+        """Passes over the training data so far, with fraction."""
+        epoch, batch = self._counters.position
+        if epoch != self._batch_count[0]:
+            self._batch_count = epoch, self._batches.count(epoch)
+        return epoch + batch / self._batch_count[1]
+
+    def fraction(self) -> float:
+        """Share of the training that is done, 0 to 1: of its epochs or of its minutes, whichever is more."""
+        done = self.epochs() / self._config.epochs
+        if self._config.minutes is not None:
+            done = max(done, self.seconds / self._seconds_for_updates(self._config.minutes))
+        return min(1.0, done)
+
+    def minutes_are_used_up(self) -> bool:
+        """Whether no further update fits into the wall-clock budget."""
+        minutes = self._config.minutes
+        return minutes is not None and self.seconds >= self._seconds_for_updates(minutes)
+
+    def moment(self) -> Moment:
+        """The present moment, with an estimate of the time that is left."""
+        seconds, fraction = self.seconds, self.fraction()
+        started_at, done_then = self._started_at
+        left = (seconds - started_at) * (1 - fraction) / (fraction - done_then) if fraction > done_then else None
+        return Moment(seconds, self._counters.update, self.epochs(), left)
+
+    def _seconds_for_updates(self, minutes: float) -> float:
+        """The wall-clock budget without the time of the last validation, that of a mean, and the last save."""
+        validation = self._counters.validation_seconds
+        if validation is None:
+            validation = _UNKNOWN_VALIDATION * 60 * minutes
+        validations = 2 if self._config.average_best else 1
+        return max(60 * minutes - 1.1 * (validations * validation + self.saving_seconds), 1e-9)

@@ -1,0 +1,147 @@
+"""Validation of a model in training, and the choice of the weights that become its result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Generic, NamedTuple
+
+import torch
+from torch import Tensor
+
+from dragoman.config.schema import TrainingConfig
+from dragoman.errors import TrainingError
+from dragoman.model.trainable import Model
+from dragoman.model.weights import save_weights, weights_of
+from dragoman.runs.layout import RunFolder
+from dragoman.training.averaging import BestWeights, RunningAverage, swapped
+from dragoman.training.clock import TrainingClock
+from dragoman.training.collapse import signs_of_collapse
+from dragoman.training.counters import Counters
+from dragoman.training.log import TrainingLog
+from dragoman.training.validation import DevTranslations, Validators
+
+
+class FinalWeights(NamedTuple):
+    """The weights in RUN/model.safetensors at the end of a training."""
+
+    value: float
+    """Of the deciding metric."""
+    update: int
+    averaged: tuple[int, ...] = ()
+    """If they are a mean, the updates it is taken over; `update` is the last of them."""
+
+
+class ModelSelection(Generic[Model]):
+    """Validates the model and keeps its best weights in RUN/model.safetensors."""
+
+    def __init__(
+        self,
+        model: Model,
+        average: RunningAverage | None,
+        validators: Validators[Model],
+        config: TrainingConfig,
+        folder: RunFolder,
+        counters: Counters,
+        clock: TrainingClock,
+        log: TrainingLog,
+    ) -> None:
+        self.several = BestWeights(
+            folder.checkpoints, config.average_best, lowest=config.validation.metric == "perplexity"
+        )
+        """The weights of the best validations, for `training.average_best`."""
+        self._model = model
+        self._average = average
+        self._validators = validators
+        self._config = config
+        self._weights = folder.weights
+        self._counters = counters
+        self._clock = clock
+        self._log = log
+        self._warned_after = 0
+
+    def validate(self, diverged: Callable[[str], TrainingError]) -> None:
+        """Validate the model; save its weights if they are the best so far; warn if it has collapsed twice in a row.
+
+        Raises:
+            TrainingError: the perplexity is not a number; `diverged` makes the error.
+        """
+        started = self._clock.seconds
+        with self._evaluation_mode():
+            results, translations = self._evaluate(diverged)
+            best = self._count(results)
+            weights = weights_of(self._model)
+            if best:
+                save_weights(self._weights, weights)
+            self.several.offer(self._counters.update, results[self._config.validation.metric], weights)
+        self._counters.validation_seconds = self._clock.seconds - started
+        self._log.validation(self._clock.moment(), results, best=best)
+        if translations is not None:
+            # The first validation of a run often looks like a collapse; two in a row are no accident.
+            before, self._counters.collapse_signs = self._counters.collapse_signs, signs_of_collapse(translations)
+            if before:
+                self.warn_of_collapse()
+
+    def warn_of_collapse(self) -> None:
+        """Warn of what the last validation showed, at most once after each validation."""
+        if self._warned_after != self._counters.validated_update:
+            for sign in self._counters.collapse_signs:
+                self._log.event(self._clock.moment(), "collapse", sign, warning=True)
+            self._warned_after = self._counters.validated_update
+
+    def choose(self, diverged: Callable[[str], TrainingError]) -> FinalWeights:
+        """Choose the best validation, or the mean of the weights of several if that is better on the dev set.
+
+        RUN/model.safetensors is written anew where there is a mean, because a run that was trained further may have
+        left another result there.
+        """
+        best = self._counters.best
+        assert best is not None, "validated at least once"
+        single = FinalWeights(best, self._counters.best_update)
+        if len(self.several.kept) < 2:
+            return single
+        updates = tuple(sorted(kept.update for kept in self.several.kept))
+        with self._evaluation_mode(self.several.mean()):
+            results, _ = self._evaluate(diverged)
+            value = results[self._config.validation.metric]
+            better = self._is_better(value, best)
+            save_weights(self._weights, weights_of(self._model) if better else self.several.weights(single.update))
+        self._log.average(self._clock.moment(), results, updates, best=better)
+        return FinalWeights(value, updates[-1], updates) if better else single
+
+    def _evaluate(self, diverged: Callable[[str], TrainingError]) -> tuple[dict[str, float], DevTranslations | None]:
+        """Measure the model on the dev set."""
+        results = {"perplexity": self._validators.perplexity(self._model)}
+        if math.isnan(results["perplexity"]):
+            raise diverged("the perplexity of the dev set")
+        if self._validators.translate is None:
+            return results, None
+        translations = self._validators.translate(self._model)
+        return {**results, **translations.scores}, translations
+
+    def _count(self, results: dict[str, float]) -> bool:
+        """Count a validation; return whether it is the best so far."""
+        counters, value = self._counters, results[self._config.validation.metric]
+        best = counters.best is None or self._is_better(value, counters.best)
+        if best:
+            counters.best, counters.best_update = value, counters.update
+        counters.bad_validations = 0 if best else counters.bad_validations + 1
+        counters.plateau.update(improved=best)
+        counters.validated_update, counters.validated_epoch = counters.update, counters.position.epoch
+        return best
+
+    def _is_better(self, value: float, other: float) -> bool:
+        """Compare two values of the deciding metric."""
+        return value < other if self._config.validation.metric == "perplexity" else value > other
+
+    @contextmanager
+    def _evaluation_mode(self, weights: Mapping[str, Tensor] | None = None) -> Iterator[None]:
+        """Inside, the model has no dropout and no gradients, and the averaged weights, or `weights` if given."""
+        self._model.eval()
+        average = self._average.in_place() if self._average else nullcontext()
+        try:
+            with torch.no_grad(), average if weights is None else swapped(weights_of(self._model), weights):
+                yield
+        finally:
+            self._model.train()
