@@ -6,7 +6,7 @@
 The model has 256 units, random weights (speed does not depend on them) and vocabularies of 8,000 words. Two kinds of
 lists: those of Moses for five sentences, five runs put together, with all their repetitions; and 1000 distinct
 variants of each of four short lines, words swapped and replaced, which share little. With `--nbest` a list of
-one's own by a trained model. Compared are the rescorer in both precisions, and the same with every distinct one as a
+one's own by a trained model. Compared are rescoring in both precisions, and the same with every distinct one as a
 pair of its own. Counted is processor time, so that other programs may run.
 
 With `--whole` a compressed list is rescored from file to file, as `dragoman rescore` does, once in each precision: that
@@ -48,9 +48,11 @@ from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.runs.opening import open_run
-from dragoman.scoring.lists import Sentence, add_features, forward, with_sources
+from dragoman.scoring.lists import Sentence, add_features, forward_feature, with_sources
 from dragoman.scoring.nbest import Entry, by_sentence, read_nbest
-from dragoman.scoring.rescoring import Rescorer, Translations, log_probability
+from dragoman.scoring.scorer import CandidateTranslations
+from dragoman.scoring.scorer import Scorer as PairScorer
+from dragoman.scoring.token_scores import log_probability
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
@@ -119,21 +121,21 @@ class Scorer(NamedTuple):
         source, target = (_side(path) for path in text)
         return cls(_model([len(side.vocabulary) for side in (source, target)]), source, target)
 
-    def rescorer(self) -> Rescorer:
+    def pair_scorer(self) -> PairScorer:
         """Of this model, in whatever precision it is."""
-        return Rescorer(TorchEngine(self.model), self.source, self.target)
+        return PairScorer(TorchEngine(self.model), self.source, self.target)
 
 
-def _measured(scorer: Scorer, lists: list[Translations]) -> dict[str, object]:
-    model, target, rescorer = scorer.model, scorer.target, scorer.rescorer()
+def _measured(scorer: Scorer, lists: list[CandidateTranslations]) -> dict[str, object]:
+    model, target, pair_scorer = scorer.model, scorer.target, scorer.pair_scorer()
     pairs = [(line, text) for line, texts in lists for text in dict.fromkeys(texts)]
     scores, found = {}, {}
     for name, precision in PRECISIONS.items():
         model.set_precision(precision)
-        scores[name] = [[log_probability(one) for one in group] for group in rescorer.score(lists)]
-        found[name] = _speed(rescorer, lists, pairs, precision or torch.float32)
+        scores[name] = [[log_probability(one) for one in group] for group in pair_scorer.score_lists(lists)]
+        found[name] = _speed(pair_scorer, lists, pairs, precision or torch.float32)
     model.set_precision(None)
-    apart = _seconds(lambda: list(rescorer.score_pairs(pairs)))[1]
+    apart = _seconds(lambda: list(pair_scorer.score(pairs)))[1]
     flat = [np.concatenate([np.array(group) for group in scores[name]]) for name in PRECISIONS]
     best = [[int(np.argmax(group)) for group in scores[name]] for name in PRECISIONS]
     return {
@@ -202,8 +204,8 @@ def _asked(work: Work) -> tuple[dict[str, int], float]:
     """How much there is of everything, and the operations of products that it takes."""
     scorer = work.scorer()
     about = dict.fromkeys(("sentences", "lines", "distinct", "distinct_beginnings"), 0)
-    sample: list[Translations] = []
-    for number, one in enumerate(map(_translations, work.lists())):
+    sample: list[CandidateTranslations] = []
+    for number, one in enumerate(map(_candidates, work.lists())):
         for name, more in zip(
             about, (1, len(one.targets), len(set(one.targets)), _beginnings(scorer.target, [one])), strict=True
         ):
@@ -211,7 +213,7 @@ def _asked(work: Work) -> tuple[dict[str, int], float]:
         if number % max(1, work.sentences // COUNTED) == 0:
             sample.append(one)
     with product_counter() as counter:
-        list(scorer.rescorer().score(sample))
+        list(scorer.pair_scorer().score_lists(sample))
     return about, counter.get_total_flops() / _beginnings(scorer.target, sample) * about["distinct_beginnings"]
 
 
@@ -220,12 +222,12 @@ def _rescored(work: Work, precision: torch.dtype | None, out: Path) -> dict[str,
     torch.set_num_threads(work.threads)
     scorer = work.scorer()
     scorer.model.set_precision(precision)
-    rescorer = scorer.rescorer()
-    list(rescorer.score(map(_translations, islice(work.lists(), 1))))  # kernels of bfloat16 are made at first sight
+    pair_scorer = scorer.pair_scorer()
+    list(pair_scorer.score_lists(map(_candidates, islice(work.lists(), 1))))  # first use compiles kernels
     held: list[float] = []
 
     def lines() -> Iterator[str]:
-        changed = add_features(work.lists(), [("Neural", [forward(rescorer, log_probability)])], "the list")
+        changed = add_features(work.lists(), [("Neural", [forward_feature(pair_scorer, log_probability)])], "the list")
         for number, entries in enumerate(changed, 1):
             yield from map(_line, entries)
             if number == max(1, work.sentences // 10):
@@ -247,8 +249,8 @@ def _line(entry: Entry) -> str:
     return entry.line
 
 
-def _translations(one: Sentence) -> Translations:
-    return Translations(one.source, [entry.text for entry in one.entries])
+def _candidates(one: Sentence) -> CandidateTranslations:
+    return CandidateTranslations(one.source, [entry.text for entry in one.entries])
 
 
 def _write_made(nbest: Path, source: Path, multi30k: Sequence[Path], sentences: int) -> None:
@@ -267,18 +269,18 @@ def _write_made(nbest: Path, source: Path, multi30k: Sequence[Path], sentences: 
     )
 
 
-def _beginnings(side: TextSide, lists: list[Translations]) -> int:
+def _beginnings(side: TextSide, lists: list[CandidateTranslations]) -> int:
     """The steps that are made: distinct beginnings of all hypotheses of a source."""
     ids = [{tuple(side.encode(text).ids) for text in texts} for _, texts in lists]
     return sum(len({one[:end] for one in group for end in range(len(one) + 1)}) for group in ids)
 
 
 def _speed(
-    rescorer: Rescorer, lists: list[Translations], pairs: list[tuple[str, str]], precision: torch.dtype
+    pair_scorer: PairScorer, lists: list[CandidateTranslations], pairs: list[tuple[str, str]], precision: torch.dtype
 ) -> dict[str, float]:
     with product_counter() as counter:
-        list(rescorer.score(lists))
-    cpu, product = _seconds(lambda: list(rescorer.score(lists)))[1], _product_speed(precision)[1]
+        list(pair_scorer.score_lists(lists))
+    cpu, product = _seconds(lambda: list(pair_scorer.score_lists(lists)))[1], _product_speed(precision)[1]
     return {
         "distinct_per_cpu_second": len(pairs) / cpu,
         "gflops_in_products_per_cpu_second": counter.get_total_flops() / cpu / 1e9,
@@ -300,25 +302,25 @@ def _side(path: Path) -> TextSide:
     return TextSide(WhitespaceSegmentation(), Vocabulary.from_counts(counts, WORDS))
 
 
-def _real_lists(folder: Path) -> list[Translations]:
+def _real_lists(folder: Path) -> list[CandidateTranslations]:
     sources = list(read_lines(folder / "source.first5.fr.xz"))
     texts: list[list[str]] = [[] for _ in sources]
     for number in range(1, 6):
         for entry in read_nbest(folder / f"nbest.{number}.xz"):
             if entry.sentence < len(sources):
                 texts[entry.sentence].append(entry.text)
-    return [Translations(source, targets) for source, targets in zip(sources, texts, strict=True)]
+    return [CandidateTranslations(source, targets) for source, targets in zip(sources, texts, strict=True)]
 
 
-def _own_lists(nbest: Path, source: Path, sentences: int) -> list[Translations]:
+def _own_lists(nbest: Path, source: Path, sentences: int) -> list[CandidateTranslations]:
     lists = with_sources(by_sentence(read_nbest(nbest)), read_lines(source), str(source))
-    return [_translations(one) for one in islice(lists, sentences)]
+    return [_candidates(one) for one in islice(lists, sentences)]
 
 
-def _made_lists(folder: Path, draw: random.Random) -> list[Translations]:
+def _made_lists(folder: Path, draw: random.Random) -> list[CandidateTranslations]:
     columns = [read_lines(folder / f"test_2016_flickr.{language}.gz") for language in ("de", "en")]
     pairs = islice(zip(*columns, strict=True), 4)
-    return [Translations(source, _variants(target.split(), draw)) for source, target in pairs]
+    return [CandidateTranslations(source, _variants(target.split(), draw)) for source, target in pairs]
 
 
 def _variants(words: list[str], draw: random.Random) -> list[str]:

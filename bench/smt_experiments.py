@@ -39,7 +39,8 @@ from numpy.typing import NDArray
 from dragoman.runs.opening import Run, open_run
 from dragoman.scoring.nbest import by_sentence, read_nbest
 from dragoman.scoring.phrases import Row, by_source, read_table
-from dragoman.scoring.rescoring import Translations, log_probability
+from dragoman.scoring.scorer import CandidateTranslations
+from dragoman.scoring.token_scores import log_probability
 from dragoman.search.sampling import Sampling
 from dragoman.text.lines import read_lines, replace_output
 from dragoman.tuning.feature_weights import read_weights
@@ -542,8 +543,8 @@ def phrase_row(run: Run, source: str, rows: Sequence[Row]) -> dict[str, Any]:
 
 def scores_of(run: Run, groups: Sequence[tuple[str, Sequence[str]]]) -> Iterator[list[float]]:
     """log p(target | source) by the network."""
-    asked = (Translations(source, targets) for source, targets in groups)
-    return ([log_probability(one) for one in scores] for scores in run.rescorer().score(asked))
+    asked = (CandidateTranslations(source, targets) for source, targets in groups)
+    return ([log_probability(one) for one in scores] for scores in run.scorer().score_lists(asked))
 
 
 def preferred_lengths(run: Run, groups: Sequence[tuple[str, Sequence[Row]]]) -> dict[str, float]:

@@ -39,11 +39,8 @@ HOUSE = (
     "data.prefix_trie",
     "inspection",
     "model",
-    "engines.protocol",
-    "search",
-    "translation.length_batching",
-    "translation.source_encoding",
     "engines",
+    "search",
     "translation",
     "scoring",
     "evaluation",
@@ -195,6 +192,16 @@ def test_help_of_the_command_and_of_every_verb_loads_nothing_heavy() -> None:
         "    except SystemExit as end: assert end.code == 0\n"
     )
     assert not loaded & {"torch", "numpy", "msgspec", "yaml", *HEAVY}
+
+
+def test_search_is_numpy_alone_and_imports_no_engine_but_the_protocol() -> None:
+    files = sorted((PACKAGE / "search").glob("*.py"))
+    assert len(files) >= 9
+    for path in files:
+        own = {name for _, name in _own_imports(path, _modules()) if name.startswith("engines")}
+        assert own <= {"engines.protocol"}, path
+    loaded = _loaded_by("import " + ", ".join(f"dragoman.search.{path.stem}" for path in files if path.stem[0] != "_"))
+    assert not loaded & (HEAVY.keys() - {"msgspec"})
 
 
 def test_reading_text_and_configurations_needs_no_extra() -> None:

@@ -196,7 +196,7 @@ def test_with_a_shortlist_it_translates_as_without(
     assert sum(one != other for one, other in zip(plain, unlisted, strict=True)) <= 1
 
 
-def test_a_shortlist_does_not_hinder_what_is_wished(limited: Path, tmp_path: Path, capsys: Printed) -> None:
+def test_a_shortlist_does_not_restrict_constraints(limited: Path, tmp_path: Path, capsys: Printed) -> None:
     source, prefix = tmp_path / "source", tmp_path / "prefix"
     source.write_text("abc\n", encoding="utf-8")
     prefix.write_text("FED\n", encoding="utf-8")  # none of which a source of a, b and c lists

@@ -17,7 +17,7 @@ from dragoman.cli.main import main
 from dragoman.runs.opening import open_run
 from dragoman.scoring import phrase_scores
 from dragoman.scoring.phrases import read_table
-from dragoman.scoring.rescoring import Rescorer
+from dragoman.scoring.scorer import Scorer
 from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import read_lines, write_lines
 
@@ -73,7 +73,7 @@ def test_each_pair_is_scored_once_and_no_more_after_a_stop(
 ) -> None:
     scored: list[tuple[str, str]] = []
     whole, out, journal = tmp_path / "whole", tmp_path / "out", tmp_path / "out.scores"
-    score_window = Rescorer._score_window
+    score_window = Scorer._score_window
 
     def counting(self, window, at_once):
         scored.extend((one.source, text) for one in window for text in dict.fromkeys(one.targets))
@@ -84,21 +84,21 @@ def test_each_pair_is_scored_once_and_no_more_after_a_stop(
             raise KeyboardInterrupt
         return counting(self, window, at_once)
 
-    monkeypatch.setattr("dragoman.scoring.rescoring.WINDOW", 10)
-    monkeypatch.setattr(Rescorer, "_score_window", counting)
+    monkeypatch.setattr("dragoman.scoring.scorer.WINDOW_TARGETS", 10)
+    monkeypatch.setattr(Scorer, "_score_window", counting)
     assert main(_words(table, run_folder, whole)) == 0
     distinct = len({tuple(line.split(" ||| ")[:2]) for line in LINES})
     assert len(scored) == len(set(scored)) == distinct
 
     scored.clear()
-    monkeypatch.setattr(Rescorer, "_score_window", failing)
+    monkeypatch.setattr(Scorer, "_score_window", failing)
     assert main(_words(table, run_folder, out)) == 130
     before = set(scored)
     assert 0 < len(before) < distinct
     with journal.open("ab") as file:
         file.write(b"torn")  # what a kill in the middle of a row leaves
 
-    monkeypatch.setattr(Rescorer, "_score_window", counting)
+    monkeypatch.setattr(Scorer, "_score_window", counting)
     scored.clear()
     assert main(_words(table, run_folder, out)) == 0
     assert not before & set(scored)

@@ -242,7 +242,7 @@ def test_a_line_of_100_000_characters_is_a_line(
     assert lines[1]
     said = capsys.readouterr().err
     assert said == (
-        "dragoman: warning: line 2 has 100000 segments; of such a line only the first 1000 are used (said once)\n"
+        "dragoman: warning: line 2 has 100000 segments; such a line is truncated to its first 1000 (reported once)\n"
     )
 
 

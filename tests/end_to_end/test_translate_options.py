@@ -1,4 +1,4 @@
-"""`dragoman translate`: ensembles, wishes, unknown words, minimum Bayes risk, and `dragoman dictionary`."""
+"""`dragoman translate`: ensembles, constraints, unknown words, minimum Bayes risk, and `dragoman dictionary`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_run_with_itself_is_that_run(run_folder: Path, source: Path, capsys: S
         assert float(alone[3]) == pytest.approx(float(twice[3]), abs=1e-4)
 
 
-def test_wishes_bans_and_settings_are_obeyed(run_folder: Path, source: Path, tmp_path: Path, capsys: Said) -> None:
+def test_constraints_bans_and_settings_are_obeyed(run_folder: Path, source: Path, tmp_path: Path, capsys: Said) -> None:
     prefixes = _file(tmp_path / "prefixes", ["B", "", "", "ÄB"])
     constraints = _file(tmp_path / "constraints.jsonl", ["[]", "", '["EE", "CC"]', "[]"])
     assert _translate(run_folder, "-i", source, "--prefix", prefixes, "--constraints", constraints) == 0
@@ -149,7 +149,7 @@ def test_the_share_that_was_cut_off_is_said(run_folder: Path, source: Path, caps
     )
 
 
-def test_a_missing_file_of_wishes_leaves_an_older_output_alone(
+def test_a_missing_file_of_constraints_leaves_an_older_output_alone(
     run_folder: Path, source: Path, tmp_path: Path, capsys: Said
 ) -> None:
     out = _file(tmp_path / "out", ["precious"])

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.ensemble import Ensemble, require_same_segmentation, require_same_target
 from dragoman.errors import ConfigError
 from dragoman.search.beam import beam_search
+from dragoman.text.padding import pad
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import BOS, EOS, Vocabulary
-from dragoman.translation.length_batching import padded
+from dragoman.translation.ensemble import Ensemble, require_same_segmentation, require_same_target
 from dragoman.translation.translator import Translator
 
 LETTERS = TextSide(CharacterSegmentation(), Vocabulary([*"▁abcd"]))
@@ -27,7 +27,7 @@ def members(toy_engine, **second):
 
 
 def read(ensemble, lines=LINES):
-    return ensemble.batch([ensemble.read(line, "line") for line in lines])
+    return ensemble.batch([ensemble.encode(line, "line") for line in lines])
 
 
 def distributions(pairs, line, prefix):
@@ -75,7 +75,7 @@ def test_search_and_forced_decoding_agree(toy_engine, combination):
     ensemble = Ensemble(members(toy_engine), combination)
     engine, source, lengths, _ = read(ensemble)
     found = [hypotheses[0] for hypotheses in beam_search(engine, source, lengths, SearchConfig(beam=3))]
-    forced = engine.force(source, lengths, *padded([hypothesis.tokens for hypothesis in found]))
+    forced = engine.force(source, lengths, *pad([hypothesis.tokens for hypothesis in found]))
     for row, hypothesis in enumerate(found):
         assert hypothesis.log_probability == pytest.approx(forced.log_probabilities[row].sum(dtype=float), abs=1e-5)
         steps, words = hypothesis.attention.shape
@@ -161,13 +161,13 @@ def test_target_vocabularies_must_be_the_same():
         require_same_target(["A", "B", "C"], [one, one, three])
 
 
-def test_given_translations_must_be_cut_in_the_same_way():
+def test_given_translations_must_be_segmented_alike():
     vocabulary = Vocabulary(["x", "y"])
     spaces, letters = TextSide(WhitespaceSegmentation(), vocabulary), TextSide(CharacterSegmentation(), vocabulary)
     require_same_segmentation(["A", "B"], [spaces, TextSide(WhitespaceSegmentation(), vocabulary)])
     with pytest.raises(ConfigError) as error:
         require_same_segmentation(["A", "B", "C"], [spaces, spaces, letters])
     assert str(error.value) == (
-        "A and C cannot judge given translations together: they cut the target into different segments "
+        "A and C cannot score given translations together: they segment the target differently "
         "(whitespace and character); train one with the text files of the other"
     )

@@ -8,7 +8,7 @@ import pytest
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.ensemble import Combination
 from dragoman.engines.onnx_engine import OnnxEngine
-from dragoman.engines.protocol import LimitedEngine
+from dragoman.engines.protocol import ShortlistEngine
 from dragoman.engines.shortlist import OutputLayer, Shortlist
 from dragoman.errors import RunError
 from dragoman.export.answering import Mixture
@@ -81,11 +81,11 @@ def test_what_is_no_shortlist_is_told(content: bytes) -> None:
 
 
 def test_log_probabilities_are_those_of_the_vocabulary_shared_out_among_the_listed_words(engine: OnnxEngine) -> None:
-    assert isinstance(engine, LimitedEngine)
+    assert isinstance(engine, ShortlistEngine)
     source = pad(SOURCES, eos=engine.source_eos)
     rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
     few = engine.step(engine.start(*source), rows, tokens, VOCABULARY)
-    whole = engine.unlimited()
+    whole = engine.full_vocabulary()
     all_words = whole.step(whole.start(*source), rows, tokens, VOCABULARY)
     assert (few.log_probabilities.shape, few.tokens.shape) == (
         all_words.log_probabilities.shape,
@@ -135,7 +135,7 @@ def test_the_whole_vocabulary_answers_the_same_however_it_is_divided(step: int, 
     source = pad(SOURCES, eos=plain.source_eos)
     target = pad([[99], [98, 4], [], [14, 33], [5, 6, 7, 8, 60]], eos=True)
     rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
-    found, expected = (one.step(one.start(*source), rows, tokens, size) for one in (divided.unlimited(), plain))
+    found, expected = (one.step(one.start(*source), rows, tokens, size) for one in (divided.full_vocabulary(), plain))
     np.testing.assert_allclose(found.log_probabilities, expected.log_probabilities, atol=1e-6)
     np.testing.assert_array_equal(found.tokens, expected.tokens)
     found_scores, scores = (one.force(*source, *target).log_probabilities for one in (divided, plain))
@@ -154,7 +154,7 @@ def test_models_that_choose_together_have_one_list(combination: Combination) -> 
     source = pad(SOURCES, eos=engine.source_eos)
     rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
     few, whole, expected = (
-        one.step(one.start(*source), rows, tokens, VOCABULARY) for one in (engine, engine.unlimited(), plain)
+        one.step(one.start(*source), rows, tokens, VOCABULARY) for one in (engine, engine.full_vocabulary(), plain)
     )
     np.testing.assert_allclose(whole.log_probabilities, expected.log_probabilities, atol=1e-5)
     assert not np.isnan(few.log_probabilities).any()

@@ -8,7 +8,6 @@ import torch
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
-from dragoman.engines.ensemble import Ensemble
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.export.answering import Mixture
@@ -20,6 +19,7 @@ from dragoman.text.padding import pad
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, Vocabulary
+from dragoman.translation.ensemble import Ensemble
 
 VOCABULARY = 41
 LINES = ["w9 w20 w33", "w5", "w8 w8 w30 w31 w12 w40 w7", "w6 w11"]
@@ -61,7 +61,7 @@ def test_one_graph_finds_what_the_ensemble_finds(names: list[str], combination: 
     assert (ours.vocabulary_size, ours.attention_shift) == (VOCABULARY, together.attention_shift)
     search = SearchConfig(beam=4, max_length_factor=1.0, max_length_extra=4)
     for order in ([0, 1, 2, 3], [2, 1], [1]):
-        batch = together.batch([together.read(LINES[line], "") for line in order])
+        batch = together.batch([together.encode(LINES[line], "") for line in order])
         source = pad([_side().encode(LINES[line]).ids for line in order], eos=ours.source_eos)
         expected = beam_search(batch.engine, batch.source, batch.lengths, search, n_best=3)
         found = beam_search(ours, *source, search, n_best=3)

@@ -41,7 +41,7 @@ def build(name: str) -> LanguageModel:
 
 
 def batch(rows) -> Batch:
-    padded = *pad([[] for _ in rows], eos=False), *pad(rows, eos=True)
+    padded = *pad([[] for _ in rows]), *pad(rows, eos=True)
     return Batch(*padded, np.arange(len(rows)))
 
 

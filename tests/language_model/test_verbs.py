@@ -68,7 +68,7 @@ def test_a_line_scores_the_same_alone_and_among_others(folder, tmp_path, name):
         found = [[float(term) for term in line.split()] for line in read_lines(tmp_path / "out")]
         scorer = open_language_run(folder / name).scorer()
         for line, terms in zip(lines, found, strict=True):
-            (alone,) = scorer.score([line])
+            (alone,) = scorer.score_lines([line])
             assert terms == pytest.approx(alone.tolist() if more else [alone.sum()], abs=1e-5)
     assert len(found[1]) == 1
 
@@ -98,7 +98,7 @@ def test_lists_get_the_language_models_as_features(folder, tmp_path):
     write_lines(tmp_path / "list", [f"{n} ||| {text} ||| LM= -1 ||| -1" for n, text in zip(ids, texts, strict=True)])
     models = [str(folder / "rnn"), str(folder / "cslm")]
     assert main(["rescore", str(tmp_path / "list"), "--lm", *models, "-o", str(tmp_path / "out"), "--quiet"]) == 0
-    expected = [[float(one.sum()) for one in open_language_run(model).scorer().score(texts)] for model in models]
+    expected = [[float(one.sum()) for one in open_language_run(model).scorer().score_lines(texts)] for model in models]
     found = [entry.features["NeuralLM"] for entry in read_nbest(tmp_path / "out")]
     np.testing.assert_allclose(found, np.transpose(expected), rtol=1e-6)
     assert found[0][0] > found[1][0]

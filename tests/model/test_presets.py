@@ -61,7 +61,7 @@ def test_the_loss_of_a_translation_is_the_sum_of_the_log_probabilities_that_sear
 def test_the_decoder_of_sutskever_begins_from_hidden_state_and_memory_of_every_layer() -> None:
     """8000 numbers at full size."""
     small, full = small_preset("sutskever2014").model.decoder, load_preset("sutskever2014").model.decoder
-    state = _model("sutskever2014").start(*pad(SOURCES, eos=False)).state
+    state = _model("sutskever2014").start(*pad(SOURCES)).state
     numbers = sum(part.shape[1] for layer in state.layers for part in layer)
     assert numbers == 2 * small.layers * small.size
     assert 2 * full.layers * full.size == 8000

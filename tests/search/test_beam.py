@@ -9,15 +9,16 @@ import pytest
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError, RunError
 from dragoman.search.beam import beam_search
+from dragoman.text.padding import pad
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
-from dragoman.translation.length_batching import padded, source_batch
+from dragoman.translation.source_encoding import pad_sources
 
 A, B, C = 4, 5, 6  # the first symbols that are words
 
 
 def search(engine, lines, n_best=1, **settings):
     """n-best lists for sources given as ids without EOS."""
-    return beam_search(engine, *source_batch(engine, lines), SearchConfig(**settings), n_best)
+    return beam_search(engine, *pad_sources(engine, lines), SearchConfig(**settings), n_best)
 
 
 def as_source(engine, line):
@@ -221,7 +222,7 @@ def test_the_reported_log_probability_and_attention_are_those_of_forced_decoding
     found = search(engine, lines, 5, beam=5, max_length_factor=1.0, max_length_extra=2)
     for line, hypotheses in zip(lines, found, strict=True):
         for hypothesis in hypotheses:
-            forced = engine.force(*source_batch(engine, [line]), *padded([hypothesis.tokens]))
+            forced = engine.force(*pad_sources(engine, [line]), *pad([hypothesis.tokens]))
             assert hypothesis.log_probability == pytest.approx(forced.log_probabilities.sum(dtype=float), abs=1e-9)
             np.testing.assert_array_equal(hypothesis.attention, forced.attention[0])
 
@@ -296,7 +297,7 @@ def test_what_never_ends_is_closed_at_the_longest_length_and_marked(toy_engine):
             assert not hypothesis.finished
             assert len(hypothesis.tokens) == 5 + 1
             assert hypothesis.tokens[-1] == EOS
-            forced = engine.force(*source_batch(engine, [[4, 4]]), *padded([hypothesis.tokens]))
+            forced = engine.force(*pad_sources(engine, [[4, 4]]), *pad([hypothesis.tokens]))
             assert hypothesis.log_probability == pytest.approx(forced.log_probabilities.sum(dtype=float), abs=1e-9)
             assert hypothesis.attention.shape == (6, 3)
 

@@ -7,11 +7,11 @@ import pytest
 
 from dragoman.config.schema import SearchConfig
 from dragoman.search.beam import beam_search
-from dragoman.search.constraints import Demand, Rules, grown
+from dragoman.search.constraints import IdConstraints, Rules, grown
 from dragoman.search.phrase_constraints import Phrases
 from dragoman.search.sampling import Sampling, sample
 from dragoman.text.vocabulary import BOS, EOS, UNK
-from dragoman.translation.length_batching import source_batch
+from dragoman.translation.source_encoding import pad_sources
 
 A, B, C = 4, 5, 6
 
@@ -20,7 +20,7 @@ def search(engine, lines, n_best=1, demands=(), banned=(), **settings):
     config = SearchConfig(**settings)
     segments = np.array([len(line) for line in lines])
     rules = Rules.from_config(config, engine.vocabulary_size, segments, demands, banned)
-    return beam_search(engine, *source_batch(engine, lines), config, n_best, rules)
+    return beam_search(engine, *pad_sources(engine, lines), config, n_best, rules)
 
 
 def holds(words, sequence):
@@ -53,20 +53,20 @@ CASES = {
         lambda words: len(set(itertools.pairwise(words))) == max(len(words) - 1, 0),
     ),
     "no word twice": ({"no_repeat_ngram": 1}, lambda words: len(set(words)) == len(words)),
-    "a prefix": ({"demands": [Demand(prefix=[B, UNK])]}, lambda words: words[:2] == (B, UNK)),
+    "a prefix": ({"demands": [IdConstraints(prefix=[B, UNK])]}, lambda words: words[:2] == (B, UNK)),
     "a prefix that bans would forbid": (
-        {"demands": [Demand(prefix=[A, A])], "banned": [[A]]},
+        {"demands": [IdConstraints(prefix=[A, A])], "banned": [[A]]},
         lambda words: words[:2] == (A, A) and A not in words[2:],
     ),
-    "a word": ({"demands": [Demand(phrases=[[A]])]}, lambda words: A in words),
-    "two words": ({"demands": [Demand(phrases=[[B], [A]])]}, lambda words: A in words and B in words),
-    "a phrase": ({"demands": [Demand(phrases=[[A, A, B]])]}, lambda words: holds(words, (A, A, B))),
+    "a word": ({"demands": [IdConstraints(phrases=[[A]])]}, lambda words: A in words),
+    "two words": ({"demands": [IdConstraints(phrases=[[B], [A]])]}, lambda words: A in words and B in words),
+    "a phrase": ({"demands": [IdConstraints(phrases=[[A, A, B]])]}, lambda words: holds(words, (A, A, B))),
     "a prefix and a phrase": (
-        {"demands": [Demand(prefix=[A], phrases=[[A, B]])]},
+        {"demands": [IdConstraints(prefix=[A], phrases=[[A, B]])]},
         lambda words: words[:1] == (A,) and holds(words, (A, B)),
     ),
     "a phrase without a sequence": (
-        {"demands": [Demand(phrases=[[B, A]])], "banned": [[A, A]]},
+        {"demands": [IdConstraints(phrases=[[B, A]])], "banned": [[A, A]]},
         lambda words: holds(words, (B, A)) and not holds(words, (A, A)),
     ),
 }
@@ -95,10 +95,10 @@ def test_narrow_beams_keep_every_rule_in_any_batch(toy_engine, beam, finish):
         engine = toy_engine(12, seed)
         lines = [random.integers(4, 12, size=length).tolist() for length in (3, 1, 5, 2)]
         demands = [
-            Demand(phrases=[[9, 9, 8], [7]]),
-            Demand(),
-            Demand(prefix=[4, 5], phrases=[[5, 6]]),
-            Demand(prefix=[11] * 5),  # longer than the longest length
+            IdConstraints(phrases=[[9, 9, 8], [7]]),
+            IdConstraints(),
+            IdConstraints(prefix=[4, 5], phrases=[[5, 6]]),
+            IdConstraints(prefix=[11] * 5),  # longer than the longest length
         ]
         settings = {
             "banned": [[10], [4, 4]],
@@ -124,20 +124,22 @@ def test_narrow_beams_keep_every_rule_in_any_batch(toy_engine, beam, finish):
 
 def test_a_demanded_word_that_the_model_would_never_write_is_written(toy_engine):
     engine = toy_engine(8, answer=lambda source, prefix: {source[min(len(prefix), len(source)) - 1]: 1.0})
-    [[hypothesis]] = search(engine, [[5, 6]], beam=2, demands=[Demand(phrases=[[A, C]])])
+    [[hypothesis]] = search(engine, [[5, 6]], beam=2, demands=[IdConstraints(phrases=[[A, C]])])
     assert holds(hypothesis.tokens, (A, C))
     assert hypothesis.finished
 
 
 def test_phrases_may_overlap(toy_engine):
     engine = toy_engine(6, answer=lambda source, prefix: {EOS: 0.4, A: 0.3, B: 0.3})
-    [[hypothesis]] = search(engine, [[4]], beam=3, demands=[Demand(phrases=[[A, B], [B, A]])], normalisation="none")
+    [[hypothesis]] = search(
+        engine, [[4]], beam=3, demands=[IdConstraints(phrases=[[A, B], [B, A]])], normalisation="none"
+    )
     assert hypothesis.tokens == [A, B, A, EOS]
 
 
 def test_a_phrase_is_never_blocked_as_a_repetition(toy_engine):
     engine = toy_engine(6, 3)
-    demands = [Demand(phrases=[[A, B, A, B]])]
+    demands = [IdConstraints(phrases=[[A, B, A, B]])]
     [[hypothesis]] = search(engine, [[4]], beam=3, demands=demands, no_repeat_ngram=2, max_length_extra=4)
     assert holds(hypothesis.tokens, (A, B, A, B))
 
@@ -154,10 +156,10 @@ def test_rules_without_demands_ask_the_engine_for_no_more_than_can_matter(toy_en
 def test_samples_keep_the_rules(toy_engine):
     engine, lines = toy_engine(8, 2), [[4, 5, 6], [7]]
     config = SearchConfig(no_repeat_ngram=2)
-    demands = [Demand(prefix=[B, B]), Demand()]
+    demands = [IdConstraints(prefix=[B, B]), IdConstraints()]
     rules = Rules.from_config(config, 8, np.array([3, 1]), demands, [[A]])
     for sampling in (Sampling(), Sampling(top_k=2)):
-        drawn = sample(engine, *source_batch(engine, lines), config, sampling, np.arange(2), 20, rules)
+        drawn = sample(engine, *pad_sources(engine, lines), config, sampling, np.arange(2), 20, rules)
         assert all(hypothesis.tokens[:2] == [B, B] for hypothesis in drawn[0])
         for hypothesis in itertools.chain(*drawn):
             words = hypothesis.tokens[:-1]
@@ -245,11 +247,11 @@ def test_diverse_search_is_a_plain_search_with_penalised_pruning(toy_engine, pen
 
 @pytest.mark.parametrize(
     ("settings", "demands", "banned"),
-    [({"no_repeat_ngram": 2}, (), ()), ({}, [Demand(phrases=[[A]])], ()), ({}, (), [[A, B]])],
+    [({"no_repeat_ngram": 2}, (), ()), ({}, [IdConstraints(phrases=[[A]])], ()), ({}, (), [[A, B]])],
 )
 def test_words_are_led_along_only_where_a_rule_asks_for_them(settings, demands, banned):
     segments = np.array([3])
-    plain = Rules.from_config(SearchConfig(), 8, segments, [Demand(prefix=[A])], [[B]])
+    plain = Rules.from_config(SearchConfig(), 8, segments, [IdConstraints(prefix=[A])], [[B]])
     asking = Rules.from_config(SearchConfig(**settings), 8, segments, demands, banned)
     rows = np.array([0, 0])
     assert plain.first_words(2) is None

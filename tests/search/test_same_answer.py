@@ -22,8 +22,8 @@ from dragoman.engines.protocol import Engine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
-from dragoman.scoring import forced
-from dragoman.scoring.forced import Scorer
+from dragoman.scoring import scorer
+from dragoman.scoring.scorer import Scorer
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
@@ -57,9 +57,9 @@ def surroundings(data: st.DataObject) -> Iterator[Engine]:
         patch.setattr(length_batching, "WINDOW_ITEMS", data.draw(st.integers(1, 9)))
         patch.setattr(length_batching, "BATCH_SEGMENTS", data.draw(st.integers(1, 60)))
         many = data.draw(st.integers(1, 4))
-        patch.setattr(length_batching, "MANY", many)
-        patch.setattr(translator, "ROWS", data.draw(st.integers(1, 20)))
-        patch.setattr(forced, "SENTENCES", data.draw(st.integers(1, 9)))
+        patch.setattr(length_batching, "MIN_BATCH_ITEMS", many)
+        patch.setattr(translator, "MAX_ROWS", data.draw(st.integers(1, 20)))
+        patch.setattr(scorer, "MAX_PAIRS", data.draw(st.integers(1, 9)))
         yield engines()[name]
     torch.set_num_threads(before)
 

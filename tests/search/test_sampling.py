@@ -6,15 +6,16 @@ import pytest
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.search.sampling import Sampling, sample, uniform
+from dragoman.text.padding import pad
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
-from dragoman.translation.length_batching import padded, source_batch
+from dragoman.translation.source_encoding import pad_sources
 
 A, B, C, D = 4, 5, 6, 7
 
 
 def draw(engine, lines, count, sampling=None, numbers=None, **settings):
     numbers = np.arange(len(lines)) if numbers is None else np.array(numbers)
-    source = source_batch(engine, lines)
+    source = pad_sources(engine, lines)
     return sample(engine, *source, SearchConfig(**settings), sampling or Sampling(), numbers, count)
 
 
@@ -115,7 +116,7 @@ def test_the_log_probability_is_that_of_the_model_whatever_it_was_drawn_from(toy
     for sampling in (Sampling(), Sampling(temperature=3.0, top_k=4, top_p=0.9)):
         for line, found in zip(lines, draw(engine, lines, 6, sampling, normalisation="mean"), strict=True):
             for hypothesis in found:
-                forced = engine.force(*source_batch(engine, [line]), *padded([hypothesis.tokens]))
+                forced = engine.force(*pad_sources(engine, [line]), *pad([hypothesis.tokens]))
                 assert hypothesis.log_probability == pytest.approx(forced.log_probabilities.sum(dtype=float), abs=1e-9)
                 assert hypothesis.score == pytest.approx(hypothesis.log_probability / len(hypothesis.tokens))
                 np.testing.assert_array_equal(hypothesis.attention, forced.attention[0])
@@ -127,7 +128,7 @@ def test_a_sample_that_does_not_end_is_closed_at_the_longest_length(toy_engine):
         for hypothesis in draw(engine, [[4, 4]], 5, sampling, max_length_factor=2.0, max_length_extra=0)[0]:
             assert not hypothesis.finished
             assert len(hypothesis.tokens) == 5
-            forced = engine.force(*source_batch(engine, [[4, 4]]), *padded([hypothesis.tokens]))
+            forced = engine.force(*pad_sources(engine, [[4, 4]]), *pad([hypothesis.tokens]))
             assert hypothesis.log_probability == pytest.approx(forced.log_probabilities.sum(dtype=float), abs=1e-9)
 
 

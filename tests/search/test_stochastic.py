@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.search.constraints import Demand, Rules
+from dragoman.search.constraints import IdConstraints, Rules
 from dragoman.search.sampling import Sampling
 from dragoman.search.stochastic import _conditioned, stochastic_beam_search
+from dragoman.text.padding import pad
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
-from dragoman.translation.length_batching import padded, source_batch
+from dragoman.translation.source_encoding import pad_sources
 
 A, B = 4, 5
 
 
 def draw(engine, lines, count, sampling=None, numbers=None, **settings):
     numbers = np.arange(len(lines)) if numbers is None else np.array(numbers)
-    source = source_batch(engine, lines)
+    source = pad_sources(engine, lines)
     return stochastic_beam_search(engine, *source, SearchConfig(**settings), sampling or Sampling(), numbers, count)
 
 
@@ -104,7 +105,7 @@ def test_the_log_probability_is_that_of_forced_decoding(toy_engine):
     for line, hypotheses in zip(lines, found, strict=True):
         assert len(hypotheses) == 5
         for hypothesis in hypotheses:
-            forced = engine.force(*source_batch(engine, [line]), *padded([hypothesis.tokens]))
+            forced = engine.force(*pad_sources(engine, [line]), *pad([hypothesis.tokens]))
             assert hypothesis.log_probability == pytest.approx(forced.log_probabilities.sum(dtype=float), abs=1e-9)
             assert hypothesis.score == pytest.approx(hypothesis.log_probability / len(hypothesis.tokens))
             np.testing.assert_array_equal(hypothesis.attention, forced.attention[0])
@@ -119,8 +120,8 @@ def test_what_does_not_end_is_closed_and_marked(toy_engine):
 
 def test_rules_hold_for_draws(toy_engine):
     engine, config = toy_engine(8, 1), SearchConfig(no_repeat_ngram=1)
-    rules = Rules.from_config(config, 8, np.array([2]), [Demand(prefix=[B])], [[A]])
-    source = source_batch(engine, [[4, 4]])
+    rules = Rules.from_config(config, 8, np.array([2]), [IdConstraints(prefix=[B])], [[A]])
+    source = pad_sources(engine, [[4, 4]])
     [found] = stochastic_beam_search(engine, *source, config, Sampling(), np.arange(1), 8, rules)
     for hypothesis in found:
         words = hypothesis.tokens[:-1]

@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from dragoman.errors import InputError
-from dragoman.text.vocabulary import EOS, PAD, UNK
 from dragoman.translation import length_batching
-from dragoman.translation.length_batching import in_length_order, padded, source_batch
+from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
 
 
 def run(items, work=None, sentences=4, workers=1):
-    """Items are strings; the answer to one is its upper case."""
+    """Items are strings; the result of one is its upper case."""
     work = work or (lambda batch: [item.upper() for item in batch])
-    return in_length_order(items, work, length=len, characters=len, sentences=sentences, workers=workers)
+    with WorkerThreads(workers) as threads:
+        for window in read_windows(items, len):
+            batches = LengthBatches(window, [len(item) for item in window], sentences, workers)
+            yield from batches.restore(list(threads.map_for(batches)(work, batches)))
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def small_windows(monkeypatch):
 
 @pytest.mark.usefixtures("small_windows")
 @pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 137])
-def test_answers_come_in_the_order_of_the_items(count):
+def test_results_come_in_the_order_of_the_items(count):
     random = np.random.default_rng(count)
     items = ["".join(random.choice(list("abc"), size=random.integers(0, 9))) for _ in range(count)]
     assert list(run(items)) == [item.upper() for item in items]
@@ -46,14 +48,14 @@ def test_batches_hold_items_of_like_length_within_the_limits():
 
 @pytest.mark.usefixtures("small_windows")
 @pytest.mark.parametrize("count", [1, 9, 61])
-def test_several_batches_at_once_give_the_same_answers_in_the_same_order(count, monkeypatch):
-    monkeypatch.setattr(length_batching, "MANY", 2)
+def test_several_batches_at_once_give_the_same_results_in_the_same_order(count, monkeypatch):
+    monkeypatch.setattr(length_batching, "MIN_BATCH_ITEMS", 2)
     items = ["abcdefghi"[: number % 10] for number in range(count)]
     assert list(run(items, sentences=4, workers=3)) == [item.upper() for item in items]
 
 
 def test_a_window_is_divided_among_the_workers(monkeypatch):
-    monkeypatch.setattr(length_batching, "MANY", 2)
+    monkeypatch.setattr(length_batching, "MIN_BATCH_ITEMS", 2)
     everybody = threading.Barrier(3, timeout=60)
 
     def work(batch):
@@ -82,10 +84,10 @@ def test_no_more_is_read_ahead_than_a_window():
             read += 1
             yield "ab"
 
-    answers = run(endless())
+    results = run(endless())
     assert read == 0
     for given in range(1, 40):
-        next(answers)
+        next(results)
         assert read == -(-given // 10) * 10
 
 
@@ -100,18 +102,3 @@ def test_a_window_ends_early_when_its_lines_are_long():
 
     next(run(items()))
     assert read == [60, 60]
-
-
-def test_sequences_are_padded_on_the_right():
-    array, lengths = padded([[4, 5], [6], []])
-    np.testing.assert_array_equal(array, [[4, 5], [6, PAD], [PAD, PAD]])
-    np.testing.assert_array_equal(lengths, [2, 1, 0])
-
-
-def test_sources_end_as_the_model_reads_them(toy_engine):
-    with_end, lengths = source_batch(toy_engine(8, source_eos=True), [[4, 5], []])
-    np.testing.assert_array_equal(with_end, [[4, 5, EOS], [EOS, PAD, PAD]])
-    np.testing.assert_array_equal(lengths, [3, 1])
-    without, lengths = source_batch(toy_engine(8, source_eos=False), [[4, 5], []])
-    np.testing.assert_array_equal(without, [[4, 5], [UNK, PAD]])
-    np.testing.assert_array_equal(lengths, [2, 1])

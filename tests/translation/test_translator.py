@@ -12,8 +12,8 @@ from dragoman.text.segmentation import Segments
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK, Vocabulary
-from dragoman.translation import length_batching
-from dragoman.translation.translator import Translator, Wish
+from dragoman.translation import length_batching, source_encoding
+from dragoman.translation.translator import TextConstraints, Translator
 
 
 class Letters:
@@ -168,7 +168,7 @@ def test_samples_follow_from_seed_and_line_number_alone(toy_engine, monkeypatch)
 
 
 def test_a_line_too_long_for_a_model_is_one_line_and_is_warned_of_once(copier, caplog, monkeypatch):
-    monkeypatch.setattr(length_batching, "LONGEST", 50)
+    monkeypatch.setattr(source_encoding, "MAX_SEGMENTS", 50)
     line = "ab " * 33_334
     with caplog.at_level(logging.WARNING):
         found = list(copier.translate_lines(["ab", line, line, "cd"]))
@@ -176,7 +176,7 @@ def test_a_line_too_long_for_a_model_is_one_line_and_is_warned_of_once(copier, c
     assert found[1][0].source == line
     assert [target for _, target in sorted(found[1][0].alignment, key=lambda link: link[1])] == list(range(25))
     assert [record.getMessage() for record in caplog.records] == [
-        "line 2 has 66668 segments; of such a line only the first 50 are used (said once)"
+        "line 2 has 66668 segments; such a line is truncated to its first 50 (reported once)"
     ]
 
 
@@ -216,23 +216,23 @@ def test_reading_ahead_by_one_line_answers_each_at_once(copier):
     assert read == ["ab"]
 
 
-def wished(toy_engine, lines, wishes, **options):
+def constrained(toy_engine, lines, constraints, **options):
     """Translations of a copier, of words between blanks."""
     side = TextSide(WhitespaceSegmentation(), Vocabulary(["a", "b", "c", "d"]))
     engine = toy_engine(len(side.vocabulary), answer=lambda s, p: {s[min(len(p), len(s)) - 1]: 0.9, 4: 0.05, 7: 0.05})
     translator = Translator(engine, side, side, SearchConfig(beam=3, normalisation="none"), **options)
-    return [best for [best] in translator.translate_lines(lines, wishes=wishes)]
+    return [best for [best] in translator.translate_lines(lines, constraints=constraints)]
 
 
-def test_wishes_are_met_line_by_line(toy_engine):
-    wishes = [
-        Wish(),
-        Wish(prefix="b"),
-        Wish(phrases=["c d", " a "]),
-        Wish(prefix="X c", phrases=["a"]),
-        Wish(prefix="b"),
+def test_constraints_are_met_line_by_line(toy_engine):
+    constraints = [
+        TextConstraints(),
+        TextConstraints(prefix="b"),
+        TextConstraints(phrases=["c d", " a "]),
+        TextConstraints(prefix="X c", phrases=["a"]),
+        TextConstraints(prefix="b"),
     ]
-    found = wished(toy_engine, ["a b", "a b", "b b", "b b b", ""], wishes)
+    found = constrained(toy_engine, ["a b", "a b", "b b", "b b b", ""], constraints)
     assert found[0].text == "a b"
     assert found[1].text.startswith("b ")
     assert "c d" in found[2].text
@@ -240,45 +240,51 @@ def test_wishes_are_met_line_by_line(toy_engine):
     assert found[3].text.startswith("X c ")  # the model knows no X, but we do
     assert found[3].tokens[0] == "<unk>"
     assert found[4].text == ""
-    [alone] = wished(toy_engine, ["b b"], wishes[2:3])
+    [alone] = constrained(toy_engine, ["b b"], constraints[2:3])
     assert alone.text == found[2].text
 
 
 def test_banned_words_are_not_written(toy_engine):
-    [found] = wished(toy_engine, ["a b c"], None, banned=["b", "a c", " "])
+    [found] = constrained(toy_engine, ["a b c"], None, banned=["b", "a c", " "])
     assert "b" not in found.text.split()
     assert "a c" not in found.text
     assert found.finished
 
 
 @pytest.mark.parametrize(
-    ("wishes", "message"),
+    ("constraints", "message"),
     [
-        ([Wish()], "prefixes or constraints end at line 1, but the input goes on; give a line, blank or not"),
-        ([Wish()] * 3, "prefixes and constraints go on after the input has ended at line 2"),
         (
-            [Wish(), Wish(phrases=["a X"])],
+            [TextConstraints()],
+            "prefixes or constraints end at line 1, but the input goes on; give a line, blank or not",
+        ),
+        ([TextConstraints()] * 3, "prefixes and constraints go on after the input has ended at line 2"),
+        (
+            [TextConstraints(), TextConstraints(phrases=["a X"])],
             "line 2: 'a X' cannot appear in its translation: the model does not know 'X'",
         ),
-        ([Wish(), Wish(phrases=["a c b"])], "line 2: 'a c b' must appear in its translation, but is banned as well"),
+        (
+            [TextConstraints(), TextConstraints(phrases=["a c b"])],
+            "line 2: 'a c b' must appear in its translation, but is banned as well",
+        ),
     ],
 )
-def test_wishes_that_cannot_be_met_are_refused(toy_engine, wishes, message):
+def test_constraints_that_cannot_be_met_are_refused(toy_engine, constraints, message):
     with pytest.raises(InputError, match=message):
-        wished(toy_engine, ["a", "b"], wishes, banned=["c b"])
+        constrained(toy_engine, ["a", "b"], constraints, banned=["c b"])
 
 
 def test_a_banned_word_that_the_model_never_writes_is_refused(toy_engine):
     with pytest.raises(ConfigError, match="banned word 'X': the model does not know 'X', so it never writes that"):
-        wished(toy_engine, ["a"], None, banned=["X"])
+        constrained(toy_engine, ["a"], None, banned=["X"])
 
 
 def test_a_phrase_that_only_appears_inside_a_word_is_warned_of_once(copier, caplog):
     with caplog.at_level(logging.WARNING):
-        found = list(copier.translate_lines(["abc", "b ab"], wishes=[Wish(phrases=["a"])] * 2))
+        found = list(copier.translate_lines(["abc", "b ab"], constraints=[TextConstraints(phrases=["a"])] * 2))
     assert found[0][0].text == "abc"
     assert [record.getMessage() for record in caplog.records] == [
-        "line 1: 'a' was written only as a part of other words: 'abc' (said once)"
+        "line 1: 'a' appears only as a part of other words: 'abc' (reported once)"
     ]
 
 

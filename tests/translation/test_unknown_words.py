@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.ensemble import Ensemble
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, UNK, Vocabulary
+from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.translator import Translator
 from dragoman.translation.unknown_words import Replacement, UnknownWords
 

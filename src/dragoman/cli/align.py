@@ -16,7 +16,7 @@ from dragoman.errors import ConfigError
 if TYPE_CHECKING:
     from dragoman.alignment.extract import WordWeights
     from dragoman.engines.ensemble import Combination
-    from dragoman.scoring.forced import Scorer
+    from dragoman.scoring.scorer import Scorer
     from dragoman.text.links import Link
 
 SUMMARY = "align the words of given translations"

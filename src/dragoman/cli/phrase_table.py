@@ -88,8 +88,8 @@ def _add_columns(options: argparse.Namespace) -> None:
         raise ConfigError(f"{options.table}: no phrase pairs in it")
     models = [open_run(path, device=options.device, threads=options.threads) for path in options.model]
     others = [open_run(path, device=options.device, threads=options.threads) for path in options.reverse]
-    columns: list[Column] = [target_given_source(one.rescorer()) for one in models]
-    columns += [source_given_target(one.rescorer()) for one in others]
+    columns: list[Column] = [target_given_source(one.scorer()) for one in models]
+    columns += [source_given_target(one.scorer()) for one in others]
     columns += [unknown_word_penalty(models[0].target)] if options.unknown else []
     names = _column_names(len(models), len(others), options.unknown)
     what = identity(options.table, [*options.model, *options.reverse], names)

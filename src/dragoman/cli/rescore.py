@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dragoman.runs.opening import Run
     from dragoman.scoring.lists import Feature
     from dragoman.scoring.nbest import Entry
-    from dragoman.scoring.rescoring import TokenScores
+    from dragoman.scoring.token_scores import TokenScores
 
 SUMMARY = "add neural scores to n-best lists"
 DESCRIPTION = (
@@ -94,21 +94,21 @@ def _require_models(options: argparse.Namespace) -> None:
 
 def _features(options: argparse.Namespace) -> list[tuple[str, Sequence[Feature]]]:
     """What is added, by name."""
-    from dragoman.scoring.lists import ensemble, forward, reverse
-    from dragoman.scoring.rescoring import log_probability, mean_log_probability
+    from dragoman.scoring.lists import ensemble_feature, forward_feature, reverse_feature
+    from dragoman.scoring.token_scores import log_probability, mean_log_probability
 
     value = mean_log_probability if options.normalised else log_probability
     features: list[tuple[str, Sequence[Feature]]] = []
     runs = [_open(path, options) for path in options.model]
-    rescorers = [one.rescorer() for one in runs]
+    scorers = [one.scorer() for one in runs]
     if options.ensemble:
         _require_one_vocabulary(runs, options.model)
-        features.append((options.add, [ensemble(rescorers, value)]))
+        features.append((options.add, [ensemble_feature(scorers, value)]))
     elif runs:
-        features.append((options.add, [forward(rescorer, value) for rescorer in rescorers]))
+        features.append((options.add, [forward_feature(scorer, value) for scorer in scorers]))
     if options.reverse:
-        others = [_open(path, options).rescorer() for path in options.reverse]
-        features.append((f"{options.add}Reverse", [reverse(rescorer, value) for rescorer in others]))
+        others = [_open(path, options).scorer() for path in options.reverse]
+        features.append((f"{options.add}Reverse", [reverse_feature(scorer, value) for scorer in others]))
     if options.lm:
         features.append((f"{options.add}LM", [_language_feature(path, options, value) for path in options.lm]))
     return features
@@ -117,11 +117,11 @@ def _features(options: argparse.Namespace) -> list[tuple[str, Sequence[Feature]]
 def _language_feature(path: str, options: argparse.Namespace, value: Callable[[TokenScores], float]) -> Feature:
     from dragoman.model.devices import choose_precision
     from dragoman.runs.language_model import open_language_run
-    from dragoman.scoring.language_model import language_feature
+    from dragoman.scoring.language_model import language_model_feature
 
     opened = open_language_run(path, device=options.device, threads=options.threads)
     opened.model.set_precision(choose_precision(options.precision, opened.model.device))
-    return language_feature(opened.scorer(), value)
+    return language_model_feature(opened.scorer(), value)
 
 
 def _open(path: str, options: argparse.Namespace) -> Run:
@@ -150,7 +150,7 @@ def _counted(lists: Iterable[Sequence[Entry]], console: Console) -> Iterator[str
 
 def _require_one_vocabulary(runs: Sequence[Run], names: Sequence[str]) -> None:
     """The words whose probabilities are averaged must be the same ones, and text must be cut into them alike."""
-    from dragoman.engines.ensemble import require_same_target
+    from dragoman.translation.ensemble import require_same_target
 
     require_same_target(names, [one.target.vocabulary for one in runs])
     files = [{path.name: path.read_bytes() for path in one.folder.text.glob("target.*")} for one in runs]

@@ -13,7 +13,7 @@ from dragoman.errors import ConfigError
 if TYPE_CHECKING:
     from dragoman.engines.ensemble import Combination
     from dragoman.runs.opening import Run
-    from dragoman.scoring.forced import Scorer
+    from dragoman.scoring.scorer import Scorer
 
 SUMMARY = "score given translations"
 DESCRIPTION = (
@@ -103,8 +103,8 @@ def make_scorer(
     Raises:
         ConfigError: they write other words, or cut them in another way; the weights are not one a run.
     """
-    from dragoman.engines.ensemble import Ensemble, require_same_segmentation, require_same_target
-    from dragoman.scoring.forced import Scorer
+    from dragoman.scoring.scorer import Scorer
+    from dragoman.translation.ensemble import Ensemble, require_same_segmentation, require_same_target
 
     if len(runs) == 1:
         return runs[0].scorer()

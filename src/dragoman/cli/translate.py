@@ -60,7 +60,7 @@ def add_options(parser: Parser) -> None:
     add_several_runs(parser)
     _add_files(parser)
     _add_search(parser)
-    _add_wishes(parser)
+    _add_constraints(parser)
     _add_unknown_words(parser)
     _add_sampling(parser)
     add_general_options(parser)
@@ -123,7 +123,7 @@ def _add_search(parser: Parser) -> None:
     )
 
 
-def _add_wishes(parser: Parser) -> None:
+def _add_constraints(parser: Parser) -> None:
     group = parser.add_argument_group("what translations hold")
     group.add_argument("--ban", action="append", default=[], metavar="WORDS", help="never write these; may come again")
     group.add_argument("--ban-file", metavar="FILE", help="never write these, a word or phrase a line")
@@ -165,7 +165,7 @@ def run(options: argparse.Namespace) -> None:
     """Translate the input as a stream."""
     _require_sense(options)
 
-    from dragoman.cli.shared.constraints import read_wishes
+    from dragoman.cli.shared.constraints import read_constraints
     from dragoman.cli.shared.outputs import Outputs
     from dragoman.runs.opening import open_run
     from dragoman.text.lines import read_lines
@@ -176,13 +176,13 @@ def run(options: argparse.Namespace) -> None:
     ]
     translator = _translator(options, runs)
     choose = _chooser(options)
-    wishes = read_wishes(options.prefix, options.constraints)
-    wishes = None if wishes is None else _begun(wishes)
+    constraints = read_constraints(options.prefix, options.constraints)
+    constraints = None if constraints is None else _begun(constraints)
     lines = _begun(read_lines(options.input))
     count = unfinished = 0
     with Outputs(options) as outputs:
         given = outputs.flushed_before(lines)
-        found = translator.translate_lines(given, options.nbest, wishes=wishes, read_ahead=options.batch)
+        found = translator.translate_lines(given, options.nbest, constraints=constraints, read_ahead=options.batch)
         for number, n_best in enumerate(map(choose, found)):
             outputs.write(number, n_best)
             count, unfinished = count + 1, unfinished + (not n_best[0].finished)
@@ -199,7 +199,7 @@ def run(options: argparse.Namespace) -> None:
 def _translator(options: argparse.Namespace, runs: Sequence[Run]) -> Translator:
     """One run's, or that of all of them together."""
     from dragoman.cli.shared.constraints import banned_words
-    from dragoman.engines.ensemble import Ensemble, require_same_target
+    from dragoman.translation.ensemble import Ensemble, require_same_target
     from dragoman.translation.translator import Translator
 
     first = runs[0]

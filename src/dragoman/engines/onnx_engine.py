@@ -109,7 +109,7 @@ class OnnxEngine:
         attention = widened(outputs["attention"], state.source.shape[1], 0) if "attention" in outputs else None
         return Step(log_probabilities, words, attention, after)
 
-    def unlimited(self) -> OnnxEngine:
+    def full_vocabulary(self) -> OnnxEngine:
         """The same model over the whole vocabulary."""
         other = copy.copy(self)
         other._limited = False

@@ -93,7 +93,7 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class SharingEngine(Protocol):
+class SharedSourceEngine(Protocol):
     """An engine that can score many targets of sources that it has encoded once."""
 
     def force_from(
@@ -111,18 +111,18 @@ class SharingEngine(Protocol):
 
 
 @runtime_checkable
-class LimitedEngine(Protocol):
+class ShortlistEngine(Protocol):
     """An engine whose `step` may speak of a few likely words only; all others have log-probability -inf.
 
     Log-probabilities are then normalised over these few. `force` is over the whole vocabulary.
     """
 
-    def unlimited(self) -> Engine:
+    def full_vocabulary(self) -> Engine:
         """The same model, whose steps are over the whole vocabulary: for what must be able to write any word."""
 
 
 @runtime_checkable
-class DividingEngine(Protocol):
+class ConcurrentEngine(Protocol):
     """An engine that computes on the thread that calls it, and may be called by several at once."""
 
     @property

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.files import dump_config
-from dragoman.engines.ensemble import Ensemble, require_same_target
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import refuse_nan
 from dragoman.engines.shortlist import Shortlist
@@ -36,7 +35,8 @@ from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
 from dragoman.text.padding import pad
 from dragoman.text.side import Encoded
-from dragoman.translation.source_encoding import Read
+from dragoman.translation.ensemble import Ensemble, require_same_target
+from dragoman.translation.source_encoding import EncodedLine
 
 ALONE = Mixture("probabilities", (1.0,))
 """Of one run."""
@@ -207,7 +207,7 @@ def _try_out(runs: Sequence[Run], mixture: Mixture, exported: OnnxEngine) -> flo
         expected = runs[0].engine.force(*source, *target)
     else:
         ensemble = Ensemble([(run.engine, run.source) for run in runs], mixture.combination, mixture.weights)
-        lines = [Read([Encoded(ids, [], [])] * len(runs), [], []) for ids in sources]
+        lines = [EncodedLine([Encoded(ids, [], [])] * len(runs), [], []) for ids in sources]
         together = ensemble.batch(lines)
         expected = together.engine.force(together.source, together.lengths, *target)
     refuse_nan(expected.log_probabilities)

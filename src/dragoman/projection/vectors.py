@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from dragoman.errors import InputError
 from dragoman.runs.opening import Run
+from dragoman.text.padding import pad
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import EOS, PAD, SPECIALS, UNK
+from dragoman.text.vocabulary import SPECIALS, UNK
 
 if TYPE_CHECKING:
     from dragoman.model.translation import TranslationModel
@@ -112,19 +113,15 @@ Encode = Callable[["TranslationModel", NDArray[np.int64], NDArray[np.int64]], ND
 
 
 def _encoded(run: Run, lines: Sequence[Line], encode: Encode) -> Points:
-    model, end = run.model(), [EOS] if run.engine.source_eos else []
+    model = run.model()
     sources = [run.source.encode(line.text).ids for line in lines]
     full = [place for place, ids in enumerate(sources) if ids]
     full.sort(key=lambda place: len(sources[place]))  # little padding
     found: dict[int, NDArray[np.float32]] = {}
     for start in range(0, len(full), BATCH):
         places = full[start : start + BATCH]
-        batch = [[*sources[place], *end] for place in places]
-        lengths = np.array([len(ids) for ids in batch], np.int64)
-        padded = np.full((len(batch), int(lengths.max())), PAD, np.int64)
-        for row, ids in enumerate(batch):
-            padded[row, : len(ids)] = ids
-        found.update(zip(places, encode(model, padded, lengths), strict=True))
+        source, lengths = pad([sources[place] for place in places], eos=run.engine.source_eos)
+        found.update(zip(places, encode(model, source, lengths), strict=True))
     return _points([(lines[place], found[place]) for place in sorted(found)], len(lines))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span, eos_weights, segment_weights, surface_spans, word_weights, words_of
-from dragoman.scoring.forced import Scored
+from dragoman.scoring.scorer import ScoredPair
 from dragoman.text.side import TextSide, raw_words
 from dragoman.translation.translator import Translation
 
@@ -70,7 +70,7 @@ def make_sample(
 def scored_sample(
     pair: tuple[str, str],
     reference: str | None,
-    scored: Scored,
+    scored: ScoredPair,
     source: TextSide,
     target: TextSide,
     attention_shift: int,

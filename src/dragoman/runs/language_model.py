@@ -14,7 +14,7 @@ from dragoman.model.devices import DeviceName, choose_device, set_threads
 from dragoman.model.language_model import LanguageModel
 from dragoman.model.weights import load_weights, restore_weights
 from dragoman.runs.layout import RunFolder
-from dragoman.scoring.language_model import LanguageScorer
+from dragoman.scoring.language_model import LanguageModelScorer
 from dragoman.text.side import TextSide
 
 
@@ -27,9 +27,9 @@ class LanguageRun:
     side: TextSide
     model: LanguageModel
 
-    def scorer(self) -> LanguageScorer:
-        """The probability of given lines."""
-        return LanguageScorer(self.model, self.side)
+    def scorer(self) -> LanguageModelScorer:
+        """Scores given lines."""
+        return LanguageModelScorer(self.model, self.side)
 
 
 def read_language_config(path: Path) -> LanguageConfig:

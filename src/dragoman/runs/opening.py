@@ -16,8 +16,7 @@ from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError, RunError
 from dragoman.runs.exported import ExportFolder, is_export
 from dragoman.runs.layout import RunFolder
-from dragoman.scoring.forced import Scorer
-from dragoman.scoring.rescoring import Rescorer
+from dragoman.scoring.scorer import Scorer
 from dragoman.search.sampling import Sampling
 from dragoman.text.side import TextSide
 from dragoman.translation.translator import Translator
@@ -54,15 +53,11 @@ class Run:
         return self.engine.model
 
     def scorer(self) -> Scorer:
-        """The probability and the alignment of given translations."""
+        """Scores and aligns given translations."""
         return Scorer(self.engine, self.source, self.target)
 
-    def rescorer(self) -> Rescorer:
-        """The probability of many translations of each source."""
-        return Rescorer(self.engine, self.source, self.target)
-
     def translator(self, search: SearchConfig | None = None, sampling: Sampling | None = None) -> Translator:
-        """Raw lines to translations, by the run's own search settings unless others are given."""
+        """Translates raw lines, with the search settings of the run unless others are given."""
         return Translator(self.engine, self.source, self.target, search or self.config.search, sampling=sampling)
 
 
@@ -120,7 +115,7 @@ def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *,
         starting = beside.submit(OnnxEngine, folder.encoder, folder.step, listing, threads=threads)
         config, source, target = folder.load_config(), folder.source_side(), folder.target_side()
         engine = starting.result()
-    engine = engine if shortlist else engine.unlimited()
+    engine = engine if shortlist else engine.full_vocabulary()
     for side, size, text in (
         ("source", engine.source_vocabulary_size, source),
         ("target", engine.vocabulary_size, target),

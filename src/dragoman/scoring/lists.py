@@ -1,4 +1,4 @@
-"""Neural scores as features of n-best lists: lists in, the same lists with more features out, in the same order."""
+"""Neural scores as features of n-best lists: lists in, the same lists with added features out, in the same order."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import Entry
-from dragoman.scoring.rescoring import Rescorer, TokenScores, Translations
+from dragoman.scoring.scorer import CandidateTranslations, Scorer
+from dragoman.scoring.token_scores import TokenScores
 
-List = Sequence[Entry]
+EntryList = Sequence[Entry]
 """The entries of one sentence."""
 
 
@@ -20,18 +21,18 @@ class Sentence(NamedTuple):
     """A source line and the entries of its list."""
 
     source: str
-    entries: List
+    entries: EntryList
 
 
 Feature = Callable[[Iterable[Sentence]], Iterator[list[float]]]
-"""Lists to a value for each of their entries, list by list."""
+"""A function from lists to a value for each of their entries, list by list."""
 
 
-def with_sources(lists: Iterable[List], sources: Iterable[str], name: str) -> Iterator[Sentence]:
+def with_sources(lists: Iterable[EntryList], sources: Iterable[str], name: str) -> Iterator[Sentence]:
     """Each list with its source line; ids count lines of the file `name` from 0.
 
     Raises:
-        InputError: the file has fewer lines than the lists ask for.
+        InputError: the file has fewer lines than the lists refer to.
     """
     lines = enumerate(sources)
     for entries in lists:
@@ -42,28 +43,28 @@ def with_sources(lists: Iterable[List], sources: Iterable[str], name: str) -> It
         yield Sentence(source, entries)
 
 
-def forward(rescorer: Rescorer, value: Callable[[TokenScores], float]) -> Feature:
+def forward_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Feature:
     """The probability of each hypothesis given the source."""
 
     def feature(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
-        return ([value(one) for one in scores] for scores in rescorer.score(map(_translations, sentences)))
+        return ([value(one) for one in scores] for scores in scorer.score_lists(map(_candidates, sentences)))
 
     return feature
 
 
-def ensemble(rescorers: Sequence[Rescorer], value: Callable[[TokenScores], float]) -> Feature:
-    """The same by several models of one target vocabulary, the mean of their probabilities of each word."""
+def ensemble_feature(scorers: Sequence[Scorer], value: Callable[[TokenScores], float]) -> Feature:
+    """The same by several models of one target vocabulary: the mean of their probabilities of each segment."""
 
     def feature(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
-        copies = tee(map(_translations, sentences), len(rescorers))
-        models = (rescorer.score(copy) for rescorer, copy in zip(rescorers, copies, strict=True))
+        copies = tee(map(_candidates, sentences), len(scorers))
+        models = (scorer.score_lists(copy) for scorer, copy in zip(scorers, copies, strict=True))
         for lists in zip(*models, strict=True):
-            yield [value(_mean_probability(answers)) for answers in zip(*lists, strict=True)]
+            yield [value(_mean_probability(scores)) for scores in zip(*lists, strict=True)]
 
     return feature
 
 
-def reverse(rescorer: Rescorer, value: Callable[[TokenScores], float]) -> Feature:
+def reverse_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Feature:
     """The probability of the source given each hypothesis, by a model of the other direction."""
 
     def feature(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
@@ -71,9 +72,12 @@ def reverse(rescorer: Rescorer, value: Callable[[TokenScores], float]) -> Featur
         pairs = (
             (text, sentence.source) for sentence in for_pairs for text in dict.fromkeys(map(_text, sentence.entries))
         )
-        scores = rescorer.score_pairs(pairs)
+        scores = scorer.score(pairs)
         for sentence in for_lists:
-            found = {text: value(next(scores)) for text in dict.fromkeys(map(_text, sentence.entries))}
+            found = {
+                text: value(next(scores).token_log_probabilities)
+                for text in dict.fromkeys(map(_text, sentence.entries))
+            }
             yield [found[entry.text] for entry in sentence.entries]
 
     return feature
@@ -82,17 +86,17 @@ def reverse(rescorer: Rescorer, value: Callable[[TokenScores], float]) -> Featur
 def add_features(
     sentences: Iterable[Sentence], features: Sequence[tuple[str, Sequence[Feature]]], place: str
 ) -> Iterator[list[Entry]]:
-    """The lists with one more name for each of `features`, which has as many values as it has functions.
+    """The lists with a feature added for each of `features`, which has as many values as it has functions.
 
-    `place` is what an error calls the list.
+    `place` is the name of the list in an error.
 
     Raises:
-        InputError: an entry has a feature of this name already.
+        InputError: an entry already has a feature of this name.
     """
     functions = [function for _, group in features for function in group]
     for_lists, *for_features = tee(_free_of(sentences, [name for name, _ in features], place), 1 + len(functions))
-    answers = [function(copy) for function, copy in zip(functions, for_features, strict=True)]
-    for sentence, *values in zip(for_lists, *answers, strict=True):
+    columns = [function(copy) for function, copy in zip(functions, for_features, strict=True)]
+    for sentence, *values in zip(for_lists, *columns, strict=True):
         changed = list(sentence.entries)
         for name, group in features:
             mine, values = values[: len(group)], values[len(group) :]
@@ -111,15 +115,15 @@ def _free_of(sentences: Iterable[Sentence], names: Sequence[str], place: str) ->
         yield sentence
 
 
-def _translations(sentence: Sentence) -> Translations:
-    return Translations(sentence.source, [entry.text for entry in sentence.entries])
+def _candidates(sentence: Sentence) -> CandidateTranslations:
+    return CandidateTranslations(sentence.source, [entry.text for entry in sentence.entries])
 
 
 def _text(entry: Entry) -> str:
     return entry.text
 
 
-def _mean_probability(answers: Sequence[TokenScores]) -> TokenScores:
-    """Word by word, [T + 1]; the mean of probabilities, not of their logarithms."""
-    summed: TokenScores = np.logaddexp.reduce(np.stack(answers), axis=0)
-    return summed - np.float32(np.log(len(answers)))
+def _mean_probability(scores: Sequence[TokenScores]) -> TokenScores:
+    """The logarithm of the mean probability of each segment, [T + 1]."""
+    summed: TokenScores = np.logaddexp.reduce(np.stack(scores), axis=0)
+    return summed - np.float32(np.log(len(scores)))

@@ -19,7 +19,8 @@ import numpy as np
 
 from dragoman.errors import InputError
 from dragoman.scoring.phrases import Row, by_source, read_table
-from dragoman.scoring.rescoring import Rescorer, Translations, log_probability
+from dragoman.scoring.scorer import CandidateTranslations, Scorer
+from dragoman.scoring.token_scores import log_probability
 from dragoman.text.lines import replace_output
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
@@ -40,17 +41,17 @@ Column = Callable[[Iterable[Group]], Iterator[list[float]]]
 """Maps groups to the scores of their rows, group by group."""
 
 
-def target_given_source(rescorer: Rescorer) -> Column:
+def target_given_source(scorer: Scorer) -> Column:
     """The column p(target | source), EOS included; each distinct pair is scored once."""
 
     def column(groups: Iterable[Group]) -> Iterator[list[float]]:
-        requests = (Translations(group.source, [row.target for row in group.rows]) for group in groups)
-        return ([_probability(log_probability(one)) for one in scores] for scores in rescorer.score(requests))
+        lists = (CandidateTranslations(group.source, [row.target for row in group.rows]) for group in groups)
+        return ([_probability(log_probability(one)) for one in scores] for scores in scorer.score_lists(lists))
 
     return column
 
 
-def source_given_target(rescorer: Rescorer) -> Column:
+def source_given_target(scorer: Scorer) -> Column:
     """The column p(source | target), from a model of the reverse direction."""
 
     def column(groups: Iterable[Group]) -> Iterator[list[float]]:
@@ -58,10 +59,10 @@ def source_given_target(rescorer: Rescorer) -> Column:
         pairs = (
             (target, group.source) for group in for_pairs for target in dict.fromkeys(row.target for row in group.rows)
         )
-        scores = rescorer.score_pairs(pairs)
+        scores = scorer.score(pairs)
         for group in for_groups:
             distinct = dict.fromkeys(row.target for row in group.rows)
-            found = {target: _probability(log_probability(next(scores))) for target in distinct}
+            found = {target: _probability(next(scores).log_probability) for target in distinct}
             yield [found[row.target] for row in group.rows]
 
     return column

@@ -44,7 +44,7 @@ def grown(words: Words, rows: NDArray[np.int64], tokens: NDArray[np.int64]) -> W
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class IdConstraints:
     """What is asked of one translation, in ids."""
 
     prefix: Sequence[int] = ()
@@ -89,7 +89,7 @@ class Rules:
         config: SearchConfig,
         vocabulary_size: int,
         segments: NDArray[np.int64],
-        demands: Sequence[Demand] = (),
+        demands: Sequence[IdConstraints] = (),
         banned: Sequence[Sequence[int]] = (),
     ) -> Rules:
         """Rules for sources of `segments` [B] segments, ends of sentences not counted.

@@ -90,5 +90,4 @@ def _batch(model: Trainable) -> Batch:
     source, target = (
         rng.integers(0, words, (SENTENCES, LENGTH)).tolist() for words in (source_words, len(model.output.weight))
     )
-    padded = *pad(source, eos=source_eos), *pad(target, eos=True)
-    return Batch(*padded, np.arange(SENTENCES))
+    return Batch(*pad(source, eos=source_eos), *pad(target, eos=True), np.arange(SENTENCES))

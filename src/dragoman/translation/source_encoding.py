@@ -1,7 +1,8 @@
-"""Raw lines -> what a model reads: the source side of a translator, of one model or of an ensemble (ensemble.py)."""
+"""Raw lines -> what models read: segments, truncated to what a model can be given, then padded ids with EOS."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -9,31 +10,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span
-from dragoman.engines.protocol import DividingEngine, Engine
+from dragoman.engines.protocol import ConcurrentEngine, Engine
+from dragoman.text.padding import Padded, pad
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import Encoded, TextSide, raw_words
-from dragoman.translation.length_batching import Shortener, source_batch
+from dragoman.text.vocabulary import UNK
+
+MAX_SEGMENTS = 1000
+"""Segments of a line that a model is given. Nothing that these models learn reaches further, and time and memory for
+attention grow with the product of the two lengths."""
+
+log = logging.getLogger(__name__)
 
 
-class Read(NamedTuple):
-    """A line as it is read."""
+class EncodedLine(NamedTuple):
+    """The segments of a source line."""
 
     parts: Sequence[Encoded]
-    """The segments of each model that reads it."""
+    """Those of each model that reads the line."""
     pieces: list[str]
-    """What the columns of the attention stand for, a column for an end of sentence left out."""
+    """What the columns of the attention stand for; a column for EOS is left out."""
     offsets: list[Span]
-    """Where these lie in the raw line."""
+    """The spans of these in the raw line."""
 
     @property
     def segments(self) -> int:
-        """Those of the model that has most; 0 for a blank line."""
+        """The segments of the model that has most; 0 for a blank line."""
         return max(len(part.ids) for part in self.parts)
 
 
 class SourceBatch(NamedTuple):
-    """Sources, and the engine that has been made to read them."""
+    """Padded sources, and the engine that reads them."""
 
     engine: Engine
     source: NDArray[np.int64]
@@ -41,11 +49,11 @@ class SourceBatch(NamedTuple):
     lengths: NDArray[np.int64]
     """[B]"""
     segments: NDArray[np.int64]
-    """[B] what limits of the output's length are multiples of."""
+    """[B] the source lengths that limits of the output length are multiples of; EOS does not count."""
 
 
-class Reader(Protocol):
-    """The source side of a translator."""
+class SourceEncoder(Protocol):
+    """The source side of a translator or scorer: of one model, or of an ensemble (ensemble.py)."""
 
     @property
     def attention_shift(self) -> int:
@@ -53,30 +61,30 @@ class Reader(Protocol):
 
     @property
     def workers(self) -> int:
-        """How many batches may be worked on at once, each in a thread."""
+        """The number of batches that may be computed at once, each in a thread."""
 
-    def read(self, text: str, place: str) -> Read:
-        """Cut a raw line; `place` is what a warning calls it."""
+    def encode(self, text: str, place: str) -> EncodedLine:
+        """Segment a raw line; `place` is its name in a warning."""
 
-    def batch(self, lines: Sequence[Read]) -> SourceBatch:
-        """Lines made ready for a search."""
+    def batch(self, lines: Sequence[EncodedLine]) -> SourceBatch:
+        """Pad lines for a search or for forced decoding."""
 
-    def copied_words(self, text: str, line: Read) -> list[Span]:
-        """The words of a raw line, as they are copied in place of an unknown one."""
-
-
-def workers(engine: Engine) -> int:
-    """Calls at once that an engine makes use of."""
-    return engine.workers if isinstance(engine, DividingEngine) else 1
+    def copied_words(self, text: str, line: EncodedLine) -> list[Span]:
+        """The words of a raw line that may be copied in place of an unknown word."""
 
 
-class ModelReader:
-    """One model's side."""
+def engine_workers(engine: Engine) -> int:
+    """The number of calls that an engine can compute at once."""
+    return engine.workers if isinstance(engine, ConcurrentEngine) else 1
+
+
+class ModelSourceEncoder:
+    """The source side of one model."""
 
     def __init__(self, engine: Engine, side: TextSide) -> None:
         self._engine = engine
         self._side = side
-        self._shorten = Shortener()
+        self._truncate = Truncator()
 
     @property
     def attention_shift(self) -> int:
@@ -84,25 +92,58 @@ class ModelReader:
 
     @property
     def workers(self) -> int:
-        return workers(self._engine)
+        return engine_workers(self._engine)
 
-    def read(self, text: str, place: str) -> Read:
-        encoded = self._shorten(self._side.encode(text), place)
-        return Read((encoded,), encoded.pieces, encoded.offsets)
+    def encode(self, text: str, place: str) -> EncodedLine:
+        encoded = self._truncate(self._side.encode(text), place)
+        return EncodedLine((encoded,), encoded.pieces, encoded.offsets)
 
-    def batch(self, lines: Sequence[Read]) -> SourceBatch:
-        source, lengths = source_batch(self._engine, [line.parts[0].ids for line in lines])
+    def batch(self, lines: Sequence[EncodedLine]) -> SourceBatch:
+        source, lengths = pad_sources(self._engine, [line.parts[0].ids for line in lines])
         return SourceBatch(self._engine, source, lengths, lengths - int(self._engine.source_eos))
 
-    def copied_words(self, text: str, line: Read) -> list[Span]:
-        """Segments where these are words, else what stands between blanks, without punctuation around it."""
+    def copied_words(self, text: str, line: EncodedLine) -> list[Span]:
+        """Segments where these are words; otherwise the words between spaces, without punctuation around them."""
         if isinstance(self._side.segmentation, (SubwordSegmentation, CharacterSegmentation)):
             return bare_words(text)
         return line.offsets
 
 
+class Truncator:
+    """Truncates lines that are too long for a model, with a warning for the first one."""
+
+    def __init__(self) -> None:
+        self._warned = False
+
+    def __call__(self, encoded: Encoded, place: str) -> Encoded:
+        """The first `MAX_SEGMENTS` segments of a line; `place` is its name in the warning."""
+        segments = len(encoded.ids)
+        if segments <= MAX_SEGMENTS:
+            return encoded
+        if not self._warned:
+            log.warning(
+                "%s has %d segments; such a line is truncated to its first %d (reported once)",
+                place,
+                segments,
+                MAX_SEGMENTS,
+            )
+            self._warned = True
+        return Encoded(encoded.ids[:MAX_SEGMENTS], encoded.pieces[:MAX_SEGMENTS], encoded.offsets[:MAX_SEGMENTS])
+
+
+def pad_sources(engine: Engine, sources: Sequence[Sequence[int]]) -> Padded:
+    """Source ids without EOS -> `source` [B, S] and lengths [B] as `engine` reads them.
+
+    A model that reads no EOS is given one unknown word in place of an empty line: a recurrent encoder has no state to
+    give for an empty sequence.
+    """
+    if engine.source_eos:
+        return pad(sources, eos=True)
+    return pad([ids or [UNK] for ids in sources])
+
+
 def bare_words(text: str) -> list[Span]:
-    """Where the words of a raw line lie, without the punctuation around them; what is punctuation alone is kept."""
+    """The spans of the words of a raw line without the punctuation around them; punctuation alone is kept."""
     return [bare_word(text, span) for span in raw_words(text)]
 
 

@@ -1,19 +1,19 @@
-"""Lines in, translations out: cut into segments, search in batches of like length, join, align.
+"""Lines in, translations out: segment, search in batches of like length, detokenise, align.
 
-As many answers come out as lines go in, in the same order, whatever the lines hold, and memory does not grow with
-their number. A line longer than a model can sensibly be given is cut for the model (its first `LONGEST` segments
-are translated, with one warning), and is still one line.
+There is one result for each line, in the order of the lines, whatever the lines hold, and memory does not grow with
+their number. A line that is too long for a model is truncated (its first `MAX_SEGMENTS` segments are translated, with
+one warning), and is still one line.
 """
 
 from __future__ import annotations
 
 import html
-import itertools
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import repeat, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -22,62 +22,62 @@ from numpy.typing import NDArray
 from dragoman.alignment.extract import segment_weights, surface_spans, word_links
 from dragoman.alignment.heat_map import heat_map_html, segment_heat_map
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.ensemble import Ensemble
-from dragoman.engines.protocol import Engine, LimitedEngine
+from dragoman.engines.protocol import Engine, ShortlistEngine
 from dragoman.errors import ConfigError, InputError
 from dragoman.search.beam import beam_search
-from dragoman.search.constraints import Demand, Rules
+from dragoman.search.constraints import IdConstraints, Rules
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import Sampling, sample
 from dragoman.search.stochastic import stochastic_beam_search
 from dragoman.text.links import Link
-from dragoman.text.side import TextSide, raw_words
+from dragoman.text.side import Encoded, TextSide, raw_words
 from dragoman.text.vocabulary import UNK
-from dragoman.translation.length_batching import in_length_order
-from dragoman.translation.source_encoding import ModelReader, Read, Reader
+from dragoman.translation.ensemble import Ensemble
+from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
+from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder
 from dragoman.translation.unknown_words import Replacement, UnknownWords
 
-ROWS = 320
+MAX_ROWS = 320
 """Rows of a batch in search: sentences times the beam, or times the samples of each."""
 GRID = 8
-"""With phrases that must appear a sentence has a beam for each segment of these; this many are reckoned with."""
-SHOWN = 60
+"""With phrase constraints a sentence has a beam for each number of their segments; this many are allowed for."""
+MAX_SHOWN = 60
 """Segments of either side up to which a notebook shows the heat map."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What is asked of the translation of one line, as raw text of the target."""
+class TextConstraints:
+    """Constraints on the translation of one line, as raw text of the target."""
 
     prefix: str = ""
-    """How it begins."""
+    """The translation begins with it."""
     phrases: Sequence[str] = ()
-    """Words and phrases that must appear in it."""
+    """Words and phrases that must appear in the translation."""
 
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A translation of one line, with what there is to know about it. A blank line has a blank one."""
+    """A translation of one line with its scores and attention; a blank line has a blank translation."""
 
     source: str
     """The line as it was given."""
     text: str
     """Its translation; raw text without line ends."""
     score: float
-    """What hypotheses are ranked by: the log-probability after length normalisation."""
+    """The log-probability after length normalisation, by which hypotheses are ranked."""
     log_probability: float
-    """Natural logarithm, end of sentence included."""
+    """Natural logarithm, EOS included."""
     tokens: list[str]
-    """T target segments, end of sentence not included."""
+    """T target segments, without EOS."""
     source_tokens: list[str]
-    """S source segments, end of sentence not included; for an ensemble the words of the line."""
+    """S source segments, without EOS; for an ensemble the words of the line."""
     attention: NDArray[np.float32] | None
-    """[T + 1, S], or [T + 1, S + 1] if the model reads an end of sentence: row t was in use when segment t (last:
-    the end of sentence) was predicted. None for a model without attention, and for a blank line."""
-    links: Callable[[], list[Link]] = field(repr=False)
-    """Works `alignment` out."""
+    """[T + 1, S], or [T + 1, S + 1] if the model reads EOS: row t was in use when segment t (the last one: EOS) was
+    predicted. None for a model without attention, and for a blank line."""
+    compute_alignment: Callable[[], list[Link]] = field(repr=False)
+    """Computes `alignment`."""
     finished: bool
     """False if the translation was cut off at the longest length."""
     replacements: list[Replacement] = field(default_factory=list)
@@ -87,30 +87,30 @@ class Translation:
     def alignment(self) -> list[Link]:
         """(source word, target word) between the words of the raw lines, from 0; one for each target word.
 
-        Worked out when first asked for: it takes longer than everything else that is done to the text.
+        Computed when first used: it takes longer than all other post-processing of the text.
         """
-        return self.links()
+        return self.compute_alignment()
 
     def _repr_html_(self) -> str:
         """For notebooks: the text, and the alignment weights as a heat map."""
         text = f'<p style="font-size:1.1em">{html.escape(self.text)}</p>'
-        if self.attention is None or not self.tokens or max(len(self.tokens), len(self.source_tokens)) > SHOWN:
+        if self.attention is None or not self.tokens or max(len(self.tokens), len(self.source_tokens)) > MAX_SHOWN:
             return text
         return text + heat_map_html(segment_heat_map(self.attention, self.source_tokens, self.tokens))
 
 
-class _Line(NamedTuple):
-    """A line on its way."""
+class _PreparedLine(NamedTuple):
+    """A line and its constraints, segmented."""
 
     number: int
     """From 0."""
     text: str
-    read: Read
-    demand: Demand
+    source: EncodedLine
+    constraints: IdConstraints
     prefix: list[str]
-    """The segments of the demanded prefix, those that the model does not know included."""
+    """The segments of the forced prefix, those unknown to the model included."""
     phrases: Sequence[str]
-    """The demanded phrases."""
+    """The phrases that must appear."""
 
 
 class Translator:
@@ -131,23 +131,22 @@ class Translator:
         banned: Iterable[str] = (),
         unknown: UnknownWords | None = None,
     ) -> None:
-        """With `sampling` translations are drawn instead of looked for, and `n_best` says how many.
+        """With `sampling`, translations are drawn instead of searched, `n_best` of them for each line.
 
-        `banned` words and phrases are never written, as `target` segments them; with `unknown` the unknown word is
-        replaced.
+        `banned` words and phrases are never produced, as `target` segments them; `unknown` replaces unknown words.
 
         Raises:
-            ConfigError: a banned word cannot be told from any other unknown word.
+            ConfigError: a banned word is unknown to the model.
         """
         assert engine.vocabulary_size == len(target.vocabulary)
-        self._reader: Reader = ModelReader(engine, source)
+        self._encoder: SourceEncoder = ModelSourceEncoder(engine, source)
         self._target = target
         self._search = search
         self._sampling = sampling
         self._banned = [self._banned_ids(word) for word in banned if word.strip()]
         self._unknown = unknown
         self._surfaces: dict[int, str] = {}
-        self._said_hidden = False
+        self._warned_of_hidden = False
 
     @classmethod
     def of_ensemble(
@@ -161,16 +160,16 @@ class Translator:
         unknown: UnknownWords | None = None,
     ) -> Translator:
         """The translator of several models, which have one `target` side."""
-        first = ensemble.members[0]
-        translator = cls(first.engine, first.source, target, search, sampling, banned=banned, unknown=unknown)
-        translator._reader = ensemble
+        engine, source = ensemble.members[0].engine, ensemble.sources[0]
+        translator = cls(engine, source, target, search, sampling, banned=banned, unknown=unknown)
+        translator._encoder = ensemble
         return translator
 
     def translate(self, text: str) -> Translation:
-        """The best translation of one line; what is translated often is better given to `translate_lines`.
+        """The best translation of one line; `translate_lines` is faster for many lines.
 
         Raises:
-            RunError: the model's answers are not numbers.
+            RunError: the model's log-probabilities are NaN.
         """
         return next(self.translate_lines([text]))[0]
 
@@ -179,19 +178,19 @@ class Translator:
         lines: Iterable[str],
         n_best: int = 1,
         *,
-        wishes: Iterable[Wish] | None = None,
+        constraints: Iterable[TextConstraints] | None = None,
         read_ahead: int | None = None,
     ) -> Iterator[list[Translation]]:
         """For each line its translations, best first (samples: in the order drawn).
 
-        There are `n_best` of them, fewer if fewer hypotheses finished, never none; a blank line has one, blank.
-        Of `wishes` there is one for each line, if any. Lines are read ahead by a window of `read_ahead` lines (None:
-        see streaming.py).
+        There are `n_best` of them, fewer if fewer hypotheses finished, never none; a blank line has one, which is
+        blank. `constraints`, if any, has one entry for each line. Lines are read ahead by a window of `read_ahead`
+        lines (None: see length_batching.py).
 
         Raises:
-            ConfigError: `n_best` is not from 1 to the beam; a coverage penalty is asked of a model without attention.
-            InputError: there are more or fewer wishes than lines, or one that the model cannot meet.
-            RunError: the model's answers are not numbers.
+            ConfigError: `n_best` is not from 1 to the beam; a coverage penalty for a model without attention.
+            InputError: there are more or fewer constraints than lines, or one that the model cannot meet.
+            RunError: the model's log-probabilities are NaN.
         """
         if n_best < 1:
             raise ConfigError(f"n-best is {n_best}, but must be at least 1")
@@ -200,57 +199,74 @@ class Translator:
                 f"n-best is {n_best}, but a beam of {self._search.beam} keeps no more than {self._search.beam} "
                 f"translations; set the beam to {n_best} or more"
             )
-        rows = (self._search.beam if self._sampling is None else n_best) * (1 if wishes is None else GRID)
-        # What is wished may not be on a shortlist; and samples are to be the model's own.
-        any_word = wishes is not None or self._sampling is not None
-        return in_length_order(
-            (self._prepare(number, line, wish) for number, (line, wish) in enumerate(_together(lines, wishes))),
-            lambda batch: self._translate_batch(batch, n_best, any_word=any_word),
-            length=lambda line: line.read.segments,
-            characters=lambda line: len(line.text),
-            sentences=max(1, ROWS // rows),
-            read_ahead=read_ahead,
-            workers=self._reader.workers,
+        return self._translate_stream(lines, n_best, constraints, read_ahead)
+
+    def _translate_stream(
+        self,
+        lines: Iterable[str],
+        n_best: int,
+        constraints: Iterable[TextConstraints] | None,
+        read_ahead: int | None,
+    ) -> Iterator[list[Translation]]:
+        rows = (self._search.beam if self._sampling is None else n_best) * (1 if constraints is None else GRID)
+        # A shortlist may lack constrained words; and samples are drawn from the whole vocabulary.
+        full_vocabulary = constraints is not None or self._sampling is not None
+        translate_batch = partial(self._translate_batch, n_best=n_best, full_vocabulary=full_vocabulary)
+        pairs = zip(lines, repeat(TextConstraints())) if constraints is None else zip_longest(lines, constraints)
+        with WorkerThreads(self._encoder.workers) as threads:
+            for window in read_windows(enumerate(pairs), lambda item: len(item[1][0] or ""), max_items=read_ahead):
+                prepared = [self._prepare(number, *pair) for number, pair in window]
+                lengths = [line.source.segments for line in prepared]
+                batches = LengthBatches(prepared, lengths, max(1, MAX_ROWS // rows), threads.workers)
+                yield from batches.restore(list(threads.map_for(batches)(translate_batch, batches)))
+
+    def _prepare(self, number: int, text: str | None, constraints: TextConstraints | None) -> _PreparedLine:
+        """Segment and truncate line `number`, and segment its constraints."""
+        if text is None or constraints is None:
+            raise InputError(
+                f"prefixes and constraints go on after the input has ended at line {number}"
+                if text is None
+                else f"prefixes or constraints end at line {number}, but the input goes on; give a line, blank or not, "
+                "for each of the input"
+            )
+        prefix = self._target.encode(constraints.prefix) if constraints.prefix else Encoded([], [], [])
+        phrases = [self._phrase_ids(phrase, number) for phrase in constraints.phrases]
+        source = self._encoder.encode(text, f"line {number + 1}")
+        return _PreparedLine(
+            number, text, source, IdConstraints(prefix.ids, phrases), prefix.pieces, constraints.phrases
         )
 
-    def _prepare(self, number: int, text: str, wish: Wish) -> _Line:
-        """Cut a line into segments, and off where it becomes too long for a model; the same for what is wished."""
-        prefix = self._target.encode(wish.prefix)
-        phrases = [self._phrase_ids(phrase, number) for phrase in wish.phrases]
-        demand = Demand(prefix.ids, phrases)
-        read = self._reader.read(text, f"line {number + 1}")
-        return _Line(number, text, read, demand, prefix.pieces, wish.phrases)
-
-    def _translate_batch(self, batch: list[_Line], n_best: int, *, any_word: bool) -> list[list[Translation]]:
+    def _translate_batch(
+        self, batch: list[_PreparedLine], *, n_best: int, full_vocabulary: bool
+    ) -> list[list[Translation]]:
         """Search for the lines that have segments; the others are blank."""
-        full = [line for line in batch if line.read.segments]
-        found = iter(self._search_batch(full, n_best, any_word=any_word) if full else [])
+        lines = [line for line in batch if line.source.segments]
+        found = iter(self._search_batch(lines, n_best, full_vocabulary=full_vocabulary) if lines else [])
         return [
             [self._translation(line, hypothesis) for hypothesis in next(found)]
-            if line.read.segments
+            if line.source.segments
             else [_blank(line)]
             for line in batch
         ]
 
-    def _search_batch(self, batch: Sequence[_Line], n_best: int, *, any_word: bool) -> list[list[Hypothesis]]:
-        engine, source, lengths, segments = self._reader.batch([line.read for line in batch])
-        if any_word and isinstance(engine, LimitedEngine):
-            engine = engine.unlimited()
-        demands = [line.demand for line in batch]
-        rules = Rules.from_config(self._search, engine.vocabulary_size, segments, demands, self._banned)
+    def _search_batch(
+        self, batch: Sequence[_PreparedLine], n_best: int, *, full_vocabulary: bool
+    ) -> list[list[Hypothesis]]:
+        engine, source, lengths, segments = self._encoder.batch([line.source for line in batch])
+        if full_vocabulary and isinstance(engine, ShortlistEngine):
+            engine = engine.full_vocabulary()
+        constraints = [line.constraints for line in batch]
+        rules = Rules.from_config(self._search, engine.vocabulary_size, segments, constraints, self._banned)
         if self._sampling is None:
             return beam_search(engine, source, lengths, self._search, n_best, rules)
         numbers = np.array([line.number for line in batch], dtype=np.int64)
         draw = stochastic_beam_search if self._sampling.distinct else sample
         return draw(engine, source, lengths, self._search, self._sampling, numbers, n_best, rules)
 
-    def _translation(self, line: _Line, hypothesis: Hypothesis) -> Translation:
-        segments, attention = hypothesis.tokens[:-1], hypothesis.attention
-        weights = None
-        if attention is not None:
-            weights = segment_weights(attention, self._reader.attention_shift, len(line.read.pieces))
-        replacements = self._replacements(line, segments, weights)
-        # What the model calls unknown, but we know: the beginning that was given, and replaced words.
+    def _translation(self, line: _PreparedLine, hypothesis: Hypothesis) -> Translation:
+        segments = hypothesis.tokens[:-1]
+        replacements = self._replacements(line, hypothesis)
+        # Words that the model knows as <unk> only, but we know: those of the forced prefix, and replaced ones.
         known = {place: piece for place, piece in enumerate(line.prefix[: len(segments)]) if segments[place] == UNK}
         known |= {replacement.segment: replacement.target for replacement in replacements}
         tokens = self._target.vocabulary.pieces(segments)
@@ -263,43 +279,48 @@ class Translator:
             score=hypothesis.score,
             log_probability=hypothesis.log_probability,
             tokens=tokens,
-            source_tokens=line.read.pieces,
-            attention=attention,
-            links=list if weights is None else partial(self._links, line, segments, known, text, weights),
+            source_tokens=line.source.pieces,
+            attention=hypothesis.attention,
+            compute_alignment=partial(self._alignment, line, hypothesis, known, text),
             finished=hypothesis.finished,
             replacements=replacements,
         )
 
-    def _links(
-        self,
-        line: _Line,
-        segments: Sequence[int],
-        known: Mapping[int, str],
-        text: str,
-        weights: NDArray[np.float32],
+    def _alignment(
+        self, line: _PreparedLine, hypothesis: Hypothesis, known: Mapping[int, str], text: str
     ) -> list[Link]:
-        """Between the words of the line and those of `text`; `known` segments stand in it as they are."""
-        # A dictionary may give several words for one segment; each is linked as it is.
+        """Links between the words of the line and those of `text`, which has the `known` segments as they are."""
+        weights = self._weights(line, hypothesis)
+        if weights is None:
+            return []
+        # A dictionary may give several words for one segment; each is linked as the segment is.
         surfaces = [
             known[place].split() if place in known else [self._surface(segment)]
-            for place, segment in enumerate(segments)
+            for place, segment in enumerate(hypothesis.tokens[:-1])
         ]
         spans = surface_spans([word for words in surfaces for word in words], text)
         rows = np.array([place for place, words in enumerate(surfaces) for _ in words], dtype=np.int64)
-        return word_links(weights[rows], line.read.offsets, raw_words(line.text), spans, raw_words(text))
+        return word_links(weights[rows], line.source.offsets, raw_words(line.text), spans, raw_words(text))
 
-    def _replacements(
-        self, line: _Line, segments: Sequence[int], weights: NDArray[np.float32] | None
-    ) -> list[Replacement]:
-        """What stands for the unknown words, those of a given beginning left out."""
-        unknown = [place for place, segment in enumerate(segments) if segment == UNK and place >= len(line.prefix)]
-        if self._unknown is None or weights is None or not unknown:
+    def _weights(self, line: _PreparedLine, hypothesis: Hypothesis) -> NDArray[np.float32] | None:
+        """[T, S] the alignment weights of each target segment; None for a model without attention."""
+        if hypothesis.attention is None:
+            return None
+        return segment_weights(hypothesis.attention, self._encoder.attention_shift, len(line.source.pieces))
+
+    def _replacements(self, line: _PreparedLine, hypothesis: Hypothesis) -> list[Replacement]:
+        """The replacements of unknown words, those of the forced prefix left out."""
+        if self._unknown is None:
             return []
-        words = self._reader.copied_words(line.text, line.read)
-        return self._unknown.replace(unknown, weights, line.read.offsets, line.text, words)
+        weights, segments = self._weights(line, hypothesis), hypothesis.tokens[:-1]
+        unknown = [place for place, segment in enumerate(segments) if segment == UNK and place >= len(line.prefix)]
+        if weights is None or not unknown:
+            return []
+        words = self._encoder.copied_words(line.text, line.source)
+        return self._unknown.replace(unknown, weights, line.source.offsets, line.text, words)
 
     def _banned_ids(self, word: str) -> list[int]:
-        """A word or phrase that is never to be written."""
+        """The segments of a word or phrase that is never produced."""
         ids, pieces, _ = self._target.encode(word)
         if UNK in ids:
             raise ConfigError(
@@ -309,7 +330,7 @@ class Translator:
         return ids
 
     def _phrase_ids(self, phrase: str, number: int) -> list[int]:
-        """A phrase that must appear in the translation of line `number`, from 0."""
+        """The segments of a phrase that must appear in the translation of line `number`, from 0."""
         ids, pieces, _ = self._target.encode(phrase)
         if UNK in ids:
             raise InputError(
@@ -321,41 +342,25 @@ class Translator:
                 raise InputError(f"line {number + 1}: {phrase!r} must appear in its translation, but is banned as well")
         return ids
 
-    def _warn_of_hidden_phrases(self, line: _Line, text: str) -> None:
-        """Say once if a phrase was written only as a part of longer words: its segments may go on."""
+    def _warn_of_hidden_phrases(self, line: _PreparedLine, text: str) -> None:
+        """Warn once if a phrase was produced only as a part of longer words: its segments may go on."""
         for phrase in line.phrases:
-            if not self._said_hidden and not re.search(rf"(?<!\w){re.escape(phrase.strip())}(?!\w)", text):
+            if not self._warned_of_hidden and not re.search(rf"(?<!\w){re.escape(phrase.strip())}(?!\w)", text):
                 log.warning(
-                    "line %d: %r was written only as a part of other words: %r (said once)",
+                    "line %d: %r appears only as a part of other words: %r (reported once)",
                     line.number + 1,
                     phrase,
                     text,
                 )
-                self._said_hidden = True
+                self._warned_of_hidden = True
 
     def _surface(self, segment: int) -> str:
-        """A segment joined on its own; remembered, because joining costs more than all the rest of an alignment."""
+        """A segment detokenised on its own; cached, because that takes longer than the rest of an alignment."""
         if segment not in self._surfaces:
             self._surfaces[segment] = self._target.decode([segment])
         return self._surfaces[segment]
 
 
-def _together(lines: Iterable[str], wishes: Iterable[Wish] | None) -> Iterator[tuple[str, Wish]]:
-    """Each line with what is wished of it."""
-    if wishes is None:
-        yield from ((line, Wish()) for line in lines)
-        return
-    for number, (line, wish) in enumerate(itertools.zip_longest(lines, wishes)):
-        if line is None or wish is None:
-            raise InputError(
-                f"prefixes and constraints go on after the input has ended at line {number}"
-                if line is None
-                else f"prefixes or constraints end at line {number}, but the input goes on; give a line, blank or not, "
-                "for each of the input"
-            )
-        yield line, wish
-
-
-def _blank(line: _Line) -> Translation:
-    """What a line without segments becomes."""
+def _blank(line: _PreparedLine) -> Translation:
+    """The translation of a line without segments."""
     return Translation(line.text, "", 0.0, 0.0, [], [], None, list, True)

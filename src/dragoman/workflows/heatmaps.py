@@ -16,7 +16,7 @@ from dragoman.report.heat_map_file import Scale, missing_letters, write_heat_map
 from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample, Window, segment_windows
 from dragoman.runs.opening import Run
-from dragoman.scoring.forced import Scored
+from dragoman.scoring.scorer import ScoredPair
 from dragoman.workflows.reports import given_samples, run_name, translated_samples
 
 log = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ def _of_words(run: Run, sample: Sample) -> HeatMap:
     return HeatMap(weights, source, target, sample.windows, _languages(run))
 
 
-def _of_segments(run: Run, scored: Scored) -> HeatMap:
+def _of_segments(run: Run, scored: ScoredPair) -> HeatMap:
     """Return the heat map of the tokens, with EOS on the sides where the model has weights for it."""
     assert scored.attention is not None, "the model has attention"
     shift = run.engine.attention_shift

@@ -20,7 +20,7 @@ from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample, Window, given_sample, make_sample, scored_sample
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
-from dragoman.scoring.forced import Scored
+from dragoman.scoring.scorer import ScoredPair
 from dragoman.text.corpus import Pair
 from dragoman.training.log import read_log
 from dragoman.translation.translator import Translation
@@ -274,5 +274,5 @@ def _windows_of(run: Run, translations: Sequence[Translation]) -> Iterator[Windo
         yield _window(run, scored) if scored.target_tokens == translation.tokens else None
 
 
-def _window(run: Run, scored: Scored) -> Window | None:
+def _window(run: Run, scored: ScoredPair) -> Window | None:
     return None if scored.centres is None else Window(scored.centres, run.config.model.attention.window)

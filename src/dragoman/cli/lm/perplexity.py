@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
             unknown += opened.side.encode(line).ids.count(UNK)
             yield line
 
-    for scores in opened.scorer().score(counted()):
+    for scores in opened.scorer().score_lines(counted()):
         measured.add(scores)
     if not measured.lines:
         raise InputError(f"{options.text}: no lines in it, so there is no perplexity")

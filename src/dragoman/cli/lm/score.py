@@ -32,11 +32,11 @@ def add_text_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print a line of numbers for each line of text."""
     from dragoman.runs.language_model import open_language_run
-    from dragoman.scoring.rescoring import log_probability
+    from dragoman.scoring.token_scores import log_probability
     from dragoman.text.lines import read_lines, write_lines
 
     scorer = open_language_run(options.run, device=options.device, threads=options.threads).scorer()
-    scores = scorer.score(read_lines(options.text))
+    scores = scorer.score_lines(read_lines(options.text))
     if options.tokens:
         write_lines(options.output, (" ".join(f"{term:.6f}" for term in one) for one in scores))
     else:

@@ -8,7 +8,7 @@ from itertools import repeat, zip_longest
 
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines
-from dragoman.translation.translator import Wish
+from dragoman.translation.translator import TextConstraints
 
 
 def banned_words(words: Iterable[str], path: str | None) -> list[str]:
@@ -21,8 +21,8 @@ def banned_words(words: Iterable[str], path: str | None) -> list[str]:
     return [word.strip() for word in (*words, *lines) if word.strip()]
 
 
-def read_wishes(prefixes: str | None, constraints: str | None) -> Iterator[Wish] | None:
-    """A wish for each line of the files; None without files.
+def read_constraints(prefixes: str | None, constraints: str | None) -> Iterator[TextConstraints] | None:
+    """The constraints of each line of the files; None without files.
 
     Raises (when asked for the next):
         InputError: a file cannot be read, a line of it is not as it should be, or one ends before the other.
@@ -32,18 +32,18 @@ def read_wishes(prefixes: str | None, constraints: str | None) -> Iterator[Wish]
     if prefixes is None or constraints is None:
         begins: Iterable[str | None] = repeat("") if prefixes is None else read_lines(prefixes)
         phrases: Iterable[Sequence[str] | None] = repeat(()) if constraints is None else _constraints(constraints)
-        return (Wish(begin or "", asked or ()) for begin, asked in zip(begins, phrases, strict=False))
+        return (TextConstraints(begin or "", asked or ()) for begin, asked in zip(begins, phrases, strict=False))
     return _both(prefixes, constraints)
 
 
-def _both(prefixes: str, constraints: str) -> Iterator[Wish]:
+def _both(prefixes: str, constraints: str) -> Iterator[TextConstraints]:
     for number, (begin, asked) in enumerate(zip_longest(read_lines(prefixes), _constraints(constraints))):
         if begin is None or asked is None:
             ended, longer = (prefixes, constraints) if begin is None else (constraints, prefixes)
             raise InputError(
                 f"{ended}: ends after line {number}, but {longer} goes on; each needs a line for each input"
             )
-        yield Wish(begin, asked)
+        yield TextConstraints(begin, asked)
 
 
 def _constraints(path: str) -> Iterator[Sequence[str]]:

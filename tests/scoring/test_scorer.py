@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.ensemble import COMBINATIONS, Ensemble
+from dragoman.engines.ensemble import COMBINATIONS
 from dragoman.errors import RunError
-from dragoman.scoring.forced import Scorer
+from dragoman.scoring.scorer import Scorer
+from dragoman.text.padding import pad
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import EOS, Vocabulary
-from dragoman.translation import length_batching
-from dragoman.translation.length_batching import padded, source_batch
+from dragoman.text.vocabulary import Vocabulary
+from dragoman.translation import length_batching, source_encoding
+from dragoman.translation.ensemble import Ensemble
+from dragoman.translation.source_encoding import pad_sources
 from dragoman.translation.translator import Translator
 
 SIDE = TextSide(CharacterSegmentation(), Vocabulary([*"abcdefgh", "▁"]))
@@ -31,7 +33,7 @@ def engine(request, toy_engine):
 def by_hand(engine, source, target):
     """The pair alone, through the engine."""
     ids = SIDE.encode(target).ids
-    forced = engine.force(*source_batch(engine, [SIDE.encode(source).ids]), *padded([[*ids, EOS]]))
+    forced = engine.force(*pad_sources(engine, [SIDE.encode(source).ids]), *pad([ids], eos=True))
     return forced.log_probabilities[0].astype(float).sum()
 
 
@@ -109,12 +111,12 @@ def test_pairs_are_read_a_window_at_a_time(engine, monkeypatch):
 def test_of_a_side_too_long_for_a_model_the_first_segments_are_scored_with_one_warning_a_side(
     engine, caplog, monkeypatch
 ):
-    monkeypatch.setattr(length_batching, "LONGEST", 20)
+    monkeypatch.setattr(source_encoding, "MAX_SEGMENTS", 20)
     with caplog.at_level(logging.WARNING):
         scored = list(Scorer(engine, SIDE, SIDE).score([("ab", "a"), ("a" * 100_000, "b" * 25), ("ab", "b" * 25)]))
     assert scored[1].log_probability == pytest.approx(by_hand(engine, "a" * 20, "b" * 20))
     assert [record.getMessage() for record in caplog.records] == [
-        f"{side} has {segments} segments; of such a line only the first 20 are used (said once)"
+        f"{side} has {segments} segments; such a line is truncated to its first 20 (reported once)"
         for side, segments in (("source line 2", 100_000), ("target line 2", 25))
     ]
 

@@ -8,9 +8,9 @@ import pytest
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.export.writing import make_graphs
-from dragoman.scoring import rescoring
-from dragoman.scoring.forced import Scorer
-from dragoman.scoring.rescoring import Rescorer, Translations, log_probability, mean_log_probability
+from dragoman.scoring import prefix_batching, scorer
+from dragoman.scoring.scorer import CandidateTranslations, Scorer
+from dragoman.scoring.token_scores import log_probability, mean_log_probability
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
@@ -18,11 +18,11 @@ from tests.model.compositions import COMPOSITIONS, VOCABULARY, small_model
 
 SIDE = TextSide(CharacterSegmentation(), Vocabulary([*"abcdefghijkl", "▁"][: VOCABULARY - 4]))
 LISTS = [
-    Translations("abc", ["ab cd", "b", "ab cd", "", "kk lz"]),
-    Translations("", ["a"]),
-    Translations("h g", []),
-    Translations("c" * 9, ["ab", "cd", "ef g", "ab cd"]),
-    Translations("ab cd e", ["ab cd", "l"]),
+    CandidateTranslations("abc", ["ab cd", "b", "ab cd", "", "kk lz"]),
+    CandidateTranslations("", ["a"]),
+    CandidateTranslations("h g", []),
+    CandidateTranslations("c" * 9, ["ab", "cd", "ef g", "ab cd"]),
+    CandidateTranslations("ab cd e", ["ab cd", "l"]),
 ]
 
 
@@ -39,13 +39,12 @@ def found(scores):
 
 
 @pytest.mark.parametrize("name", COMPOSITIONS)
-def test_sources_encoded_once_give_what_each_pair_gives_alone(name, monkeypatch):
+@pytest.mark.parametrize("rows", [2, 3, 128])
+def test_sources_encoded_once_give_what_each_pair_gives_alone(name, rows, monkeypatch):
+    monkeypatch.setattr(prefix_batching, "MAX_TARGETS", rows)
     engine = TorchEngine(small_model(name))
-    alone = expected(engine)
-    for rows in (2, 3, 128):
-        monkeypatch.setattr(rescoring, "ROWS", rows)
-        for ours, theirs in zip(found(Rescorer(engine, SIDE, SIDE).score(LISTS)), alone, strict=True):
-            assert ours == pytest.approx(theirs, abs=1e-5), rows
+    for ours, theirs in zip(found(Scorer(engine, SIDE, SIDE).score_lists(LISTS)), expected(engine), strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-5)
 
 
 def test_each_source_is_encoded_once_and_each_distinct_translation_scored_once(monkeypatch):
@@ -64,8 +63,8 @@ def test_each_source_is_encoded_once_and_each_distinct_translation_scored_once(m
     monkeypatch.setattr(engine, "start", counting_start)
     monkeypatch.setattr(engine, "force_from", counting_force)
     monkeypatch.setattr(engine, "force", None)
-    monkeypatch.setattr(rescoring, "ROWS", 2)
-    list(Rescorer(engine, SIDE, SIDE).score(LISTS))
+    monkeypatch.setattr(prefix_batching, "MAX_TARGETS", 2)
+    list(Scorer(engine, SIDE, SIDE).score_lists(LISTS))
     assert sum(encoded) == len(LISTS)
     assert sum(scored) == sum(len(set(targets)) for _, targets in LISTS)
 
@@ -80,13 +79,13 @@ def test_a_source_with_many_translations_does_not_widen_the_layout_of_those_with
         return force_from(state, owners, target, lengths)
 
     monkeypatch.setattr(engine, "force_from", counting)
-    many = Translations("ab cd", [f"{one} {other}" for one in "abcde" for other in "abcde"])
-    few = [Translations("a b", [letter]) for letter in "abcdefgh"]
+    many = CandidateTranslations("ab cd", [f"{one} {other}" for one in "abcde" for other in "abcde"])
+    few = [CandidateTranslations("a b", [letter]) for letter in "abcdefgh"]
     asked = [*few[:4], many, *few[4:]]
-    scores = found(Rescorer(engine, SIDE, SIDE).score(asked))
+    scores = found(Scorer(engine, SIDE, SIDE).score_lists(asked))
     assert batches == [[1] * 8, [25]]
     for one, group in zip(asked, scores, strict=True):
-        assert group == pytest.approx(found(Rescorer(engine, SIDE, SIDE).score([one]))[0], abs=1e-5)
+        assert group == pytest.approx(found(Scorer(engine, SIDE, SIDE).score_lists([one]))[0], abs=1e-5)
 
 
 def test_a_step_is_made_and_the_vocabulary_looked_through_once_where_translations_begin_alike(monkeypatch):
@@ -105,7 +104,7 @@ def test_a_step_is_made_and_the_vocabulary_looked_through_once_where_translation
     monkeypatch.setattr(model, "advance", counting_steps)
     monkeypatch.setattr(model.output, "of_words", counting_readouts)
     for one in LISTS:
-        list(Rescorer(TorchEngine(model), SIDE, SIDE).score([one]))
+        list(Scorer(TorchEngine(model), SIDE, SIDE).score_lists([one]))
     prefixes = {(source, text[:end]) for source, texts in LISTS for text in texts for end in range(len(text) + 1)}
     assert sum(stepped) == sum(looked_through) == len(prefixes)
 
@@ -115,22 +114,22 @@ def test_few_rows_of_the_vocabulary_at_a_time_change_nothing(monkeypatch, rows):
     engine = TorchEngine(small_model("rnnsearch"))
     whole = expected(engine)
     monkeypatch.setattr("dragoman.model.output.ASKED", rows)
-    for scores in (found(Rescorer(engine, SIDE, SIDE).score(LISTS)), expected(engine)):
+    for scores in (found(Scorer(engine, SIDE, SIDE).score_lists(LISTS)), expected(engine)):
         for ours, theirs in zip(scores, whole, strict=True):
             assert ours == pytest.approx(theirs, abs=1e-5)
 
 
 @pytest.mark.parametrize("source_eos", [True, False])
 def test_an_engine_that_cannot_share_scores_the_same(toy_engine, source_eos, monkeypatch):
-    monkeypatch.setattr(rescoring, "WINDOW", 4)
+    monkeypatch.setattr(scorer, "WINDOW_TARGETS", 4)
     engine = toy_engine(len(SIDE.vocabulary), source_eos=source_eos)
-    assert found(Rescorer(engine, SIDE, SIDE).score(LISTS)) == expected(engine)
+    assert found(Scorer(engine, SIDE, SIDE).score_lists(LISTS)) == expected(engine)
 
 
 def test_batches_are_divided_among_threads_and_scores_do_not_depend_on_their_number(monkeypatch):
-    monkeypatch.setattr(rescoring, "MANY", 2)
+    monkeypatch.setattr(prefix_batching, "MIN_TARGETS", 2)
     graphs = make_graphs([small_model("rnnsearch").float()])
-    alone = found(Rescorer(OnnxEngine(*graphs, threads=1), SIDE, SIDE).score(LISTS))
+    alone = found(Scorer(OnnxEngine(*graphs, threads=1), SIDE, SIDE).score_lists(LISTS))
     engine = OnnxEngine(*graphs, threads=3)
     batches, threads = [], set()
     force_from = engine.force_from
@@ -141,7 +140,7 @@ def test_batches_are_divided_among_threads_and_scores_do_not_depend_on_their_num
         return force_from(state, owners, target, lengths)
 
     monkeypatch.setattr(engine, "force_from", watching)
-    scores = found(Rescorer(engine, SIDE, SIDE).score(LISTS))
+    scores = found(Scorer(engine, SIDE, SIDE).score_lists(LISTS))
     assert max(batches) == 4  # ten distinct translations for three threads
     assert threading.get_ident() not in threads
     for ours, theirs in zip(scores, alone, strict=True):
@@ -151,21 +150,21 @@ def test_batches_are_divided_among_threads_and_scores_do_not_depend_on_their_num
 def test_pairs_get_the_same_scores(toy_engine):
     engine = toy_engine(len(SIDE.vocabulary))
     pairs = [(source, target) for source, targets in LISTS for target in targets]
-    scores = [log_probability(one) for one in Rescorer(engine, SIDE, SIDE).score_pairs(pairs)]
+    scores = [scored.log_probability for scored in Scorer(engine, SIDE, SIDE).score(pairs)]
     assert scores == [one for group in expected(engine) for one in group]
 
 
 def test_lists_are_read_a_window_at_a_time(toy_engine, monkeypatch):
-    monkeypatch.setattr(rescoring, "WINDOW", 6)
+    monkeypatch.setattr(scorer, "WINDOW_TARGETS", 6)
     read = 0
 
     def endless():
         nonlocal read
         while True:
             read += 1
-            yield Translations("a", ["b", "c"])
+            yield CandidateTranslations("a", ["b", "c"])
 
-    scores = Rescorer(toy_engine(len(SIDE.vocabulary)), SIDE, SIDE).score(endless())
+    scores = Scorer(toy_engine(len(SIDE.vocabulary)), SIDE, SIDE).score_lists(endless())
     for given in range(1, 9):
         next(scores)
         assert read == -(-given // 2) * 2

@@ -1,0 +1,216 @@
+"""Forced decoding: how probable a model, or an ensemble, finds given translations, and how it aligns them.
+
+Results come in the order of what is given, a window of the stream at a time, so that memory does not grow with its
+length. The score of a translation that search returned equals the log-probability that search reported, if its text
+is segmented the way the search wrote it.
+
+Blank lines are scored too. A blank target is EOS alone. A blank source is EOS alone where the model reads one, and
+otherwise one unknown word. A side with more than `MAX_SEGMENTS` segments is truncated with one warning a side: the
+score is then that of the truncated pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.alignment.extract import WordWeights, eos_weights, heaviest_links, segment_weights, word_weights
+from dragoman.engines.protocol import Engine, Forced, SharedSourceEngine, refuse_nan
+from dragoman.scoring.prefix_batching import GivenTarget, prefix_batches
+from dragoman.scoring.token_scores import TokenScores, log_probability, split_rows
+from dragoman.text.links import Link
+from dragoman.text.padding import pad
+from dragoman.text.side import Encoded, TextSide, raw_words
+from dragoman.translation.ensemble import Ensemble
+from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
+from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder, Truncator
+
+MAX_PAIRS = 128
+"""Pairs of a batch."""
+WINDOW_TARGETS = 1024
+"""Targets whose sources are encoded together; a source with more targets has a window of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPair:
+    """The probability of one target given its source, with the alignment weights."""
+
+    log_probability: float
+    """Natural logarithm of the probability of the target given the source, EOS included."""
+    token_log_probabilities: TokenScores
+    """[T + 1] its terms: each target segment, then EOS."""
+    source_tokens: list[str]
+    """S source segments; for an ensemble the words of the line."""
+    target_tokens: list[str]
+    """T target segments."""
+    attention: NDArray[np.float32] | None
+    """[T + 1, S], or [T + 1, S + 1] if the model reads EOS; None for a model without attention."""
+    centres: NDArray[np.float32] | None
+    """[T + 1] p_t, the centre of each row's window; None where attention is not local."""
+    compute_word_weights: Callable[[], WordWeights | None] = field(repr=False)
+    """Computes `word_weights`."""
+
+    @cached_property
+    def word_weights(self) -> WordWeights | None:
+        """The weights between the words of the raw lines; None for a model without attention.
+
+        Computed when first used: not every caller needs them.
+        """
+        return self.compute_word_weights()
+
+    @cached_property
+    def alignment(self) -> list[Link]:
+        """(source word, target word) between the words of the raw lines, from 0: one for each target word, none for a
+        blank source or a model without attention."""
+        return [] if self.word_weights is None else heaviest_links(self.word_weights)
+
+
+class CandidateTranslations(NamedTuple):
+    """A source line and given translations of it."""
+
+    source: str
+    targets: Sequence[str]
+
+
+class _EncodedPair(NamedTuple):
+    """A pair of raw lines and their segments."""
+
+    source: str
+    target: str
+    source_line: EncodedLine
+    target_line: Encoded
+
+
+class Scorer:
+    """A model, or an ensemble, and the text sides that belong to it."""
+
+    def __init__(self, engine: Engine, source: TextSide, target: TextSide) -> None:
+        assert engine.vocabulary_size == len(target.vocabulary)
+        self._encoder: SourceEncoder = ModelSourceEncoder(engine, source)
+        self._target = target
+        self._truncate = Truncator()
+
+    @classmethod
+    def of_ensemble(cls, ensemble: Ensemble, target: TextSide) -> Scorer:
+        """The scorer of several models, which have one `target` side and are combined at every step."""
+        scorer = cls(ensemble.members[0].engine, ensemble.sources[0], target)
+        scorer._encoder = ensemble
+        return scorer
+
+    def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[ScoredPair]:
+        """Score each pair of raw lines (source, target); for pairs of which few share a source.
+
+        Raises:
+            RunError: the model's log-probabilities are NaN.
+        """
+        numbered = enumerate(pairs, 1)
+        with WorkerThreads(self._encoder.workers) as threads:
+            for window in read_windows(numbered, lambda item: len(item[1][0]) + len(item[1][1])):
+                encoded = [self._encode(number, *pair) for number, pair in window]
+                lengths = [1 + max(pair.source_line.segments, len(pair.target_line.ids)) for pair in encoded]
+                batches = LengthBatches(encoded, lengths, MAX_PAIRS, threads.workers)
+                yield from batches.restore(list(threads.map_for(batches)(self._score_batch, batches)))
+
+    def score_lists(self, lists: Iterable[CandidateTranslations]) -> Iterator[list[TokenScores]]:
+        """Score the translations of each source, in their order: for n-best lists and phrase tables.
+
+        Each source is encoded once, however many translations it has, and each distinct translation of it is scored
+        once, together with those that share a prefix.
+
+        Raises:
+            RunError: the model's log-probabilities are NaN.
+        """
+        with WorkerThreads(self._encoder.workers) as threads:
+            # A source without translations takes memory too.
+            for window in read_windows(lists, lambda one: 1 + len(one.targets), max_weight=WINDOW_TARGETS):
+                yield from self._score_window(window, threads)
+
+    def _encode(self, number: int, source: str, target: str) -> _EncodedPair:
+        """Segment and truncate both lines of pair `number`."""
+        return _EncodedPair(
+            source,
+            target,
+            self._encoder.encode(source, f"source line {number}"),
+            self._truncate(self._target.encode(target), f"target line {number}"),
+        )
+
+    def _score_batch(self, batch: list[_EncodedPair]) -> list[ScoredPair]:
+        engine, source, source_lengths, _ = self._encoder.batch([pair.source_line for pair in batch])
+        target, target_lengths = pad([pair.target_line.ids for pair in batch], eos=True)
+        forced = engine.force(source, source_lengths, target, target_lengths)
+        refuse_nan(forced.log_probabilities)
+        return [
+            self._scored(pair, forced, row, columns=len(pair.source_line.pieces) + int(engine.source_eos))
+            for row, pair in enumerate(batch)
+        ]
+
+    def _scored(self, pair: _EncodedPair, forced: Forced, row: int, columns: int) -> ScoredPair:
+        """A row of `forced` without padding; the attention has `columns`."""
+        steps = len(pair.target_line.ids) + 1
+        # Copies: views would keep the whole batch in memory.
+        scores = forced.log_probabilities[row, :steps].copy()
+        attention = None if forced.attention is None else forced.attention[row, :steps, :columns].copy()
+        return ScoredPair(
+            log_probability=log_probability(scores),
+            token_log_probabilities=scores,
+            source_tokens=pair.source_line.pieces,
+            target_tokens=pair.target_line.pieces,
+            attention=attention,
+            centres=None if forced.centres is None else forced.centres[row, :steps].copy(),
+            compute_word_weights=partial(_word_weights, pair, attention, self._encoder.attention_shift),
+        )
+
+    def _score_window(self, window: Sequence[CandidateTranslations], threads: WorkerThreads) -> list[list[TokenScores]]:
+        distinct = [list(dict.fromkeys(one.targets)) for one in window]
+        # Sources with about as many translations side by side: an engine lays them out as wide as the widest.
+        order = sorted(range(len(window)), key=lambda number: len(distinct[number]))
+        lines = [self._encoder.encode(window[number].source, "a source line") for number in order]
+        targets = [
+            GivenTarget(owner, text, self._truncate(self._target.encode(text), "a target line").ids)
+            for owner, number in enumerate(order)
+            for text in distinct[number]
+        ]
+        sources = self._encoder.batch(lines)
+        score: Callable[[list[GivenTarget]], list[TokenScores]]
+        if isinstance(sources.engine, SharedSourceEngine):
+            state = sources.engine.start(sources.source, sources.lengths)
+            score = partial(_score_shared, sources.engine, state)
+        else:
+            score = partial(self._score_apart, lines)
+        batches = list(prefix_batches(targets, sources.lengths.tolist(), threads.workers))
+        found: dict[tuple[int, str], TokenScores] = {}
+        for batch, scores in zip(batches, list(threads.map_for(batches)(score, batches)), strict=True):
+            found.update(((order[target.owner], target.text), own) for target, own in zip(batch, scores, strict=True))
+        return [[found[number, text] for text in one.targets] for number, one in enumerate(window)]
+
+    def _score_apart(self, lines: Sequence[EncodedLine], batch: list[GivenTarget]) -> list[TokenScores]:
+        """By an engine that encodes the source of each target."""
+        engine, source, source_lengths, _ = self._encoder.batch([lines[target.owner] for target in batch])
+        target, lengths = pad([target.ids for target in batch], eos=True)
+        return split_rows(engine.force(source, source_lengths, target, lengths).log_probabilities, lengths)
+
+
+def _score_shared(engine: SharedSourceEngine, state: object, batch: list[GivenTarget]) -> list[TokenScores]:
+    """By an engine that has encoded the sources."""
+    owners = np.array([target.owner for target in batch], np.int64)
+    target, lengths = pad([target.ids for target in batch], eos=True)
+    return split_rows(engine.force_from(state, owners, target, lengths).log_probabilities, lengths)
+
+
+def _word_weights(pair: _EncodedPair, attention: NDArray[np.float32] | None, shift: int) -> WordWeights | None:
+    if attention is None:
+        return None
+    segments = len(pair.source_line.pieces)
+    return word_weights(
+        segment_weights(attention, shift, segments),
+        eos_weights(attention, shift, segments),
+        pair.source_line.offsets,
+        raw_words(pair.source),
+        pair.target_line.offsets,
+        raw_words(pair.target),
+    )

@@ -1,0 +1,134 @@
+"""The source side of an ensemble: each member segments the raw lines in its own way; the target vocabulary is one.
+
+How the members choose words together is `engines/ensemble.py`.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.alignment.extract import Span, words_of
+from dragoman.engines.ensemble import Combination, EnsembleEngine, EnsembleMember, MemberSource, normalised_weights
+from dragoman.engines.protocol import Engine
+from dragoman.errors import ConfigError
+from dragoman.text.side import Encoded, TextSide, raw_words
+from dragoman.text.vocabulary import Vocabulary
+from dragoman.translation.source_encoding import (
+    EncodedLine,
+    SourceBatch,
+    Truncator,
+    bare_words,
+    engine_workers,
+    pad_sources,
+)
+
+
+class Ensemble:
+    """Several models that translate together: a `SourceEncoder` that makes an engine for each batch of lines."""
+
+    def __init__(
+        self,
+        members: Sequence[tuple[Engine, TextSide]],
+        combination: Combination = "probabilities",
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        """`members` are engines with their source sides; `weights` are divided by their sum, None weighs all alike.
+
+        Raises:
+            ConfigError: the number of weights is wrong, or one is not above 0.
+        """
+        shares = normalised_weights(weights, len(members))
+        self.members = [EnsembleMember(engine, share) for (engine, _), share in zip(members, shares, strict=True)]
+        self.sources = [side for _, side in members]
+        self._combination = combination
+        self._truncate = Truncator()
+
+    @property
+    def attention_shift(self) -> int:
+        return max(member.engine.attention_shift for member in self.members)
+
+    @property
+    def workers(self) -> int:
+        return min(engine_workers(member.engine) for member in self.members)
+
+    def encode(self, text: str, place: str) -> EncodedLine:
+        """As each member reads it; the columns of the attention are the words of the raw line."""
+        words = raw_words(text)
+        parts = [self._truncate(side.encode(text), place) for side in self.sources]
+        return EncodedLine(parts, [text[start:end] for start, end in words], words)
+
+    def batch(self, lines: Sequence[EncodedLine]) -> SourceBatch:
+        """An engine for these lines only; its `source` [B, I] holds no more than the number of words."""
+        words = np.array([max(1, len(line.offsets)) for line in lines], dtype=np.int64)
+        columns = int(words.max())
+        sources = [self._member_source(place, lines, columns) for place in range(len(self.members))]
+        engine = EnsembleEngine(self.members, self._combination, sources, columns)
+        segments = np.array([line.segments for line in lines], dtype=np.int64)
+        return SourceBatch(engine, np.ones((len(lines), columns), dtype=np.int64), words, segments)
+
+    def _member_source(self, place: int, lines: Sequence[EncodedLine], columns: int) -> MemberSource:
+        """The lines as the member number `place` reads them; the raw lines have up to `columns` words."""
+        parts = [line.parts[place] for line in lines]
+        source, lengths = pad_sources(self.members[place].engine, [part.ids for part in parts])
+        pairs = zip(parts, lines, strict=True)
+        words = [_words_of_segments(part, line, columns, source.shape[1]) for part, line in pairs]
+        return MemberSource(source, lengths, np.stack(words))
+
+    def copied_words(self, text: str, line: EncodedLine) -> list[Span]:
+        return bare_words(text)
+
+
+def _words_of_segments(part: Encoded, line: EncodedLine, columns: int, width: int) -> NDArray[np.int64]:
+    """[S = width] the word of the raw line that each segment belongs to; `columns` for none."""
+    words = np.full(width, columns, dtype=np.int64)
+    found = words_of(part.offsets, line.offsets)
+    words[: len(found)] = np.where(found >= 0, found, columns)
+    return words
+
+
+def require_same_target(names: Sequence[str], vocabularies: Sequence[Vocabulary]) -> None:
+    """Refuse members with different target vocabularies, and name the first difference.
+
+    Raises:
+        ConfigError: a target vocabulary differs from the first one's.
+    """
+    first, *others = vocabularies
+    for name, other in zip(names[1:], others, strict=True):
+        if other.digest == first.digest:
+            continue
+        places = range(min(len(first), len(other)))
+        different = next((place for place in places if first.pieces([place]) != other.pieces([place])), None)
+        detail = (
+            "the longer one goes on after that"
+            if different is None
+            else f"entry {different} is {first.pieces([different])[0]!r} in the first "
+            f"and {other.pieces([different])[0]!r} in the second"
+        )
+        raise ConfigError(
+            f"{names[0]} and {name} cannot choose words together: their target vocabularies differ "
+            f"({len(first):,} and {len(other):,} entries; {detail}); train one with the text files of the other"
+        )
+
+
+def require_same_segmentation(names: Sequence[str], sides: Sequence[TextSide]) -> None:
+    """Refuse members that segment a given target differently: one cannot score the segments of the other.
+
+    Raises:
+        ConfigError: a target side is segmented in another way than the first one.
+    """
+    first, *others = (pickle.dumps(side.segmentation) for side in sides)  # all that it depends on
+    for name, other in zip(names[1:], others, strict=True):
+        if other != first:
+            raise ConfigError(
+                f"{names[0]} and {name} cannot score given translations together: they segment the target differently "
+                f"({_kind(sides[0])} and {_kind(sides[names.index(name)])}); "
+                "train one with the text files of the other"
+            )
+
+
+def _kind(side: TextSide) -> str:
+    return type(side.segmentation).__name__.removesuffix("Segmentation").lower()
