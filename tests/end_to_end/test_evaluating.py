@@ -141,7 +141,7 @@ def test_options_without_effect_are_refused(
 
 def test_what_is_missing_is_said(files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", *files, "--hyp", str(hypotheses), "--by", "rarity"]) == 2
-    assert "slices by rarity need the frequencies of words" in capsys.readouterr().err
+    assert "slices by rarity need word frequencies" in capsys.readouterr().err
     short = hypotheses.with_name("short")
     short.write_text("A\n", encoding="utf-8")
     assert main(["evaluate", *files, "--hyp", str(short)]) == 2
@@ -172,7 +172,7 @@ def test_the_report_shows_all_systems_with_their_alignments(
         assert own["x"] == same["x"]
         assert same["d"] == []
     assert "no clear difference" in page
-    assert "no word of it is aligned: that takes a model" in page
+    assert "is known, so its words are not aligned: that needs a model" in page
 
 
 def test_given_translations_have_a_report_without_alignments_that_says_so(
@@ -181,8 +181,8 @@ def test_given_translations_have_a_report_without_alignments_that_says_so(
     options = ["--hyp", str(hypotheses), "--report", str(tmp_path / "figures")]
     assert main(["evaluate", *files, *options, "--quiet"]) == 0
     page, texts = page_of(tmp_path / "figures")
-    assert "Quality of one.hyp" in page
-    assert "only the text is known, so no word of it is aligned: that takes a model" in page
+    assert "Evaluation of one.hyp" in page
+    assert "is known, so its words are not aligned: that needs a model" in page
     assert not any(sentence["t"][0]["a"] for sentence in texts["sentences"])
 
 

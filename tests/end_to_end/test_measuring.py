@@ -59,7 +59,7 @@ def test_evaluate_prints_a_table_with_signatures(
         assert part in printed.out
     assert f"report: {report / 'report.html'}" in printed.err
     page = (report / "report.html").read_text(encoding="utf-8")
-    assert "Quality of tiny" in page
+    assert "Evaluation of tiny" in page
     assert "beam 2" in page
     assert out.read_text(encoding="utf-8").count("\n") == 20
 

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
-from dragoman.evaluation.bleu import Reference, add_one_bleu, corpus_bleu, sentence_bleu, statistics_of
+from dragoman.evaluation.bleu import ReferenceNgrams, add_one_bleu, bleu_statistics, corpus_bleu, sentence_bleu
 from dragoman.evaluation.metrics import bleu_metric
 
 SENTENCES = st.lists(st.sampled_from("abcd"), max_size=9).map(" ".join)
 
 
 def rows(hypotheses, references):
-    return np.array([Reference(group).statistics(one) for one, group in zip(hypotheses, references, strict=True)])
+    return np.array([ReferenceNgrams(group).statistics(one) for one, group in zip(hypotheses, references, strict=True)])
 
 
 @given(st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=6))
@@ -48,7 +48,9 @@ def test_many_sums_are_scored_at_once():
 
 
 def test_the_brevity_penalty_and_precisions_of_a_known_pair():
-    row = Reference(["the cat sat on the red mat yesterday evening"]).statistics("the cat sat on the red mat today")
+    row = ReferenceNgrams(["the cat sat on the red mat yesterday evening"]).statistics(
+        "the cat sat on the red mat today"
+    )
     assert row.tolist() == [8, 9, 7, 6, 5, 4, 8, 7, 6, 5]
     assert corpus_bleu(row) == pytest.approx(74.21, abs=0.005)
     smoothed = 7 / 8 * 7 / 8 * 6 / 7 * 5 / 6
@@ -56,5 +58,5 @@ def test_the_brevity_penalty_and_precisions_of_a_known_pair():
 
 
 def test_equal_hypotheses_have_equal_rows():
-    found = statistics_of(["a b", "c", "a b"], Reference(["a b"]))
+    found = bleu_statistics(["a b", "c", "a b"], ReferenceNgrams(["a b"]))
     assert found[0].tolist() == found[2].tolist() == [2, 2, 2, 1, 0, 0, 2, 1, 0, 0]

@@ -6,9 +6,9 @@ import math
 import pytest
 
 from dragoman.errors import InputError
-from dragoman.evaluation.evaluate import Perplexity, evaluate
+from dragoman.evaluation.evaluate import ReferencePerplexity, evaluate
 from dragoman.evaluation.metrics import Preparation, bleu, chrf
-from dragoman.evaluation.slices import by_length_window, by_source_length, divided
+from dragoman.evaluation.slices import by_length_window, by_source_length, partition
 
 SOURCES = ["a b", "a b c d e f", "g h i j k l", "c"]
 REFERENCES = ["ein Hund", "der Hund läuft über die Wiese", "die Katze schläft auf dem Sofa", "ja"]
@@ -41,7 +41,7 @@ def test_a_slice_scores_as_a_corpus_of_its_sentences():
 
 
 def test_any_division_of_the_corpus_can_be_a_slicing():
-    by_hand = divided("genre", ("news", "talk"), (1, 0, 1, 0))
+    by_hand = partition("genre", ("news", "talk"), (1, 0, 1, 0))
     evaluation = evaluate(HYPOTHESES, REFERENCES, slicings=[by_hand, by_source_length(SOURCES)])
     assert [table.name for table in evaluation.slicings] == ["genre", "source length in words"]
     assert [part.sentences for part in evaluation.slicings[0].slices] == [2, 2]
@@ -71,20 +71,20 @@ def test_length_ratio_counts_words_as_bleu_does():
 
 
 def test_perplexity_is_per_token_and_nll_per_sentence():
-    perplexity = Perplexity(nll=12 * math.log(5), tokens=12, sentences=4)
+    perplexity = ReferencePerplexity(nll=12 * math.log(5), tokens=12, sentences=4)
     assert perplexity.per_token == pytest.approx(5)
     assert perplexity.nll_per_sentence == pytest.approx(3 * math.log(5))
 
 
 def test_perplexity_beyond_a_float_is_infinite_and_null_in_json():
-    perplexity = Perplexity(nll=1e6, tokens=1, sentences=1)
+    perplexity = ReferencePerplexity(nll=1e6, tokens=1, sentences=1)
     assert perplexity.per_token == math.inf
     assert evaluate(["a"], ["a"], perplexity=perplexity).to_json()["perplexity"]["per_token"] is None
 
 
 def test_json_holds_every_figure_and_signature():
     evaluation = evaluate(
-        HYPOTHESES, REFERENCES, slicings=[by_source_length(SOURCES)], perplexity=Perplexity(10.0, 5, 4)
+        HYPOTHESES, REFERENCES, slicings=[by_source_length(SOURCES)], perplexity=ReferencePerplexity(10.0, 5, 4)
     )
     values = json.loads(json.dumps(evaluation.to_json(), allow_nan=False))
     assert values["sentences"] == 4
@@ -113,7 +113,7 @@ def test_infinite_length_ratio_is_null_in_json():
 
 def test_table_shows_figures_slices_and_signatures_in_aligned_columns():
     table = evaluate(
-        HYPOTHESES, REFERENCES, slicings=[by_source_length(SOURCES)], perplexity=Perplexity(10.0, 5, 4)
+        HYPOTHESES, REFERENCES, slicings=[by_source_length(SOURCES)], perplexity=ReferencePerplexity(10.0, 5, 4)
     ).table()
     figures, slices, signatures = table.split("\n\n")
     assert "exact match           25.00" in figures.splitlines()
@@ -145,5 +145,5 @@ def test_what_cannot_be_compared_is_an_error_with_counts(hypotheses, references,
 
 
 def test_slicing_of_another_corpus_is_an_error_with_counts():
-    with pytest.raises(InputError, match="2 translations cannot be divided by the source length in words of 1 sent"):
+    with pytest.raises(InputError, match="2 translations cannot be sliced by the source length in words of 1 sent"):
         evaluate(["a", "b"], ["a", "b"], slicings=[by_source_length(["x"])])

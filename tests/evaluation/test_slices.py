@@ -100,11 +100,11 @@ def test_ranks_come_from_counts_or_from_the_order_of_words(tmp_path):
 def test_what_is_no_list_of_frequencies_is_named(text, fault, tmp_path):
     path = tmp_path / "words"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=f"{path}{fault} is not a word, or a word and its count"):
+    with pytest.raises(InputError, match=f"{path}{fault} is neither a word nor a word and its count"):
         read_ranks(path)
 
 
 def test_an_empty_list_of_frequencies_is_an_error(tmp_path):
     (tmp_path / "words").write_text("\n", encoding="utf-8")
-    with pytest.raises(InputError, match="no words in it"):
+    with pytest.raises(InputError, match="contains no words"):
         read_ranks(tmp_path / "words")

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.projection.drawing import write_map
 from dragoman.projection.reduction import Projection
-from dragoman.projection.vectors import Line
+from dragoman.projection.vectors import LabelledText
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra `dev`)")
 
@@ -22,7 +22,7 @@ def test_pointing_shows_the_text_and_nothing_is_fetched(tmp_path: Path) -> None:
     if found is None:
         pytest.skip(f"no browser on this system: none of {', '.join(BROWSERS)} (apt-get install chromium)")
     path = tmp_path / "map.html"
-    lines = [Line("dog", "animals"), Line("</script>", "signs"), Line("cat", "animals")]
+    lines = [LabelledText("dog", "animals"), LabelledText("</script>", "signs"), LabelledText("cat", "animals")]
     write_map(path, "3 words", lines, Projection(np.array([[0.0, 1.0], [2.0, 2.0], [3.0, 0.0]]), ("across", "up")))
     said: list[str] = []
     fetched: list[str] = []

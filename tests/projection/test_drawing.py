@@ -9,9 +9,14 @@ import pytest
 from dragoman.errors import ConfigError
 from dragoman.projection.drawing import WRITTEN_OUT, require_format, write_map
 from dragoman.projection.reduction import Projection
-from dragoman.projection.vectors import Line
+from dragoman.projection.vectors import LabelledText
 
-LINES = [Line("dog", "animals"), Line("</script><b>&", "signs"), Line("猫 “x”", "animals"), Line("a\u2028b", "signs")]
+LINES = [
+    LabelledText("dog", "animals"),
+    LabelledText("</script><b>&", "signs"),
+    LabelledText("猫 “x”", "animals"),
+    LabelledText("a\u2028b", "signs"),
+]
 PLACES = Projection(np.array([[0.0, 1.0], [2.5, -1.25], [3.0, 4.0], [1.0, 1.0]]), ("across", "up"))
 
 
@@ -34,7 +39,7 @@ def test_few_points_have_their_text_beside_them(tmp_path):
     path = tmp_path / "map.svg"
     write_map(path, "t", LINES, PLACES)
     assert ">dog<" in path.read_text(encoding="utf-8")
-    many = [Line(f"w{number}") for number in range(WRITTEN_OUT + 1)]
+    many = [LabelledText(f"w{number}") for number in range(WRITTEN_OUT + 1)]
     places = Projection(np.random.default_rng(1).normal(size=(len(many), 2)), ("a", "b"))
     write_map(path, "t", many, places)
     assert ">w7<" not in path.read_text(encoding="utf-8")

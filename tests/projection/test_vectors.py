@@ -13,7 +13,14 @@ from dragoman.config.presets import load_preset
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, InputError
 from dragoman.model.assembly import build
-from dragoman.projection.vectors import Line, embedded, frequent_words, last_states, read_lines_and_groups, summarised
+from dragoman.projection.vectors import (
+    LabelledText,
+    embed_words,
+    frequent_words,
+    read_lines_and_groups,
+    sentence_states,
+    summarise_phrases,
+)
 from dragoman.runs.exported import ExportFolder
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
@@ -39,22 +46,22 @@ SUTSKEVER = ("sutskever2014", None, WORDS, *SMALL)
 
 
 def lines(*texts):
-    return [Line(text) for text in texts]
+    return [LabelledText(text) for text in texts]
 
 
 def test_words_are_rows_of_the_embedding():
     run = small_run(*SUTSKEVER)
-    points = embedded(run, "source", lines("cat", "unheard-of", "", "dog"))
+    points = embed_words(run, "source", lines("cat", "unheard-of", "", "dog"))
     assert [line.text for line in points.lines] == ["cat", "dog"]
     assert points.left_out == 2
     assert np.array_equal(points.vectors, run.engine.model.source.weight[[6, 5]].detach().numpy())
-    target = embedded(run, "target", lines("cat")).vectors
+    target = embed_words(run, "target", lines("cat")).vectors
     assert np.array_equal(target, run.engine.model.target.weight[[6]].detach().numpy())
 
 
 def test_a_word_of_several_segments_is_their_mean():
     run = small_run("sutskever2014", CharacterSegmentation(), list("dogcat"), *SMALL)
-    points = embedded(run, "source", lines("do?g"))
+    points = embed_words(run, "source", lines("do?g"))
     table = run.engine.model.source.weight.detach().numpy()
     np.testing.assert_allclose(points.vectors[0], table[4:7].mean(axis=0), rtol=1e-6)
 
@@ -64,13 +71,13 @@ def test_frequent_words_are_entries_of_the_vocabulary():
     words = frequent_words(run, "source", 3)
     assert [line.text for line in words] == ["the", "dog", "cat"]
     assert len(frequent_words(run, "target", 100)) == len(WORDS)
-    assert len(embedded(run, "source", words, entries=True).lines) == 3
+    assert len(embed_words(run, "source", words, entries=True).lines) == 3
 
 
 def test_phrases_are_the_context_of_cho():
     run = small_run(*CHO)
     model = run.engine.model
-    points = summarised(run, lines("the dog", "a cat sees the dog"))
+    points = summarise_phrases(run, lines("the dog", "a cat sees the dog"))
     ids = np.array([[8, 6, 7, 4, 5, EOS]])
     memory = model.start(ids, np.array([6])).memory
     # The fixed context that a decoder without attention sees at every step is c itself.
@@ -80,7 +87,7 @@ def test_phrases_are_the_context_of_cho():
 
 def test_sentences_are_the_states_of_all_layers():
     run = small_run(*SUTSKEVER)
-    points = last_states(run, lines("the dog sees a cat"))
+    points = sentence_states(run, lines("the dog sees a cat"))
     assert not run.engine.source_eos
     states = run.engine.model.start(np.array([[4, 5, 7, 8, 6]]), np.array([5])).state
     together = torch.cat([part for layer in states.layers for part in layer], dim=1).detach().numpy()
@@ -88,7 +95,7 @@ def test_sentences_are_the_states_of_all_layers():
     np.testing.assert_allclose(points.vectors, together, rtol=1e-5)
 
 
-@pytest.mark.parametrize("encode", [summarised, last_states])
+@pytest.mark.parametrize("encode", [summarise_phrases, sentence_states])
 @pytest.mark.parametrize("settings", [CHO, SUTSKEVER])
 def test_a_line_has_the_same_vector_alone_and_among_others(encode, settings):
     run = small_run(*settings)
@@ -102,7 +109,7 @@ def test_a_line_has_the_same_vector_alone_and_among_others(encode, settings):
 
 
 def test_lines_may_carry_a_group():
-    assert read_lines_and_groups(["a b\tx", "c"], "f") == [Line("a b", "x"), Line("c")]
+    assert read_lines_and_groups(["a b\tx", "c"], "f") == [LabelledText("a b", "x"), LabelledText("c")]
     with pytest.raises(InputError, match=r"f:2: 2 tabs; a line is a text, or a text, a tab and its group"):
         read_lines_and_groups(["a", "b\tc\td"], "f")
 
@@ -112,4 +119,4 @@ def test_an_exported_run_has_no_vectors(toy_engine):
     folder = ExportFolder(Path("somewhere"), int8=False, parameters=0, shortlist=None)
     run = Run(folder, load_preset("demo"), side, side, toy_engine(9), 0)
     with pytest.raises(ConfigError, match="somewhere: was exported and has no torch model; give the run folder"):
-        embedded(run, "source", lines("dog"))
+        embed_words(run, "source", lines("dog"))

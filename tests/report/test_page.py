@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dragoman.errors import InputError
-from dragoman.evaluation.evaluate import Evaluation, Perplexity, evaluate
+from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, evaluate
 from dragoman.evaluation.significance import Comparison, Comparisons
 from dragoman.evaluation.slices import by_source_length
 from dragoman.report.out_of_vocabulary import OovCounts, OovToken
@@ -93,7 +93,7 @@ def measured(samples: list[Sample]) -> Evaluation:
         [sample.translation for sample in samples],
         [sample.reference for sample in samples],
         slicings=[by_source_length([sample.source for sample in samples])],
-        perplexity=Perplexity(10.0, 5, 2),
+        perplexity=ReferencePerplexity(10.0, 5, 2),
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from dragoman.evaluation.minimum_risk import mutual_bleu, mutual_chrf
+from dragoman.evaluation.minimum_risk import pairwise_bleu, pairwise_chrf
 from dragoman.scoring.nbest import parse_entry
 from dragoman.tuning.reranking import by_average, by_expectation, by_oracle, by_total, by_weights, rerank
 from dragoman.tuning.tuning_metric import CHRF as CHRF_OBJECTIVE
@@ -57,7 +57,7 @@ def test_the_oracle_can_be_by_chrf():
 
 
 @pytest.mark.parametrize(
-    ("metric", "utility"), [(BLEU(tokenize="none", effective_order=True), mutual_bleu), (CHRF(), mutual_chrf)]
+    ("metric", "utility"), [(BLEU(tokenize="none", effective_order=True), pairwise_bleu), (CHRF(), pairwise_chrf)]
 )
 @pytest.mark.parametrize(("scale", "most"), [(1.0, 100), (0.1, 100), (5.0, 3)])
 def test_minimum_bayes_risk_is_the_expected_metric(scale, most, metric, utility):

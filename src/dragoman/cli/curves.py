@@ -36,7 +36,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, draw."""
-    from dragoman.report.comparison import MEASURES, draw_curves, require_picture
+    from dragoman.report.curve_comparison import MEASURES, draw_curves, require_picture
     from dragoman.training.log import read_log
 
     require_picture(options.output)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from dragoman.progress import Console
     from dragoman.runs.opening import Run
     from dragoman.text.corpus import Pair
-    from dragoman.workflows.evaluation import Measuring
-    from dragoman.workflows.reports import Measured
+    from dragoman.workflows.evaluation import MeasureOptions
+    from dragoman.workflows.reports import EvaluatedSystem
 
 SUMMARY = "measure a run on a test set"
 DESCRIPTION = (
@@ -108,11 +108,11 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.runs.opening import open_run
     from dragoman.text.corpus import read_pairs
     from dragoman.text.lines import write_lines
-    from dragoman.workflows.evaluation import Measuring
-    from dragoman.workflows.reports import write_quality_report
+    from dragoman.workflows.evaluation import MeasureOptions
+    from dragoman.workflows.reports import write_evaluation_report
 
     console = Console(quiet=options.quiet)
-    measuring = Measuring(
+    measuring = MeasureOptions(
         slices=tuple(dict.fromkeys(options.by or ("source-length",))),
         group=options.group,
         ranks=None if options.frequencies is None else read_ranks(options.frequencies),
@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> None:
     comparisons = _compare(system, others, pairs, measuring)
     _print(options, system.evaluation, comparisons)
     if options.report is not None:
-        path = write_quality_report(options.report, pairs, [system, *others], comparisons)
+        path = write_evaluation_report(options.report, pairs, [system, *others], comparisons)
         console.info(f"report: {path}")
 
 
@@ -154,46 +154,46 @@ def _require_sense(options: argparse.Namespace) -> None:
 
 
 def _measure(
-    options: argparse.Namespace, pairs: Sequence[Pair], opened: Run | None, measuring: Measuring, console: Console
-) -> Measured:
+    options: argparse.Namespace, pairs: Sequence[Pair], opened: Run | None, measuring: MeasureOptions, console: Console
+) -> EvaluatedSystem:
     """The translations that all this is about: given ones, or the run's own."""
     from dragoman.text.lines import read_lines
     from dragoman.workflows.evaluation import measure, measure_given
-    from dragoman.workflows.reports import Measured, measured_run
+    from dragoman.workflows.reports import EvaluatedSystem, evaluated_run
 
     if options.hyp is not None:
         hypotheses = list(read_lines(options.hyp))
-        return Measured(options.hyp, hypotheses, measure_given(hypotheses, pairs, opened, measuring), opened)
+        return EvaluatedSystem(options.hyp, hypotheses, measure_given(hypotheses, pairs, opened, measuring), opened)
     assert opened is not None
-    quality = measure(opened, pairs, beam=options.beam, measuring=measuring, console=console)
-    return measured_run(opened, quality)
+    quality = measure(opened, pairs, beam=options.beam, options=measuring, console=console)
+    return evaluated_run(opened, quality)
 
 
 def _measure_other(
-    name: str, options: argparse.Namespace, pairs: Sequence[Pair], measuring: Measuring, console: Console
-) -> Measured:
+    name: str, options: argparse.Namespace, pairs: Sequence[Pair], measuring: MeasureOptions, console: Console
+) -> EvaluatedSystem:
     """The translations to compare with: those of a run, or the lines of a file."""
     from dragoman.runs.opening import open_run
     from dragoman.text.lines import read_lines
     from dragoman.workflows.evaluation import measure_given, translate
-    from dragoman.workflows.reports import Measured
+    from dragoman.workflows.reports import EvaluatedSystem
 
     if measuring.ranks is None:  # the ranks of one run's vocabulary are not another's
         measuring = replace(measuring, slices=[by for by in measuring.slices if by != "rarity"])
     if not os.path.isdir(name):
         hypotheses = list(read_lines(name))
-        return Measured(name, hypotheses, measure_given(hypotheses, pairs, None, measuring))
+        return EvaluatedSystem(name, hypotheses, measure_given(hypotheses, pairs, None, measuring))
     other = open_run(name, device=options.device, threads=options.threads)
     search = other.config.search
     if options.beam is not None:
         search = search.replaced(beam=options.beam)
     found = translate(other, [pair.source for pair in pairs], search, console)
     hypotheses = [translation.text for translation in found]
-    return Measured(name, hypotheses, measure_given(hypotheses, pairs, None, measuring), other, found)
+    return EvaluatedSystem(name, hypotheses, measure_given(hypotheses, pairs, None, measuring), other, found)
 
 
 def _compare(
-    system: Measured, others: Sequence[Measured], pairs: Sequence[Pair], measuring: Measuring
+    system: EvaluatedSystem, others: Sequence[EvaluatedSystem], pairs: Sequence[Pair], measuring: MeasureOptions
 ) -> list[Comparisons]:
     from dragoman.evaluation.evaluate import corpus_metrics
     from dragoman.evaluation.significance import compare

@@ -11,7 +11,7 @@ from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.projection.reduction import Method
-    from dragoman.projection.vectors import Line, Points, SideName
+    from dragoman.projection.vectors import LabelledText, Points, SideName
     from dragoman.runs.opening import Run
 
 SUMMARY = "draw words, phrases or sentences in the plane"
@@ -88,18 +88,18 @@ def _require_sense(options: argparse.Namespace) -> None:
 
 
 def _points(opened: Run, options: argparse.Namespace) -> Points:
-    from dragoman.projection.vectors import embedded, frequent_words, last_states, summarised
+    from dragoman.projection.vectors import embed_words, frequent_words, sentence_states, summarise_phrases
 
     side: SideName = options.side or "source"
     if options.texts is None:
-        return embedded(opened, side, frequent_words(opened, side, options.limit), entries=True)
+        return embed_words(opened, side, frequent_words(opened, side, options.limit), entries=True)
     lines = _read(options)
     if options.of == "words":
-        return embedded(opened, side, lines)
-    return summarised(opened, lines) if options.of == "phrases" else last_states(opened, lines)
+        return embed_words(opened, side, lines)
+    return summarise_phrases(opened, lines) if options.of == "phrases" else sentence_states(opened, lines)
 
 
-def _read(options: argparse.Namespace) -> list[Line]:
+def _read(options: argparse.Namespace) -> list[LabelledText]:
     from itertools import islice
 
     from dragoman.projection.vectors import read_lines_and_groups

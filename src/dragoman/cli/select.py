@@ -56,14 +56,14 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError("--metric is about --oracle and --mbr, and has no meaning without them")
 
     from dragoman.errors import InputError
-    from dragoman.evaluation.minimum_risk import mutual_bleu, mutual_chrf
+    from dragoman.evaluation.minimum_risk import pairwise_bleu, pairwise_chrf
     from dragoman.scoring.nbest import by_sentence, read_nbest
     from dragoman.text.lines import replace_output
     from dragoman.tuning.reranking import by_expectation, rerank
 
     criterion = _criterion(options)
     if options.mbr:
-        utility = mutual_chrf if options.metric == "chrf" else mutual_bleu
+        utility = pairwise_chrf if options.metric == "chrf" else pairwise_bleu
         criterion = by_expectation(criterion, options.mbr_scale, options.mbr_size, utility)
     with replace_output(options.output) as file:
         written = 0

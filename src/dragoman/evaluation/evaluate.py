@@ -1,6 +1,6 @@
-"""Translations against references: the figures of a corpus and of its slices, as JSON and as a table.
+"""Scores of translations against references, for a corpus and its slices, as JSON and as a table.
 
-Not here: producing translations or forced scores; whoever evaluates hands them in.
+Translations and forced scores are inputs; this module computes neither.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from dragoman.tables import columns
 
 
 @dataclass(frozen=True, slots=True)
-class Perplexity:
-    """How surprised a model is by references, from forced scores; natural logarithms."""
+class ReferencePerplexity:
+    """Perplexity of a model on the references, from forced decoding; natural logarithms."""
 
     nll: float
     """Negative log-probability, summed over all tokens."""
     tokens: int
-    """Target segments, end of sentence counted."""
+    """Target tokens, EOS included."""
     sentences: int
 
     @property
     def per_token(self) -> float:
-        """exp(NLL / tokens) (papers.md, pitfall 24); infinite where that is beyond a float."""
+        """exp(NLL / tokens), EOS included in both; infinite where that overflows."""
         try:
             return math.exp(self.nll / self.tokens)
         except OverflowError:
@@ -50,13 +50,13 @@ class Perplexity:
 
     @property
     def nll_per_sentence(self) -> float:
-        """Mean NLL of a sentence, the figure of Bahdanau et al. 2015, table 2."""
+        """Mean NLL per sentence, as in Bahdanau et al. 2015, table 2."""
         return self.nll / self.sentences
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """A metric's figure, and what one must know to reproduce it."""
+class MetricScore:
+    """The score of one metric, with the signature needed to reproduce it."""
 
     name: str
     value: float
@@ -66,16 +66,16 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The scores of some of the sentences."""
+    """The scores of a subset of the sentences."""
 
     label: str
     sentences: int
-    scores: tuple[Score, ...]
+    scores: tuple[MetricScore, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SliceTable:
-    """A corpus divided in one way; slices without a sentence are left out."""
+    """The scores of all slices of one division of a corpus; empty slices are left out."""
 
     name: str
     slices: tuple[Slice, ...]
@@ -83,21 +83,21 @@ class SliceTable:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All figures of one set of translations."""
+    """All scores of one set of translations."""
 
     sentences: int
-    scores: tuple[Score, ...]
+    scores: tuple[MetricScore, ...]
     length_ratio: float
-    """Words of the translations over words of the references, as BLEU's brevity penalty counts them."""
-    perplexity: Perplexity | None
+    """Words of the translations divided by words of the references, as BLEU's brevity penalty counts them."""
+    perplexity: ReferencePerplexity | None
     slicings: tuple[SliceTable, ...]
 
     def score(self, name: str) -> float:
-        """The figure of the metric of that name."""
+        """Return the score of the metric of that name."""
         return next(score.value for score in self.scores if score.name == name)
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values; a figure that no JSON number can hold is null."""
+        """Return everything as plain values; infinite figures are null."""
         result: dict[str, Any] = {
             "sentences": self.sentences,
             "scores": {score.name: {"score": score.value, "signature": score.signature} for score in self.scores},
@@ -125,7 +125,7 @@ class Evaluation:
         return result
 
     def table(self) -> str:
-        """The same for people: aligned columns, signatures last, no line break at the end."""
+        """Return everything as aligned columns, signatures last, without a final line break."""
         figures = [(score.name, f"{score.value:.2f}") for score in self.scores]
         figures.append(("length ratio", f"{self.length_ratio:.3f}"))
         if self.perplexity is not None:
@@ -149,24 +149,24 @@ def evaluate(
     references: Sequence[str],
     *,
     slicings: Sequence[Slicing] = (),
-    perplexity: Perplexity | None = None,
+    perplexity: ReferencePerplexity | None = None,
     tokenizer: Tokenizer = "13a",
     tokenised: Preparation | None = None,
 ) -> Evaluation:
-    """Measure translations, line by line against one reference each; raw (detokenised), cased text.
+    """Score translations, each line against one reference; raw (detokenised), cased text.
 
         evaluate(hypotheses, references, slicings=[by_source_length(sources)]).score("BLEU")
 
-    With `tokenised` also BLEU of text so prepared, as multi-bleu.perl computes it.
+    With `tokenised`, also compute BLEU as multi-bleu.perl does, on text prepared in that way.
 
     Raises:
-        InputError: no sentences, unequal numbers of them, or a slicing of another number of sentences.
+        InputError: there are no sentences, the numbers of sentences differ, or that of a slicing does.
     """
     check_counts(hypotheses, references)
     for slicing in slicings:
         if slicing.sentences != len(hypotheses):
             raise InputError(
-                f"{len(hypotheses)} translations cannot be divided by the {slicing.name} of {slicing.sentences} "
+                f"{len(hypotheses)} translations cannot be sliced by the {slicing.name} of {slicing.sentences} "
                 "sentences; line n of one must belong to line n of the other"
             )
     metrics: list[Metric] = [*corpus_metrics(tokenizer, tokenised), ExactMatch()]
@@ -183,9 +183,9 @@ def evaluate(
 
 
 def corpus_metrics(tokenizer: Tokenizer = "13a", tokenised: Preparation | None = None) -> list[SacreBleu]:
-    """The metrics of sacreBLEU that an evaluation consists of."""
-    more = [] if tokenised is None else [tokenised_bleu_metric(tokenised)]
-    return [bleu_metric(tokenizer), *more, chrf_metric(), ter_metric()]
+    """Return the sacreBLEU metrics of an evaluation."""
+    extra = [] if tokenised is None else [tokenised_bleu_metric(tokenised)]
+    return [bleu_metric(tokenizer), *extra, chrf_metric(), ter_metric()]
 
 
 def _slice_table(slicing: Slicing, metrics: Sequence[Metric], statistics: Sequence[NDArray[np.float64]]) -> SliceTable:
@@ -198,10 +198,10 @@ def _slice_table(slicing: Slicing, metrics: Sequence[Metric], statistics: Sequen
 
 def _scores(
     metrics: Sequence[Metric], statistics: Sequence[NDArray[np.float64]], members: NDArray[np.int64]
-) -> tuple[Score, ...]:
-    """The scores of the sentences with these numbers."""
+) -> tuple[MetricScore, ...]:
+    """Score the sentences with these indices."""
     return tuple(
-        Score(metric.name, metric.score(rows[members].sum(axis=0)), metric.signature(), metric.higher_is_better)
+        MetricScore(metric.name, metric.score(rows[members].sum(axis=0)), metric.signature(), metric.higher_is_better)
         for metric, rows in zip(metrics, statistics, strict=True)
     )
 

@@ -1,8 +1,8 @@
-"""Metrics in two steps: statistics of every sentence, then the score of any sum of them.
+"""Metrics in two steps: statistics of each sentence, then the score of any sum of statistics.
 
-A corpus, a slice of it, one sentence and (later) a bootstrap sample differ only in which rows are added up, so the
-costly part, matching n-grams, is done once. BLEU, chrF and TER are sacreBLEU's; nothing here is a metric of our own
-except exact match. Not here: what is measured, and how it is shown (`evaluate.py`).
+A corpus, a slice and a single sentence differ only in which rows are summed, so the expensive part, matching n-grams,
+is done once. BLEU, chrF and TER are sacreBLEU's; exact match is the only metric defined here. `evaluate.py` applies
+and shows them.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from sacrebleu.metrics.ter import TER
 from dragoman.errors import InputError
 
 Tokenizer = Literal["13a", "none", "intl", "char", "zh"]
-"""What BLEU counts as a word. `13a`, that of mteval-v13a, is the field's standard for detokenised text; `none` is for
-text tokenised already (multi-bleu.perl up to smoothing); `zh` and `char` are for scripts without blanks."""
+"""BLEU's tokenizer. `13a`, that of mteval-v13a, is the standard for detokenised text; `none` is for text that is
+tokenised already (multi-bleu.perl up to smoothing); `zh` and `char` are for scripts without spaces."""
 
 TOKENIZERS: tuple[str, ...] = get_args(Tokenizer)
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What is done to lines before a metric sees them."""
+    """A preprocessing of lines before a metric is computed, such as tokenisation."""
 
     name: str
-    """For the signature."""
+    """Shown in the signature."""
     apply: Callable[[str], str]
 
 
 class Metric(Protocol):
-    """A figure of a corpus that depends on a sum over its sentences."""
+    """A corpus metric that is a function of statistics summed over sentences."""
 
     name: str
     higher_is_better: bool
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-        """One row of counts a sentence: [N, F]. Rows may be added."""
+        """Return one row of counts per sentence, [N, F]. Rows may be added."""
 
     def score(self, statistics: NDArray[np.float64]) -> float:
-        """The score, 0-100, of summed statistics [F]."""
+        """Return the score, 0-100, of summed statistics [F]."""
 
     def signature(self) -> str:
-        """All that another person must set alike to get the same figure; known once statistics have been taken."""
+        """Return all settings needed to reproduce the score; complete once statistics have been computed."""
 
 
 class SacreBleu:
-    """A metric of sacreBLEU, taken apart into its statistics and its score.
+    """A metric of sacreBLEU, separated into its statistics and its score.
 
-    sacreBLEU does so itself for its significance tests, with the same two methods; that they are marked private is
-    why this class is the only place that calls them, and why a test compares it with the public `corpus_score`.
+    sacreBLEU's own significance tests use the same two methods. They are private, so this class is the only place
+    that calls them, and a test compares it with the public `corpus_score`.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class SacreBleu:
         self._preparation = preparation
 
     def prepared(self, lines: Sequence[str]) -> list[str]:
-        """The lines as sacreBLEU gets them."""
+        """Return the lines as they are passed to sacreBLEU."""
         return list(lines) if self._preparation is None else [self._preparation.apply(line) for line in lines]
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
@@ -80,7 +80,7 @@ class SacreBleu:
         return np.array(rows, dtype=np.float64)
 
     def statistics_against(self, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-        """A row for each of many hypotheses of one sentence, [N, F]; its references are counted once."""
+        """Return a row for each of N hypotheses of one sentence, [N, F]; its references are counted once."""
         ready = self.sacrebleu._preprocess_segment
         known = self.sacrebleu._extract_reference_info([ready(line) for line in self.prepared(references)])
         rows = [self.sacrebleu._compute_segment_statistics(ready(line), known) for line in self.prepared(hypotheses)]
@@ -94,12 +94,12 @@ class SacreBleu:
         return self.described(self.sacrebleu.get_signature())
 
     def described(self, signature: object) -> str:
-        """A signature of sacreBLEU, with what was done to the text before."""
+        """Return a signature of sacreBLEU, extended by the preparation of the text."""
         return str(signature) if self._preparation is None else f"{signature}|text:{self._preparation.name}"
 
 
 class ExactMatch:
-    """Percentage of hypotheses that equal their reference, blanks around them aside."""
+    """Percentage of hypotheses that equal their reference, ignoring spaces around them."""
 
     name = "exact match"
     higher_is_better = True
@@ -117,30 +117,30 @@ class ExactMatch:
 
 
 def bleu_metric(tokenizer: Tokenizer = "13a") -> SacreBleu:
-    """BLEU: corpus level, cased, exponential smoothing of zero counts; with `13a` that of mteval-v13a -c, "NIST BLEU".
+    """Return BLEU: cased, exponential smoothing of zero counts; with `13a` equal to mteval-v13a -c, "NIST BLEU".
 
     A statistics row is hypothesis length, reference length (words), then matches and totals of 1- to 4-grams.
     """
-    # force: no advice on stderr about lines that look tokenised; the signature says what was counted.
+    # force: no warning on stderr about lines that look tokenised; the signature names the tokenizer.
     return SacreBleu("BLEU", BLEU(tokenize=tokenizer, force=True))
 
 
 def tokenised_bleu_metric(preparation: Preparation | None = None) -> SacreBleu:
-    """BLEU as multi-bleu.perl computes it: words between blanks, cased, and 0 if no n-gram of some length matches.
+    """Return BLEU as multi-bleu.perl computes it: split at spaces, cased, 0 if no n-gram of some order matches.
 
-    `preparation` tokenises; None for text that is tokenised already. The papers report this BLEU (papers.md, pitfall
-    18), on text tokenised by the Moses scripts: the figure depends on the tokeniser, so the signature names it.
+    `preparation` tokenises; None for text that is tokenised already. The papers report this BLEU on text tokenised by
+    the Moses scripts. The score depends on the tokeniser, so the signature names it.
     """
     return SacreBleu("tokenised BLEU", BLEU(tokenize="none", smooth_method="none", force=True), preparation=preparation)
 
 
 def chrf_metric() -> SacreBleu:
-    """chrF2: F score of character 1- to 6-grams, blanks not counted, recall weighing twice (Popović 2016)."""
+    """Return chrF2: F score of character 1- to 6-grams without spaces, recall weighted twice (Popović 2016)."""
     return SacreBleu("chrF", CHRF())
 
 
 def ter_metric() -> SacreBleu:
-    """Translation edit rate, lower is better, lower-cased as Tercom has it.
+    """Return the translation edit rate: lower is better, lower-cased as in Tercom.
 
     Its search for shifts is at worst cubic in the length: a pair of unrelated lines of 1000 words takes half a minute.
     """
@@ -148,38 +148,38 @@ def ter_metric() -> SacreBleu:
 
 
 def corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """One metric over whole corpora.
+    """Score a whole corpus with one metric.
 
     Raises:
-        InputError: no sentences, or unequal numbers of them.
+        InputError: there are no sentences, or their numbers differ.
     """
     check_counts(hypotheses, references)
     return metric.score(metric.statistics(hypotheses, references).sum(axis=0))
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[str], tokenizer: Tokenizer = "13a") -> float:
-    """Corpus BLEU, 0-100, of detokenised, cased text.
+    """Return corpus BLEU, 0-100, of detokenised, cased text.
 
     Raises:
-        InputError: no sentences, or unequal numbers of them.
+        InputError: there are no sentences, or their numbers differ.
     """
     return corpus_score(bleu_metric(tokenizer), hypotheses, references)
 
 
 def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Corpus chrF2, 0-100.
+    """Return corpus chrF2, 0-100.
 
     Raises:
-        InputError: no sentences, or unequal numbers of them.
+        InputError: there are no sentences, or their numbers differ.
     """
     return corpus_score(chrf_metric(), hypotheses, references)
 
 
 def check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    """Refuse what cannot be compared line by line.
+    """Check that there is one hypothesis per reference.
 
     Raises:
-        InputError: no sentences, or unequal numbers of them.
+        InputError: there are no sentences, or their numbers differ.
     """
     if len(hypotheses) != len(references):
         raise InputError(

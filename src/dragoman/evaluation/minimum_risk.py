@@ -1,12 +1,12 @@
-"""Minimum Bayes risk: of several translations of a line the one that agrees most with all of them.
+"""Minimum Bayes risk decoding: chooses the candidate translation with the highest expected utility.
 
-The expected utility of a translation is the mean of a sentence metric between it and every candidate, each weighted
-with its probability, as if the candidate were the reference (Kumar and Byrne 2004). Plain samples weigh alike, because
-the probable ones come more often (Eikema and Aziz 2020); candidates that come once each, those of a search or drawn
-without replacement, weigh what the model gives them.
+The expected utility of a candidate is the mean of a sentence metric between it and every candidate taken as the
+reference, weighted with the probability of the latter (Kumar and Byrne 2004). Plain samples have equal weights, because
+probable ones are drawn more often (Eikema and Aziz 2020); distinct candidates, from beam search or drawn without
+replacement, have the weights that the model assigns.
 
 The metrics are sentence BLEU and chrF, equal to sacreBLEU's. The n-grams of each candidate are counted once and all
-pairs compared at a time, where sacreBLEU would count anew for each of n^2 pairs.
+pairs are compared at once, where sacreBLEU would count again for each of the n^2 pairs.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ from numpy.typing import ArrayLike, NDArray
 from dragoman.evaluation import bleu, chrf
 
 Utility = Callable[[Sequence[str]], NDArray[np.float64]]
-"""n texts -> [n, n]: how good each is, by row, with each, by column, taken for the reference; 0 to 100."""
-Counts = NDArray[np.int32]
-"""[n, F] how often each of F n-grams occurs in each of n texts."""
+"""n texts -> [n, n]: the score, 0-100, of each text (row) with each text (column) as the reference."""
+NgramCounts = NDArray[np.int32]
+"""[n, F] counts of F distinct n-grams in each of n texts."""
 
 
 def sentence_utility(name: Literal["chrf", "bleu"]) -> Utility:
-    """A metric of detokenised text: chrF2, or BLEU of the words that mteval-v13a counts."""
+    """Return a metric of detokenised text: chrF2, or sentence BLEU with the 13a tokenizer."""
     if name == "chrf":
-        return mutual_chrf
+        return pairwise_chrf
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
     tokenise: Callable[[str], str] = Tokenizer13a()  # type: ignore[no-untyped-call]
-    return lambda texts: mutual_bleu([tokenise(text.rstrip()) for text in texts])
+    return lambda texts: pairwise_bleu([tokenise(text.rstrip()) for text in texts])
 
 
 def expected_utilities(candidates: Sequence[str], weights: ArrayLike, utility: Utility) -> NDArray[np.float64]:
-    """[n] the expected utility of each candidate; equal ones are compared once.
+    """Return the expected utility of each candidate, [n]; equal candidates are compared once.
 
-    `weights` [n] are those of the candidates, above 0 in sum.
+    `weights` [n] are those of the candidates; their sum is above 0.
     """
     place: dict[str, int] = {}
     places = np.array([place.setdefault(candidate, len(place)) for candidate in candidates])
     shares = np.bincount(places, weights=np.asarray(weights, dtype=np.float64))
-    expected = utility(list(place)) @ (shares / shares.sum())
-    return np.asarray(expected[places])
+    expected = utility(list(place)) @ (shares / shares.sum())  # [d, d] @ [d] -> [d], d distinct candidates
+    return np.asarray(expected[places])  # [d] -> [n]
 
 
 def by_expected_utility(candidates: Sequence[str], weights: Sequence[float], utility: Utility) -> list[int]:
-    """The places of the candidates, highest expected utility first, the earlier of equals first."""
+    """Return the indices of the candidates by descending expected utility, the earlier of equals first."""
     order: list[int] = np.argsort(-expected_utilities(candidates, weights, utility), kind="stable").tolist()
     return order
 
 
-def mutual_bleu(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Sentence BLEU over the orders that a text is long enough for; words stand between blanks."""
+def pairwise_bleu(texts: Sequence[str]) -> NDArray[np.float64]:
+    """Return sentence BLEU with effective order of each text against each, [n, n]; words are separated by spaces."""
     words = [tuple(text.split()) for text in texts]
     lengths = np.array([len(one) for one in words])
     rows = np.zeros((len(texts), len(texts), bleu.SIZE))
@@ -67,8 +67,8 @@ def mutual_bleu(texts: Sequence[str]) -> NDArray[np.float64]:
     return bleu.sentence_bleu(rows)
 
 
-def mutual_chrf(texts: Sequence[str]) -> NDArray[np.float64]:
-    """chrF2; blanks are not counted."""
+def pairwise_chrf(texts: Sequence[str]) -> NDArray[np.float64]:
+    """Return chrF2 of each text against each, [n, n]; spaces are not counted."""
     characters = ["".join(text.split()) for text in texts]
     rows = np.zeros((len(texts), len(texts), chrf.SIZE))
     for order in range(chrf.ORDER):
@@ -76,11 +76,11 @@ def mutual_chrf(texts: Sequence[str]) -> NDArray[np.float64]:
         totals = counts.sum(axis=1)
         rows[..., 3 * order], rows[..., 3 * order + 1] = totals[:, None], totals
         rows[..., 3 * order + 2] = _in_both(counts)
-    return chrf.chrf(rows)
+    return chrf.chrf2(rows)
 
 
-def _counts(texts: Sequence[Sequence[str]], order: int) -> Counts:
-    """Of the n-grams of one order; a text is words or characters, and a slice of it an n-gram."""
+def _counts(texts: Sequence[Sequence[str]], order: int) -> NgramCounts:
+    """Count the n-grams of one order; a text is a sequence of words or characters."""
     found = [Counter(text[start : start + order] for start in range(len(text) - order + 1)) for text in texts]
     columns: dict[Hashable, int] = {}
     for one in found:
@@ -92,8 +92,8 @@ def _counts(texts: Sequence[Sequence[str]], order: int) -> Counts:
     return counts
 
 
-def _in_both(counts: Counts) -> NDArray[np.float64]:
-    """[n, n] how many n-grams two texts have in common."""
+def _in_both(counts: NgramCounts) -> NDArray[np.float64]:
+    """Count the n-grams that two texts have in common, [n, F] -> [n, n]."""
     common = np.empty((len(counts), len(counts)))
     for row, one in zip(common, counts, strict=True):
         row[:] = np.minimum(one, counts).sum(axis=1)

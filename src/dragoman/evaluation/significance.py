@@ -1,9 +1,9 @@
-"""Whether one set of translations is really better than another: sacreBLEU's paired tests.
+"""Significance of the difference between two systems: sacreBLEU's paired tests.
 
-Both tests ask how often chance alone would give a difference as large as the one seen, if the two systems were equally
-good. Paired bootstrap (Koehn 2004) draws test sets of the same size out of this one; approximate randomisation (Riezler
-and Maxwell 2005) swaps the two translations of a sentence at random. Draws come from a fixed seed. Equal scores have
-p = 1: sacreBLEU counts the draws with a larger difference, and where all are 0 it would answer the smallest p there is.
+Both tests estimate the probability of a difference at least as large as the one observed if the systems were equally
+good. Paired bootstrap resampling (Koehn 2004) draws test sets of the same size from this one; approximate randomisation
+(Riezler and Maxwell 2005) swaps the two translations of a sentence at random. The seed is fixed. Equal scores get
+p = 1: sacreBLEU counts the draws with a larger difference, and would return its smallest p if all differences are 0.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ RANDOMISATION_TRIALS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One metric of two sets of translations."""
+    """One metric of two systems."""
 
     name: str
     score: float
-    """Of the translations measured."""
+    """Of the system evaluated."""
     other_score: float
-    """Of those they are compared with."""
+    """Of the system it is compared with."""
     interval: float
-    """Half of the 95 % confidence interval of `score`, from the bootstrap samples."""
+    """Half the width of the 95 % confidence interval of `score`, from the bootstrap samples."""
     other_interval: float
     bootstrap_p: float
     """p-value of the paired bootstrap test."""
@@ -41,14 +41,14 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """All metrics of two sets of translations."""
+    """All metrics of two systems."""
 
     other: str
-    """What the translations are compared with."""
+    """Name of the system that the first is compared with."""
     metrics: tuple[Comparison, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The same as plain values."""
+        """Return everything as plain values."""
         return {
             "against": self.other,
             "scores": {
@@ -66,7 +66,7 @@ class Comparisons:
         }
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The same for a table, its head first."""
+        """Return the rows of a table, its head first."""
         head = (f"against {self.other}", "this", "other", "difference", "p (bootstrap)", "p (randomisation)")
         return [
             head,
@@ -94,10 +94,10 @@ def compare(
     samples: int = BOOTSTRAP_SAMPLES,
     trials: int = RANDOMISATION_TRIALS,
 ) -> Comparisons:
-    """Test the translations against others of the same sources.
+    """Test the hypotheses against those of another system on the same sources.
 
     Raises:
-        InputError: no sentences, or unequal numbers of them.
+        InputError: there are no sentences, or their numbers differ.
     """
     check_counts(hypotheses, references)
     check_counts(others, references)
@@ -119,7 +119,7 @@ def _compare(
     target = [metric.prepared(references)]
 
     def test(kind: str, count: int) -> tuple[list[Result], str]:
-        # One metric at a time: sacreBLEU names results by metric, and there may be two kinds of BLEU.
+        # One metric at a time: sacreBLEU names results by metric, and two of the metrics are called BLEU.
         paired = PairedTest(systems, {metric.name: metric.sacrebleu}, target, test_type=kind, n_samples=count)
         signatures, results = paired()
         (name,) = signatures

@@ -1,7 +1,7 @@
-"""Ways to divide a corpus, so that a score can be shown for each part.
+"""Divisions of a corpus into slices, such as sentence lengths, each of which is scored by itself.
 
-A slicing says which sentences belong to each slice; whoever scores adds up their statistics. Scores of slices are
-corpus scores of the sentences inside, never means of sentence scores (papers.md, pitfall 25).
+A slicing lists the sentences of each slice. The score of a slice is the corpus score of its sentences, never a mean of
+sentence scores.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dragoman.text.lines import read_lines
 from dragoman.text.side import raw_words
 
 LENGTH_BINS = (0, 5, 10, 15, 20, 30, 40, 50, 60)
-"""Smallest length of each bin. Fixed, so that runs and corpora can be compared; the last bin has no upper end."""
+"""Smallest length of each bin; fixed, so that runs and corpora are comparable. The last bin is open-ended."""
 
 GROUP = 200
-"""Sentences of a group, as in the script of Luong et al. 2015 (figure 6)."""
+"""Sentences per group, as in the script of Luong et al. 2015 (figure 6)."""
 
 WINDOW = 10
-"""Lengths that are taken together in the curve of Cho et al. 2014b."""
+"""Width of the window over lengths in the curve of Cho et al. 2014b."""
 
 Side = Literal["source", "reference"]
 
@@ -33,17 +33,17 @@ class Slicing:
     """A division of a corpus."""
 
     name: str
-    """What divides it, with its unit."""
+    """The property that defines the slices, with its unit."""
     labels: tuple[str, ...]
     """All slices, in the order in which they are shown."""
     members: tuple[tuple[int, ...], ...]
-    """For each label its sentences, from 0; a sentence may belong to several slices, or to none."""
+    """The sentences of each label, from 0; a sentence may belong to several slices, or to none."""
     sentences: int
-    """Of the corpus."""
+    """Number of sentences in the corpus."""
 
 
-def divided(name: str, labels: Sequence[str], slice_of: Sequence[int]) -> Slicing:
-    """A slicing in which each sentence belongs to one slice, `slice_of` being the index of its label."""
+def partition(name: str, labels: Sequence[str], slice_of: Sequence[int]) -> Slicing:
+    """Return a slicing with each sentence in one slice; `slice_of` has the index of its label."""
     members: list[list[int]] = [[] for _ in labels]
     for sentence, index in enumerate(slice_of):
         members[index].append(sentence)
@@ -51,19 +51,19 @@ def divided(name: str, labels: Sequence[str], slice_of: Sequence[int]) -> Slicin
 
 
 def by_source_length(sources: Sequence[str]) -> Slicing:
-    """Sentences by length of the source, in words between blanks of the raw line."""
+    """Slice by source length in bins (see `by_length`)."""
     return by_length(sources, "source")
 
 
 def by_length(lines: Sequence[str], side: Side) -> Slicing:
-    """Sentences by length, in words between blanks of the raw line, in bins that are the same for every corpus."""
+    """Slice by length, in space-separated words of the raw line, in bins that are the same for every corpus."""
     labels = (*(f"{start}-{following - 1}" for start, following in pairwise(LENGTH_BINS)), f"{LENGTH_BINS[-1]}+")
     slice_of = [sum(length >= start for start in LENGTH_BINS) - 1 for length in _lengths(lines)]
-    return divided(f"{side} length in words", labels, slice_of)
+    return partition(f"{side} length in words", labels, slice_of)
 
 
 def by_length_groups(lines: Sequence[str], side: Side, size: int = GROUP) -> Slicing:
-    """Sentences sorted by length and cut into groups of `size`, the last one smaller; a group shows its lengths.
+    """Sort by length and cut into groups of `size`, the last one smaller; labels are the lengths in the group.
 
     Luong et al. 2015, figure 6, with lengths of references (their axis shows the last length of each group);
     Sutskever et al. 2014, figure 3, left, with those of sources.
@@ -73,9 +73,9 @@ def by_length_groups(lines: Sequence[str], side: Side, size: int = GROUP) -> Sli
 
 
 def by_length_window(lines: Sequence[str], side: Side, width: int = WINDOW) -> Slicing:
-    """For each length L the sentences of L - width / 2 + 1 to L + width / 2 words: a curve smoothed by overlap.
+    """Return for each length L the sentences of L - width / 2 + 1 to L + width / 2 words: overlapping slices.
 
-    Cho et al. 2014b smooth theirs with a window of 10; where its middle lies they do not say.
+    Cho et al. 2014b smooth their curve with a window of 10; they do not state where its centre lies.
     """
     lengths = _lengths(lines)
     places = range(min(lengths, default=0), max(lengths, default=-1) + 1)
@@ -92,9 +92,9 @@ def by_length_window(lines: Sequence[str], side: Side, width: int = WINDOW) -> S
 
 
 def by_rarity(mean_ranks: Sequence[float], size: int = GROUP) -> Slicing:
-    """Sentences sorted by the mean frequency rank of their words, the commonest first, and cut into groups of `size`.
+    """Sort by the mean frequency rank of the words, the most frequent first, and cut into groups of `size`.
 
-    Sutskever et al. 2014, figure 3, right. A group shows its lowest and its highest mean rank.
+    Sutskever et al. 2014, figure 3, right. Labels are the lowest and the highest mean rank in the group.
     """
     return _groups(
         f"mean frequency rank of source words, groups of {size}", mean_ranks, size, lambda rank: f"{rank:.0f}"
@@ -102,18 +102,18 @@ def by_rarity(mean_ranks: Sequence[float], size: int = GROUP) -> Slicing:
 
 
 def mean_ranks(sentences: Iterable[Sequence[str]], ranks: Mapping[str, int]) -> list[float]:
-    """The mean rank of the words of each sentence, the most frequent word having rank 1; 0 for a blank one.
+    """Return the mean rank of the words of each sentence; rank 1 is the most frequent word, 0 an empty sentence.
 
-    A word that has no rank is taken to be rarer than all that have one.
+    Words without a rank are taken as rarer than all others.
     """
     unknown = len(ranks) + 1
     return [sum(ranks.get(word, unknown) for word in words) / len(words) if words else 0.0 for words in sentences]
 
 
 def read_ranks(path: str | Path) -> dict[str, int]:
-    """Frequency ranks, from 1, out of a file with a word on each line, and perhaps its count after a blank.
+    """Read frequency ranks, from 1, from a file with a word per line, optionally followed by a space and its count.
 
-    With counts the order of lines means nothing, and words of equal counts keep it; without, it is the rank.
+    Without counts the order of lines is the rank; with counts it only orders words of equal counts.
 
     Raises:
         InputError: the file cannot be read, is empty, or a line of it is neither a word nor a word and its count.
@@ -126,10 +126,10 @@ def read_ranks(path: str | Path) -> dict[str, int]:
             continue
         fields = fields or len(parts)
         if len(parts) != fields or fields > 2 or (fields == 2 and not parts[1].isdecimal()):
-            raise InputError(f"{path}:{number}: {line!r} is not a word, or a word and its count, as every line must be")
+            raise InputError(f"{path}:{number}: {line!r} is neither a word nor a word and its count")
         counts[parts[0]] = counts.get(parts[0], 0) + (int(parts[1]) if fields == 2 else 0)
     if not counts:
-        raise InputError(f"{path}: no words in it; each line must hold a word, and may hold its count")
+        raise InputError(f"{path}: contains no words; each line must be a word, optionally with its count")
     by_frequency = sorted(counts, key=lambda word: -counts[word])
     return {word: rank for rank, word in enumerate(by_frequency, 1)}
 

@@ -17,7 +17,7 @@ import vl_convert
 
 from dragoman.errors import ConfigError
 from dragoman.projection.reduction import Projection
-from dragoman.projection.vectors import Line
+from dragoman.projection.vectors import LabelledText
 from dragoman.text.lines import replace_file, replace_output
 
 WRITTEN_OUT = 80
@@ -41,7 +41,7 @@ def require_format(path: str | Path) -> None:
         raise ConfigError(f"--out {path}: a map is written as {', '.join(_WRITERS)}; end the name in one of them")
 
 
-def write_map(path: str | Path, title: str, lines: Sequence[Line], projection: Projection) -> None:
+def write_map(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
     """Write the points in the form that the name of the file says.
 
     Raises:
@@ -54,7 +54,7 @@ def _kind(path: str | Path) -> str:
     return Path(path).suffix.lower()
 
 
-def _chart(title: str, lines: Sequence[Line], projection: Projection, values: Sequence[Any]) -> dict[str, Any]:
+def _chart(title: str, lines: Sequence[LabelledText], projection: Projection, values: Sequence[Any]) -> dict[str, Any]:
     """The Vega-Lite description, with `values` for data."""
     grouped = any(line.group for line in lines)
     quiet = alt.Axis(grid=False, tickCount=6)
@@ -78,7 +78,7 @@ def _chart(title: str, lines: Sequence[Line], projection: Projection, values: Se
     return {**chart.to_dict(), "datasets": {"points": list(values)}}
 
 
-def _rows(lines: Sequence[Line], projection: Projection) -> list[dict[str, Any]]:
+def _rows(lines: Sequence[LabelledText], projection: Projection) -> list[dict[str, Any]]:
     across = projection.places[:, 0]
     edge = across.min() + FAR_RIGHT * (across.max() - across.min())
     return [
@@ -93,7 +93,7 @@ def _rows(lines: Sequence[Line], projection: Projection) -> list[dict[str, Any]]
     ]
 
 
-def _write_page(path: str | Path, title: str, lines: Sequence[Line], projection: Projection) -> None:
+def _write_page(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
     # The texts come in last, escaped: in a program inside a page "</script>" would end it.
     described = _chart("", lines, projection, [_DATA])
     described["width"] = "container"
@@ -121,21 +121,21 @@ _STYLE = """\
         #vega-chart { display: block; width: 100% }"""
 
 
-def _write_svg(path: str | Path, title: str, lines: Sequence[Line], projection: Projection) -> None:
+def _write_svg(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
     with replace_file(path) as file:
         file.write(vl_convert.vegalite_to_svg(_picture(title, lines, projection)))
 
 
-def _write_png(path: str | Path, title: str, lines: Sequence[Line], projection: Projection) -> None:
+def _write_png(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
     with replace_file(path, binary=True) as file:
         file.write(vl_convert.vegalite_to_png(_picture(title, lines, projection), scale=2))
 
 
-def _picture(title: str, lines: Sequence[Line], projection: Projection) -> str:
+def _picture(title: str, lines: Sequence[LabelledText], projection: Projection) -> str:
     return json.dumps(_chart(title, lines, projection, _rows(lines, projection)))
 
 
-def _write_table(path: str | Path, title: str, lines: Sequence[Line], projection: Projection) -> None:
+def _write_table(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
     """A line each: both coordinates, group and text, between tabs, under their names."""
     with replace_output(path) as file:
         file.write("x\ty\tgroup\ttext\n")

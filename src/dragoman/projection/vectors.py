@@ -32,7 +32,7 @@ BATCH = 64
 """Lines that are encoded together."""
 
 
-class Line(NamedTuple):
+class LabelledText(NamedTuple):
     """A text to be shown, and the group that it is coloured by."""
 
     text: str
@@ -42,13 +42,13 @@ class Line(NamedTuple):
 class Points(NamedTuple):
     """N texts and their vectors, float32 [N, W]."""
 
-    lines: list[Line]
+    lines: list[LabelledText]
     vectors: NDArray[np.float32]
     left_out: int
     """Lines that have no vector: blank ones, and words that the model does not know."""
 
 
-def read_lines_and_groups(lines: Iterable[str], origin: str) -> list[Line]:
+def read_lines_and_groups(lines: Iterable[str], origin: str) -> list[LabelledText]:
     """A text a line, or a text, a tab and its group.
 
     Raises:
@@ -59,18 +59,18 @@ def read_lines_and_groups(lines: Iterable[str], origin: str) -> list[Line]:
         text, *groups = line.split("\t")
         if len(groups) > 1:
             raise InputError(f"{origin}:{number}: {len(groups)} tabs; a line is a text, or a text, a tab and its group")
-        read.append(Line(text, groups[0] if groups else ""))
+        read.append(LabelledText(text, groups[0] if groups else ""))
     return read
 
 
-def frequent_words(run: Run, side: SideName, count: int) -> list[Line]:
+def frequent_words(run: Run, side: SideName, count: int) -> list[LabelledText]:
     """The first entries of a vocabulary, which are its most frequent ones."""
     vocabulary = _side(run, side).vocabulary
     last = min(len(vocabulary), len(SPECIALS) + count)
-    return [Line(piece) for piece in vocabulary.pieces(range(len(SPECIALS), last))]
+    return [LabelledText(piece) for piece in vocabulary.pieces(range(len(SPECIALS), last))]
 
 
-def embedded(run: Run, side: SideName, lines: Sequence[Line], *, entries: bool = False) -> Points:
+def embed_words(run: Run, side: SideName, lines: Sequence[LabelledText], *, entries: bool = False) -> Points:
     """Words by their embeddings.
 
     Args:
@@ -87,7 +87,7 @@ def embedded(run: Run, side: SideName, lines: Sequence[Line], *, entries: bool =
     return _points(known, len(lines))
 
 
-def summarised(run: Run, lines: Sequence[Line]) -> Points:
+def summarise_phrases(run: Run, lines: Sequence[LabelledText]) -> Points:
     """Phrases by the summary that the encoder makes of them.
 
     Raises:
@@ -98,7 +98,7 @@ def summarised(run: Run, lines: Sequence[Line]) -> Points:
     return _encoded(run, lines, summaries)
 
 
-def last_states(run: Run, lines: Sequence[Line]) -> Points:
+def sentence_states(run: Run, lines: Sequence[LabelledText]) -> Points:
     """Sentences by the states of all layers after the last word.
 
     Raises:
@@ -109,10 +109,10 @@ def last_states(run: Run, lines: Sequence[Line]) -> Points:
     return _encoded(run, lines, final_states)
 
 
-Encode = Callable[["TranslationModel", NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
+VectorFunction = Callable[["TranslationModel", NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 
 
-def _encoded(run: Run, lines: Sequence[Line], encode: Encode) -> Points:
+def _encoded(run: Run, lines: Sequence[LabelledText], encode: VectorFunction) -> Points:
     model = run.model()
     sources = [run.source.encode(line.text).ids for line in lines]
     full = [place for place, ids in enumerate(sources) if ids]
@@ -125,7 +125,7 @@ def _encoded(run: Run, lines: Sequence[Line], encode: Encode) -> Points:
     return _points([(lines[place], found[place]) for place in sorted(found)], len(lines))
 
 
-def _points(known: Sequence[tuple[Line, NDArray[np.float32]]], given: int) -> Points:
+def _points(known: Sequence[tuple[LabelledText, NDArray[np.float32]]], given: int) -> Points:
     vectors = np.stack([vector for _, vector in known]) if known else np.zeros((0, 0), np.float32)
     return Points([line for line, _ in known], vectors, given - len(known))
 

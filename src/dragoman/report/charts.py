@@ -63,7 +63,7 @@ _STYLE: dict[Any, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """One measurement at several places of the x axis, ascending."""
 
     name: str
@@ -76,7 +76,7 @@ class Chart:
 
     name: str
     """The beginning of its ids; each chart of a page has its own."""
-    lines: Sequence[Line]
+    lines: Sequence[ChartLine]
     """The first `LINES` are drawn."""
     x_name: str
     x_words: dict[float, str] = field(default_factory=dict)
@@ -182,7 +182,7 @@ def _columns(chart: Chart, axes: Axes) -> str:
     return f'<g class="columns">{"".join(parts)}</g>'
 
 
-def _pointed(lines: Sequence[Line]) -> list[float]:
+def _pointed(lines: Sequence[ChartLine]) -> list[float]:
     """The places that can be pointed at: of a long log some, evenly spread, and more of what was measured least."""
     places = sorted({place for line in lines for place, _ in line.points})
     fewest = [place for place, _ in min((line.points for line in lines), key=len)]

@@ -38,7 +38,7 @@ CHARACTERS_OF_A_WORD = 5
 
 
 def _bleu_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> SufficientStatistics:
-    return bleu.statistics_of(hypotheses, bleu.Reference(references))
+    return bleu.bleu_statistics(hypotheses, bleu.ReferenceNgrams(references))
 
 
 BLEU = TuningMetric(
@@ -53,10 +53,10 @@ BLEU = TuningMetric(
 CHRF = TuningMetric(
     name="chrF",
     size=chrf.SIZE,
-    statistics=chrf.statistics_of,
-    score=chrf.chrf,
-    sentence=chrf.chrf,
-    oracle=chrf.chrf,
+    statistics=chrf.chrf_statistics,
+    score=chrf.chrf2,
+    sentence=chrf.chrf2,
+    oracle=chrf.chrf2,
     length=lambda statistics: statistics[..., 1] / CHARACTERS_OF_A_WORD,
 )
 METRICS: Mapping[str, TuningMetric] = {"bleu": BLEU, "chrf": CHRF}

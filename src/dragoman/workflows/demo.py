@@ -14,8 +14,8 @@ from dragoman.runs.opening import Run, open_run
 from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import write_lines
 from dragoman.workflows.demo_corpus import make_corpus
-from dragoman.workflows.evaluation import Quality, measure
-from dragoman.workflows.reports import measured_run, write_run_report
+from dragoman.workflows.evaluation import RunEvaluation, measure
+from dragoman.workflows.reports import evaluated_run, write_run_report
 from dragoman.workflows.training import train
 
 
@@ -24,7 +24,7 @@ class Demonstration:
     """What `dragoman demo` made."""
 
     run: Run
-    quality: Quality
+    quality: RunEvaluation
     """Of the test lines, which share no source line with training."""
     report: Path
 
@@ -64,7 +64,7 @@ def demonstrate(
     run = open_run(trained.folder.path, device=device)
     test = list(read_pairs([files["test"]]))
     quality = measure(run, test, console=console)
-    return Demonstration(run, quality, write_run_report(run, test, measured_run(run, quality)))
+    return Demonstration(run, quality, write_run_report(run, test, evaluated_run(run, quality)))
 
 
 def write_demo_corpus(folder: str | Path, source: str = "en", target: str = "ko") -> dict[str, tuple[Path, Path]]:

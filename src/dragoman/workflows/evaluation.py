@@ -1,4 +1,4 @@
-"""How good a run is: a test set translated and measured against its references."""
+"""Evaluates a run: translates a test set and scores the translations against its references."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dragoman.config.schema import SearchConfig, SideConfig
 from dragoman.errors import ConfigError, InputError
-from dragoman.evaluation.evaluate import Evaluation, Perplexity, Slice, SliceTable, evaluate
+from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, Slice, SliceTable, evaluate
 from dragoman.evaluation.metrics import Preparation, Tokenizer
 from dragoman.evaluation.slices import (
     GROUP,
@@ -33,32 +33,32 @@ SLICES: dict[str, Callable[[Sequence[Pair], int], Slicing]] = {
     "source-window": lambda pairs, size: by_length_window([pair.source for pair in pairs], "source"),
     "reference-window": lambda pairs, size: by_length_window([pair.target for pair in pairs], "reference"),
 }
-"""Ways to divide a test set, given also the sentences of a group; `rarity` is one more that needs word frequencies."""
+"""Slicings of a test set by name; the second argument is the group size. `rarity`, besides, needs frequencies."""
 
 
 @dataclass(frozen=True)
-class Measuring:
-    """What to measure besides the figures of the whole test set."""
+class MeasureOptions:
+    """What to compute besides the scores of the whole test set."""
 
     slices: Sequence[str] = ("source-length",)
-    """Names out of `SLICES`, or `rarity`."""
+    """Keys of `SLICES`, or `rarity`."""
     group: int = GROUP
-    """Sentences of a group."""
+    """Sentences per group."""
     ranks: Mapping[str, int] | None = None
-    """Frequency ranks of source words for `rarity`; None for those of the run's source vocabulary."""
+    """Frequency ranks of source words for `rarity`; None: those of the run's source vocabulary."""
     without_unknown: bool = False
-    """Also the pairs in which neither side has an unknown word, translated with it blocked."""
+    """Also evaluate the pairs without unknown words on either side, translated with UNK blocked."""
     tokenizer: Tokenizer = "13a"
     language: str | None = None
-    """Of the references, for the tokens of tokenised BLEU; None for the run's."""
+    """Language of the references, for tokenised BLEU; None: the run's."""
 
 
 @dataclass(frozen=True)
-class Quality:
-    """A test set, its translations and what they are worth."""
+class RunEvaluation:
+    """A test set, its translations by a run, and their evaluation."""
 
     search: SearchConfig
-    """How the translations were looked for."""
+    """The search settings used."""
     references: Sequence[str]
     translations: Sequence[Translation]
     evaluation: Evaluation
@@ -69,50 +69,50 @@ def measure(
     pairs: Sequence[Pair],
     *,
     beam: int | None = None,
-    measuring: Measuring | None = None,
+    options: MeasureOptions | None = None,
     console: Console | None = None,
-) -> Quality:
-    """Translate the sources and measure the translations; also the perplexity of the references.
+) -> RunEvaluation:
+    """Translate the sources and score the translations; also compute the perplexity of the references.
 
     Args:
-        beam: hypotheses kept; None for the run's own number.
+        beam: beam size; None: the run's.
 
     Raises:
         InputError: there are no pairs.
     """
     _require_pairs(pairs)
-    console, measuring = console or Console(), measuring or Measuring()
+    console, options = console or Console(), options or MeasureOptions()
     search = run.config.search if beam is None else run.config.search.replaced(beam=beam)
     translations = translate(run, [pair.source for pair in pairs], search, console)
-    evaluation = measure_given([translation.text for translation in translations], pairs, run, measuring)
-    if measuring.without_unknown:
-        evaluation = _with_known(evaluation, run, pairs, search, measuring, console)
-    return Quality(search, [pair.target for pair in pairs], translations, evaluation)
+    evaluation = measure_given([translation.text for translation in translations], pairs, run, options)
+    if options.without_unknown:
+        evaluation = _add_pairs_without_unknown(evaluation, run, pairs, search, options, console)
+    return RunEvaluation(search, [pair.target for pair in pairs], translations, evaluation)
 
 
 def measure_given(
-    hypotheses: Sequence[str], pairs: Sequence[Pair], run: Run | None = None, measuring: Measuring | None = None
+    hypotheses: Sequence[str], pairs: Sequence[Pair], run: Run | None = None, options: MeasureOptions | None = None
 ) -> Evaluation:
-    """Measure translations, whoever made them; with a run also its perplexity of the references.
+    """Score given translations; with a run also compute its perplexity on the references.
 
     Raises:
-        InputError: there are no pairs, or another number of translations than of pairs.
-        ConfigError: slices by rarity are asked for, and there are neither frequencies nor a run.
+        InputError: there are no pairs, or the number of translations differs.
+        ConfigError: slices by rarity are requested without frequencies and without a run.
     """
     _require_pairs(pairs)
-    measuring = measuring or Measuring()
+    options = options or MeasureOptions()
     return evaluate(
         hypotheses,
         [pair.target for pair in pairs],
-        slicings=[_slicing(name, pairs, run, measuring) for name in measuring.slices],
+        slicings=[_slicing(name, pairs, run, options) for name in options.slices],
         perplexity=None if run is None else _perplexity(run, ((pair.source, pair.target) for pair in pairs)),
-        tokenizer=measuring.tokenizer,
-        tokenised=bleu_preparation(measuring, run),
+        tokenizer=options.tokenizer,
+        tokenised=bleu_preparation(options, run),
     )
 
 
 def translate(run: Run, sources: Sequence[str], search: SearchConfig, console: Console) -> list[Translation]:
-    """The best translation of each line."""
+    """Return the best translation of each line."""
     translations = []
     with console.counter("translated", total=len(sources)) as progress:
         for n_best in run.translator(search).translate_lines(sources):
@@ -121,13 +121,13 @@ def translate(run: Run, sources: Sequence[str], search: SearchConfig, console: C
     return translations
 
 
-def bleu_preparation(measuring: Measuring, run: Run | None = None) -> Preparation | None:
-    """How text is tokenised for tokenised BLEU: as it is, or by the Moses rules; None for scripts without blanks."""
-    if measuring.tokenizer == "none":
+def bleu_preparation(options: MeasureOptions, run: Run | None = None) -> Preparation | None:
+    """Return the tokenisation of tokenised BLEU: none, or the Moses rules; None for scripts without spaces."""
+    if options.tokenizer == "none":
         return Preparation("as-given", str)
-    if measuring.tokenizer in ("zh", "char"):
+    if options.tokenizer in ("zh", "char"):
         return None
-    language = measuring.language or ("en" if run is None else run.config.text.target.language)
+    language = options.language or ("en" if run is None else run.config.text.target.language)
     words = train_segmentation(SideConfig(segmentation="words", language=language), [])
     return Preparation(f"moses-{language}", lambda line: " ".join(words.segment(line).pieces))
 
@@ -137,31 +137,31 @@ def _require_pairs(pairs: Sequence[Pair]) -> None:
         raise InputError("the test set is empty; it needs at least one pair")
 
 
-def _slicing(name: str, pairs: Sequence[Pair], run: Run | None, measuring: Measuring) -> Slicing:
+def _slicing(name: str, pairs: Sequence[Pair], run: Run | None, options: MeasureOptions) -> Slicing:
     if name != "rarity":
-        return SLICES[name](pairs, measuring.group)
-    if measuring.ranks is not None:
-        return by_rarity(mean_ranks((pair.source.split() for pair in pairs), measuring.ranks), measuring.group)
+        return SLICES[name](pairs, options.group)
+    if options.ranks is not None:
+        return by_rarity(mean_ranks((pair.source.split() for pair in pairs), options.ranks), options.group)
     if run is None:
-        raise ConfigError("slices by rarity need the frequencies of words: give a run, or a file of frequencies")
-    # The vocabulary is in the order of frequencies, after the special symbols.
+        raise ConfigError("slices by rarity need word frequencies: give a run, or a file of frequencies")
+    # The vocabulary is sorted by frequency, after the special tokens.
     segments = [run.source.encode(pair.source).ids for pair in pairs]
     rarest = len(run.source.vocabulary)
     ranks = [[rarest if index == UNK else index - len(SPECIALS) + 1 for index in ids] for ids in segments]
-    return by_rarity([sum(line) / len(line) if line else 0.0 for line in ranks], measuring.group)
+    return by_rarity([sum(line) / len(line) if line else 0.0 for line in ranks], options.group)
 
 
-def _with_known(
+def _add_pairs_without_unknown(
     evaluation: Evaluation,
     run: Run,
     pairs: Sequence[Pair],
     search: SearchConfig,
-    measuring: Measuring,
+    options: MeasureOptions,
     console: Console,
 ) -> Evaluation:
-    """One slicing more: all pairs, and those without an unknown word, translated without producing one.
+    """Add a slicing: all pairs, and those without unknown words, translated without producing any.
 
-    Bahdanau et al. 2015, table 1. The references keep their true words (papers.md, pitfall 17).
+    Bahdanau et al. 2015, table 1, "No UNK". The references keep their original words.
     """
     known = [
         pair
@@ -172,16 +172,16 @@ def _with_known(
     if known:
         blocked = search.replaced(block_unknown=True)
         found = [translation.text for translation in translate(run, [pair.source for pair in known], blocked, console)]
-        language = measuring.language or run.config.text.target.language
-        of_known = measure_given(found, known, None, replace(measuring, slices=(), language=language))
+        language = options.language or run.config.text.target.language
+        of_known = measure_given(found, known, None, replace(options, slices=(), language=language))
         slices.append(Slice("without, none produced", len(known), of_known.scores))
     return replace(evaluation, slicings=(*evaluation.slicings, SliceTable("unknown words", tuple(slices))))
 
 
-def _perplexity(run: Run, pairs: Iterable[tuple[str, str]]) -> Perplexity:
+def _perplexity(run: Run, pairs: Iterable[tuple[str, str]]) -> ReferencePerplexity:
     nll, tokens, sentences = 0.0, 0, 0
     for scored in run.scorer().score(pairs):
         nll -= scored.log_probability
         tokens += len(scored.token_log_probabilities)
         sentences += 1
-    return Perplexity(nll, tokens, sentences)
+    return ReferencePerplexity(nll, tokens, sentences)

@@ -1,4 +1,4 @@
-"""From runs, test sets and measurements to the pages that show them."""
+"""Writes report pages from runs, test sets and evaluations."""
 
 from __future__ import annotations
 
@@ -24,46 +24,46 @@ from dragoman.scoring.scorer import ScoredPair
 from dragoman.text.corpus import Pair
 from dragoman.training.log import read_log
 from dragoman.translation.translator import Translation
-from dragoman.workflows.evaluation import Measuring, Quality, measure
+from dragoman.workflows.evaluation import MeasureOptions, RunEvaluation, measure
 
 TRAINING_SENTENCES = 200
-"""Pairs of the dev set that the report of a training translates and measures."""
+"""Pairs of the dev set that the report of a training translates and scores."""
 
 SENTENCES = 1000
 """Sentences that the report of an evaluation shows."""
 
 EXTREMES = 25
-"""Of these the worst and as many of the best, where a test set has more."""
+"""Number of worst and of best sentences among these, if the test set has more."""
 
 _TOKENIZERS: dict[str, Tokenizer] = {"zh": "zh", **dict.fromkeys(("ja", "th", "lo", "my", "km"), "char")}
-"""What BLEU takes for words in languages that put no blanks between them."""
+"""BLEU tokenizers of languages without spaces between words."""
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Translations of a test set and what they are worth."""
+class EvaluatedSystem:
+    """The translations of a test set by one system, and their evaluation."""
 
     name: str
     hypotheses: Sequence[str]
     evaluation: Evaluation
     run: Run | None = None
-    """Whose attention is shown; None for translations of which only the text is known."""
+    """The run whose alignment weights are shown; None if only the text is known."""
     translations: Sequence[Translation] | None = None
-    """The run's own; None where it did not translate, and can only align what was given."""
+    """The run's own; None if the translations were given and the run only aligns them."""
     search: SearchConfig | None = None
-    """How it looked for them."""
+    """The search settings of the run."""
 
 
-def write_run_report(run: Run, pairs: Sequence[Pair], measured: Measured | None = None) -> Path:
-    """RUN/report.html: what the model is made of, how training went, and how it translates.
+def write_run_report(run: Run, pairs: Sequence[Pair], measured: EvaluatedSystem | None = None) -> Path:
+    """Write RUN/report.html: facts about the model, learning curves, scores and translations.
 
     Args:
         pairs: a dev or test set.
-        measured: its translations; None to translate and measure some of the pairs, evenly spread over all.
+        measured: its translations; None to translate and score some of the pairs, evenly spread over all.
 
     Raises:
-        InputError: it cannot be written.
-        RunError: the log, the stored corpus or what is known of the text is damaged.
+        InputError: the page cannot be written.
+        RunError: the log, the stored corpus or the summary of the text is damaged.
     """
     test_set, rows = None, list(range(len(pairs)))
     if measured is None:
@@ -99,13 +99,13 @@ def write_run_report(run: Run, pairs: Sequence[Pair], measured: Measured | None 
     return folder.report
 
 
-def write_quality_report(
-    folder: Path, pairs: Sequence[Pair], systems: Sequence[Measured], comparisons: Sequence[Comparisons] = ()
+def write_evaluation_report(
+    folder: Path, pairs: Sequence[Pair], systems: Sequence[EvaluatedSystem], comparisons: Sequence[Comparisons] = ()
 ) -> Path:
-    """FOLDER/report.html: the figures of a test set and its translations, of the first of the systems above all.
+    """Write FOLDER/report.html: scores and translations of a test set by the first system, compared with the others.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the page cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -113,28 +113,28 @@ def write_quality_report(
         raise InputError(f"{folder}: the folder for the report cannot be created: {error.strerror}") from None
     path, first = folder / "report.html", systems[0]
     page = Report(
-        f"Quality of {_short_names([first])[0]}",
-        _quality_facts(first),
-        facts_about="What was measured",
+        f"Evaluation of {_short_names([first])[0]}",
+        _system_facts(first),
+        facts_about="Evaluated system",
         comparisons=comparisons,
     )
     _write(path, page, pairs, systems)
     return path
 
 
-def measured_run(run: Run, quality: Quality) -> Measured:
-    """What a run translated, under the name of its folder."""
-    hypotheses = [translation.text for translation in quality.translations]
-    return Measured(run_name(run), hypotheses, quality.evaluation, run, quality.translations, quality.search)
+def evaluated_run(run: Run, result: RunEvaluation) -> EvaluatedSystem:
+    """Return the translations of a run, under the name of its folder."""
+    hypotheses = [translation.text for translation in result.translations]
+    return EvaluatedSystem(run_name(run), hypotheses, result.evaluation, run, result.translations, result.search)
 
 
-def _measured(run: Run, pairs: Sequence[Pair]) -> Measured:
+def _measured(run: Run, pairs: Sequence[Pair]) -> EvaluatedSystem:
     language = run.config.text.target.language
-    measuring = Measuring(language=language, tokenizer=_TOKENIZERS.get(language.partition("-")[0], "13a"))
-    return measured_run(run, measure(run, pairs, measuring=measuring, console=Console(quiet=True)))
+    options = MeasureOptions(language=language, tokenizer=_TOKENIZERS.get(language.partition("-")[0], "13a"))
+    return evaluated_run(run, measure(run, pairs, options=options, console=Console(quiet=True)))
 
 
-def _quality_facts(system: Measured) -> Facts:
+def _system_facts(system: EvaluatedSystem) -> Facts:
     run = system.run
     if run is None:
         return {"Translations": system.name}
@@ -147,9 +147,8 @@ def _quality_facts(system: Measured) -> Facts:
     return {**facts, "Machine": machine_name()}
 
 
-def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[Measured]) -> None:
-    """Write the page with the sentences of these systems, which translated these pairs; the numbers of the page, if it
-    has any, are those of the pairs."""
+def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[EvaluatedSystem]) -> None:
+    """Write the page with the translations of `pairs` by `systems`; `page.numbers`, if any, are those of the pairs."""
     rows = _shown(systems[0].hypotheses, pairs)
     lines = page.numbers or range(1, len(pairs) + 1)
     shown = [pairs[row] for row in rows]
@@ -157,7 +156,7 @@ def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[Me
     if len(rows) < len(pairs):
         notes.append(
             f"{len(rows):,} of the {len(pairs):,} sentences are shown: the {EXTREMES} worst and the {EXTREMES} best by "
-            "chrF, and others evenly spread."
+            "chrF, and an even selection of the others."
         )
     page = replace(
         page,
@@ -180,18 +179,18 @@ def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[Me
     write_report(path, page)
 
 
-def _about_alignments(systems: Sequence[Measured]) -> Iterator[str]:
+def _about_alignments(systems: Sequence[EvaluatedSystem]) -> Iterator[str]:
     for system in systems:
         if system.run is None:
-            yield f"Of {system.name} only the text is known, so no word of it is aligned: that takes a model."
+            yield f"Only the text of {system.name} is known, so its words are not aligned: that needs a model."
         elif system.run.config.model.decoder.context != "attended":
-            yield f"The model of {system.name} has no attention, so no word of it is aligned."
+            yield f"The model of {system.name} has no attention, so its words are not aligned."
         elif system.translations is None:
             yield f"{system.name} was given; {system.run.folder.path} aligned it by forced decoding."
 
 
-def _short_names(systems: Sequence[Measured]) -> list[str]:
-    """The last part of each path, where that is enough to tell the systems apart; no two are the same."""
+def _short_names(systems: Sequence[EvaluatedSystem]) -> list[str]:
+    """Return the last part of each path, if these differ, else the paths; equal names are numbered."""
     names = [system.name for system in systems]
     short = [Path(name).name or name for name in names]
     chosen = short if len(set(short)) == len(short) else names
@@ -202,12 +201,12 @@ def _short_names(systems: Sequence[Measured]) -> list[str]:
 
 
 def run_name(run: Run) -> str:
-    """What a page calls a run: the name of its folder."""
+    """Return the name of a run on a page: that of its folder."""
     return run.folder.path.resolve().name
 
 
 def _shown(hypotheses: Sequence[str], pairs: Sequence[Pair]) -> list[int]:
-    """Up to SENTENCES rows: all, or the extremes and an even spread."""
+    """Return up to SENTENCES rows: all, or the extremes and an even selection of the others."""
     if len(pairs) <= SENTENCES:
         return list(range(len(pairs)))
     metric = chrf_metric()
@@ -218,7 +217,7 @@ def _shown(hypotheses: Sequence[str], pairs: Sequence[Pair]) -> list[int]:
 
 
 def _spread(count: int, most: int) -> list[int]:
-    """Up to `most` rows out of `count`, evenly over all."""
+    """Return up to `most` rows of `count`, evenly spaced."""
     shown = min(most, count)
     return [index * count // shown for index in range(shown)]
 
@@ -226,8 +225,8 @@ def _spread(count: int, most: int) -> list[int]:
 # Samples -------------------------------------------------------------------------------------------------------------
 
 
-def _samples(system: Measured, pairs: Sequence[Pair], rows: Sequence[int]) -> list[Sample]:
-    """What is shown of some rows of a test set; `pairs` are those of the rows."""
+def _samples(system: EvaluatedSystem, pairs: Sequence[Pair], rows: Sequence[int]) -> list[Sample]:
+    """Return the samples of some rows of a test set; `pairs` are those of the rows."""
     hypotheses = [system.hypotheses[row] for row in rows]
     references = [pair.target for pair in pairs]
     if system.run is None:
@@ -242,7 +241,7 @@ def _samples(system: Measured, pairs: Sequence[Pair], rows: Sequence[int]) -> li
 def translated_samples(
     run: Run, translations: Sequence[Translation], references: Sequence[str] | None = None
 ) -> list[Sample]:
-    """Translations of a run with the weights between their words, and its windows where attention is local."""
+    """Return translations of a run with the weights between words, and the windows of local attention."""
     given: Sequence[str | None] = references or [None] * len(translations)
     windows = _windows_of(run, translations)
     return [
@@ -252,7 +251,7 @@ def translated_samples(
 
 
 def given_samples(run: Run, pairs: Sequence[tuple[str, str]], references: Sequence[str] | None = None) -> list[Sample]:
-    """Pairs (source, translation) as a run aligns them by forced decoding."""
+    """Align pairs (source, translation) by forced decoding."""
     given: Sequence[str | None] = references or [None] * len(pairs)
     shift = run.engine.attention_shift
     return [
@@ -262,9 +261,9 @@ def given_samples(run: Run, pairs: Sequence[tuple[str, str]], references: Sequen
 
 
 def _windows_of(run: Run, translations: Sequence[Translation]) -> Iterator[Window | None]:
-    """Search does not keep where its windows lay; forced decoding of what it found says it again.
+    """Yield the windows of local attention. Search does not keep them, so they are recomputed by forced decoding.
 
-    None where the text is cut into other segments than search wrote.
+    None where the text is segmented into other tokens than search produced.
     """
     if run.config.model.attention.scope == "global" or run.config.model.decoder.context != "attended":
         yield from [None] * len(translations)

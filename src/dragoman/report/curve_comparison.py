@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from dragoman.errors import ConfigError, InputError
-from dragoman.report.curves import Records
+from dragoman.report.page_curves import Records
 from dragoman.text.lines import replace_file
 
 FORMATS = ("png", "svg", "pdf")

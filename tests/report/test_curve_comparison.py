@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dragoman.errors import ConfigError, InputError
-from dragoman.report.comparison import MEASURES, curve, draw_curves, require_picture
+from dragoman.report.curve_comparison import MEASURES, curve, draw_curves, require_picture
 
 
 def records(*perplexities):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dragoman.evaluation.evaluate import Evaluation, SliceTable
-from dragoman.report.charts import LINES, Chart, Line, draw
+from dragoman.report.charts import LINES, Chart, ChartLine, draw
 
 Records = Sequence[Mapping[str, Any]]
 """What `training.log.read_log` gives: one mapping a line, with `kind`, `update`, `seconds` and the measures."""
@@ -59,7 +59,7 @@ def learning_curves(records: Records) -> list[Curve]:
     """One figure for each panel of which at least two points of a line were measured."""
     curves = []
     for number, panel in enumerate(PANELS):
-        lines = [Line(line.name, _points(records, line)) for line in panel.lines]
+        lines = [ChartLine(line.name, _points(records, line)) for line in panel.lines]
         drawn = [line for line in lines if len(line.points) > 1]
         if drawn:
             chart = Chart(
@@ -94,7 +94,7 @@ def slice_curves(evaluations: Mapping[str, Evaluation], slicing: str, metrics: S
             draw(
                 Chart(
                     f"slices{number}-{_identifier(slicing)}",
-                    [Line(name, _by_slice(table, metric)) for name, table in tables.items()][:LINES],
+                    [ChartLine(name, _by_slice(table, metric)) for name, table in tables.items()][:LINES],
                     slicing.partition(",")[0],
                     x_words={float(place): part.label.replace("-", "–") for place, part in enumerate(parts)},
                     sizes=[(float(place), part.sentences) for place, part in enumerate(parts)],
