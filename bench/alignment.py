@@ -1,15 +1,15 @@
-"""Alignment error rates: attention, guided or not, beside statistical aligners that learnt from the same text.
+"""Alignment error rates of attention, with and without guided alignment, and of statistical aligners.
 
     python bench/alignment.py ../shared/data --scratch DIR --minutes 5
 
-Two pairs of languages: French-English, trained on ten thousand pairs of Europarl, against the gold links of the
-Hansards (447 pairs); German-English, trained on Multi30k and the demo text of OpenNMT, against those of the RWTH (508
-pairs of Europarl, out of domain). Everything is tokenised and lower-cased. The aligners (extra `align`) learn from
-training text and gold pairs together, in both directions. Of the preset `standard`, at half its sizes because the
-corpora are small and the time is short, a model is trained for each direction, `--minutes` each on one thread, several
-at a time: once plainly and once with `training.guided_alignment` 0.5 towards the links of `fast-align` on the training
-text (grow-diag-final-and). No setting was chosen on the gold links. How far each model got stands beside the rates.
-Results go to bench/results/alignment.json, a table to stdout.
+Two language pairs: French-English, trained on ten thousand pairs of Europarl, with the gold links of the Hansards (447
+pairs); German-English, trained on Multi30k and the demo text of OpenNMT, with those of the RWTH (508 pairs of Europarl,
+out of domain). All text is tokenised and lower-cased. The aligners (extra `align`) are trained on training text and
+gold pairs together, in both directions. For each direction two models of the preset `standard` are trained, at half
+its sizes because the corpora are small, for `--minutes` on one thread: one without and one with
+`training.guided_alignment` 0.5 towards the links of `fast-align` (grow-diag-final-and) on the training text. No setting
+was chosen on the gold links. The results include the training progress of each model. They go to
+bench/results/alignment.json, a table to stdout.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from dragoman.text.lines import read_lines, write_lines
 
 RESULTS = Path(__file__).parent / "results" / "alignment.json"
 GUIDE = "fast-align"
-"""Whose links attention is guided by."""
+"""The aligner whose links guide attention."""
 ALIGNERS = ("fast-align", "eflomal")
 METHODS = ("intersection", "grow-diag-final-and")
 DEV = 300
-"""Pairs held out of the training text, for validation."""
+"""Pairs held out of the training text for validation."""
 SCALE = "0.5"
-"""Of the sizes of the preset."""
+"""Factor on the sizes of the preset."""
 Pairs = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Task:
-    """One pair of languages: what to train on, and what to align."""
+    """A language pair with its training text and gold alignment."""
 
     source: str
     target: str
     train: Pairs
     gold_pairs: Pairs
     gold: Path
-    """1-based links, source word first; in the direction of `gold_pairs`."""
+    """Links from 1, source word first, in the direction of `gold_pairs`."""
 
     @property
     def name(self) -> str:
@@ -96,18 +96,18 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """Options of the command."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("data", type=Path, help="folder with europarl-fr-en-10k-aligned, align-en-fr-hansards ...")
     parser.add_argument("--scratch", required=True, type=Path, help="folder for text and runs")
-    parser.add_argument("--minutes", type=float, default=5, help="of each training")
-    parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, one thread each")
+    parser.add_argument("--minutes", type=float, default=5, help="time of each training (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, help="parallel trainings of one thread (default: %(default)s)")
     parser.add_argument("--pairs", nargs="+", choices=("en-fr", "de-en"), default=["en-fr", "de-en"])
     return parser.parse_args()
 
 
 def english_french(data: Path) -> Task:
-    """Europarl for training; the Hansards' gold links."""
+    """Europarl for training, and the gold links of the Hansards."""
     europarl = data / "europarl-fr-en-10k-aligned"
     train = list(zip(read_lines(europarl / "train.en.xz"), read_lines(europarl / "train.fr.xz"), strict=True))
     hansards = data / "align-en-fr-hansards"
@@ -115,7 +115,7 @@ def english_french(data: Path) -> Task:
 
 
 def german_english(data: Path) -> Task:
-    """Multi30k and OpenNMT's demo text for training; RWTH's gold links."""
+    """Multi30k and OpenNMT's demo text for training, and the gold links of the RWTH."""
     multi30k, demo, rwth = data / "multi30k-en-de-cs", data / "opennmt-demo-en-de", data / "align-de-en-rwth"
     raw = [_tokenised(multi30k / f"train.{language}.gz", language) for language in ("de", "en")]
     cut = [map(str.lower, read_lines(demo / f"train.{language}.xz")) for language in ("de", "en")]
@@ -138,7 +138,7 @@ def _distinct(pairs: Pairs) -> Pairs:
 
 
 def prepare(task: Task, folder: Path) -> Path:
-    """Plain files: train, dev and gold, of either language, and links for guidance in both directions."""
+    """Write training, development and gold text of both languages, and links for guidance in both directions."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = {"train": task.train[:-DEV], "dev": task.train[-DEV:], "gold": task.gold_pairs}
     for part, pairs in parts.items():
@@ -153,7 +153,7 @@ def prepare(task: Task, folder: Path) -> Path:
 
 
 def statistical(task: Task, folder: Path) -> dict[str, dict[str, float]]:
-    """Rows of the aligners, which learn from the training text and the gold pairs."""
+    """Error rates of the aligners, trained on the training text and the gold pairs."""
     gold, train = (
         [str(folder / f"{part}.{side}") for side in (task.source, task.target)] for part in ("gold", "train")
     )
@@ -169,12 +169,12 @@ def statistical(task: Task, folder: Path) -> dict[str, dict[str, float]]:
 
 
 def run_folder(folder: Path, source: str, target: str, guided: bool) -> Path:
-    """Where the model of a direction lies."""
+    """The run folder of a direction."""
     return folder / f"{source}-{target}{'.guided' if guided else ''}"
 
 
 def train(task: Task, folder: Path, source: str, target: str, guided: bool, *, minutes: float) -> None:
-    """One model, unless it is there already."""
+    """Train one model unless it exists."""
     out = run_folder(folder, source, target, guided)
     if (out / "report.html").exists():
         return
@@ -190,7 +190,7 @@ def train(task: Task, folder: Path, source: str, target: str, guided: bool, *, m
 
 
 def progress(run: Path) -> dict[str, float]:
-    """How far a training got: updates, epochs, and the last perplexity of the dev set, target tokens a second."""
+    """Progress of a training: updates, epochs, last perplexity and BLEU on dev, and target tokens per second."""
     lines = list(map(json.loads, read_lines(run / "log.jsonl")))
     last = next(line for line in reversed(lines) if line["kind"] == "validation")
     rates = [line["tokens_per_second"] for line in lines if line["kind"] == "train"]
@@ -199,7 +199,7 @@ def progress(run: Path) -> dict[str, float]:
 
 
 def neural(task: Task, folder: Path, guided: bool) -> dict[str, float]:
-    """Rows of the models: either direction, and both joined."""
+    """Error rates of the models in both directions and symmetrised."""
     forward = run_folder(folder, task.source, task.target, guided)
     backward = run_folder(folder, task.target, task.source, guided)
     ahead = [str(folder / f"gold.{language}") for language in (task.source, task.target)]
@@ -210,7 +210,7 @@ def neural(task: Task, folder: Path, guided: bool) -> dict[str, float]:
 
 
 def joined(task: Task, forward: Path, backward: Path) -> dict[str, float]:
-    """AER of either direction's links, and of both together."""
+    """AER of the links of each direction and of their symmetrisations."""
     turned = backward.with_name(f"{backward.name}.turned")
     write_lines(turned, map(_turned, read_lines(backward)))
     rows = {f"{task.name}": error_rate(task, forward), f"{task.target}-{task.source}": error_rate(task, turned)}
@@ -235,13 +235,13 @@ def error_rate(task: Task, links: Path) -> float:
 
 
 def dragoman(*arguments: str) -> None:
-    """Our own command."""
+    """Run a `dragoman` command."""
     print("dragoman", *arguments[:4], "...", file=sys.stderr, flush=True)
     subprocess.run([sys.executable, "-m", "dragoman", *arguments], check=True)
 
 
 def write(result: dict[str, Any]) -> None:
-    """What there is so far, to the file and as a table."""
+    """Write the results so far to the file, and print them as a table."""
     RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     for name, rows in result["aer"].items():
         print(f"{name}: {rows['pairs']:,} pairs")

@@ -1,4 +1,4 @@
-"""Floating-point operations of products: those that torch's counter knows, and those of `dragoman.model.products`."""
+"""Counts floating-point operations of matrix products: torch's, and the oneDNN kernels that the fast model calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 
 def product_counter() -> FlopCounterMode:
-    """A context in which every product of torch's or ours is counted: `get_total_flops` tells."""
+    """A context manager that counts all matrix products; `get_total_flops` returns the sum."""
     return FlopCounterMode(display=False, custom_mapping={torch.ops.mkldnn._linear_pointwise: _linear})
 
 

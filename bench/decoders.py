@@ -1,7 +1,7 @@
-"""Who translates a file in bench/decoding.py: a command for each toolkit, all with the same search.
+"""The commands with which bench/decoding.py translates a file: one for each toolkit, all with the same search.
 
-Segmented lines in, segmented lines out, plain log-probabilities, at most `LONGEST` segments. Models are found where
-bench/decoding.py left them in its scratch folder.
+Input and output are segmented lines; search maximises log-probability without length normalisation, up to `LONGEST`
+segments. Models are read from the scratch folder of bench/decoding.py.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ import yaml
 from peers import PYTHONPATH_OF_DRAGOMAN
 
 LONGEST = 60
-"""Segments of an output."""
+"""Maximum number of segments of a translation, EOS excluded."""
 SENTENCES = 64
-"""Of a batch of the peers; their rates grow little from 16 on, and memory does."""
+"""Batch size of the peers; beyond 16 their throughput grows little, but their memory does."""
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """One way to translate."""
+    """A translation command of one toolkit."""
 
     command: Callable[[Path, Path, int, bool], list[str]]
-    """(source, output, beam, one sentence at a time?) -> command."""
+    """Maps (source file, output file, beam, one sentence at a time?) to a command."""
     environment: Mapping[str, str] = field(default_factory=dict)
     streams: bool = False
-    """It reads standard input and writes standard output, and is not told of files."""
+    """Whether it reads standard input and writes standard output instead of files."""
 
 
 def checkpoint(peer: str, model: str, scratch: Path) -> Path | None:
-    """What a peer saved last, if it has saved anything."""
+    """The last checkpoint of a peer, or None."""
     if peer == "joeynmt":
         return next(iter((scratch / f"joeynmt.{model}").glob("latest.ckpt")), None)
     saved = (scratch / f"opennmt.{model}").glob("m_step_*.pt")
@@ -41,7 +41,7 @@ def checkpoint(peer: str, model: str, scratch: Path) -> Path | None:
 
 
 def peer_decoder(peer: str, python: str, model: str, scratch: Path) -> Decoder:
-    """A peer with its own weights."""
+    """The translation command of a peer."""
     return {"joeynmt": _joeynmt, "opennmt": _opennmt}[peer](python, model, scratch)
 
 
@@ -72,12 +72,12 @@ def _opennmt(python: str, model: str, scratch: Path) -> Decoder:
             *("-length_penalty", "none", "-max_length", str(LONGEST), "-max_length_ratio", "0"),
         ]
 
-    # Its own checkpoints hold its options, which torch refuses to read unless told otherwise.
+    # The checkpoints contain pickled options, which torch refuses to load by default.
     return Decoder(command, {"TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1"})
 
 
 def dragoman_decoder(folder: Path, threads: int) -> Decoder:
-    """A run folder or an exported folder."""
+    """The translation command of Dragoman for a run folder or an exported folder."""
 
     def command(source: Path, output: Path, beam: int, alone: bool) -> list[str]:
         return [
@@ -96,5 +96,5 @@ def dragoman_decoder(folder: Path, threads: int) -> Decoder:
             *(("--batch", "1") if alone else ()),
         ]
 
-    # An installed package has its byte code beside it; a checkout must be allowed to write it.
+    # Allow the checkout to cache byte code, as an installed package does.
     return Decoder(command, {"PYTHONPATH": PYTHONPATH_OF_DRAGOMAN, "PYTHONDONTWRITEBYTECODE": ""})

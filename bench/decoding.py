@@ -1,37 +1,36 @@
-"""Translation speed: the same weights in Dragoman and in the toolkit that trained them, file to file, on one machine.
+"""Translation speed of the same weights in Dragoman and in the toolkit that trained them, from file to file.
 
     python bench/decoding.py prepare MULTI30K TATOEBA --scratch DIR --joeynmt PYTHON --opennmt PYTHON
     python bench/decoding.py measure --scratch DIR --joeynmt PYTHON --opennmt PYTHON
 
 PYTHON is the interpreter of a virtual environment with that toolkit (see docs/performance.md); one peer is enough. The
-first stage cuts Multi30k English-German into a joint BPE of 10,000 pieces, has each peer train model B of
-bench/training.py for a while (JoeyNMT needs longer), imports what it saved (`dragoman import`) and exports that in each
-precision. The second stage translates, every time by the toolkit's own command from a file to a file, with one search
-for all: plain log-probability, at most 60 segments. Text is segmented beforehand, so that everybody does the same work;
-that of a user's sentence, raw text in and out, is measured beside it.
+stage `prepare` segments Multi30k English-German with a joint BPE of 10,000 pieces, trains model B of bench/training.py
+with each peer (JoeyNMT needs longer), imports the checkpoint (`dragoman import`) and exports it in each precision. The
+stage `measure` translates with each toolkit's own command from file to file, always with the same search: beam search
+by log-probability without length normalisation, at most 60 segments. Text is segmented beforehand, so that all
+toolkits do the same work; translation of raw text is measured separately.
 
-    Multi30k   beam 1 and 5, in batches; BLEU and how many translations are the peer's, of the 1,000 sentences of
-               test_2016_flickr; rates of those and then lines of the training text, so that no line comes twice
+    Multi30k   beam 1 and 5, in batches: BLEU and the number of translations identical to the peer's on the 1,000
+               sentences of test_2016_flickr; throughput on these and on lines of the training text, without repetition
     alone      the same, one sentence at a time; one round
     Tatoeba    its English side in random order, with --tatoeba; one round; all 20,000 lines with the first peer's
-               weights, for which the time comes on top of --minutes
+               weights, which takes time in addition to --minutes
 
-A rate is of the lines that a longer input has more than a shorter one with which it begins, over the time that they
-take more: what a program does once, such as loading and compiling, falls out. Everybody is timed on both inputs in
-every round, one after the other, in the opposite order in every other round; told are the median and the range of the
-rates of the rounds, and of their ratios to the peer's rate of the same round. How long the inputs are is chosen by
-engine, from its rate in a first translation of the test set, so that all together takes --minutes; peers, whose
-start-up varies by a second, get twice the time of others. Tokens are output segments and the end marks. A peer that
-does not end its sentences, because it was trained too little, is left out. Results go to bench/results/decoding.json.
-Nothing else may run on the machine meanwhile: look at `cores_used_by_others`, and where they are not near 0 at nothing
-but the processor seconds.
+Throughput = (lines in the long input - lines in its prefix) / (difference of their run times), so that start-up,
+loading and compilation cancel. In every round all engines are timed on both inputs, one after the other, in the
+opposite order in every other round. Reported are the median and the range of the throughput over the rounds, and of its
+ratio to the peer's in the same round. The input sizes of an engine follow from its speed on the test set, so that
+everything takes about --minutes; peers, whose start-up time varies by a second, get twice the time of the others.
+Tokens are output segments plus EOS. A peer whose translations do not end, because it was trained too little, is left
+out. Results go to bench/results/decoding.json. The machine must otherwise be idle: check `cores_used_by_others`; where
+it is not near 0, only the processor seconds are meaningful.
 
     python bench/decoding.py alone --scratch DIR --rounds 12
     python bench/decoding.py stream --scratch DIR --lines 200000
 
-The former times one raw sentence of twelve words at a time as exported in each precision, in turn, and writes
-bench/results/decoding-alone.json; the latter compares the rate and the memory of long inputs with those of short ones,
-and prints them.
+`alone` measures the latency of single raw sentences of twelve words with each exported precision in turn, and writes
+bench/results/decoding-alone.json. `stream` compares throughput and memory of long inputs with those of short ones, and
+prints them.
 """
 
 from __future__ import annotations
@@ -71,61 +70,63 @@ BEAMS = (1, 5)
 WHOLE_TEST = 1000
 """Sentences of the test set."""
 ALONE_RATE = 50.0
-"""Sentences a second that are expected where they are translated one at a time; all come near it."""
+"""Expected sentences per second when translated one at a time; similar for all engines."""
 TATOEBA = 20_000
 TATOEBA_SIZES = (1_000, TATOEBA)
-"""The shorter input and the longer one: all of it."""
+"""Lines of the shorter and the longer input."""
 STARTS = 5
-"""Start-ups of which the median is taken."""
+"""Measurements of start-up time; their median is reported."""
 TRAINING = {"opennmt": 900.0, "joeynmt": 3600.0}
-"""Seconds of training by default, the first to be measured first: what JoeyNMT has after 900 does not end sentences."""
+"""Default training time in seconds, in the order of measurement; JoeyNMT needs more than 900 to learn EOS."""
 SHORT = 0.25
-"""Length of the shorter input, as a share of what the longer one has more."""
+"""Length of the shorter input relative to the difference of the two lengths."""
 LEAST_SECONDS, MOST_SECONDS = 0.5, 10.0
-"""That the longer input may take more, however little or much time there is; peers' twice."""
+"""Limits of the time difference between the two inputs; doubled for peers."""
 TRIES = 3
-"""At a round in which the longer input takes no longer."""
+"""Attempts at a round whose longer input takes no longer than the shorter one."""
 ENDLESS = 0.1
-"""Share of translations cut off at the longest length from which on a peer is left out."""
+"""Maximum share of translations that reach the length limit; a peer with more is left out."""
 PRECISIONS = ("fp32", "int8", "int8 shortlist")
-"""Of exported folders."""
+"""Precisions of exported folders."""
 SHORTLIST = 2000
-"""Most frequent target words that a shortlist always holds, of 9,800."""
+"""Frequent target tokens that every shortlist contains, of 9,800."""
 PATIENCE = 900.0
-"""Seconds after which a translation is given up."""
+"""Timeout of a translation in seconds."""
 
 
 def main() -> None:
-    """One of the stages."""
+    """Run the chosen stage."""
     options = parse()
     options.stage(options)
 
 
 def parse() -> argparse.Namespace:
-    """Options of the command."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     stages = parser.add_subparsers(required=True)
     preparing = stages.add_parser("prepare", help="train the peers' models, import and export them")
     preparing.add_argument("multi30k", type=Path, help="folder with train.en.gz, val.de.gz, test_2016_flickr.en.gz ...")
     preparing.add_argument("tatoeba", type=Path, help="folder with all.en.xz")
     preparing.add_argument(
-        "--seconds", type=float, help=f"of each training (default: {', '.join(map(str, TRAINING.items()))})"
+        "--seconds", type=float, help=f"training time of each peer (default: {', '.join(map(str, TRAINING.items()))})"
     )
     preparing.set_defaults(stage=prepare_all)
-    measuring = stages.add_parser("measure", help="translate with everybody")
-    measuring.add_argument("--rounds", type=int, default=3, help="in which everybody is timed")
-    measuring.add_argument("--minutes", type=float, default=8.5, help="that everything else together is to take")
+    measuring = stages.add_parser("measure", help="translate with all engines")
+    measuring.add_argument("--rounds", type=int, default=3, help="timing rounds (default: %(default)s)")
+    measuring.add_argument(
+        "--minutes", type=float, default=8.5, help="total time without --tatoeba (default: %(default)s)"
+    )
     measuring.add_argument(
         "--tatoeba",
         action="store_true",
-        help="also time all lines of Tatoeba, once: a quarter of an hour more",
+        help="also time all lines of Tatoeba once, which takes another quarter of an hour",
     )
-    measuring.add_argument("--quick", action="store_true", help="a few sentences of everything; writes no results")
+    measuring.add_argument("--quick", action="store_true", help="try all engines on a few sentences; writes no results")
     measuring.set_defaults(stage=measure_all)
-    waiting = stages.add_parser("alone", help="what one waits for a sentence")
-    waiting.add_argument("--rounds", type=int, default=12, help="in which each folder is timed")
+    waiting = stages.add_parser("alone", help="latency of single sentences")
+    waiting.add_argument("--rounds", type=int, default=12, help="timing rounds (default: %(default)s)")
     waiting.set_defaults(stage=measure_alone, quick=False)
-    streaming = stages.add_parser("stream", help="rate and memory of long inputs")
+    streaming = stages.add_parser("stream", help="throughput and memory of long inputs")
     streaming.add_argument("--lines", type=int, default=200_000)
     streaming.add_argument("--beam", type=int, default=1)
     streaming.set_defaults(stage=measure_streams)
@@ -147,7 +148,7 @@ def parse() -> argparse.Namespace:
 
 
 def prepare_all(options: argparse.Namespace) -> None:
-    """Everything that needs no quiet machine; a model that is there is not trained again."""
+    """Everything that needs no idle machine; existing models are not trained again."""
     text = options.scratch / "text"
     if not (text / "vocabulary.txt").exists():
         prepare(options.multi30k, text)
@@ -166,8 +167,8 @@ def prepare_all(options: argparse.Namespace) -> None:
 
 
 def write_test_sets(multi30k: Path, tatoeba: Path, text: Path) -> None:
-    """Raw and segmented; of Tatoeba the English side, every line once, drawn from the whole corpus, which is in order
-    of length."""
+    """Write raw and segmented inputs; Tatoeba's distinct English lines are sampled from the whole corpus, which is
+    sorted by length."""
     model = sentencepiece.SentencePieceProcessor(model_file=str(text / "bpe.model"))
     test = list(read_lines(multi30k / f"{TEST}.en.gz"))
     english = list(dict.fromkeys(read_lines(tatoeba / "all.en.xz")))
@@ -186,7 +187,7 @@ def train(peer: str, python: str, options: argparse.Namespace) -> None:
     seconds = TRAINING[peer] if options.seconds is None else options.seconds
     print(f"{peer}: training for {seconds:.0f} seconds ...", file=sys.stderr, flush=True)
     command = PEERS[peer].command(python, options.model, options.scratch, options.threads)
-    if peer == "opennmt":  # unlike the other, it saves nothing when it is interrupted
+    if peer == "opennmt":  # does not save when interrupted, unlike JoeyNMT
         command += ["-save_checkpoint_steps", "100" if seconds >= 600 else "20", "-keep_checkpoint", "1"]
     environment = {"OMP_NUM_THREADS": str(options.threads)}
     watched = watch(command, seconds, folder=options.scratch, environment=environment)
@@ -196,7 +197,7 @@ def train(peer: str, python: str, options: argparse.Namespace) -> None:
 
 
 def import_and_export(peer: str, model: str, scratch: Path) -> None:
-    """The peer's weights as a run that reads segments, as one that reads raw text, and as exported folders."""
+    """Import the peer's weights as a run for segmented and one for raw text, and export both."""
     saved, bpe = checkpoint(peer, model, scratch), str(scratch / "text" / "bpe.model")
     importing = ("import", "--from", peer, str(saved), "--overwrite", "--quiet", "--out")
     dragoman(*importing, str(run_folder(peer, model, scratch)))
@@ -219,17 +220,17 @@ def import_and_export(peer: str, model: str, scratch: Path) -> None:
 
 
 def run_folder(peer: str, model: str, scratch: Path, text: str = "segments") -> Path:
-    """Where the imported run lies that reads this kind of text."""
+    """The folder of the imported run for `segments` or `raw` text."""
     return scratch / f"dragoman.{peer}.{model}.{text}"
 
 
 def export_folder(run: Path, name: str) -> Path:
-    """Where it lies exported."""
+    """The folder of an exported run."""
     return run.with_name(f"{run.name}.{name.replace(' ', '-')}")
 
 
 def dragoman(*arguments: str) -> None:
-    """Our own command."""
+    """Run a `dragoman` command."""
     subprocess.run([sys.executable, "-m", "dragoman", *arguments], check=True)
 
 
@@ -237,7 +238,7 @@ def dragoman(*arguments: str) -> None:
 
 
 def measure_all(options: argparse.Namespace) -> None:
-    """Everybody in turn; print and write."""
+    """Measure all engines in turn; print and write the results."""
     began = time.monotonic()
     peaks = {} if options.quick else all_peaks()
     megaflops, engines, left_out = {}, {}, {}
@@ -255,7 +256,7 @@ def measure_all(options: argparse.Namespace) -> None:
         engines[peer] = found
     everybody = [engine for of_peer in engines.values() for engine in of_peer]
     if not everybody:
-        sys.exit("nobody is left to be measured")
+        sys.exit("all peers were left out")
     raw = {peer: raw_text(peer, options) for peer in engines}
     if not options.quick:
         choose_sizes(everybody, 60 * options.minutes - (time.monotonic() - began))
@@ -300,43 +301,43 @@ UNFINISHED = (
 
 
 class Translated(NamedTuple):
-    """A run of an engine over a file."""
+    """One translation of a file by an engine."""
 
     watched: Watched
     translations: list[str]
 
     @property
     def tokens(self) -> int:
-        """End marks count."""
+        """Output segments, EOS included."""
         return sum(len(line.split()) + 1 for line in self.translations)
 
 
 @dataclass
 class Timing:
-    """What is timed of an engine in several rounds, on a shorter and on a longer input."""
+    """A measurement of an engine in several rounds, on a shorter and a longer input."""
 
     name: str
-    """For the results."""
+    """Name in the results."""
     lines: Sequence[str]
     beam: int
     alone: bool
     rounds: int
     expected: float
-    """Sentences a second, roughly."""
+    """Approximate sentences per second."""
     sizes: tuple[int, int] = (10, 50)
     fixed: bool = False
-    """The sizes are given; otherwise they follow from the time there is."""
+    """Whether `sizes` are given; otherwise they follow from the available time."""
     done: list[tuple[Translated, Translated] | None] = field(default_factory=list)
-    """By round, the shorter and the longer; None where the difference was lost in the noise."""
+    """The shorter and the longer run of each round; None where noise exceeded their difference."""
 
     def choose(self, seconds: float) -> None:
-        """Let the longer input take so much more time."""
+        """Choose sizes for which the longer input takes about `seconds` more than the shorter one."""
         more = max(1, round(seconds * self.expected))
         shorter = max(1, round(SHORT * more))
         self.sizes = shorter, shorter + more
 
     def rates(self) -> list[float]:
-        """Tokens a second by round; NaN where the difference was lost in the noise."""
+        """Tokens per second by round; NaN where noise exceeded the difference."""
         return [
             float("nan")
             if pair is None
@@ -369,7 +370,7 @@ class Timing:
 
 
 class Engine:
-    """A way to translate, under the watch."""
+    """A translation command under measurement."""
 
     def __init__(self, name: str, decoder: Decoder, options: argparse.Namespace) -> None:
         self.name = name
@@ -377,7 +378,7 @@ class Engine:
         self.starts: list[float] = []
         """Seconds from the start of the process to the end of one translation."""
         self.tests: dict[int, Translated] = {}
-        """The test set by beam."""
+        """Translations of the test set by beam size."""
         self.timings: list[Timing] = []
 
     @property
@@ -386,21 +387,21 @@ class Engine:
 
     @property
     def patience(self) -> float:
-        """How much more of the time it gets than others."""
+        """Factor on the time of each timing."""
         return 2.0 if self.name in PEERS else 1.0
 
     def start(self, line: str, times: int) -> None:
-        """Note how long it takes to start."""
+        """Measure the start-up time."""
         self.starts = [self.translate([line], beam=1).watched.seconds for _ in range(times)]
 
     def sentences_per_second(self, beam: int) -> float:
-        """Roughly, on the test set."""
+        """Approximate speed on the test set."""
         test = self.tests[beam]
         seconds = max(test.watched.seconds - self.start_seconds, 0.2 * test.watched.seconds)
         return len(test.translations) / seconds
 
     def row(self) -> dict[str, Any]:
-        """Everything that was measured."""
+        """All measurements."""
         row: dict[str, Any] = {
             "start_seconds": self.start_seconds,
             "start_seconds_range": [min(self.starts), max(self.starts)],
@@ -428,8 +429,8 @@ class Engine:
 
 
 def start_and_test(peer: str, python: str, options: argparse.Namespace) -> list[Engine] | None:
-    """All engines with these weights, the peer first, started and with the test set translated once by each beam; None
-    if the peer does not end its sentences."""
+    """All engines of a peer's weights, the peer first, with start-up times and translations of the test set; None if
+    the peer's translations do not end."""
     lines = test_lines(options.scratch / "text", 40 if options.quick else WHOLE_TEST)
     engines = [Engine(name, decoder, options) for name, decoder in decoders(peer, python, options)]
     for engine in engines:
@@ -443,17 +444,17 @@ def start_and_test(peer: str, python: str, options: argparse.Namespace) -> list[
 
 
 def cut_off(translations: Sequence[str]) -> bool:
-    """Whether too many translations have no end."""
+    """Whether too many translations reach the length limit."""
     return sum(len(line.split()) >= LONGEST - 1 for line in translations) > ENDLESS * len(translations)
 
 
 def test_lines(text: Path, count: int) -> list[str]:
-    """Segmented lines of the test set, as far as there are any."""
+    """The first segmented lines of the test set."""
     return list(itertools.islice(read_lines(text / "test.en"), count))
 
 
 def decoders(peer: str, python: str, options: argparse.Namespace) -> Iterator[tuple[str, Decoder]]:
-    """(name, how to translate) of all that have these weights."""
+    """(name, command) of the peer and of Dragoman's engines with the same weights."""
     run = run_folder(peer, options.model, options.scratch)
     yield peer, peer_decoder(peer, python, options.model, options.scratch)
     yield "dragoman torch fp32", dragoman_decoder(run, options.threads)
@@ -462,7 +463,7 @@ def decoders(peer: str, python: str, options: argparse.Namespace) -> Iterator[tu
 
 
 def timings(engine: Engine, options: argparse.Namespace, *, first: bool) -> list[Timing]:
-    """What is timed of an engine; all of Tatoeba with the first peer's weights only."""
+    """The timings of an engine; all of Tatoeba with the first peer's weights only."""
     text = options.scratch / "text"
     multi30k = [*read_lines(text / "test.en"), *read_lines(text / "train.en")]
     found = []
@@ -477,14 +478,14 @@ def timings(engine: Engine, options: argparse.Namespace, *, first: bool) -> list
 
 
 def choose_sizes(engines: Sequence[Engine], seconds: float) -> None:
-    """Let everything together take so many seconds, starts included."""
+    """Choose input sizes so that all timings take about `seconds`, start-up included."""
     all_of_it = [(engine, timing) for engine in engines for timing in engine.timings if not timing.fixed]
     starts = sum(2 * timing.rounds * engine.start_seconds for engine, timing in all_of_it)
     shares = sum(timing.rounds * engine.patience * (1 + 2 * SHORT) for engine, timing in all_of_it)
     each = min(max((seconds - starts) / shares, LEAST_SECONDS), MOST_SECONDS)
     print(
-        f"{seconds:.0f} seconds are left, {starts:.0f} of them for starts: the longer inputs take {each:.1f} seconds "
-        f"more than the shorter, those of peers {2 * each:.1f}",
+        f"{seconds:.0f} seconds are left, {starts:.0f} of them for start-up: the longer inputs take {each:.1f} seconds "
+        f"more than the shorter ones, those of peers {2 * each:.1f}",
         file=sys.stderr,
         flush=True,
     )
@@ -493,7 +494,7 @@ def choose_sizes(engines: Sequence[Engine], seconds: float) -> None:
 
 
 def time_in_rounds(engines: Mapping[str, Sequence[Engine]], rounds: int, began: float) -> None:
-    """Time everybody on everything; what is compared is timed close together."""
+    """Run all timings in rounds; runs that are compared follow each other closely."""
     names = list(dict.fromkeys(timing.name for found in engines.values() for e in found for timing in e.timings))
     for number in range(rounds):
         for name, (peer, of_peer) in itertools.product(names, engines.items()):
@@ -511,8 +512,7 @@ def time_in_rounds(engines: Mapping[str, Sequence[Engine]], rounds: int, began: 
 
 
 def time_once(engine: Engine, timing: Timing, *, turned: bool) -> None:
-    """One round of one engine: the shorter input and the longer, or turned round; again where their difference is lost
-    in the noise."""
+    """One round of one engine: both inputs, the longer first if `turned`; repeated if noise exceeds the difference."""
     sizes = timing.sizes[::-1] if turned else timing.sizes
     for _ in range(TRIES):
         runs = [engine.translate(repeated(timing.lines, size), timing.beam, alone=timing.alone) for size in sizes]
@@ -524,7 +524,7 @@ def time_once(engine: Engine, timing: Timing, *, turned: bool) -> None:
 
 
 def add_ratios(engines: Sequence[Engine], rows: dict[str, Any]) -> None:
-    """BLEU and the number of the peer's own translations, and rates beside the peer's of the same round."""
+    """Add BLEU, the number of translations identical to the peer's, and throughput relative to the peer's by round."""
     peer = engines[0]
     text = peer._scratch / "text"
     for engine in engines:
@@ -538,14 +538,14 @@ def add_ratios(engines: Sequence[Engine], rows: dict[str, Any]) -> None:
             ratios = [own / other for own, other in zip(ours.rates(), theirs.rates(), strict=True)]
             ratios = [ratio for ratio in ratios if ratio == ratio]
             rows[engine.name][ours.name] |= {
-                # Median and range of the ratios, not ratio of the medians.
+                # Median and range of the ratios, not the ratio of medians.
                 "ratio_to_peer": median(ratios) if ratios else float("nan"),
                 "ratio_to_peer_range": [min(ratios), max(ratios)] if ratios else [],
             }
 
 
 def bleu(translations: Sequence[str], text: Path) -> float:
-    """BLEU of segmented translations of the first lines of the test set, joined, against the raw references."""
+    """BLEU of detokenised translations of the first lines of the test set against the raw references."""
     model = sentencepiece.SentencePieceProcessor(model_file=str(text / "bpe.model"))
     references = list(itertools.islice(read_lines(text / "test.raw.de"), len(translations)))
     score: float = sacrebleu.corpus_bleu([model.decode(line.split()) for line in translations], [references]).score
@@ -553,8 +553,7 @@ def bleu(translations: Sequence[str], text: Path) -> float:
 
 
 def raw_text(peer: str, options: argparse.Namespace) -> dict[str, Any]:
-    """What somebody waits for who has one sentence of twelve words: raw text in and out, beam 5; by exported folder, in
-    turn."""
+    """Latency of single raw sentences of twelve words with beam 5, by exported folder in turn."""
     run = run_folder(peer, options.model, options.scratch, "raw")
     lines = list(read_lines(options.scratch / "text" / "twelve.raw.en"))
     engines = [
@@ -573,7 +572,7 @@ def raw_text(peer: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def one_raw_sentence(engine: Engine) -> dict[str, Any]:
-    """Start-up, and milliseconds a sentence, one at a time."""
+    """Start-up time, and milliseconds per sentence translated alone."""
     (timing,) = engine.timings
     row = timing.row()
     count = row.get("sentences", 0)
@@ -593,7 +592,7 @@ def one_raw_sentence(engine: Engine) -> dict[str, Any]:
 
 
 def measure_alone(options: argparse.Namespace) -> None:
-    """One sentence at a time, with the weights of every peer that is there."""
+    """Latency of single sentences with the weights of every prepared peer."""
     peers = [name for name in PEERS if run_folder(name, options.model, options.scratch, "raw").is_dir()]
     result = {
         "date": time.strftime("%Y-%m-%d"),
@@ -606,7 +605,7 @@ def measure_alone(options: argparse.Namespace) -> None:
 
 
 def all_peaks() -> dict[str, float]:
-    """GFLOP/s of products in float32, and in 8-bit whole numbers in the shapes of a decoder's step."""
+    """GFLOP/s of matrix products in float32, and in int8 in the shapes of a decoder step."""
     peaks = {shape: rate for shape, rate in product_peaks().items() if shape.endswith("fp32")}
     for rows, n_in, n_out in ((64, 512, 1536), (320, 512, 1536), (320, 512, 10_000)):
         x = torch.randint(-127, 127, (rows, n_in), dtype=torch.int8)
@@ -617,7 +616,7 @@ def all_peaks() -> dict[str, float]:
 
 
 def calls_per_second(call: Callable[[], object]) -> float:
-    """Of a function that is called for a second."""
+    """Calls per second of a function, measured over one second."""
     for _ in range(5):
         call()
     count, began = 0, time.perf_counter()
@@ -628,7 +627,7 @@ def calls_per_second(call: Callable[[], object]) -> float:
 
 
 def flops_per_token(peer: str, options: argparse.Namespace, beam: int) -> float:
-    """Floating-point operations of the products for each output token of the first batch, padding counted."""
+    """Floating-point operations of matrix products per output token of the first batch, padding included."""
     run = open_run(run_folder(peer, options.model, options.scratch), device="cpu", threads=options.threads)
     search = run.config.search.replaced(
         beam=beam, normalisation="none", max_length_factor=1e-6, max_length_extra=LONGEST
@@ -641,7 +640,7 @@ def flops_per_token(peer: str, options: argparse.Namespace, beam: int) -> float:
 
 
 def add_shares(rows: dict[str, Any], megaflops: dict[int, float], peaks: dict[str, float]) -> None:
-    """Of the fastest product measured in float32 or int8."""
+    """Add the share of the fastest measured matrix product in float32 or int8."""
     for name, row in rows.items():
         kind = "int8" if "int8" in name else "fp32"
         best = max((rate for shape, rate in peaks.items() if shape.endswith(kind)), default=0)
@@ -651,7 +650,7 @@ def add_shares(rows: dict[str, Any], megaflops: dict[int, float], peaks: dict[st
 
 
 def table(peer: str, rows: dict[str, Any]) -> str:
-    """Output tokens a second, with BLEU, start and memory."""
+    """A table of output tokens per second, BLEU, start-up time and memory."""
     columns = [name for name in rows[peer] if "beam" in name]
     lines = [f"weights of {peer}; tokens/s: {', '.join(columns)}; BLEU 1, 5; start s; memory MB at beam 5"]
     for name, row in rows.items():
@@ -675,8 +674,7 @@ def table(peer: str, rows: dict[str, Any]) -> str:
 
 
 def measure_streams(options: argparse.Namespace) -> None:
-    """Tatoeba's lines again and again, int8: memory must not depend on how many there are, nor the rate of those that
-    each input has more than the one before."""
+    """Repeated lines of Tatoeba with int8: neither memory nor throughput should depend on the length of the input."""
     peer = next(peer for peer in PEERS if run_folder(peer, options.model, options.scratch, "raw").is_dir())
     folder = export_folder(run_folder(peer, options.model, options.scratch, "raw"), "int8")
     lines = list(read_lines(options.scratch / "text" / "tatoeba.raw.en"))
@@ -690,12 +688,12 @@ def measure_streams(options: argparse.Namespace) -> None:
 
 
 def repeated(lines: Sequence[str], count: int) -> Iterable[str]:
-    """So many lines, the given ones over and over."""
+    """`count` lines, by repeating the given ones."""
     return itertools.islice(itertools.cycle(lines), count)
 
 
 def sizes(most: int) -> list[int]:
-    """1,000, ten times that, and so on, and `most`."""
+    """The powers of ten from 1,000 below `most`, and `most`."""
     powers = itertools.takewhile(lambda size: size < most, (1000 * 10**power for power in itertools.count()))
     return [*powers, most]
 

@@ -1,18 +1,18 @@
-"""Training speed and correctness on one GPU: everything worth knowing in one go, in less than ten minutes.
+"""Training speed and correctness on one GPU, in less than ten minutes.
 
     python bench/gpu.py
-    python bench/gpu.py --device cpu --updates 2 --batches 2 --models B     (tries the program where there is no GPU)
+    python bench/gpu.py --device cpu --updates 2 --batches 2 --models B     (a trial run without a GPU)
 
-Needs no data and no network: ids are drawn at random, in lengths like those of real text. Measured are
+No data are needed: token ids are random, with lengths like those of real text. The models are
 
     B, L            the models of bench/training.py: 512 units, vocabulary 10,000, batches of 64 sentences
-    bahdanau2015    RNNsearch in full size (1000 units, 620 for words, vocabulary 30,000), 80 sentences
+    bahdanau2015    RNNsearch in full size (1000 units, embeddings 620, vocabulary 30,000), 80 sentences
     luong2015       four layers of 1000 units, vocabulary 50,000, input feeding, 128 sentences
 
-in float32 and bfloat16: real target tokens a second of whole updates, memory at most, the share of the fastest product
-measured, and how long the device idles because the program could not start its work in time (one update alone against
-the sum of its kernels). Correctness, in float64, with the same weights: loss and gradients of one batch against the
-CPU. Results go to bench/results/gpu.json.
+in float32 and bfloat16. Measured are real target tokens per second of whole updates, peak memory, the share of the
+fastest measured matrix product, and the share of time that the device spends in kernels instead of waiting for
+launches. Correctness is the difference of loss and gradients of one batch from the CPU's, in float64 with the same
+weights. Results go to bench/results/gpu.json.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MODELS: dict[str, tuple[Callable[[], Config], int, int]] = {
     "bahdanau2015": (lambda: load_preset("bahdanau2015"), 30_000, 80),
     "luong2015": (lambda: load_preset("luong2015-local-p-general"), 50_000, 128),
 }
-"""Configuration, words of either vocabulary, sentences of a batch."""
+"""Configuration, vocabulary size of each side, sentences per batch."""
 PRECISIONS = {"fp32": None, "bf16": torch.bfloat16}
 
 
@@ -83,17 +83,24 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """Options of the command."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"), help="of the CPU no results are kept")
+    parser.add_argument(
+        "--device", default="cuda", choices=("cuda", "cpu"), help="device; results are written for cuda only"
+    )
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--updates", type=int, default=60, help="that are timed, in each precision")
-    parser.add_argument("--batches", type=int, default=20, help="different ones, used in turn")
+    parser.add_argument(
+        "--updates", type=int, default=60, help="timed updates in each precision (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--batches", type=int, default=20, help="number of different batches, used in turn (default: %(default)s)"
+    )
     return parser.parse_args()
 
 
 def draw_batches(vocabulary: int, sentences: int, count: int, *, source_eos: bool) -> list[Batch]:
-    """Batches of sentences of 5 to 50 words, 22 in the mean or so, sides of like length, sorted as in training."""
+    """Random batches of sentences of 5 to 50 words, about 22 on average, with similar lengths on both sides, sorted as
+    in training."""
     rng = np.random.default_rng(0)
     lengths = np.clip(rng.lognormal(3.0, 0.5, 20 * count * sentences), 5, 50).astype(int)
     others = np.clip(lengths * rng.normal(1.0, 0.1, len(lengths)), 5, 50).astype(int)
@@ -120,7 +127,7 @@ def speed(
     updates: int,
     device: torch.device,
 ) -> dict[str, float]:
-    """Of whole updates: loss, gradients, clipping, the update rule."""
+    """Speed of whole updates: loss, gradients, clipping and optimiser step."""
     model = build(config.model, vocabulary, vocabulary).to(device).train()
     model.set_precision(PRECISIONS[precision])
     parameters = list(model.parameters())
@@ -134,7 +141,7 @@ def speed(
         optimiser.zero_grad()
         return totals.tokens
 
-    # Every shape once: kernels are compiled, memory is asked for.
+    # Every shape once, to compile kernels and allocate memory.
     for _ in range(max(WARM_UP, len(batches))):
         update()
     synchronise(device)
@@ -155,7 +162,7 @@ def speed(
 
 
 def share_in_kernels(update: Callable[[], int]) -> float:
-    """How much of five updates' time the device computes; the rest it waits to be given work."""
+    """Share of the time of five updates that the device spends in kernels."""
     synchronise(device := torch.device("cuda"))
     with profile(activities=[ProfilerActivity.CUDA]) as profiled:
         began = time.perf_counter()
@@ -167,7 +174,7 @@ def share_in_kernels(update: Callable[[], int]) -> float:
 
 
 def megaflops(model: TranslationModel, batch: Batch) -> float:
-    """Of products, forward and backward, for each real target token."""
+    """Megaflops of matrix products, forward and backward, per real target token."""
     counter = product_counter()
     with counter:
         loss = model.loss(batch)
@@ -177,17 +184,19 @@ def megaflops(model: TranslationModel, batch: Batch) -> float:
 
 
 def against_cpu(config: Config, vocabulary: int, batch: Batch, device: torch.device) -> dict[str, float]:
-    """The largest relative difference of the loss, and of any parameter's gradient, from the CPU's; no dropout."""
+    """Relative difference of the loss from the CPU, and the largest one of the gradients; without dropout."""
     torch.manual_seed(1)
     here = build(config.model, vocabulary, vocabulary).double().eval()
     there = build(config.model, vocabulary, vocabulary).double().eval()
     there.load_state_dict(here.state_dict())
     there.to(device)
-    return differences(taken_back(here, batch), here.parameters(), taken_back(there, batch), there.parameters())
+    return differences(
+        loss_with_gradients(here, batch), here.parameters(), loss_with_gradients(there, batch), there.parameters()
+    )
 
 
-def taken_back(model: TranslationModel, batch: Batch) -> torch.Tensor:
-    """The loss, detached, its gradients and no others in the parameters."""
+def loss_with_gradients(model: TranslationModel, batch: Batch) -> torch.Tensor:
+    """Compute the loss, detached, and leave its gradients in the parameters."""
     model.zero_grad()
     loss = model.loss(batch).objective
     loss.backward()
@@ -200,7 +209,7 @@ def differences(
     other_loss: torch.Tensor,
     other_parameters: Iterable[torch.Tensor],
 ) -> dict[str, float]:
-    """Relative: of the losses, and the largest of all parameters' gradients."""
+    """Relative difference of the losses, and the largest one of all parameters' gradients."""
     worst = max(
         float((q.grad.to(p.device) - p.grad).norm() / p.grad.norm().clamp(min=1e-30))
         for p, q in zip(parameters, other_parameters, strict=True)
@@ -210,7 +219,7 @@ def differences(
 
 
 def seconds_of(call: Callable[[], object], times: int, device: torch.device) -> float:
-    """Of one call, after one that does not count."""
+    """Mean seconds of a call, after one warm-up call."""
     call()
     synchronise(device)
     began = time.perf_counter()
@@ -221,7 +230,7 @@ def seconds_of(call: Callable[[], object], times: int, device: torch.device) -> 
 
 
 def synchronise(device: torch.device) -> None:
-    """Wait until the device has done what it was given."""
+    """Wait until the device has finished all work."""
     if device.type == "cuda":
         torch.cuda.synchronize()
 

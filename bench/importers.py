@@ -1,11 +1,11 @@
-"""Outside proof that the equations are right: models of two other toolkits, imported, say what they said before.
+"""Verification of the equations: imported models of two other toolkits give the same scores and translations as there.
 
     python bench/importers.py --joeynmt PYTHON --opennmt PYTHON --data ../shared/data/multi30k-en-de-cs --work FOLDER
 
-PYTHON are the interpreters of two virtual environments, one with JoeyNMT 2.x and one with OpenNMT-py 3.x. Each
-variant is trained there for some hundred updates, imported here with `dragoman import`, and compared sentence by
-sentence: the log-probability of given translations, and the translations that a beam of 5 finds. The toolkits' own
-code computes their side (importers_peers.py). Results go to bench/results/importers.json.
+PYTHON are the interpreters of two virtual environments, one with JoeyNMT 2.x and one with OpenNMT-py 3.x. Each variant
+is trained there for some hundred updates, imported with `dragoman import`, and compared sentence by sentence: the
+log-probabilities of given translations, and the translations found with beam 5. The toolkits' results are computed by
+their own code (importers_peers.py). Results go to bench/results/importers.json.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from dragoman.runs.opening import open_run
 RESULTS = Path(__file__).parent / "results" / "importers.json"
 PEERS = Path(__file__).parent / "importers_peers.py"
 TRAIN, DEV, TEST = 600, 20, 150
-"""Pairs. Small models overfit on so few, and then say improbable things of the test set: a hard test of equality."""
+"""Sentence pairs. Models overfit on so few, and give improbable scores on the test set: a strict test of equality."""
 UPDATES = 1500
 WORDS = 600
-"""Entries of a vocabulary, so that the test set has unknown words."""
+"""Vocabulary size, small so that the test set has unknown words."""
 BEAM, LONGEST = 5, 60
 
 
 class Variant(NamedTuple):
-    """A model of one toolkit: what differs from the toolkit's template below."""
+    """A model of one toolkit, as the difference from the toolkit's template below."""
 
     toolkit: str
     settings: dict[str, Any]
@@ -93,7 +93,7 @@ JOEYNMT: dict[str, Any] = {
         },
     },
 }
-"""Paths of text and vocabularies are added; nested keys of a variant's settings replace those of `model`."""
+"""Template; paths are added, and nested keys of a variant's settings replace those of `model`."""
 
 OPENNMT: dict[str, Any] = {
     "encoder_type": "brnn",
@@ -200,14 +200,14 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--joeynmt", required=True, metavar="PYTHON", help="interpreter that has JoeyNMT 2.x")
-    parser.add_argument("--opennmt", required=True, metavar="PYTHON", help="interpreter that has OpenNMT-py 3.x")
+    parser.add_argument("--joeynmt", required=True, metavar="PYTHON", help="interpreter with JoeyNMT 2.x")
+    parser.add_argument("--opennmt", required=True, metavar="PYTHON", help="interpreter with OpenNMT-py 3.x")
     parser.add_argument("--data", required=True, metavar="FOLDER", help="Multi30k: train.en.gz, val.de.gz and so on")
-    parser.add_argument("--work", required=True, metavar="FOLDER", help="where text, models and outputs go")
-    parser.add_argument("--only", nargs="+", choices=VARIANTS, help="these variants; no results are written")
-    parser.add_argument("--reuse", action="store_true", help="do not train again what is trained")
+    parser.add_argument("--work", required=True, metavar="FOLDER", help="folder for text, models and outputs")
+    parser.add_argument("--only", nargs="+", choices=VARIANTS, help="only these variants; writes no results")
+    parser.add_argument("--reuse", action="store_true", help="keep existing checkpoints instead of training again")
     return parser.parse_args()
 
 
@@ -215,7 +215,7 @@ def parse() -> argparse.Namespace:
 
 
 def prepare_text(data: Path, folder: Path) -> Path:
-    """Small files of words between blanks, English to German, and a vocabulary for each side and for both."""
+    """Write small files of space-separated words, English and German, and a vocabulary of each side and of both."""
     folder.mkdir(parents=True, exist_ok=True)
     counts = {}
     for language in ("en", "de"):
@@ -232,7 +232,7 @@ def prepare_text(data: Path, folder: Path) -> Path:
 
 
 def read(path: Path, count: int) -> list[str]:
-    """The first lines of a gzipped file, words and punctuation marks between blanks."""
+    """The first lines of a gzipped file, with spaces between words and punctuation marks."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [" ".join(re.findall(r"\w+|[^\w\s]", next(file))) for _ in range(count)]
 
@@ -246,7 +246,7 @@ def lines_of(path: Path) -> list[str]:
 
 
 def train(variant: Variant, python: str, text: Path, folder: Path, checkpoint: Path) -> None:
-    """Train with the toolkit's own command; `checkpoint` becomes a link to what it saved."""
+    """Train with the toolkit's own command, and link `checkpoint` to the saved file."""
     folder.mkdir(parents=True, exist_ok=True)
     config = folder / "training.yaml"
     if variant.toolkit == "joeynmt":
@@ -301,8 +301,8 @@ def merged(base: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(command: list[str], log: Path) -> str:
-    """Run a command of the toolkit and return what it prints; its messages go to a file."""
-    # OpenNMT-py reads back its own checkpoints, options and all, which torch refuses unless told otherwise.
+    """Run a command of the toolkit and return its standard output; its messages go to a file."""
+    # OpenNMT-py's checkpoints contain pickled options, which torch refuses to load by default.
     environment = {**os.environ, "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD": "1", "OMP_NUM_THREADS": "1"}
     with log.open("w", encoding="utf-8") as file:
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=file, env=environment, check=False, text=True)
@@ -315,7 +315,7 @@ def run(command: list[str], log: Path) -> str:
 
 
 def compare(variant: Variant, python: str, text: Path, folder: Path, checkpoint: Path) -> dict[str, Any]:
-    """Import with the command, and measure what differs on the test set."""
+    """Import with the command, and measure the differences on the test set."""
     files = [text / "test.en", text / "test.de"]
     theirs_command = [
         *(python, str(PEERS), variant.toolkit, str(checkpoint), *map(str, files)),
@@ -328,7 +328,7 @@ def compare(variant: Variant, python: str, text: Path, folder: Path, checkpoint:
     imported = open_run(out, device="cpu")
     source, target = map(lines_of, files)
     scores = [scored.log_probability for scored in imported.scorer().score(zip(source, target, strict=True))]
-    # As both toolkits search: log-probabilities, no length normalisation. JoeyNMT's shortest translation has one word.
+    # The search of both toolkits: no length normalisation. JoeyNMT's shortest translation has one word.
     shortest = 0.001 if variant.toolkit == "joeynmt" else 0.0
     search = SearchConfig(
         beam=BEAM,
@@ -343,7 +343,7 @@ def compare(variant: Variant, python: str, text: Path, folder: Path, checkpoint:
     judged = [
         scored.log_probability for scored in imported.scorer().score((here.source, there) for here, there in pairs)
     ]
-    # Cut off at the longest length, a hypothesis is ranked without an end of sentence there, and with one here.
+    # At the length limit, the toolkits rank a hypothesis without EOS, Dragoman with EOS.
     ended = [len(there.split(" ")) < LONGEST - 1 for _, there in pairs]
     same = [here.text == there for here, there in pairs]
     reported = zip(ended, judged, theirs["log_probabilities"], strict=True)
@@ -365,7 +365,7 @@ def compare(variant: Variant, python: str, text: Path, folder: Path, checkpoint:
 
 
 def result(rows: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
-    """What is written."""
+    """The results with their conditions."""
     return {
         "command": "python bench/importers.py --joeynmt PYTHON --opennmt PYTHON --data FOLDER --work FOLDER",
         "date": time.strftime("%Y-%m-%d"),
@@ -378,7 +378,7 @@ def result(rows: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(rows: dict[str, Any]) -> None:
-    """The table."""
+    """Print a table of the results."""
     print(
         "largest difference of log-probabilities: given translations, found ones; same translations: that end, of all"
     )

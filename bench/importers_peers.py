@@ -1,9 +1,9 @@
-"""The other side of importers.py: what a toolkit's own code says. Run by the toolkit's interpreter; prints JSON.
+"""Scores and translations by a toolkit's own code, for importers.py; runs in the toolkit's environment, prints JSON.
 
     PYTHON importers_peers.py joeynmt|opennmt CHECKPOINT SOURCE TARGET --beam K --longest N
 
-Prints for each pair of lines the log-probability of the target (end of sentence included), the best translation of a
-beam of K by plain log-probability, and that log-probability.
+Prints for each pair of lines the log-probability of the target (EOS included), the best translation with beam K without
+length normalisation, and its log-probability.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 SENTENCES = 16
-"""Sentences of a batch that is scored: padding must not matter."""
+"""Batch size of scoring; padding must not matter."""
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def joeynmt(checkpoint: Path, source: list[str], target: list[str], beam: int, longest: int) -> dict[str, Any]:
-    """JoeyNMT: its model over its own batches, its own beam search."""
+    """Score and translate with JoeyNMT's own batches, model and beam search."""
     from importlib.metadata import version
 
     from joeynmt.batch import Batch
@@ -85,7 +85,7 @@ def joeynmt(checkpoint: Path, source: list[str], target: list[str], beam: int, l
 
 
 def opennmt(checkpoint: Path, source: list[str], target: list[str], beam: int, longest: int) -> dict[str, Any]:
-    """OpenNMT-py: its model over padded batches, its own engine for beam search."""
+    """Score padded batches with OpenNMT-py's model, and translate with its own inference engine."""
     from importlib.metadata import version
 
     from onmt.bin.translate import _get_parser
@@ -124,7 +124,7 @@ def opennmt(checkpoint: Path, source: list[str], target: list[str], beam: int, l
 
 
 def padded(rows: list[list[int]], padding: int) -> torch.Tensor:
-    """Rows of ids as one tensor."""
+    """Pad rows of ids to one tensor, [B, T]."""
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[padding] * (longest - len(row))] for row in rows])
 

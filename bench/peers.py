@@ -1,4 +1,4 @@
-"""The models of bench/training.py in the words of each toolkit, and the commands that train them."""
+"""The models of bench/training.py in the configuration of each toolkit, and the commands that train them."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Peer:
     """Another toolkit."""
 
     command: Callable[[str, str, Path, int], list[str]]
-    """(interpreter, model, scratch folder, threads) -> command; writes the configuration it needs."""
+    """Maps (interpreter, model, scratch folder, threads) to a command, and writes its configuration."""
     pattern: str
-    """Finds the number of the update in a line of its log."""
+    """Regular expression of the update number in a line of its log."""
     models: tuple[str, ...] = tuple(SIZES)
-    """Those it can express."""
+    """The models that it supports."""
 
 
 def dragoman_values(model: str) -> dict[str, Any]:
-    """The model in our configuration."""
+    """The model as a Dragoman configuration."""
     size = SIZES[model]
     cell = {"cell": size["cell"], "layers": size["layers"]}
     side = {"segmentation": "whitespace", "vocabulary": 10_004}
@@ -120,7 +120,7 @@ def _joeynmt(python: str, model: str, scratch: Path, threads: int) -> list[str]:
         },
         "model": {
             "initializer": "xavier_uniform",
-            # Xavier's values are so small for so many rows that the embeddings need half an hour to grow.
+            # With this many rows, Xavier initialisation is so small that embeddings need half an hour to grow.
             "embed_initializer": "uniform",
             "embed_init_weight": 0.1,
             "tied_embeddings": False,
@@ -186,7 +186,7 @@ PEERS = {"joeynmt": Peer(_joeynmt, r"Step:\s*(\d+)"), "opennmt": Peer(_opennmt, 
 
 
 def _yoyodyne(python: str, model: str, scratch: Path, threads: int) -> list[str]:
-    """No input feeding, and a target vocabulary of what the target side has."""
+    """Without input feeding, and with a target vocabulary of the target side only."""
     size, text = SIZES[model], scratch / "text"
     tables = {part: scratch / f"yoyodyne.{part}.tsv" for part in ("train", "val")}
     for part, path in tables.items():
@@ -223,4 +223,4 @@ def _yoyodyne(python: str, model: str, scratch: Path, threads: int) -> list[str]
 
 
 ONLY_TRAINED = {"yoyodyne": Peer(_yoyodyne, r"Epoch 0:.* (\d+)/\d+ \[", ("B",))}
-"""Peers whose translation is not compared; within the first epoch the number of the batch is that of the update."""
+"""Peers whose translation speed is not compared; in the first epoch the batch number is the update number."""

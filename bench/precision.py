@@ -1,11 +1,11 @@
-"""What bfloat16 products cost in quality: the preset `standard` in both precisions, the same seeds and epochs.
+"""Quality of training with bfloat16 matrix products: the preset `standard` in both precisions, same seeds and epochs.
 
     python bench/precision.py ../shared/data/multi30k-en-de-cs --scratch DIR
 
-Multi30k English-German, made small by `--scale`; BLEU of test_2016_flickr with a beam of 5. Two runs with one seed see
-the same batches and begin from the same weights, so that they differ in their products alone. Counted are epochs, not
-seconds, so other programs may run meanwhile; `--jobs` trainings go on at once, one thread each. Results go to
-bench/results/precision.json, a run at a time; one that is there with the same command is not made again.
+Models of Multi30k English-German are scaled down by `--scale`; BLEU is that of test_2016_flickr with beam 5. Two runs
+with the same seed have the same batches and initial weights, so that they differ in precision only. Training is limited
+by epochs, not by time, so that other programs may run; `--jobs` trainings run in parallel, one thread each. Results go
+to bench/results/precision.json after each run; existing results of the same command are kept.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PRECISIONS = ("fp32", "bf16")
 
 
 def main() -> None:
-    """Train what is missing; print and write."""
+    """Train the missing runs, and print and write the results."""
     options = parse()
     result = load(options)
     wanted = [
@@ -54,9 +54,9 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("data", type=Path, help="the folder of Multi30k")
+    parser.add_argument("data", type=Path, help="folder of Multi30k")
     parser.add_argument("--scratch", type=Path, required=True, help="folder for the runs")
     parser.add_argument("--scale", type=float, default=0.25)
     parser.add_argument("--epochs", type=float, default=6)
@@ -66,7 +66,7 @@ def parse() -> argparse.Namespace:
 
 
 def load(options: argparse.Namespace) -> dict[str, Any]:
-    """What has been measured in this way; nothing where it was another."""
+    """The existing results of the same options, or an empty record."""
     how = {"scale": options.scale, "epochs": options.epochs}
     if RESULTS.exists():
         result: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
@@ -83,7 +83,7 @@ def load(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def train(options: argparse.Namespace, seed: int, precision: str) -> Path:
-    """One run; its folder."""
+    """Train one run and return its folder."""
     out: Path = options.scratch / f"{precision}.{seed}"
     files = {
         part: [str(options.data / f"{part}.{language}.gz") for language in ("en", "de")] for part in ("train", "val")
@@ -113,7 +113,7 @@ def measure(folder: Path, data: Path) -> dict[str, float]:
 
 
 def table(runs: dict[str, dict[str, dict[str, float]]]) -> str:
-    """Markdown, a row a seed and one of means."""
+    """A Markdown table with a row for each seed and one of means."""
     heads = [f"{figure}, {precision}" for figure in ("BLEU", "dev perplexity") for precision in PRECISIONS]
     rows = {
         seed: [run[precision][figure] for figure in ("bleu", "dev_perplexity") for precision in PRECISIONS]

@@ -1,13 +1,13 @@
-"""Every preset on Multi30k, small: dev perplexity and dev BLEU after the same number of updates.
+"""All presets, scaled down, on Multi30k: dev perplexity and dev BLEU after the same number of updates.
 
     python bench/presets.py ../shared/data/multi30k-en-de-cs --out FOLDER
     python bench/presets.py ../shared/data/multi30k-en-de-cs --out FOLDER --recipe common
 
-Same text, same batches, same search for all, so that perplexities can be compared; sizes shrink together by `--scale`,
-so that a model's proportions stay its paper's. Two recipes: `own` trains as the preset says (initial values, optimiser,
-rate, clipping, unit of the loss); `common` trains all in one way. Results are kept in
-bench/results/presets-multi30k-en-de.json after every run; a run that is there already is not made again. The table goes
-to stdout, for docs/presets.md. Counted are updates, not seconds, so other programs may run meanwhile.
+Text, batches and search are the same for all presets, so that perplexities are comparable; `--scale` shrinks all sizes
+together and keeps the proportions of the papers. Two recipes: `own` trains with the preset's settings (initialisation,
+optimiser, learning rate, clipping, loss normalisation); `common` trains all presets with the same settings. Results are
+written to bench/results/presets-multi30k-en-de.json after every run; existing runs are not repeated. The table for
+docs/presets.md goes to stdout. Training is limited by updates, not by time, so that other programs may run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dragoman.training.log import read_log
 
 RESULTS = Path(__file__).parent / "results" / "presets-multi30k-en-de.json"
 LEFT_OUT = ("demo", "standard")
-"""`demo` is made for another corpus; `standard` comes last, at a scale that gives it a size of the same order."""
+"""`demo` is made for another corpus; `standard` comes last, at a scale that gives it a similar size."""
 STANDARD_SCALE = 0.4
 SAME_FOR_ALL = (
     "text.joint=true",
@@ -77,7 +77,7 @@ RECIPES = {
 
 
 def main() -> None:
-    """Train what is missing, one after the other, and print the table."""
+    """Train the missing runs one after the other, and print the table."""
     options = parse()
     result = load(options)
     for name in options.only or [*(name for name in preset_names() if name not in LEFT_OUT), "standard"]:
@@ -91,24 +91,24 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("data", type=Path, help="the folder of Multi30k")
-    parser.add_argument("--out", type=Path, required=True, help="a folder for the runs")
+    parser.add_argument("data", type=Path, help="folder of Multi30k")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the runs")
     parser.add_argument("--recipe", choices=tuple(RECIPES), default="own")
-    parser.add_argument("--only", nargs="+", metavar="PRESET", help="not all of them, but these")
+    parser.add_argument("--only", nargs="+", metavar="PRESET", help="only these presets")
     parser.add_argument("--scale", type=float, default=0.128)
     parser.add_argument("--epochs", type=float, default=0.8)
     return parser.parse_args()
 
 
 def load(options: argparse.Namespace) -> dict[str, Any]:
-    """What has been measured so far; another scale or length cannot be mixed with it."""
+    """The results so far; results of another scale or length are refused."""
     how = {"scale": options.scale, "epochs": options.epochs, "same for all": list(SAME_FOR_ALL)}
     if RESULTS.exists():
         result: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
         if result["how"] != how:
-            sys.exit(f"{RESULTS} holds runs made in another way ({result['how']}); move it away first")
+            sys.exit(f"{RESULTS} contains runs with other options ({result['how']}); move it away first")
         return result
     return {
         "command": f"python bench/presets.py {options.data} --out FOLDER [--recipe common]",
@@ -122,7 +122,7 @@ def load(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def train(name: str, scale: float, options: argparse.Namespace) -> dict[str, Any]:
-    """Run `dragoman train` and read from its log what it reached."""
+    """Run `dragoman train` and read the last validation from its log."""
     out = options.out / f"{name}-{options.recipe}"
     train_files, dev_files = (
         [str(options.data / f"{part}.{language}.gz") for language in ("en", "de")] for part in ("train", "val")
@@ -143,7 +143,7 @@ def train(name: str, scale: float, options: argparse.Namespace) -> dict[str, Any
 
 
 def table(runs: dict[str, dict[str, Any]]) -> str:
-    """Markdown, one row a preset, `standard` last; empty where nothing has been measured."""
+    """A Markdown table with one row for each preset, `standard` last; cells without a measurement are empty."""
     lines = [
         "| preset | parameters | own recipe: perplexity | BLEU | common recipe: perplexity | BLEU |",
         "| --- | --: | --: | --: | --: | --: |",

@@ -1,12 +1,11 @@
-"""Time to quality: BLEU of Multi30k English-German after so many minutes of wall clock, beside the fastest peer.
+"""Time to quality: BLEU on Multi30k English-German after fixed training times, compared with the fastest peer.
 
     python bench/quality.py ../shared/data/multi30k-en-de-cs --scratch DIR --opennmt PYTHON --minutes 5 10 20 40
 
-Dragoman is told the time (`dragoman train --preset standard --minutes M`, a run for each M, start-up and the last
-validation within it). OpenNMT-py 3.5.1 cannot be told: it trains once for the longest time, model B of
-bench/training.py, with a checkpoint every 150 updates, and what it had saved when M minutes had passed is measured.
-Both translate test_2016_flickr with a beam of 5. The share of the machine that others used is in the results, which
-go to bench/results/quality.json.
+Dragoman trains with a time limit (`dragoman train --preset standard --minutes M`, one run for each M, start-up and the
+last validation included). OpenNMT-py 3.5.1 has no time limit: it trains model B of bench/training.py once for the
+longest time with a checkpoint every 150 updates, and the last checkpoint within M minutes is measured. Both translate
+test_2016_flickr with beam 5. Results, with the processor time used by other programs, go to bench/results/quality.json.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ TEST = "test_2016_flickr"
 BEAM = 5
 PEER, MODEL = "opennmt", "B"
 START_AND_END = 0.5
-"""Minutes that Dragoman is told less: reading, segmentation and the report lie outside the time it is told."""
+"""Minutes subtracted from Dragoman's limit, which excludes reading, segmentation and the report."""
 
 
 def main() -> None:
-    """Train and measure everybody; print and write."""
+    """Train and measure both toolkits; print and write the results."""
     options = parse()
     scratch = Path(options.scratch).resolve()
     prepare(Path(options.data), scratch / "text")
@@ -60,7 +59,7 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """Options of the command."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("data", help="folder with Multi30k: train.en.gz, train.de.gz, val..., test_2016_flickr...")
     parser.add_argument("--scratch", required=True, help="folder for text and runs")
@@ -71,7 +70,7 @@ def parse() -> argparse.Namespace:
 
 
 def own_row(options: argparse.Namespace, minutes: int, scratch: Path) -> dict[str, float]:
-    """The preset `standard`, told how long it has."""
+    """Train the preset `standard` with a time limit and measure it."""
     data, out = Path(options.data), scratch / f"dragoman.{minutes}"
     train, dev = ([str(data / f"{part}.{language}.gz") for language in ("en", "de")] for part in ("train", "val"))
     command = [
@@ -111,7 +110,7 @@ def peer_rows(options: argparse.Namespace, scratch: Path) -> dict[int, dict[str,
 
 
 def _translated_by_peer(options: argparse.Namespace, then: Path, scratch: Path) -> list[str]:
-    """The test set through the only checkpoint in `then`."""
+    """Translate the test set with the only checkpoint in `then`."""
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(scratch / "text" / "bpe.model"))
     source, output = then / "test.en", then / "test.de"
     lines = read_lines(Path(options.data) / f"{TEST}.en.gz")
@@ -144,7 +143,7 @@ def _row(watched: Watched, seconds: float, found: list[str], data: Path) -> dict
 
 
 def write(result: dict[str, Any]) -> None:
-    """What there is so far, to the file and as a table."""
+    """Write the results so far to the file, and print them as a table."""
     RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     for minutes, rows in result["minutes"].items():
         scores = "  ".join(f"{name} {row['bleu']:.2f} ({row['seconds']:.0f} s)" for name, row in rows.items())

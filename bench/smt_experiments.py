@@ -1,4 +1,4 @@
-"""The statistical rows of two papers on Multi30k German-English: networks inside a phrase-based system.
+"""The SMT experiments of two papers on Multi30k German-English: networks as features of a phrase-based system.
 
     python bench/smt_experiments.py train   --text TOK --system SYSTEM --work WORK [--minutes 7] [--networks rnn]
     python bench/smt_experiments.py lists   --text TOK --system SYSTEM --work WORK
@@ -8,15 +8,19 @@
     python bench/smt_experiments.py maps    --text TOK --system SYSTEM --work WORK --images FOLDER
 
 SYSTEM is a tuned system of `dragoman smt train` and `smt tune`, TOK the tokenised text of Multi30k, WORK a folder for
-networks and lists. `train` trains one forward and five reversed LSTMs (Sutskever et al. 2014), an RNN encoder-decoder
-on the distinct phrase pairs of the system's table, and a 7-gram network (Cho et al. 2014). `lists` puts the RNN's
-columns into that part of the phrase table that dev and test can use, with weights of 0, so that the decoder finds what
-it found before; writes its n-best lists of dev (val) and test (test_2016_flickr), and adds the other networks' scores.
-`tables` tunes weights on dev for each row, several times, and measures test: Cho et al. 2014, Table 1, and Sutskever et
-al. 2014, Table 2. `search` lets the RNN steer the decoder, as in Cho et al.: both systems, with its columns and
-without, go through the same rounds of decoding and MERT from the system's weights. `phrases` compares table and network
-phrase by phrase: Cho et al. 2014, Tables 2 and 3, Figure 3. `maps` draws words and phrases as the RNN sees them,
-Figures 4 and 5; it needs no other network (`train --networks rnn`), and the system need not be tuned.
+networks and lists. The steps:
+
+    train    one forward and five reversed LSTMs (Sutskever et al. 2014), an RNN encoder-decoder on the distinct phrase
+             pairs of the system's table, and a 7-gram network (Cho et al. 2014)
+    lists    filter the phrase table for dev (val) and test (test_2016_flickr), add the RNN's scores with weights of 0,
+             so that search is unchanged, write n-best lists, and add the scores of the other networks
+    tables   tune weights on dev for each row, several times, and measure test: Cho et al. 2014, Table 1, and Sutskever
+             et al. 2014, Table 2
+    search   use the RNN's scores in the decoder, as in Cho et al.: the same rounds of decoding and MERT from the
+             system's weights, with and without them
+    phrases  compare table and network phrase by phrase: Cho et al. 2014, Tables 2 and 3, Figure 3
+    maps     project the RNN's representations of words and phrases, Figures 4 and 5; needs only `train --networks rnn`
+             and an untuned system
 
 Results are kept in bench/results/smt-experiments.json; the tables for docs/smt-experiments.md go to stdout.
 """
@@ -55,9 +59,9 @@ TABLE = "phrase-table.gz"
 TM = "TranslationModel0"
 REVERSED = tuple(f"reversed{seed}" for seed in range(1, 6))
 NETWORKS = ("forward", *REVERSED, "rnn", "cslm")
-"""Folders of WORK; rnn is the one of phrase pairs."""
+"""Folders of WORK; rnn is trained on phrase pairs."""
 RESTARTS = 2
-"""Random starts of a run of MERT, beside the weights that the system was tuned to."""
+"""Random starting points of a MERT run, beside the tuned weights of the system."""
 
 COMMON = (
     "text.source.segmentation=whitespace",
@@ -120,28 +124,28 @@ CSLM = (
     "training.optimiser.learning_rate=0.002",
     "training.batch.size=1024",
 )
-"""Small, for some minutes of one processor core each; the papers' own sizes are in the presets."""
+"""Small sizes, for some minutes of one processor core each; the sizes of the papers are in the presets."""
 
 
 def main() -> None:
-    """Do one step."""
+    """Run one step."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=("train", "lists", "tables", "search", "phrases", "maps"))
-    parser.add_argument("--text", type=Path, required=True, help="the folder of Multi30k's tokenised text")
+    parser.add_argument("--text", type=Path, required=True, help="folder of Multi30k's tokenised text")
     parser.add_argument("--system", type=Path, required=True, help="a tuned phrase-based system")
-    parser.add_argument("--work", type=Path, required=True, help="a folder for networks and lists")
+    parser.add_argument("--work", type=Path, required=True, help="folder for networks and lists")
     parser.add_argument(
-        "--minutes", type=float, default=7.0, help="train: of each network; the phrases' has twice that"
+        "--minutes", type=float, default=7.0, help="train: time of each network, doubled for rnn (default: %(default)s)"
     )
     parser.add_argument(
         "--networks", nargs="+", choices=NETWORKS, default=NETWORKS, metavar="NAME",
         help=f"train: only these of {', '.join(NETWORKS)}",
     )  # fmt: skip
-    parser.add_argument("--size", type=int, default=100, help="lists: hypotheses of a sentence")
-    parser.add_argument("--lines", type=int, help="lists: only so many sentences of dev and test, to try it out")
+    parser.add_argument("--size", type=int, default=100, help="lists: hypotheses per sentence")
+    parser.add_argument("--lines", type=int, help="lists: only the first sentences of dev and test, for a trial run")
     parser.add_argument("--runs", type=int, default=3, help="tables: runs of MERT")
-    parser.add_argument("--rounds", type=int, default=4, help="search: of decoding and tuning")
-    parser.add_argument("--images", type=Path, help="phrases, maps: the folder for the figures")
+    parser.add_argument("--rounds", type=int, default=4, help="search: rounds of decoding and tuning")
+    parser.add_argument("--images", type=Path, help="phrases, maps: folder for the figures")
     options = parser.parse_args()
     if options.step == "maps" and options.images is None:
         parser.error("maps: give --images, the folder for the figures")
@@ -151,7 +155,7 @@ def main() -> None:
 
 
 def dragoman(*words: object) -> None:
-    """One command of the toolkit, on one thread."""
+    """Run a `dragoman` command."""
     subprocess.run([sys.executable, "-m", "dragoman", *map(str, words)], check=True)
 
 
@@ -161,7 +165,7 @@ def text(options: argparse.Namespace, name: str, language: str) -> Path:
 
 
 def keep(found: Mapping[str, Any]) -> None:
-    """Add to the results of the other steps."""
+    """Merge results into those of the other steps."""
     before = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     RESULTS.write_text(json.dumps({**before, **found}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -170,7 +174,7 @@ def keep(found: Mapping[str, Any]) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
-    """The networks that were asked for, one after the other; one that is there already is not made again."""
+    """Train the selected networks one after the other, except existing ones."""
     options.work.mkdir(parents=True, exist_ok=True)
     names = {
         name: [str(text(options, SETS.get(name, name), side)) for side in ("de", "en")] for name in ("train", "dev")
@@ -193,13 +197,13 @@ def train(options: argparse.Namespace) -> None:
 
 
 def train_one(out: Path, minutes: float, *words: object, settings: Sequence[str]) -> None:
-    """Train a network, unless it is there."""
+    """Train a network unless it exists."""
     if not (out / "model.safetensors").exists():
         dragoman(*words, "--out", out, "--overwrite", "--minutes", minutes, "--threads", 1, "--set", *settings)
 
 
 def make_pairs(options: argparse.Namespace) -> list[object]:
-    """The distinct phrase pairs of the table; every 500th is for validation."""
+    """Write the distinct phrase pairs of the table; every 500th is for validation."""
     everything = options.work / "pairs.tsv.gz"
     if not everything.exists():
         dragoman("phrase-table", options.system / TABLE, "--pairs", everything)
@@ -214,7 +218,7 @@ def make_pairs(options: argparse.Namespace) -> list[object]:
 
 
 def make_lists(options: argparse.Namespace) -> None:
-    """n-best lists of dev and test with all networks' scores."""
+    """Write n-best lists of dev and test with the scores of all networks."""
     folder = options.work / "system"
     folder.mkdir(parents=True, exist_ok=True)
     for name in SETS:
@@ -234,7 +238,7 @@ def make_lists(options: argparse.Namespace) -> None:
 
 
 def phrases_of(lines: Iterable[str], longest: int = 7) -> Iterator[str]:
-    """What the decoder may look up."""
+    """All source phrases that the decoder may look up."""
     for line in lines:
         words = line.split()
         for start in range(len(words)):
@@ -243,13 +247,13 @@ def phrases_of(lines: Iterable[str], longest: int = 7) -> Iterator[str]:
 
 
 def filter_table(table: Path, wanted: set[str], out: Path) -> None:
-    """The rows of a table whose source is wanted."""
+    """Write the rows of a table whose source phrase is in `wanted`."""
     with replace_output(out) as file:
         file.writelines(f"{row.line}\n" for row in read_table(table) if row.source in wanted)
 
 
 def write_configuration(system: Path, folder: Path) -> None:
-    """The system's moses.ini for a table with two more scores, which weigh nothing."""
+    """Write the system's moses.ini for a table with two more scores of weight 0."""
     lines = []
     for line in read_lines(system / "moses.ini"):
         if line.startswith("PhraseDictionaryMemory"):
@@ -263,7 +267,7 @@ def write_configuration(system: Path, folder: Path) -> None:
 
 
 def add_networks(options: argparse.Namespace, name: str) -> None:
-    """WORK/NAME.scored.gz: the list with Forward, Reversed, Ensemble and the language model's NgramLM."""
+    """Write WORK/NAME.scored.gz: the list with the features Forward, Reversed, Ensemble and NgramLM."""
     source, networks = options.work / f"{name}.de", {each: options.work / each for each in ("forward", *REVERSED)}
     part = options.work / f"{name}.part.gz"
     scored = options.work / f"{name}.scored.gz"
@@ -292,16 +296,16 @@ SUTSKEVER = {"one forward LSTM": "Forward", "one reversed LSTM": "Reversed", "5 
 
 
 class Lists(NamedTuple):
-    """The hypotheses of one set, and which columns of their features each name has."""
+    """The hypotheses of one set, and the columns of each feature."""
 
     pool: Pool
     columns: dict[str, list[int]]
     oracle: float
-    """BLEU of the best hypothesis of each list by sentence BLEU."""
+    """Corpus BLEU of the hypotheses with the best sentence BLEU."""
 
 
 def make_tables(options: argparse.Namespace) -> None:
-    """Both papers' tables."""
+    """Compute the tables of both papers."""
     lists = {name: read_lists(options, name) for name in SETS}
     weights = read_weights(options.system / "moses.ini")
     start = np.array([value for name in SMT for value in weights[name]])
@@ -329,7 +333,7 @@ def make_tables(options: argparse.Namespace) -> None:
 
 
 def read_lists(options: argparse.Namespace, name: str) -> Lists:
-    """The scored lists of a set against its references."""
+    """Read the scored lists of a set with its references."""
     references = list(read_lines(text(options, SETS[name], "en")))
     columns: dict[str, list[int]] = {}
     sentences = []
@@ -351,38 +355,38 @@ def read_lists(options: argparse.Namespace, name: str) -> Lists:
 
 
 def named_values(features: Mapping[str, Sequence[float]], total: float) -> dict[str, Sequence[float]]:
-    """The features of an entry, the total among them; the two columns that were added have names of their own."""
+    """The features of an entry with its total; the two added columns of the phrase table get names of their own."""
     scores = features[TM]
     others = {name: values for name, values in features.items() if name != TM}
     return {"Total": [total], **others, TM: scores[:4], "RNN": scores[4:5], "Unknown": scores[5:6]}
 
 
 def columns_of(lists: Lists, added: Sequence[str]) -> list[int]:
-    """The places of the system's own features, and of others."""
+    """The columns of the system's features and of the added ones."""
     return [column for name in (*SMT, *added) for column in lists.columns[name]]
 
 
 class Chosen(NamedTuple):
-    """Weights of some columns, of several runs."""
+    """Weights of some columns, from several tuning runs."""
 
     columns: list[int]
     weights: list[NDArray[np.float64]]
 
 
 def tuned_row(lists: Mapping[str, Lists], columns: list[int], start: NDArray[np.float64], runs: int) -> Chosen:
-    """MERT on dev, several times."""
+    """Run MERT on dev several times."""
     pool = part_of(lists["dev"].pool, columns)
     found = [tune_mert(pool, start, np.random.default_rng(seed), restarts=RESTARTS) for seed in range(1, runs + 1)]
     return Chosen(columns, [tuned.weights for tuned in found])
 
 
 def part_of(pool: Pool, columns: list[int]) -> Pool:
-    """The pool with some of its features."""
+    """The pool with a subset of its features."""
     return replace(pool, features=pool.features[:, columns], shape={"all": len(columns)})
 
 
 def measured(lists: Mapping[str, Lists], chosen: Chosen, baseline: Chosen) -> dict[str, Any]:
-    """BLEU of each run on dev and test, and how likely chance alone gives the difference to the baseline."""
+    """BLEU of each run on dev and test, and p-values of the difference from the baseline."""
     result = {}
     for name, one in lists.items():
         ours, theirs = (statistics_of(one.pool, each) for each in (chosen, baseline))
@@ -393,7 +397,7 @@ def measured(lists: Mapping[str, Lists], chosen: Chosen, baseline: Chosen) -> di
 
 
 def statistics_of(pool: Pool, chosen: Chosen) -> NDArray[np.float64]:
-    """[runs, S, size] of what is chosen."""
+    """[runs, S, size] the statistics of the one-best hypotheses."""
     part = part_of(pool, chosen.columns)
     return np.stack([part.statistics[part.choose(weights)] for weights in chosen.weights])
 
@@ -429,7 +433,7 @@ def spread(scores: Sequence[float]) -> str:
 
 
 def search_with_network(options: argparse.Namespace) -> None:
-    """Two systems through the same rounds, with the RNN's columns weighing 0.1 and 0 at first, and without them."""
+    """Tune two systems in the same rounds: one with the RNN's columns, with initial weights 0.1 and 0, one without."""
     folder = options.work / "search"
     folder.mkdir(exist_ok=True)
     systems = {"baseline": (options.system / "moses.ini", ()), "+ RNN": (options.work / "system/moses.ini", (0.1, 0.0))}
@@ -451,7 +455,7 @@ def search_with_network(options: argparse.Namespace) -> None:
 
 
 def decoded(options: argparse.Namespace, configuration: Path, weights: Path, which: str) -> NDArray[np.float64]:
-    """BLEU's statistics [S, size] of the translations of a set."""
+    """BLEU statistics [S, size] of the translations of a set."""
     out = weights.with_suffix(f".{which}")
     dragoman("smt", "translate", configuration, "--weights", weights, "-i", options.work / f"{which}.de", "-o", out)
     references = read_lines(text(options, SETS[which], "en"))
@@ -460,7 +464,7 @@ def decoded(options: argparse.Namespace, configuration: Path, weights: Path, whi
 
 
 def compared(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> dict[str, Any]:
-    """BLEU, and how likely chance alone gives the difference."""
+    """BLEU, and p-values of the difference."""
     difference = compare_statistics(ours[None], theirs[None], BLEU)
     bleu = [float(BLEU.score(ours.sum(axis=0)))]
     return {"bleu": bleu, "p bootstrap": difference.bootstrap_p, "p exchange": difference.randomisation_p}
@@ -469,19 +473,19 @@ def compared(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> dict[str
 # Phrases -------------------------------------------------------------------------------------------------------------
 
 WORDS = 4
-"""A long phrase has at least so many."""
+"""Minimum number of words of a long phrase."""
 SHOWN, BEST, SAMPLES = 4, 3, 50
-"""Source phrases of each group, targets of each, samples of each (Cho et al. 2014: 50)."""
+"""Source phrases per group, targets per source phrase, samples per source phrase (Cho et al. 2014: 50)."""
 RARE = 3
-"""Occurrences of a rare phrase: the fewest with which it can have so many translations."""
+"""Occurrences of a rare phrase: the minimum for `BEST` different translations."""
 POINTS = 4000
-"""Of the scatter."""
+"""Points of the scatter plot."""
 OFTEN = 10
-"""Occurrences of a source phrase whose relative frequencies say something."""
+"""Minimum occurrences of a source phrase for reliable relative frequencies."""
 
 
 def compare_phrases(options: argparse.Namespace) -> None:
-    """Tables 2 and 3 and Figure 3 of Cho et al. 2014."""
+    """Compute Tables 2 and 3 and Figure 3 of Cho et al. 2014."""
     run = open_run(options.work / "rnn", threads=1)
     draw = random.Random(1)
     long, points = [], []
@@ -517,12 +521,12 @@ def compare_phrases(options: argparse.Namespace) -> None:
 
 
 def occurrences(row: Row) -> float:
-    """How often the source phrase of a row came: the second of Moses' counts (target, source, both)."""
+    """Occurrences of the source phrase of a row: the second of Moses' counts (target, source, both)."""
     return float(row.fields[4].split()[1])
 
 
 def phrase_row(run: Run, source: str, rows: Sequence[Row]) -> dict[str, Any]:
-    """One source phrase: what table and network like best, and what the network says by itself."""
+    """One source phrase with the best targets of table and network, and samples of the network."""
     targets = [row.target for row in rows]
     (network,) = scores_of(run, [(source, targets)])
     of_table = sorted(zip([row.scores[2] for row in rows], targets, strict=True), reverse=True)
@@ -543,12 +547,12 @@ def phrase_row(run: Run, source: str, rows: Sequence[Row]) -> dict[str, Any]:
 
 def scores_of(run: Run, groups: Sequence[tuple[str, Sequence[str]]]) -> Iterator[list[float]]:
     """log p(target | source) by the network."""
-    asked = (CandidateTranslations(source, targets) for source, targets in groups)
-    return ([log_probability(one) for one in scores] for scores in run.scorer().score_lists(asked))
+    requests = (CandidateTranslations(source, targets) for source, targets in groups)
+    return ([log_probability(one) for one in scores] for scores in run.scorer().score_lists(requests))
 
 
 def preferred_lengths(run: Run, groups: Sequence[tuple[str, Sequence[Row]]]) -> dict[str, float]:
-    """Words of the target that table and network like best, over many long phrases."""
+    """Mean length of the best targets of table and network, over many long phrases."""
     targets = [[row.target for row in rows] for _, rows in groups]
     network = list(scores_of(run, [(source, each) for (source, _), each in zip(groups, targets, strict=True)]))
     by_table = [max(rows, key=lambda row: row.scores[2]).target for _, rows in groups]
@@ -559,7 +563,7 @@ def preferred_lengths(run: Run, groups: Sequence[tuple[str, Sequence[Row]]]) -> 
 
 
 def rank_correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Spearman's; equal values share the mean of their ranks."""
+    """Spearman's rank correlation; ties get their mean rank."""
     ranks = []
     for values in (one, other):
         _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -568,7 +572,7 @@ def rank_correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> fl
 
 
 def draw_scatter(table: NDArray[np.float64], network: NDArray[np.float64], path: Path) -> None:
-    """Figure 3: each pair's score by the network against that of the table."""
+    """Figure 3: the network's score of each pair against that of the table."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5, 5), layout="constrained")
@@ -580,7 +584,7 @@ def draw_scatter(table: NDArray[np.float64], network: NDArray[np.float64], path:
 
 
 def phrase_tables(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """Both groups for the documentation."""
+    """A Markdown table of both groups for the documentation."""
     lines = ["| group | source | table | network | samples (times of 50) |", "| --- | --- | --- | --- | --- |"]
     for name, rows in found.items():
         for row in rows:
@@ -593,13 +597,13 @@ def phrase_tables(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
 # Maps ----------------------------------------------------------------------------------------------------------------
 
 DRAWN_WORDS, DRAWN_PHRASES = 70, 60
-"""Points of a map; `dragoman map` writes the text of up to 80 beside them."""
+"""Points of a map; `dragoman map` labels up to 80."""
 FEWEST_WORDS, COMMONEST = 3, 500
-"""Phrases on the map are drawn at random from so many most frequent ones of so many words or more."""
+"""The phrases of the map are sampled from the `COMMONEST` most frequent ones of at least `FEWEST_WORDS` words."""
 
 
 def draw_maps(options: argparse.Namespace) -> None:
-    """Figures 4 and 5: frequent target words by their embeddings, frequent source phrases by c."""
+    """Figures 4 and 5: frequent target words by their embeddings, frequent source phrases by the context vector c."""
     phrases, words = options.work / "phrases.txt", ("--of", "words", "--side", "target", "--limit", DRAWN_WORDS)
     chosen = random.Random(1).sample(frequent_phrases(options.system / TABLE), DRAWN_PHRASES)
     phrases.write_text("".join(f"{phrase}\n" for phrase in chosen), encoding="utf-8")
@@ -610,7 +614,7 @@ def draw_maps(options: argparse.Namespace) -> None:
 
 
 def frequent_phrases(table: Path) -> list[str]:
-    """The source phrases without punctuation that came most often."""
+    """The most frequent source phrases without punctuation."""
     counts = {
         source: occurrences(rows[0])
         for source, rows in by_source(read_table(table))
@@ -620,7 +624,7 @@ def frequent_phrases(table: Path) -> list[str]:
 
 
 def make_small(picture: Path) -> None:
-    """A picture of few colours in a third of the bytes."""
+    """Reduce the colours of a picture, to a third of its bytes."""
     from PIL import Image
 
     with Image.open(picture) as image:

@@ -1,22 +1,21 @@
-"""Training speed: the same model in Dragoman and in its peers, in turn, on one machine.
+"""Training speed of the same model in Dragoman and in its peers, measured in turn on one machine.
 
     python bench/training.py ../shared/data/multi30k-en-de-cs --scratch DIR \
         --joeynmt PYTHON --opennmt PYTHON --yoyodyne PYTHON
 
-PYTHON is the interpreter of a virtual environment with that toolkit (JoeyNMT 2.3.0, OpenNMT-py 3.5.1, yoyodyne
-0.5.27; what they need besides is said in docs/performance.md). Multi30k English-German, segmented once into a joint
-BPE of 10,000 pieces, is the same for all; so is the rate: updates a second in steady state, times the mean number of
-real target tokens of a batch of 64 sentences, end mark counted. Two models, float32, Adam, 64 sentences a batch,
-dropout 0.2, input feeding:
+PYTHON is the interpreter of a virtual environment with that toolkit (JoeyNMT 2.3.0, OpenNMT-py 3.5.1, yoyodyne 0.5.27;
+see docs/performance.md for their requirements). All train on Multi30k English-German, segmented with a joint BPE of
+10,000 pieces. Throughput is updates per second in steady state times the mean number of real target tokens, EOS
+included, of a batch of 64 sentences. Two models, float32, Adam, 64 sentences a batch, dropout 0.2, input feeding:
 
     B  bidirectional GRU 2 x 256, GRU 512, embeddings 256, additive attention
     L  2 layers of bidirectional LSTM 2 x 256, 2 layers of LSTM 512, embeddings 512, general attention
 
-(256 a direction, because one peer can do nothing else; yoyodyne has neither L nor input feeding.) Dragoman also runs
-with bfloat16 products. Everybody runs in every round, one after the other; told are medians, and the ratio to the
-fastest peer of the same round. The machine's own product peaks are measured for the shapes that occur, before and after
-each model, and the floating-point operations of real batches are counted, which gives the share of the highest peak.
-Results go to bench/results/training.json. Nothing else may run on the machine meanwhile.
+(256 per direction, because one peer supports nothing else; yoyodyne has neither L nor input feeding.) Dragoman also
+runs with bfloat16 matrix products. All toolkits run in every round, one after the other; reported are medians, and the
+ratio to the fastest peer of the same round. The peak speed of matrix products is measured for the shapes that occur,
+before and after each model; with the counted operations of real batches it gives the share of the peak. Results go to
+bench/results/training.json. The machine must otherwise be idle.
 """
 
 from __future__ import annotations
@@ -50,13 +49,13 @@ RESULTS = Path(__file__).parent / "results" / "training.json"
 ALL_PEERS = PEERS | ONLY_TRAINED
 RATE = "target_tokens_per_second"
 PEAK_SECONDS = 0.4
-"""For each product whose speed is measured."""
+"""Duration of each measurement of a matrix product."""
 SKIP = 10
-"""Updates that do not count: start-up, first allocations."""
+"""Updates ignored at the start: start-up, first allocations."""
 
 
 def main() -> None:
-    """Prepare, run everybody in turn, count, print and write."""
+    """Prepare, run all toolkits in turn, count, print and write."""
     options = parse()
     scratch = Path(options.scratch).resolve()
     text = prepare(Path(options.data), scratch / "text")
@@ -84,7 +83,9 @@ def main() -> None:
                 watched = watch(command, options.seconds, folder=scratch, environment=_environment(options, name))
                 rounds[-1][name] = _row(watched, pattern, tokens_per_batch)
         rows = _rows(rounds)
-        peaks.update({shape: max(rate, peaks[shape]) for shape, rate in product_peaks().items()})  # speeds come and go
+        peaks.update(
+            {shape: max(rate, peaks[shape]) for shape, rate in product_peaks().items()}
+        )  # the machine's speed varies
         megaflops = flops_per_token(model, scratch / "text") / 1e6
         _add_shares(rows, megaflops, peaks)
         result["models"][model] = {"megaflops_per_target_token": megaflops, "runs": rows}
@@ -94,7 +95,7 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """Options of the command."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("data", help="folder with Multi30k: train.en.gz, train.de.gz, val...")
     parser.add_argument("--scratch", required=True, help="folder for text and runs")
@@ -103,14 +104,14 @@ def parse() -> argparse.Namespace:
             f"--{peer}", metavar="PYTHON", help=f"interpreter of {peer}'s environment; left out if absent"
         )
     parser.add_argument("--models", nargs="+", choices=("B", "L"), default=["B", "L"])
-    parser.add_argument("--seconds", type=float, default=90, help="of each run, start-up included")
-    parser.add_argument("--rounds", type=int, default=2, help="in which everybody runs, every other one backwards")
+    parser.add_argument("--seconds", type=float, default=90, help="time of each run, start-up included")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds, every other one in reverse order")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     return parser.parse_args()
 
 
 def prepare(data: Path, out: Path) -> dict[str, float]:
-    """Segmented text and one vocabulary for everybody: blanks between pieces, a line a sentence."""
+    """Write segmented text, with spaces between pieces, and one vocabulary for all toolkits."""
     out.mkdir(parents=True, exist_ok=True)
     raw = {
         (part, language): list(read_lines(data / f"{part}.{language}.gz"))
@@ -140,7 +141,7 @@ def prepare(data: Path, out: Path) -> dict[str, float]:
 
 
 def _runs(options: argparse.Namespace, model: str, scratch: Path) -> Iterator[tuple[str, list[str], str]]:
-    """(name, command, pattern of a line that names the update) of everybody who runs."""
+    """(name, command, pattern of the update number in its log) of each toolkit."""
     for name, peer in ALL_PEERS.items():
         if (python := getattr(options, name)) and model in peer.models:
             yield name, peer.command(python, model, scratch, options.threads), peer.pattern
@@ -165,7 +166,7 @@ def _row(watched: Watched, pattern: str, tokens_per_batch: float) -> dict[str, f
 
 
 def _rows(rounds: list[dict[str, dict[str, float]]]) -> dict[str, Any]:
-    """The medians of the rounds; beside the fastest peer of the same round, median and range of the ratios."""
+    """Medians over the rounds, with median and range of the ratios to the fastest peer of the same round."""
     rows: dict[str, Any] = {
         name: {figure: median(one[name][figure] for one in rounds) for figure in row}
         | {"rounds_tokens_per_second": [one[name][RATE] for one in rounds]}
@@ -196,9 +197,9 @@ def _table(model: str, megaflops: float, rows: dict[str, Any]) -> str:
 
 
 def product_peaks() -> dict[str, float]:
-    """GFLOP/s of the products that occur, by shape and precision: one step of a batch, and all steps at once.
+    """GFLOP/s of matrix products by shape and precision, for one step of a batch and for all steps at once.
 
-    By torch's own product or by ours, whichever is faster.
+    The faster of torch's and Dragoman's product counts.
     """
     peaks = {}
     for rows, n_in, n_out in (
@@ -226,9 +227,9 @@ def _products_per_second(multiply: Callable[[Tensor, Tensor], Tensor], x: Tensor
 
 
 def flops_per_token(model: str, text: Path) -> float:
-    """Floating-point operations of products, forward and backward, for each real target token of ten batches.
+    """Floating-point operations of matrix products, forward and backward, per real target token of ten batches.
 
-    The batches are like those of training: cut from all pairs in the order of their length.
+    The batches are cut from all pairs sorted by length, as in training.
     """
     config = build_config(dragoman_values(model), "bench").model
     vocabulary = {piece: number for number, piece in enumerate(read_lines(text / "vocabulary.txt"), 4)}

@@ -1,12 +1,11 @@
-"""What a person gets: train the preset `standard` for so many minutes, then measure quality and speed.
+"""End-to-end benchmark: train the preset `standard` for a fixed time, then measure quality and speed.
 
     python bench/translation.py multi30k ../shared/data/multi30k-en-de-cs --from en --to de --out RUN
     python bench/translation.py tatoeba ../shared/data/tatoeba-en-fr --from en --to fr --out RUN
 
-The data are those of data/README.md beside the project: Multi30k with its own dev and test sets, and Tatoeba split by
-a hash of the English sentence, so that all translations of a sentence fall on one side. Results go to
-bench/results/NAME-FROM-TO.json, with the machine, the command, the sacreBLEU signatures and the learning curve.
-Nothing else may run on the machine meanwhile.
+Multi30k has its own development and test sets; Tatoeba is split by a hash of the English sentence, so that all
+translations of a sentence are in one part. Results go to bench/results/NAME-FROM-TO.json, with the machine, the
+command, the sacreBLEU signatures and the learning curve. The machine must otherwise be idle.
 """
 
 from __future__ import annotations
@@ -75,21 +74,28 @@ def main() -> None:
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("corpus", choices=("multi30k", "tatoeba"))
-    parser.add_argument("data", help="the folder of that corpus")
+    parser.add_argument("data", help="folder of the corpus")
     parser.add_argument("--from", dest="source", default="en")
     parser.add_argument("--to", dest="target", default="de")
     parser.add_argument("--out", required=True, help="the run folder")
-    parser.add_argument("--minutes", type=float, default=19.4, help="of training; start-up and report fill up twenty")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=19.4,
+        help="training time; start-up and report take the rest of 20 minutes (default: %(default)s)",
+    )
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE")
-    parser.add_argument("--reuse", action="store_true", help="measure the run that is there, trained with this command")
+    parser.add_argument(
+        "--reuse", action="store_true", help="measure the existing run of this command without training"
+    )
     return parser.parse_args()
 
 
 def multi30k(data: Path, source: str, target: str, _: Path) -> tuple[list[Path], list[Path], dict[str, list[Path]]]:
-    """Its own splits."""
+    """Training, development and test files of Multi30k."""
 
     def files(name: str) -> list[Path]:
         return [data / f"{name}.{language}.gz" for language in (source, target)]
@@ -101,7 +107,7 @@ def multi30k(data: Path, source: str, target: str, _: Path) -> tuple[list[Path],
 def tatoeba(
     data: Path, source: str, target: str, scratch: Path
 ) -> tuple[list[Path], list[Path], dict[str, list[Path]]]:
-    """1 % dev, 1 % test, by the first bytes of the English sentence's SHA-256."""
+    """Split Tatoeba into 98 % training, 1 % development and 1 % test text by the SHA-256 of the English sentence."""
     parts: dict[str, list[tuple[str, str]]] = {"train": [], "dev": [], "test": []}
     sides = {language: read_lines(data / f"all.{language}.xz") for language in ("en", "fr")}
     for english, french in zip(sides["en"], sides["fr"], strict=True):
@@ -117,7 +123,7 @@ def tatoeba(
 
 
 def machine() -> dict[str, str]:
-    """What the figures depend on besides the program."""
+    """The environment of the measurement."""
     return {
         "processor": machine_name(),
         "python": platform.python_version(),
@@ -127,7 +133,7 @@ def machine() -> dict[str, str]:
 
 
 def training(run: Run, wall: float | None) -> dict[str, Any]:
-    """From the log; memory is the largest of the processes this program started."""
+    """Training figures from the log, and the peak memory of the child processes."""
     records = read_log(run.folder.log)
     rates = [record["tokens_per_second"] for record in records if record["kind"] == "train"]
     return {
@@ -145,7 +151,7 @@ def training(run: Run, wall: float | None) -> dict[str, Any]:
 
 
 def quality(run: Run, files: list[Path]) -> dict[str, dict[str, Any]]:
-    """Greedy and beam: scores with signatures, and seconds of translation without start-up."""
+    """Scores with signatures and translation speed for greedy and beam search."""
     pairs = list(read_pairs([files]))
     result = {}
     for beam in BEAMS:
@@ -160,7 +166,7 @@ def quality(run: Run, files: list[Path]) -> dict[str, dict[str, Any]]:
 
 
 def speed(run: Run, pairs: list[Pair], beam: int) -> dict[str, float]:
-    """Of translating alone, the run being loaded."""
+    """Translation speed of the loaded run."""
     search = run.config.search.replaced(beam=beam)
     started = time.monotonic()
     found = [best for best, *_ in run.translator(search).translate_lines(pair.source for pair in pairs)]

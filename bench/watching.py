@@ -1,4 +1,4 @@
-"""Runs a command for so many seconds, notes when its output lines came, and how much memory its processes took."""
+"""Runs a command with a time limit, and records the times of its output lines, its memory and processor time."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ except ModuleNotFoundError:
 
 @dataclass
 class Watched:
-    """What was seen of a command."""
+    """The measurements of a command."""
 
     lines: list[tuple[float, str]] = field(default_factory=list)
-    """(seconds since the start, line) of standard output (if it goes to no file) and error together."""
+    """(seconds since the start, line) of standard error, and of standard output unless it goes to a file."""
     seconds: float = 0.0
-    """From the start to the end."""
+    """Wall time."""
     processor_seconds: float = 0.0
-    """Of all its threads and processes: what is left to compare by where others use the machine too."""
+    """Processor time of all threads and processes, which is comparable even on a busy machine."""
     exit_code: int = 0
     peak_mb: float = 0.0
-    """Resident memory of the command and all processes below it, at its largest."""
+    """Peak resident memory in MB of the command and its child processes."""
     others: float = 0.0
-    """Cores that everything else on the machine used meanwhile; far from 0, the figures are worth little."""
+    """Mean number of cores used by other programs; wall times are reliable only if it is near 0."""
 
     def rate(self, pattern: str, *, skip: int) -> float:
-        """Updates a second from lines that name the update, the first `skip` updates left out.
+        """Updates per second from lines with update numbers, without the first `skip` updates.
 
         Raises:
             SystemExit: fewer than two such lines; the tail of the output is shown.
@@ -60,9 +60,9 @@ def watch(
     stdin: Path = Path(os.devnull),
     stdout: Path | None = None,
 ) -> Watched:
-    """Run `command` in `folder`; after so many seconds interrupt it, and if that is not heard, kill it."""
+    """Run `command` in `folder`; after `seconds` interrupt it, and kill it if it does not stop."""
     watched = Watched()
-    # A program that was started in the background ignores interruptions, and what it starts inherits that.
+    # A program started in the background ignores SIGINT, and its children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with stdin.open("rb") as given, nullcontext() if stdout is None else stdout.open("wb") as printed:
         began, busy, spent = time.monotonic(), _busy(), _spent()
@@ -82,7 +82,7 @@ def watch(
     ended = threading.Event()
 
     def wait() -> None:
-        # Waiting with a time limit would look every 50 ms only, which is much where short runs are subtracted.
+        # Waiting with a timeout polls every 50 ms, which is too coarse for differences of short runs.
         watched.exit_code = process.wait()
         watched.seconds = time.monotonic() - began
         ended.set()
@@ -102,7 +102,7 @@ def watch(
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
     watched.processor_seconds = _spent() - spent
-    # What was sampled lacks the last moment; what was waited for lacks processes that nobody waited for.
+    # Samples miss the last moment, and the children's usage misses processes that nobody waited for.
     used = max(sum(own.values()), watched.processor_seconds)
     watched.others = max(0.0, (_busy() - busy - used) / watched.seconds)
     reader.join(5)
@@ -117,7 +117,7 @@ def _read(process: subprocess.Popen[str], watched: Watched, began: float) -> Non
 
 
 def _resident(pid: int, own: dict[int, float]) -> int:
-    """Bytes of a process and all below it; the processor time of each is noted in `own`."""
+    """Resident bytes of a process and its children; records the processor time of each in `own`."""
     total = 0
     try:
         family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
@@ -134,7 +134,7 @@ def _resident(pid: int, own: dict[int, float]) -> int:
 
 
 def _spent() -> float:
-    """Processor time of all commands that have ended."""
+    """Processor time of all finished child processes."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
