@@ -55,6 +55,7 @@ HOUSE = (
     "workflows.evaluation",
     "workflows.reports",
     "workflows.heatmaps",
+    "workflows.training_steps",
     "workflows.training",
     "workflows",
     "",

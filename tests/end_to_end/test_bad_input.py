@@ -13,7 +13,7 @@ import pytest
 
 import dragoman
 from dragoman.cli.main import main
-from dragoman.config.schema import SearchConfig
+from dragoman.config.schema import FORMAT, SearchConfig
 from dragoman.workflows.training import resume
 
 from .conftest import SMALL, Corpus
@@ -181,10 +181,12 @@ def test_a_run_that_does_not_exist(run_folder: Path, said: Said) -> None:
 
 def test_a_run_of_a_newer_format(copy_of_run: Path, said: Said) -> None:
     config = copy_of_run / "config.yaml"
-    config.write_text(config.read_text(encoding="utf-8").replace("format: 1", "format: 99", 1), encoding="utf-8")
+    config.write_text(
+        config.read_text(encoding="utf-8").replace(f"format: {FORMAT}", "format: 99", 1), encoding="utf-8"
+    )
     for verb in (["translate", str(copy_of_run)], ["train", "--resume", "--out", str(copy_of_run)]):
         assert main(verb) == 2
-        assert "configuration format 99 is newer than this version of dragoman reads (1); upgrade dragoman" in said()
+        assert f"format 99 is newer than this version of dragoman reads ({FORMAT}); upgrade dragoman" in said()
 
 
 def test_damaged_weights(copy_of_run: Path, corpus: Corpus, said: Said) -> None:

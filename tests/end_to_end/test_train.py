@@ -118,7 +118,7 @@ def test_every_preset_made_small_trains_for_two_updates(
     settings = [*_small(preset), "training.epochs=1", "training.validation.sentences=2", "training.validation.beam=2"]
     config = override(load_preset(preset), [*settings, "cleaning.duplicates=keep"])
     result = training.train(config, [files], [files], tmp_path / "run", device="cpu", console=Console(quiet=True))
-    assert result.summary.update == 2
+    assert result.result.update == 2
     assert result.folder.weights.is_file()
 
 

@@ -132,7 +132,7 @@ NEW = ("lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "TEXT")
         ),
         (
             ["lm", "train", "--out", "RNN", "--resume", "--set", "model.embedding=9"],
-            "is not what a resumed training may",
+            "--resume: model.embedding is 9 here but 8 in the run; a resumed training may change only",
         ),
         (["lm", "perplexity", "RNN", "EMPTY"], "EMPTY: no lines in it"),
         (["lm", "perplexity", "NO", "TEXT"], "NO: does not exist"),

@@ -1,9 +1,8 @@
-"""Which precision is faster for this model on this machine: tried out once, before training."""
+"""The faster precision for a model on this machine, timed once before training."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,25 +19,25 @@ from dragoman.runs.layout import RunFolder
 from dragoman.text.padding import pad
 
 SENTENCES, LENGTH = 64, 15
-"""Of the batch that is tried."""
-TRIES = 3
-"""Updates timed in each precision, after one that is not."""
+"""Size of the batch that is timed."""
+REPEATS = 3
+"""Updates timed in each precision, after an untimed one."""
 
 
 Configured = TypeVar("Configured", Config, LanguageConfig)
 
 
 class PrecisionChoice(NamedTuple):
-    """What `auto` came to, and why, in words."""
+    """The precision that `auto` stands for, and the reason as text."""
 
     precision: Literal["fp32", "bf16"]
     reason: str
 
 
 def fastest_precision(model: Trainable) -> PrecisionChoice:
-    """The precision in which loss and gradients of a batch take less time; the model is left as it was.
+    """The precision in which loss and gradients of a batch take less time; the model stays as it was.
 
-    Without fast bfloat16 products there is nothing to try, and on a GPU that has them nothing to doubt.
+    Nothing is timed without fast bfloat16 products, nor on a GPU that has them.
     """
     if choose_precision("auto", model.device) is None:
         return PrecisionChoice("fp32", "no fast bfloat16 products here")
@@ -49,30 +48,24 @@ def fastest_precision(model: Trainable) -> PrecisionChoice:
     return PrecisionChoice("bf16" if seconds["bf16"] < seconds["fp32"] else "fp32", words)
 
 
-def settle_precision(
-    config: Configured,
-    override: Callable[[Configured, Sequence[str]], Configured],
-    model: Trainable,
-    folder: RunFolder,
-    console: Console,
-) -> Configured:
-    """Put in the place of `auto` what is faster here; written down, so that a resumed run does not choose anew."""
+def settle_precision(config: Configured, model: Trainable, folder: RunFolder, console: Console) -> Configured:
+    """Replace `auto` by the faster precision, also in RUN/config.yaml, so that a resumed run keeps it."""
     if config.training.precision != "auto":
         return config
     choice = fastest_precision(model)
     console.info(f"training.precision: auto is {choice.precision} here ({choice.reason})")
-    settled = override(config, [f"training.precision={choice.precision}"])
+    settled = config.replaced(training=config.training.replaced(precision=choice.precision))
     folder.save_config(settled)
     return settled
 
 
 def _seconds(model: Trainable, precision: torch.dtype | None) -> float:
-    """The shortest time of a few tries; the first, which compiles kernels and asks for memory, does not count."""
+    """The shortest time of `REPEATS` updates; an update before them compiles kernels and allocates memory."""
     batch = _batch(model)
     before = model.precision
     model.set_precision(precision)
     times = []
-    for _ in range(TRIES + 1):
+    for _ in range(REPEATS + 1):
         began = time.perf_counter()
         model.loss(batch).objective.backward()
         times.append(time.perf_counter() - began)
@@ -82,7 +75,7 @@ def _seconds(model: Trainable, precision: torch.dtype | None) -> float:
 
 
 def _batch(model: Trainable) -> Batch:
-    """Random words; on any machine the same. A model without a source has none to look at."""
+    """A batch of random words, the same on any machine; a language model does not read its source."""
     rng = np.random.default_rng(0)
     source_words, source_eos = 1, False
     if isinstance(model, TranslationModel):

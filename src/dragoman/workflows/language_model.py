@@ -1,6 +1,6 @@
-"""From text of one language to the run folder of a language model, by the loop that trains translators.
+"""Training a language model: from text of one language to a run folder, by the loop that trains translation models.
 
-check -> segmentation -> stored lines and vocabulary -> model -> training, the perplexity of dev deciding
+check -> segmentation -> stored lines and vocabulary -> model -> training with the perplexity of the dev text
 """
 
 from __future__ import annotations
@@ -9,24 +9,29 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.config.language_model import LanguageConfig, override_language
-from dragoman.data.batches import Batches, Budget, sorted_batches
 from dragoman.data.preparation import store_lines
 from dragoman.data.store import Store
-from dragoman.errors import ConfigError, InputError
+from dragoman.errors import InputError
 from dragoman.model.assembly import build_language_model
-from dragoman.model.devices import DeviceName, choose_device, choose_precision, place_name, seed_weights
-from dragoman.model.language_model import LanguageModel
+from dragoman.model.devices import DeviceName, choose_device, seed_weights
 from dragoman.progress import Console
 from dragoman.runs.language_model import existing_language_folder
 from dragoman.runs.layout import RunFolder
 from dragoman.text.corpus import Pair
-from dragoman.text.lines import not_found, read_lines
+from dragoman.text.lines import read_lines
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
 from dragoman.training.loop import train
-from dragoman.training.precision import settle_precision
-from dragoman.training.validation import Validators, perplexity
-from dragoman.workflows.training import DEV_BUDGET, MAY_CHANGE, TrainedRun
+from dragoman.training.validation import Validators
+from dragoman.workflows.training import TrainedRun
+from dragoman.workflows.training_steps import (
+    dev_perplexity,
+    dropped_counts,
+    prepare_model,
+    require_regular_files,
+    require_resumable,
+    training_batches,
+)
 
 
 def train_language_model(
@@ -39,23 +44,19 @@ def train_language_model(
     device: DeviceName = "auto",
     console: Console | None = None,
 ) -> TrainedRun:
-    """Train on the lines of the files `text`; all that is needed afterwards lies in the folder `out`.
+    """Train on the lines of the files `text`, and write everything that scoring needs to the folder `out`.
 
     Raises:
-        InputError: a file cannot be read or has nothing in it.
+        InputError: a file cannot be read or has no text.
         RunError: there is a run in `out` already, and not `overwrite`.
-        TrainingError, Interrupted: as `training.loop.train` has it.
+        TrainingError, Interrupted: as for `training.loop.train`.
     """
     console = console or Console()
-    choose_device(device)  # complains early
-    for path in (*text, *dev):
-        if not path.exists():
-            raise not_found(path)
-        if not path.is_file():
-            raise InputError(f"{path}: is not a file; training reads its text more than once, so give a file")
+    choose_device(device)  # raises early
+    require_regular_files((*text, *dev))
     for files in (text, dev):
         if not any(pair.target.strip() for pair in _read(files)):
-            raise InputError(f"{' and '.join(map(str, files))}: no line with words in it; give text to learn from")
+            raise InputError(f"{' and '.join(map(str, files))}: no line with words in it; give a file with text")
     folder = RunFolder.create(out, config, overwrite=overwrite)
     with folder.being_prepared():
         console.info("segmentation ...")
@@ -80,33 +81,28 @@ def train_language_model(
 def resume_language_model(
     out: str | Path, changes: Sequence[str], *, device: DeviceName = "auto", console: Console | None = None
 ) -> TrainedRun:
-    """Go on with a training that was stopped, exactly from its last saved state.
+    """Resume a stopped training exactly from its last saved state.
 
     Args:
-        changes: `key=value` for a longer or shorter training (`MAY_CHANGE` of the pipeline).
+        changes: `key=value` for keys of `training_steps.MAY_CHANGE`.
 
     Raises:
-        ConfigError: something else is to change.
-        RunError: the folder is none of a language model, or has no state to go on from.
+        ConfigError: another key changes, or a value is not valid.
+        RunError: the folder is not a language model's, or has no training state.
         TrainingError, Interrupted, InputError: as for `train_language_model`.
     """
     choose_device(device)
-    for change in changes:
-        if change.partition("=")[0].strip() not in MAY_CHANGE:
-            raise ConfigError(
-                f"--resume: {change} is not what a resumed training may change: {', '.join(MAY_CHANGE)}; leave it out, "
-                "or start anew with --overwrite"
-            )
-    folder, config = existing_language_folder(out)
+    folder, saved = existing_language_folder(out)
     folder.require_state()
-    if changes:
-        config = override_language(config, changes)
+    config = override_language(saved, changes)
+    require_resumable(saved, config)
+    if config != saved:
         folder.save_config(config)
     return _train(config, folder, device, console or Console(), resume=True)
 
 
 def _read(files: Sequence[Path]) -> Iterator[Pair]:
-    """The lines as targets of nothing."""
+    """The lines as targets of empty sources."""
     for path in files:
         for number, line in enumerate(read_lines(path), 1):
             yield Pair("", line, f"{path}:{number}")
@@ -119,10 +115,9 @@ def _refused(segments: int, longest: int | None = None) -> str | None:
 
 
 def _facts(store: Store, side: TextSide) -> str:
-    listed = ", ".join(f"{reason} {count:,}" for reason, count in store.left_out.items() if count)
     mean = len(store.target.ids) / len(store)
     return (
-        f"lines: kept {len(store):,}, dropped {sum(store.left_out.values()):,}{f' ({listed})' if listed else ''}\n"
+        f"lines: kept {len(store):,}, {dropped_counts(store.left_out)}\n"
         f"vocabulary: {len(side.vocabulary):,}; segments a line: {mean:.1f}"
     )
 
@@ -133,29 +128,14 @@ def _train(
     place = choose_device(device)
     seed_weights(config.training.seed)
     model = build_language_model(config.model, len(folder.target_side().vocabulary)).to(place)
-    config = settle_precision(config, override_language, model, folder, console)
-    model.set_precision(choose_precision(config.training.precision, place))
-    count = sum(parameter.numel() for parameter in model.parameters())
-    console.info(f"model: {count:,} parameters; {place_name(place, model.precision)}")
-    batch, dev = config.training.batch, Store.open(folder.dev_data)
-
-    def measure(model: LanguageModel) -> float:
-        with model.full_precision():
-            return perplexity(model, sorted_batches(dev, DEV_BUDGET, source_eos=False))
-
-    summary = train(
+    config = prepare_model(model, config, folder, console)
+    result = train(
         model,
-        Batches(
-            Store.open(folder.train_data),
-            Budget(batch.unit, batch.size),
-            pool=batch.pool,
-            seed=config.training.seed,
-            source_eos=False,
-        ),
+        training_batches(config.training, Store.open(folder.train_data), source_eos=False),
         config.training,
         folder,
-        Validators(measure),
+        Validators(dev_perplexity(Store.open(folder.dev_data), source_eos=False)),
         resume=resume,
         console=console,
     )
-    return TrainedRun(folder, summary)
+    return TrainedRun(folder, result)

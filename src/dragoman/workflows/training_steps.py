@@ -1,0 +1,111 @@
+"""Steps that the training of translation models and that of language models have in common."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dragoman.config.schema import TrainingConfig
+from dragoman.config.section import Section
+from dragoman.data.batches import Batches, Budget, sorted_batches
+from dragoman.data.store import Store
+from dragoman.errors import ConfigError, InputError
+from dragoman.model.devices import choose_precision, place_name
+from dragoman.model.trainable import Trainable
+from dragoman.progress import Console
+from dragoman.runs.layout import RunFolder
+from dragoman.text.lines import not_found
+from dragoman.training.precision import Configured, settle_precision
+from dragoman.training.validation import perplexity
+
+DEV_BUDGET = Budget("tokens", 8192)
+"""Batch size for the perplexity of the dev set: without gradients, larger batches than in training fit into memory."""
+
+MAY_CHANGE = (
+    "training.epochs",
+    "training.minutes",
+    "training.validation.patience",
+    "training.log_every",
+    "training.checkpoint_minutes",
+)
+"""The keys that a resumed training may change: how long it takes, and how often it logs and saves."""
+
+
+def require_regular_files(paths: Iterable[Path]) -> None:
+    """Refuse anything but regular files, before any work is done: training reads its text more than once.
+
+    Raises:
+        InputError: a path does not exist, or is a folder, a pipe or the like.
+    """
+    for path in paths:
+        if not path.exists():
+            raise not_found(path)
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(f"{path}: is not a file; training reads its text more than once, so give a file")
+
+
+def require_resumable(saved: Section, wanted: Section) -> None:
+    """Refuse to resume with a configuration that differs from the run's in anything but `MAY_CHANGE`.
+
+    Raises:
+        ConfigError: another key has another value.
+    """
+    for key, before, now in _differences(saved.values(), wanted.values(), ""):
+        if key not in MAY_CHANGE:
+            raise ConfigError(
+                f"--resume: {key} is {now} here but {before} in the run; a resumed training may change only "
+                f"{', '.join(MAY_CHANGE)}. Leave the option out, or start anew with --overwrite"
+            )
+
+
+def _differences(saved: dict[str, Any], wanted: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any, Any]]:
+    for name, before in saved.items():
+        now, key = wanted[name], f"{prefix}{name}"
+        if isinstance(before, dict):
+            yield from _differences(before, now, f"{key}.")
+        elif before != now:
+            yield key, before, now
+
+
+def dropped_counts(left_out: Mapping[str, int]) -> str:
+    """The number of lines that cleaning left out, with the reasons."""
+    listed = ", ".join(f"{reason} {count:,}" for reason, count in left_out.items() if count)
+    return f"dropped {sum(left_out.values()):,}{f' ({listed})' if listed else ''}"
+
+
+def prepare_model(model: Trainable, config: Configured, folder: RunFolder, console: Console) -> Configured:
+    """Set the precision of a new model, and print its size.
+
+    Returns:
+        the configuration with the precision that `auto` stands for here.
+    """
+    config = settle_precision(config, model, folder, console)
+    model.set_precision(choose_precision(config.training.precision, model.device))
+    count = sum(parameter.numel() for parameter in model.parameters())
+    console.info(f"model: {count:,} parameters; {place_name(model.device, model.precision)}")
+    return config
+
+
+def training_batches(config: TrainingConfig, store: Store, *, source_eos: bool) -> Batches:
+    """The training batches as the configuration describes them."""
+    batch = config.batch
+    return Batches(
+        store,
+        Budget(batch.unit, batch.size),
+        pool=batch.pool,
+        seed=config.seed,
+        source_eos=source_eos,
+        sort=batch.sort,
+    )
+
+
+def dev_perplexity(dev: Store, *, source_eos: bool) -> Callable[[Trainable], float]:
+    """A function that measures the perplexity of a model on the dev set, in the precision of a finished model."""
+
+    def measure(model: Trainable) -> float:
+        with model.full_precision():
+            return perplexity(model, sorted_batches(dev, DEV_BUDGET, source_eos=source_eos))
+
+    return measure
