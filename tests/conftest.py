@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from dragoman.engines.protocol import Forced, Step
+from dragoman.engines.protocol import EngineStep, ForcedScores
 from dragoman.text.vocabulary import BOS, EOS, PAD
 
 # Tests say nothing about time: a machine that is busy is no failure.
@@ -94,7 +94,7 @@ class ToyEngine:
         answers = [self.distribution(source, prefix) for _, source, prefix in rows]
         log_probabilities = np.stack([answer[0] for answer in answers])
         best = np.argsort(-log_probabilities, axis=1)[:, :k]
-        return Step(
+        return EngineStep(
             np.take_along_axis(log_probabilities, best, axis=1),
             best.astype(np.int64),
             self._pad([answer[1] for answer in answers]) if self._attends else None,
@@ -112,7 +112,7 @@ class ToyEngine:
                 log_probabilities[row, step] = answer[token]
                 attention[row, step, : len(weights)] = weights
                 prefix = (*prefix, token)
-        return Forced(log_probabilities, attention if self._attends else None)
+        return ForcedScores(log_probabilities, attention if self._attends else None)
 
     def _pad(self, rows):
         padded = np.zeros((len(rows), self._width), dtype=np.float32)

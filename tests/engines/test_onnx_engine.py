@@ -132,5 +132,5 @@ def test_a_graph_that_onnxruntime_cannot_use_is_told() -> None:
 
 def test_a_graph_that_is_not_ours_is_told() -> None:
     graphs = _graphs("groundhog")
-    with pytest.raises(RunError, match="the exported model does not tell its vocabulary size; export the run again"):
+    with pytest.raises(RunError, match="the exported model does not state its vocabulary size; export the run again"):
         OnnxEngine(graphs.encoder.replace(b"vocabulary_size", b"vocabulary_sise"), graphs.step, threads=1)

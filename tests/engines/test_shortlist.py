@@ -48,24 +48,24 @@ def _words_of(source: list[int], *, eos: bool) -> set[int]:
 
 def test_a_batch_takes_the_words_of_all_its_sentences_and_opens_to_each_its_own() -> None:
     model = small_model("rnnsearch").float()
-    listed = _shortlist(model).listed(*pad(SOURCES, eos=False))
-    in_graph, handed_in = np.split(listed.words, 2)
+    shortlist = _shortlist(model).for_batch(*pad(SOURCES, eos=False))
+    in_graph, handed_in = np.split(shortlist.words, 2)
     assert [len(in_graph), len(handed_in)] == [32, 32]
     assert [*in_graph[: len(ALWAYS)]] == ALWAYS
-    others = handed_in[: listed.real - len(ALWAYS)]
+    others = handed_in[: shortlist.real - len(ALWAYS)]
     assert {*ALWAYS, *others} == set().union(*(_words_of(source, eos=False) for source in SOURCES))
-    assert len({*ALWAYS, *others}) == listed.real
-    (bias,) = listed.biases.values()
+    assert len({*ALWAYS, *others}) == shortlist.real
+    (bias,) = shortlist.biases.values()
     for row, source in zip(bias, SOURCES, strict=True):
         assert {*ALWAYS, *handed_in[row > -np.inf]} == _words_of(source, eos=False)
-    weight = listed.layers["limit.weight"]
+    weight = shortlist.layers["limit.weight"]
     np.testing.assert_array_equal(weight[:, : len(others)], model.output.weight.detach().numpy().T[:, others])
 
 
 def test_what_was_written_is_read_again() -> None:
     shortlist = _shortlist(small_model("rnnsearch").float(), int8=True)
     ours, theirs = (
-        one.listed(*pad(SOURCES, eos=True)) for one in (shortlist, Shortlist.from_bytes(shortlist.to_bytes()))
+        one.for_batch(*pad(SOURCES, eos=True)) for one in (shortlist, Shortlist.from_bytes(shortlist.to_bytes()))
     )
     for name in ("limit.weight", "limit.scale"):
         np.testing.assert_array_equal(ours.layers[name], theirs.layers[name])

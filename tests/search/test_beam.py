@@ -169,7 +169,7 @@ def test_coverage_is_that_of_each_hypothesis_in_any_batch(toy_engine):
 
 
 def test_a_coverage_penalty_needs_attention(toy_engine):
-    with pytest.raises(ConfigError, match="coverage_penalty: the model has no attention, so it covers nothing"):
+    with pytest.raises(ConfigError, match="coverage_penalty: the model has no attention to penalise"):
         search(toy_engine(8, attends=False), [[4]], coverage_penalty=0.2)
 
 

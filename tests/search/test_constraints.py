@@ -7,8 +7,8 @@ import pytest
 
 from dragoman.config.schema import SearchConfig
 from dragoman.search.beam import beam_search
-from dragoman.search.constraints import IdConstraints, Rules, grown
-from dragoman.search.phrase_constraints import Phrases
+from dragoman.search.constraints import BatchConstraints, IdConstraints, append_tokens
+from dragoman.search.phrase_constraints import PhraseConstraints
 from dragoman.search.sampling import Sampling, sample
 from dragoman.text.vocabulary import BOS, EOS, UNK
 from dragoman.translation.source_encoding import pad_sources
@@ -16,10 +16,10 @@ from dragoman.translation.source_encoding import pad_sources
 A, B, C = 4, 5, 6
 
 
-def search(engine, lines, n_best=1, demands=(), banned=(), **settings):
+def search(engine, lines, n_best=1, constraints=(), banned=(), **settings):
     config = SearchConfig(**settings)
     segments = np.array([len(line) for line in lines])
-    rules = Rules.from_config(config, engine.vocabulary_size, segments, demands, banned)
+    rules = BatchConstraints.from_config(config, engine.vocabulary_size, segments, constraints, banned)
     return beam_search(engine, *pad_sources(engine, lines), config, n_best, rules)
 
 
@@ -53,20 +53,20 @@ CASES = {
         lambda words: len(set(itertools.pairwise(words))) == max(len(words) - 1, 0),
     ),
     "no word twice": ({"no_repeat_ngram": 1}, lambda words: len(set(words)) == len(words)),
-    "a prefix": ({"demands": [IdConstraints(prefix=[B, UNK])]}, lambda words: words[:2] == (B, UNK)),
+    "a prefix": ({"constraints": [IdConstraints(prefix=[B, UNK])]}, lambda words: words[:2] == (B, UNK)),
     "a prefix that bans would forbid": (
-        {"demands": [IdConstraints(prefix=[A, A])], "banned": [[A]]},
+        {"constraints": [IdConstraints(prefix=[A, A])], "banned": [[A]]},
         lambda words: words[:2] == (A, A) and A not in words[2:],
     ),
-    "a word": ({"demands": [IdConstraints(phrases=[[A]])]}, lambda words: A in words),
-    "two words": ({"demands": [IdConstraints(phrases=[[B], [A]])]}, lambda words: A in words and B in words),
-    "a phrase": ({"demands": [IdConstraints(phrases=[[A, A, B]])]}, lambda words: holds(words, (A, A, B))),
+    "a word": ({"constraints": [IdConstraints(phrases=[[A]])]}, lambda words: A in words),
+    "two words": ({"constraints": [IdConstraints(phrases=[[B], [A]])]}, lambda words: A in words and B in words),
+    "a phrase": ({"constraints": [IdConstraints(phrases=[[A, A, B]])]}, lambda words: holds(words, (A, A, B))),
     "a prefix and a phrase": (
-        {"demands": [IdConstraints(prefix=[A], phrases=[[A, B]])]},
+        {"constraints": [IdConstraints(prefix=[A], phrases=[[A, B]])]},
         lambda words: words[:1] == (A,) and holds(words, (A, B)),
     ),
     "a phrase without a sequence": (
-        {"demands": [IdConstraints(phrases=[[B, A]])], "banned": [[A, A]]},
+        {"constraints": [IdConstraints(phrases=[[B, A]])], "banned": [[A, A]]},
         lambda words: holds(words, (B, A)) and not holds(words, (A, A)),
     ),
 }
@@ -74,12 +74,12 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_wide_beam_finds_the_best_of_all_that_is_allowed(toy_engine, case):
-    demanded, allowed = CASES[case]
+    required, allowed = CASES[case]
     for seed in range(2):
         engine, line = toy_engine(6, seed, spread=1.0), [4, 5]
         expected = every_translation(engine, line, 4, (UNK, A, B), allowed)[:20]
         found = search(
-            engine, [line], 20, beam=130, max_length_factor=2, max_length_extra=0, normalisation="none", **demanded
+            engine, [line], 20, beam=130, max_length_factor=2, max_length_extra=0, normalisation="none", **required
         )
         assert [hypothesis.tokens for hypothesis in found[0]] == [tokens for _, tokens in expected]
         scores = [score for score, _ in expected]
@@ -94,7 +94,7 @@ def test_narrow_beams_keep_every_rule_in_any_batch(toy_engine, beam, finish):
     for seed in range(4):
         engine = toy_engine(12, seed)
         lines = [random.integers(4, 12, size=length).tolist() for length in (3, 1, 5, 2)]
-        demands = [
+        constraints = [
             IdConstraints(phrases=[[9, 9, 8], [7]]),
             IdConstraints(),
             IdConstraints(prefix=[4, 5], phrases=[[5, 6]]),
@@ -107,24 +107,24 @@ def test_narrow_beams_keep_every_rule_in_any_batch(toy_engine, beam, finish):
             "beam": beam,
             "max_length_extra": 1,
         }
-        together = search(engine, lines, beam, demands, max_length_factor=1.0, **settings)
-        for line, demand, found in zip(lines, demands, together, strict=True):
-            [alone] = search(engine, [line], beam, [demand], max_length_factor=1.0, **settings)
+        together = search(engine, lines, beam, constraints, max_length_factor=1.0, **settings)
+        for line, constraint, found in zip(lines, constraints, together, strict=True):
+            [alone] = search(engine, [line], beam, [constraint], max_length_factor=1.0, **settings)
             assert [(h.tokens, h.score) for h in alone] == [(h.tokens, h.score) for h in found]
             for hypothesis in found:
                 words = tuple(hypothesis.tokens[:-1])
-                assert words[: len(demand.prefix)] == tuple(demand.prefix)
-                assert all(holds(words, phrase) for phrase in demand.phrases)
-                free = words[len(demand.prefix) :]
+                assert words[: len(constraint.prefix)] == tuple(constraint.prefix)
+                assert all(holds(words, phrase) for phrase in constraint.phrases)
+                free = words[len(constraint.prefix) :]
                 assert 10 not in free
                 assert not holds(free, (4, 4))
-                if not demand.prefix:
+                if not constraint.prefix:
                     assert len(set(itertools.pairwise(words))) == max(len(words) - 1, 0)
 
 
-def test_a_demanded_word_that_the_model_would_never_write_is_written(toy_engine):
+def test_a_required_word_that_the_model_would_never_write_is_written(toy_engine):
     engine = toy_engine(8, answer=lambda source, prefix: {source[min(len(prefix), len(source)) - 1]: 1.0})
-    [[hypothesis]] = search(engine, [[5, 6]], beam=2, demands=[IdConstraints(phrases=[[A, C]])])
+    [[hypothesis]] = search(engine, [[5, 6]], beam=2, constraints=[IdConstraints(phrases=[[A, C]])])
     assert holds(hypothesis.tokens, (A, C))
     assert hypothesis.finished
 
@@ -132,19 +132,19 @@ def test_a_demanded_word_that_the_model_would_never_write_is_written(toy_engine)
 def test_phrases_may_overlap(toy_engine):
     engine = toy_engine(6, answer=lambda source, prefix: {EOS: 0.4, A: 0.3, B: 0.3})
     [[hypothesis]] = search(
-        engine, [[4]], beam=3, demands=[IdConstraints(phrases=[[A, B], [B, A]])], normalisation="none"
+        engine, [[4]], beam=3, constraints=[IdConstraints(phrases=[[A, B], [B, A]])], normalisation="none"
     )
     assert hypothesis.tokens == [A, B, A, EOS]
 
 
 def test_a_phrase_is_never_blocked_as_a_repetition(toy_engine):
     engine = toy_engine(6, 3)
-    demands = [IdConstraints(phrases=[[A, B, A, B]])]
-    [[hypothesis]] = search(engine, [[4]], beam=3, demands=demands, no_repeat_ngram=2, max_length_extra=4)
+    constraints = [IdConstraints(phrases=[[A, B, A, B]])]
+    [[hypothesis]] = search(engine, [[4]], beam=3, constraints=constraints, no_repeat_ngram=2, max_length_extra=4)
     assert holds(hypothesis.tokens, (A, B, A, B))
 
 
-def test_rules_without_demands_ask_the_engine_for_no_more_than_can_matter(toy_engine):
+def test_without_phrases_no_more_continuations_are_requested_than_can_matter(toy_engine):
     engine = toy_engine(50, 1)
     search(engine, [[4, 5, 6]], beam=3, banned=[[7], [8]], max_length_extra=40)
     assert {k for _, k in engine.steps} == {3 + 4 + 1}
@@ -156,8 +156,8 @@ def test_rules_without_demands_ask_the_engine_for_no_more_than_can_matter(toy_en
 def test_samples_keep_the_rules(toy_engine):
     engine, lines = toy_engine(8, 2), [[4, 5, 6], [7]]
     config = SearchConfig(no_repeat_ngram=2)
-    demands = [IdConstraints(prefix=[B, B]), IdConstraints()]
-    rules = Rules.from_config(config, 8, np.array([3, 1]), demands, [[A]])
+    constraints = [IdConstraints(prefix=[B, B]), IdConstraints()]
+    rules = BatchConstraints.from_config(config, 8, np.array([3, 1]), constraints, [[A]])
     for sampling in (Sampling(), Sampling(top_k=2)):
         drawn = sample(engine, *pad_sources(engine, lines), config, sampling, np.arange(2), 20, rules)
         assert all(hypothesis.tokens[:2] == [B, B] for hypothesis in drawn[0])
@@ -182,8 +182,8 @@ def test_samples_keep_the_rules(toy_engine):
     ],
 )
 def test_what_has_been_met_follows_from_the_words(phrases, words, met):
-    demanded = Phrases(phrases)
-    assert demanded.met(demanded.state(words)) == met
+    required = PhraseConstraints(phrases)
+    assert required.met(required.state(words)) == met
 
 
 def test_a_state_is_the_longest_beginning_that_ends_the_words():
@@ -191,7 +191,7 @@ def test_a_state_is_the_longest_beginning_that_ends_the_words():
     for _ in range(200):
         phrase = random.integers(4, 6, size=random.integers(1, 6)).tolist()
         words = random.integers(4, 6, size=8).tolist()
-        [state] = Phrases([phrase]).state(words)
+        [state] = PhraseConstraints([phrase]).state(words)
         if holds(words, phrase):
             assert state == len(phrase)
         else:
@@ -246,15 +246,15 @@ def test_diverse_search_is_a_plain_search_with_penalised_pruning(toy_engine, pen
 
 
 @pytest.mark.parametrize(
-    ("settings", "demands", "banned"),
+    ("settings", "constraints", "banned"),
     [({"no_repeat_ngram": 2}, (), ()), ({}, [IdConstraints(phrases=[[A]])], ()), ({}, (), [[A, B]])],
 )
-def test_words_are_led_along_only_where_a_rule_asks_for_them(settings, demands, banned):
+def test_segments_are_kept_only_where_a_constraint_needs_them(settings, constraints, banned):
     segments = np.array([3])
-    plain = Rules.from_config(SearchConfig(), 8, segments, [IdConstraints(prefix=[A])], [[B]])
-    asking = Rules.from_config(SearchConfig(**settings), 8, segments, demands, banned)
+    plain = BatchConstraints.from_config(SearchConfig(), 8, segments, [IdConstraints(prefix=[A])], [[B]])
+    asking = BatchConstraints.from_config(SearchConfig(**settings), 8, segments, constraints, banned)
     rows = np.array([0, 0])
     assert plain.first_words(2) is None
-    assert grown(None, rows, rows) is None
-    words = grown(asking.first_words(1), rows, np.array([A, B]))
-    assert grown(words, np.array([1]), np.array([C])).tolist() == [[B, C]]
+    assert append_tokens(None, rows, rows) is None
+    words = append_tokens(asking.first_words(1), rows, np.array([A, B]))
+    assert append_tokens(words, np.array([1]), np.array([C])).tolist() == [[B, C]]

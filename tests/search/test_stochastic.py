@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.search.constraints import IdConstraints, Rules
+from dragoman.search.constraints import BatchConstraints, IdConstraints
 from dragoman.search.sampling import Sampling
 from dragoman.search.stochastic import _conditioned, stochastic_beam_search
 from dragoman.text.padding import pad
@@ -120,7 +120,7 @@ def test_what_does_not_end_is_closed_and_marked(toy_engine):
 
 def test_rules_hold_for_draws(toy_engine):
     engine, config = toy_engine(8, 1), SearchConfig(no_repeat_ngram=1)
-    rules = Rules.from_config(config, 8, np.array([2]), [IdConstraints(prefix=[B])], [[A]])
+    rules = BatchConstraints.from_config(config, 8, np.array([2]), [IdConstraints(prefix=[B])], [[A]])
     source = pad_sources(engine, [[4, 4]])
     [found] = stochastic_beam_search(engine, *source, config, Sampling(), np.arange(1), 8, rules)
     for hypothesis in found:

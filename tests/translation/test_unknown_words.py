@@ -10,7 +10,7 @@ from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, UNK, Vocabulary
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.translator import Translator
-from dragoman.translation.unknown_words import Replacement, UnknownWords
+from dragoman.translation.unknown_words import Replacement, UnknownWordReplacer
 
 WORDS = TextSide(WhitespaceSegmentation(), Vocabulary(["the", "dog", "runs"]))
 LETTERS = TextSide(CharacterSegmentation(), Vocabulary([*"▁abcdefgh"]))
@@ -56,7 +56,7 @@ def translate(engine, text, unknown, source=WORDS):
 )
 def test_an_unknown_word_becomes_what_the_rule_says(writer, rule, text, shift):
     engine = writer([4, UNK, 6, UNK, UNK], looks=[0, 2, 0, 1, 3], shift=shift)
-    best = translate(engine, "der Otto hund x", UnknownWords(rule, DICTIONARY))
+    best = translate(engine, "der Otto hund x", UnknownWordReplacer(rule, DICTIONARY))
     assert best.text == text
     assert best.tokens == ["the", "<unk>", "runs", "<unk>", "<unk>"]
     assert [replacement.segment for replacement in best.replacements] == [1, 3, 4]
@@ -71,7 +71,7 @@ def test_without_a_rule_the_unknown_word_stays(writer):
 
 
 def test_a_translation_of_several_words_counts_as_such_in_the_alignment(writer):
-    unknown = UnknownWords("dictionary", {"Fluss": "big river"})
+    unknown = UnknownWordReplacer("dictionary", {"Fluss": "big river"})
     best = translate(writer([UNK, 5], looks=[1, 0]), "ein Fluss", unknown)
     assert best.text == "big river dog"
     assert best.alignment == [(0, 2), (1, 0), (1, 1)]
@@ -79,14 +79,14 @@ def test_a_translation_of_several_words_counts_as_such_in_the_alignment(writer):
 
 def test_of_letters_whole_words_are_copied_without_punctuation(writer):
     # "ab, (cd)": a b , ▁ ( c d ) are segments 0 to 7.
-    best = translate(writer([UNK, 4, UNK], looks=[5, 0, 1]), "ab, (cd)", UnknownWords("copy"), LETTERS)
+    best = translate(writer([UNK, 4, UNK], looks=[5, 0, 1]), "ab, (cd)", UnknownWordReplacer("copy"), LETTERS)
     assert best.text == "cd the ab"
 
 
 def test_an_ensemble_copies_the_word_most_looked_at_by_all(writer):
     engines = [writer([UNK], looks=[0]), writer([UNK], looks=[3])]
     ensemble = Ensemble([(engines[0], WORDS), (engines[1], LETTERS)], weights=[1, 2])
-    unknown = UnknownWords("dictionary", {"b": "bee"})
+    unknown = UnknownWordReplacer("dictionary", {"b": "bee"})
     best = Translator.of_ensemble(ensemble, WORDS, SearchConfig(), unknown=unknown).translate("a, b.")
     assert best.text == "bee"
 
@@ -95,4 +95,4 @@ def test_a_model_without_attention_replaces_nothing(toy_engine):
     engine = toy_engine(
         len(WORDS.vocabulary), answer=lambda _, prefix: {UNK if len(prefix) == 1 else EOS: 1.0}, attends=False
     )
-    assert translate(engine, "a", UnknownWords("copy")).text == "<unk>"
+    assert translate(engine, "a", UnknownWordReplacer("copy")).text == "<unk>"

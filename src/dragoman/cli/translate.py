@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dragoman.runs.opening import Run
     from dragoman.search.sampling import Sampling
     from dragoman.translation.translator import Translation, Translator
-    from dragoman.translation.unknown_words import UnknownWords
+    from dragoman.translation.unknown_words import UnknownWordReplacer
 
     Chooser = Callable[[Sequence[Translation]], Sequence[Translation]]
 
@@ -237,14 +237,14 @@ def _chooser(options: argparse.Namespace) -> Chooser:
     return choose
 
 
-def _unknown(options: argparse.Namespace) -> UnknownWords | None:
+def _unknown(options: argparse.Namespace) -> UnknownWordReplacer | None:
     if not options.replace_unk:
         return None
     from dragoman.alignment.dictionary import read_dictionary
-    from dragoman.translation.unknown_words import UnknownWords
+    from dragoman.translation.unknown_words import UnknownWordReplacer
 
     dictionary = {} if options.dictionary is None else read_dictionary(options.dictionary)
-    return UnknownWords(options.unk_rule or "dictionary", dictionary)
+    return UnknownWordReplacer(options.unk_rule or "dictionary", dictionary)
 
 
 def _require_sense(options: argparse.Namespace) -> None:

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.engines.protocol import Engine, Forced, Step
+from dragoman.engines.protocol import Engine, EngineStep, ForcedScores
 from dragoman.errors import ConfigError
 from dragoman.text.vocabulary import BOS
 
@@ -106,7 +106,7 @@ class EnsembleEngine:
         ]
         return _EnsembleState(states, np.arange(len(source)), [None] * len(states))
 
-    def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> Step:
+    def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> EngineStep:
         assert isinstance(state, _EnsembleState)
         sentences = state.sentences[parents]
         steps = [
@@ -119,7 +119,7 @@ class EnsembleEngine:
         best = np.take_along_axis(best, order, axis=1)
         attention, delayed = self._attention(steps, sentences, parents, state.delayed)
         after = _EnsembleState([step.state for step in steps], sentences, delayed)
-        return Step(np.take_along_axis(combined, best, axis=1).astype(np.float32), best, attention, after)
+        return EngineStep(np.take_along_axis(combined, best, axis=1).astype(np.float32), best, attention, after)
 
     def force(
         self,
@@ -127,7 +127,7 @@ class EnsembleEngine:
         source_lengths: NDArray[np.int64],
         target: NDArray[np.int64],
         target_lengths: NDArray[np.int64],
-    ) -> Forced:
+    ) -> ForcedScores:
         """Score the targets step by step, because whole distributions are combined."""
         log_probabilities = np.zeros(target.shape, dtype=np.float32)
         attention = np.zeros((*target.shape, source.shape[1]), dtype=np.float32)
@@ -145,9 +145,9 @@ class EnsembleEngine:
                 attends = True
                 attention[rows, column] = step.attention
             tokens = wanted
-        return Forced(log_probabilities, attention if attends else None)
+        return ForcedScores(log_probabilities, attention if attends else None)
 
-    def _combined(self, steps: Sequence[Step]) -> NDArray[np.float64]:
+    def _combined(self, steps: Sequence[EngineStep]) -> NDArray[np.float64]:
         """[R, V] the combination of the members' distributions, at most 0."""
         total: NDArray[np.float64] | None = None
         for member, step in zip(self._members, steps, strict=True):
@@ -168,7 +168,7 @@ class EnsembleEngine:
 
     def _attention(
         self,
-        steps: Sequence[Step],
+        steps: Sequence[EngineStep],
         sentences: NDArray[np.int64],
         parents: NDArray[np.int64],
         delayed: Sequence[NDArray[np.float32] | None],

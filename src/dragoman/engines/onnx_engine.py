@@ -1,4 +1,4 @@
-"""The ONNX Runtime engine: an exported model behind the search protocol, with numpy and onnxruntime alone."""
+"""The ONNX Runtime engine: an exported model behind the engine interface, with numpy and onnxruntime alone."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
-from dragoman.engines.protocol import Forced, Step
-from dragoman.engines.rows import Rows, arrange, first_rows, widened
-from dragoman.engines.shortlist import Listed, Shortlist
+from dragoman.engines.protocol import EngineStep, ForcedScores
+from dragoman.engines.rows import RowLayout, arrange, first_rows, widened
+from dragoman.engines.shortlist import BatchShortlist, Shortlist
 from dragoman.errors import RunError
 from dragoman.text.vocabulary import BOS, PAD
 
@@ -26,28 +26,28 @@ Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class _State:
-    """The state of the cells and what their sentences are remembered by, under the names of the step graph."""
+class _OnnxState:
+    """The state of the decoder and the encoded sources, by the names of the step graph's inputs."""
 
     memory: Arrays
     """Each [B, S, ..]."""
     state: Arrays
     """Each [cells, ..]."""
-    rows: Rows
+    rows: RowLayout
     time: int
     source: NDArray[np.int64]
     """[B, S] as given; attention is handed out in this width."""
     lengths: NDArray[np.int64]
     """[B] as given."""
-    listed: Listed | None
-    """The words that may follow; None where the output layer lies in the step graph, and before the first step."""
+    shortlist: BatchShortlist | None
+    """The words that may follow; None where the whole output layer is in the step graph, and before the first step."""
 
 
 class OnnxEngine:
     """Runs an encoder graph and a step graph; top-k is taken in the graph.
 
-    With a shortlist, `step` speaks of the words that it lists alone: log-probabilities are normalised over those that
-    the sentence lists, and are -inf at all others. Given targets are scored over the whole vocabulary all the same.
+    With a shortlist, `step` returns its words alone: log-probabilities are normalised over the shortlist of the
+    sentence, and are -inf at all other words. Given targets are scored over the full vocabulary all the same.
     """
 
     def __init__(
@@ -58,20 +58,20 @@ class OnnxEngine:
         *,
         threads: int | None = None,
     ) -> None:
-        """Graphs are files, or what they hold. `threads` is how many calls may be made at once, each of which takes
-        one; None leaves one a processor. The shortlist is the one that was exported with the graphs.
+        """Graphs are files or their contents. `threads` is the number of calls that may be made at once, each of which
+        computes in one thread; None is one for each processor. `shortlist` was exported with the graphs.
 
         Raises:
-            RunError: onnxruntime cannot use a graph; the shortlist is another model's, or there should be one.
+            RunError: onnxruntime cannot use a graph; the shortlist is missing, or that of another model.
         """
-        self._shortlist, self._limited = shortlist, shortlist is not None
+        self._shortlist, self._restricted = shortlist, shortlist is not None
         self.workers = threads or processors()
         with ThreadPoolExecutor(2) as both:
             self._encoder, self._step = both.map(_session, (encoder, step))
-        self.source_vocabulary_size = int(_fact(self._encoder, "vocabulary_size"))
-        self.vocabulary_size = int(_fact(self._step, "vocabulary_size"))
-        self.source_eos = _fact(self._encoder, "source_eos") == "1"
-        self.attention_shift = int(_fact(self._step, "attention_shift"))
+        self.source_vocabulary_size = int(_metadata(self._encoder, "vocabulary_size"))
+        self.vocabulary_size = int(_metadata(self._step, "vocabulary_size"))
+        self.source_eos = _metadata(self._encoder, "source_eos") == "1"
+        self.attention_shift = int(_metadata(self._step, "attention_shift"))
         self._require_fitting_shortlist()
         self._encoded, self._stepped = (
             [output.name for output in session.get_outputs()] for session in (self._encoder, self._step)
@@ -80,40 +80,46 @@ class OnnxEngine:
     def _require_fitting_shortlist(self) -> None:
         sizes = None
         if any(given.name == "owners" for given in self._step.get_inputs()):
-            sizes = self.source_vocabulary_size, self.vocabulary_size, int(_fact(self._step, "always_listed"))
+            sizes = self.source_vocabulary_size, self.vocabulary_size, int(_metadata(self._step, "always_listed"))
         if sizes != (None if self._shortlist is None else self._shortlist.sizes):
             raise RunError("the exported model and its shortlist do not belong together; export the run again")
 
-    def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _State:
+    def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _OnnxState:
         outputs = self._encoder.run(self._encoded, {"source": source, "lengths": source_lengths})
         named = dict(zip(self._encoded, outputs, strict=True))
         memory, state = (
             {name: array for name, array in named.items() if name.startswith(kind)} for kind in ("memory.", "state.")
         )
-        return _State(memory, state, first_rows(len(source)), 0, source, source_lengths, None)
+        return _OnnxState(memory, state, first_rows(len(source)), 0, source, source_lengths, None)
 
-    def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> Step:
-        assert isinstance(state, _State)
-        if state.listed is None and self._shortlist is not None:
-            limited = self._shortlist.listed(state.source, state.lengths) if self._limited else self._shortlist.whole
-            state = replace(state, listed=limited)
-        count = k if state.listed is None else min(k, state.listed.real)
+    def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> EngineStep:
+        assert isinstance(state, _OnnxState)
+        state = self._with_shortlist(state)
+        count = k if state.shortlist is None else min(k, state.shortlist.real)
         outputs, after = self._advance(state, parents, tokens, np.zeros_like(tokens), count)
         log_probabilities, words = outputs["log_probabilities"], outputs["words"]
-        if state.listed is not None:
-            words = state.listed.words[words]
+        if state.shortlist is not None:
+            words = state.shortlist.words[words]
             if count < k:  # no other word may follow
                 log_probabilities = widened(log_probabilities, k, -np.inf)
                 words = widened(words, k, PAD)
         # Sentences that have left may have been longer.
         attention = widened(outputs["attention"], state.source.shape[1], 0) if "attention" in outputs else None
-        return Step(log_probabilities, words, attention, after)
+        return EngineStep(log_probabilities, words, attention, after)
 
     def full_vocabulary(self) -> OnnxEngine:
-        """The same model over the whole vocabulary."""
+        """The same model without its shortlist."""
         other = copy.copy(self)
-        other._limited = False
+        other._restricted = False
         return other
+
+    def _with_shortlist(self, state: _OnnxState) -> _OnnxState:
+        """The state with the words that may follow, which the first step adds."""
+        if state.shortlist is not None or self._shortlist is None:
+            return state
+        if self._restricted:
+            return replace(state, shortlist=self._shortlist.for_batch(state.source, state.lengths))
+        return replace(state, shortlist=self._shortlist.full_vocabulary)
 
     def force(
         self,
@@ -121,7 +127,7 @@ class OnnxEngine:
         source_lengths: NDArray[np.int64],
         target: NDArray[np.int64],
         target_lengths: NDArray[np.int64],
-    ) -> Forced:
+    ) -> ForcedScores:
         return self.force_from(self.start(source, source_lengths), np.arange(len(source)), target, target_lengths)
 
     def force_from(
@@ -130,10 +136,10 @@ class OnnxEngine:
         owners: NDArray[np.int64],
         target: NDArray[np.int64],
         target_lengths: NDArray[np.int64],
-    ) -> Forced:
-        assert isinstance(state, _State)
+    ) -> ForcedScores:
+        assert isinstance(state, _OnnxState)
         if self._shortlist is not None:
-            state = replace(state, listed=self._shortlist.whole)
+            state = replace(state, shortlist=self._shortlist.full_vocabulary)
         log_probabilities = np.zeros(target.shape, np.float32)
         attention = []
         parents, previous = owners, np.full(len(target), BOS)
@@ -145,22 +151,22 @@ class OnnxEngine:
                 attention.append(outputs["attention"])
             parents, previous = np.arange(len(target)), words
         log_probabilities[np.arange(target.shape[1]) >= target_lengths[:, None]] = 0
-        return Forced(log_probabilities, np.stack(attention, axis=1) if attention else None)
+        return ForcedScores(log_probabilities, np.stack(attention, axis=1) if attention else None)
 
     def _advance(
         self,
-        old: _State,
+        old: _OnnxState,
         parents: NDArray[np.int64],
         tokens: NDArray[np.int64],
         targets: NDArray[np.int64],
         k: int,
-    ) -> tuple[Arrays, _State]:
+    ) -> tuple[Arrays, _OnnxState]:
         """All outputs of the step graph by name, and the state after it."""
         rows, sentences, taken, parent_cells = arrange(old.rows, parents)
-        memory, listed = old.memory, old.listed
+        memory, shortlist = old.memory, old.shortlist
         if rows.sentences != old.rows.sentences:
             memory = _only(memory, sentences)
-            listed = None if listed is None else listed.of_some(sentences)
+            shortlist = None if shortlist is None else shortlist.select(sentences)
         feed = {
             "tokens": tokens[taken],
             "parents": parent_cells,
@@ -172,25 +178,25 @@ class OnnxEngine:
             **memory,
             **old.state,
         }
-        if listed is not None:
-            feed |= {"owners": rows.cells // rows.width if listed.differs else np.zeros_like(rows.cells)}
-            feed |= listed.layers | listed.biases
+        if shortlist is not None:
+            feed |= {"owners": rows.cells // rows.width if shortlist.differs else np.zeros_like(rows.cells)}
+            feed |= shortlist.layers | shortlist.biases
         outputs = dict(zip(self._stepped, self._step.run(self._stepped, feed), strict=True))
         state = {name: outputs["next." + name.removeprefix("state.")] for name in old.state}
-        return outputs, replace(old, memory=memory, state=state, rows=rows, time=old.time + 1, listed=listed)
+        return outputs, replace(old, memory=memory, state=state, rows=rows, time=old.time + 1, shortlist=shortlist)
 
 
 def processors() -> int:
-    """Processors that this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _session(graph: bytes | Path) -> onnxruntime.InferenceSession:
-    """A graph ready to run, by several threads at once if need be."""
+    """A session of a graph, which several threads may run at once."""
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4  # what goes wrong is told once, as an error of ours
-    options.intra_op_num_threads = 1  # threads that meet at the end of every product of a step lose more than they gain
-    options.enable_mem_pattern = False  # patterns are kept for each shape, and shapes here are ever new ones
+    options.log_severity_level = 4  # failures are reported once, as our own errors
+    options.intra_op_num_threads = 1  # threads that synchronise after each product of a step cost more than they save
+    options.enable_mem_pattern = False  # patterns are kept for each shape, and shapes here rarely repeat
     try:
         content = graph if isinstance(graph, bytes) else str(graph)
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
@@ -198,20 +204,20 @@ def _session(graph: bytes | Path) -> onnxruntime.InferenceSession:
         raise RunError(f"onnxruntime {onnxruntime.__version__} cannot use the exported model: {error}") from None
 
 
-def _fact(session: onnxruntime.InferenceSession, name: str) -> str:
-    """What the graph's file says about it.
+def _metadata(session: onnxruntime.InferenceSession, name: str) -> str:
+    """An entry of the graph's metadata.
 
     Raises:
-        RunError: nothing under that name.
+        RunError: there is no such entry.
     """
-    facts: dict[str, str] = session.get_modelmeta().custom_metadata_map
-    if name not in facts:
-        raise RunError(f"the exported model does not tell its {name.replace('_', ' ')}; export the run again")
-    return facts[name]
+    entries: dict[str, str] = session.get_modelmeta().custom_metadata_map
+    if name not in entries:
+        raise RunError(f"the exported model does not state its {name.replace('_', ' ')}; export the run again")
+    return entries[name]
 
 
 def _only(memory: Arrays, sentences: NDArray[np.int64]) -> Arrays:
-    """The memory of some of the sentences, cut to the longest of them."""
+    """The encoded sources of some of the sentences, cut to the longest of them."""
     masks = [array for name, array in memory.items() if name.endswith(".mask")]
     if not masks:
         return memory

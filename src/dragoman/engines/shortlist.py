@@ -1,12 +1,12 @@
-"""A shortlist: the few target words that the translation of a source may hold, and their part of the output layer.
+"""A shortlist: the few target words that the translation of a source may contain, and their part of the output layer.
 
-A source lists the words that are always listed, and for each of its words those that are likeliest as its translation
-(Jean et al. 2015, section 4: a candidate list for each source sentence). The part of the output layer for the former
-lies in the step graph, which packs it once; here are the columns of all other words. For a batch they are taken once,
-those of all words that any of its sentences lists. At words that a sentence does not list itself its logits are -inf:
-its translation is the same in any batch.
+The shortlist of a source holds the words that are on every shortlist, and for each of its words the most likely
+translations (Jean et al. 2015, section 4: a candidate list for each source sentence). The output layer of the former
+is in the step graph, which packs it once; the columns of all other words are here. A batch takes the columns of all
+words that are on the shortlist of any of its sentences, once. A sentence has logits of -inf at words that are not on
+its own shortlist, so that its translation is the same in any batch.
 
-Letters: B sentences, S source length, V target vocabulary, A words that are always listed, U words taken for a batch,
+Letters: B sentences, S source length, V target vocabulary, A words on every shortlist, U other words of a batch,
 O size of the readout.
 """
 
@@ -26,44 +26,44 @@ from dragoman.errors import RunError
 from dragoman.text.vocabulary import PAD
 
 CHUNK = 32
-"""The step graph wants multiples of as many words, of those in it and of those handed in; PAD fills up."""
+"""The words in the step graph and those given to it are padded with PAD to multiples of this."""
 
 
 class OutputLayer(NamedTuple):
-    """The output layer of one model, of the words that are not always listed."""
+    """The output layer of one model for the words that are not on every shortlist."""
 
     weight: NDArray[Any]
     """[O, V - A] float32, or int8 columns."""
     scale: NDArray[np.float32] | None
-    """[V - A] what the columns count in; None in float32."""
+    """[V - A] the quantisation scale of each column; None in float32."""
     bias: NDArray[np.float32]
     """[V - A]"""
 
 
-class Listed(NamedTuple):
-    """What a batch takes."""
+class BatchShortlist(NamedTuple):
+    """The shortlist of a batch of sentences."""
 
     words: NDArray[np.int64]
-    """The ids of the words that the step graph speaks of: those that lie in it, then those handed in [U]; each part
-    ascending and filled up."""
+    """The ids of the words of the step graph's output: those in the graph, then the others [U]; each part ascending and
+    padded."""
     real: int
-    """How many these are without the filling."""
+    """The number of words without the padding."""
     layers: dict[str, NDArray[Any]]
-    """limit.weight [O, U] and limit.scale [U], as the step graph calls them."""
+    """limit.weight [O, U] and limit.scale [U], by the names of the step graph's inputs."""
     biases: dict[str, NDArray[np.float32]]
     """limit.bias [B, U], or [1, U] for all sentences."""
     differs: bool
-    """Whether each sentence has a list of its own."""
+    """Whether each sentence has a shortlist of its own."""
 
-    def of_some(self, sentences: NDArray[np.int64]) -> Listed:
-        """For these of the sentences only; the words stay as they are."""
+    def select(self, sentences: NDArray[np.int64]) -> BatchShortlist:
+        """The same for some of the sentences; the words stay as they are."""
         if not self.differs:
             return self
         return self._replace(biases={name: bias[sentences] for name, bias in self.biases.items()})
 
 
 class Shortlist:
-    """The words that each source word lists, and the output layers of the models."""
+    """The likely translations of each source word, and the output layers of the models."""
 
     def __init__(
         self,
@@ -72,8 +72,8 @@ class Shortlist:
         words: NDArray[np.integer[Any]],
         layers: Sequence[OutputLayer],
     ) -> None:
-        """`always` [A] are those that every source lists, ascending; source word i lists besides, of the V - A others
-        in ascending order, those in the places `words[offsets[i] : offsets[i + 1]]`."""
+        """`always` [A] are the words on every shortlist, ascending; source word i adds, of the V - A others in
+        ascending order, those in the places `words[offsets[i] : offsets[i + 1]]`."""
         self.always = always
         self._in_graph = in_chunks(always, PAD)
         self._offsets, self._words, self._layers = offsets, words, layers
@@ -81,34 +81,34 @@ class Shortlist:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Of the source and the target vocabulary, and A."""
+        """The sizes of the source and target vocabularies, and A."""
         return len(self._offsets) - 1, len(self.always) + len(self._others), len(self.always)
 
-    def listed(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> Listed:
-        """For sources [B, S]."""
-        open_words = np.zeros((len(source), len(self._others)), np.bool_)
-        for row, line, length in zip(open_words, source, source_lengths, strict=True):
+    def for_batch(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> BatchShortlist:
+        """The shortlist of sources [B, S]."""
+        allowed = np.zeros((len(source), len(self._others)), np.bool_)
+        for row, line, length in zip(allowed, source, source_lengths, strict=True):
             for word in set(line[:length].tolist()):
                 row[self._words[self._offsets[word] : self._offsets[word + 1]]] = True
-        places = np.flatnonzero(open_words.any(axis=0))
-        return self._taken(places, open_words[:, places], differs=True)
+        places = np.flatnonzero(allowed.any(axis=0))
+        return self._taken(places, allowed[:, places], differs=True)
 
     @cached_property
-    def whole(self) -> Listed:
-        """The whole vocabulary, for any sources."""
+    def full_vocabulary(self) -> BatchShortlist:
+        """The full vocabulary, for any sources."""
         everyone = np.arange(len(self._others))
         return self._taken(everyone, np.ones((1, len(everyone)), np.bool_), differs=False)
 
     @cached_property
     def places(self) -> NDArray[np.int64]:
-        """[V] where each word stands among the `words` of the whole vocabulary."""
+        """[V] the place of each word among the `words` of `full_vocabulary`."""
         places = np.empty(self.sizes[1], np.int64)
         places[self.always] = np.arange(len(self.always))
         places[self._others] = len(self._in_graph) + np.arange(len(self._others))
         return places
 
-    def _taken(self, places: NDArray[np.int64], is_open: NDArray[np.bool_], *, differs: bool) -> Listed:
-        """The columns in some places, each open to some of the sentences."""
+    def _taken(self, places: NDArray[np.int64], is_allowed: NDArray[np.bool_], *, differs: bool) -> BatchShortlist:
+        """The columns in some places, each allowed to some of the sentences."""
         count = len(places)
         width = CHUNK * max(1, -(-count // CHUNK))
         words = np.concatenate((self._in_graph, widened(self._others[places], width, PAD)))
@@ -119,9 +119,9 @@ class Shortlist:
             layers[name + "weight"] = widened(layer.weight[:, places], width, 0)
             if layer.scale is not None:
                 layers[name + "scale"] = widened(layer.scale[places], width, 0)
-            bias = np.where(is_open, layer.bias[places], np.float32(-np.inf))
+            bias = np.where(is_allowed, layer.bias[places], np.float32(-np.inf))
             biases[name + "bias"] = widened(bias, width, -np.inf)
-        return Listed(words, len(self.always) + count, layers, biases, differs)
+        return BatchShortlist(words, len(self.always) + count, layers, biases, differs)
 
     def to_bytes(self) -> bytes:
         """A file for `from_bytes`: a numpy archive."""
@@ -136,10 +136,10 @@ class Shortlist:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Shortlist:
-        """What `to_bytes` made.
+        """Read what `to_bytes` wrote.
 
         Raises:
-            RunError: it is something else.
+            RunError: the content is something else.
         """
         try:
             arrays = dict(np.load(io.BytesIO(content), allow_pickle=False).items())
@@ -153,13 +153,13 @@ class Shortlist:
 
 
 def other_words(always: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
-    """The words of a vocabulary that are not always listed, ascending."""
+    """The words of a vocabulary that are not on every shortlist, ascending."""
     others = np.ones(size, np.bool_)
     others[always] = False
     return np.flatnonzero(others)
 
 
 def in_chunks(x: NDArray[Any], filling: float) -> NDArray[Any]:
-    """x [n, ..] with more rows, until they are whole chunks; the same array where none is missing."""
+    """x [n, ..] filled up to whole chunks of rows; the same array where none is missing."""
     missing = -len(x) % CHUNK
     return np.concatenate((x, np.full_like(x, filling, shape=(missing, *x.shape[1:])))) if missing else x

@@ -1,4 +1,4 @@
-"""The torch engine: a TranslationModel behind the search protocol, on CPU or GPU."""
+"""The torch engine: a TranslationModel behind the engine interface, on CPU or GPU."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from torch import Tensor
 
 from dragoman.data.batches import Batch
 from dragoman.data.prefix_trie import prefix_trie
-from dragoman.engines.protocol import Forced, Step
-from dragoman.engines.rows import Rows, arrange, first_rows, widened
+from dragoman.engines.protocol import EngineStep, ForcedScores
+from dragoman.engines.rows import RowLayout, arrange, first_rows, widened
 from dragoman.model.attention import Memory
 from dragoman.model.decoder import Bound, DecoderState
 from dragoman.model.translation import Forced as ModelForced
@@ -20,15 +20,15 @@ from dragoman.model.translation import TranslationModel
 
 
 @dataclass(frozen=True)
-class _State:
-    """The live rows and what their sentences are remembered by."""
+class _TorchState:
+    """The state of the live rows and the encoded sources of their sentences."""
 
     memory: Memory | None
     bound: Bound
     state: DecoderState
-    rows: Rows
+    rows: RowLayout
     columns: int
-    """S of the source that was given; attention is handed out in this width."""
+    """S of the source that was given; attention is returned in this width."""
 
 
 class TorchEngine:
@@ -50,14 +50,14 @@ class TorchEngine:
         return self.model.attention_shift
 
     @torch.inference_mode()
-    def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _State:
+    def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _TorchState:
         memory, state = self.model.start(source, source_lengths)
         bound = self.model.decoder.bind(memory, len(source))
-        return _State(memory, bound, state, first_rows(len(source)), source.shape[1])
+        return _TorchState(memory, bound, state, first_rows(len(source)), source.shape[1])
 
     @torch.inference_mode()
-    def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> Step:
-        assert isinstance(state, _State)
+    def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> EngineStep:
+        assert isinstance(state, _TorchState)
         now, taken = self._arrange(state, parents)
         words = torch.from_numpy(tokens[taken]).to(self.model.device)
         step = self.model.step(words, now.state, now.bound)
@@ -67,7 +67,7 @@ class TorchEngine:
         if step.weights is not None:
             attention = widened(step.weights.index_select(0, cells).float().cpu().numpy(), now.columns, 0)
         after = replace(now, state=step.state)
-        return Step(best.values.float().cpu().numpy(), best.indices.cpu().numpy(), attention, after)
+        return EngineStep(best.values.float().cpu().numpy(), best.indices.cpu().numpy(), attention, after)
 
     def force(
         self,
@@ -75,7 +75,7 @@ class TorchEngine:
         source_lengths: NDArray[np.int64],
         target: NDArray[np.int64],
         target_lengths: NDArray[np.int64],
-    ) -> Forced:
+    ) -> ForcedScores:
         return _as_arrays(self.model.force(_batch(source, source_lengths, target, target_lengths)))
 
     @torch.inference_mode()
@@ -85,9 +85,9 @@ class TorchEngine:
         owners: NDArray[np.int64],
         target: NDArray[np.int64],
         target_lengths: NDArray[np.int64],
-    ) -> Forced:
-        """Each distinct beginning is stepped once, and all softmaxes are taken together in the end."""
-        assert isinstance(state, _State)
+    ) -> ForcedScores:
+        """Each distinct prefix is stepped once, and all softmaxes are computed together in the end."""
+        assert isinstance(state, _TorchState)
         shared = prefix_trie(owners, target, target_lengths)
         model, now = self.model, state
         readouts: list[Tensor] = []
@@ -108,22 +108,22 @@ class TorchEngine:
         words = torch.from_numpy(target[real]).to(model.device)
         found = np.zeros(target.shape, np.float32)
         found[real] = model.output.of_words(torch.cat(readouts), words, nodes).float().cpu().numpy()
-        return Forced(found, _by_target(weights, shared.nodes), _by_target(centres, shared.nodes))
+        return ForcedScores(found, _by_target(weights, shared.nodes), _by_target(centres, shared.nodes))
 
-    def _arrange(self, old: _State, parents: NDArray[np.int64]) -> tuple[_State, NDArray[np.int64]]:
-        """Lay the wanted rows out anew, and say which row of `parents` stands in each cell.
+    def _arrange(self, old: _TorchState, parents: NDArray[np.int64]) -> tuple[_TorchState, NDArray[np.int64]]:
+        """The layout and state of the rows that continue `parents`, and the row of `parents` in each cell.
 
-        Sentences that have no row left leave the memory too.
+        Sentences without rows are dropped from the encoded sources too.
         """
-        # Round, for torch keeps kernels for every number of rows that it has seen, some of them a MB each; given
-        # translations of a source come in any number.
+        # In round widths, because torch caches kernels for each number of rows, some of a MB each, and the number of
+        # given translations of a source varies widely.
         rows, sentences, taken, parent_cells = arrange(old.rows, parents, rounded=True)
         memory, bound, device = old.memory, old.bound, self.model.device
         if memory is not None and rows.sentences < old.rows.sentences:
             memory = memory.select(torch.from_numpy(sentences).to(device))
             bound = self.model.decoder.rebind(bound, memory)
         state = old.state.select(torch.from_numpy(parent_cells).to(device))
-        return _State(memory, bound, state, rows, old.columns), taken
+        return _TorchState(memory, bound, state, rows, old.columns), taken
 
 
 def _batch(
@@ -135,22 +135,22 @@ def _batch(
     return Batch(source, source_lengths, target, target_lengths, np.arange(len(target)))
 
 
-def _as_arrays(forced: ModelForced) -> Forced:
+def _as_arrays(forced: ModelForced) -> ForcedScores:
     def array(tensor: Tensor | None) -> NDArray[np.float32] | None:
         return None if tensor is None else tensor.float().cpu().numpy()
 
-    return Forced(forced.log_probabilities.float().cpu().numpy(), array(forced.weights), array(forced.centres))
+    return ForcedScores(forced.log_probabilities.float().cpu().numpy(), array(forced.weights), array(forced.centres))
 
 
 def _by_target(levels: list[Tensor], nodes: NDArray[np.int64]) -> NDArray[np.float32] | None:
-    """What each node of all levels said, [R] or [R, S], at the positions of the targets: [N, T, ..], 0 on padding.
+    """The results of the nodes of all levels, [R] or [R, S], at the positions of the targets: [N, T, ..], 0 on padding.
 
-    Sentences that have ended leave the lower levels, which may be narrower for that.
+    Sentences that have ended are not in the lower levels, which may be narrower for that.
     """
     if not levels:
         return None
     width = levels[0].shape[1:]
-    rows = np.zeros((sum(map(len, levels)) + 1, *width), np.float32)  # the last one is padding's, node -1
+    rows = np.zeros((sum(map(len, levels)) + 1, *width), np.float32)  # the last row is for padding, node -1
     start = 0
     for level in levels:
         end = start + len(level)

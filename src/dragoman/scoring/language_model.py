@@ -64,7 +64,7 @@ def language_model_feature(scorer: LanguageModelScorer, value: Callable[[TokenSc
     return feature
 
 
-class Perplexity:
+class PerplexityCounter:
     """exp of the mean negative log-likelihood of a token, EOS counted."""
 
     def __init__(self) -> None:

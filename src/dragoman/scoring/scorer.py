@@ -1,4 +1,4 @@
-"""Forced decoding: how probable a model, or an ensemble, finds given translations, and how it aligns them.
+"""ForcedScores decoding: how probable a model, or an ensemble, finds given translations, and how it aligns them.
 
 Results come in the order of what is given, a window of the stream at a time, so that memory does not grow with its
 length. The score of a translation that search returned equals the log-probability that search reported, if its text
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.extract import WordWeights, eos_weights, heaviest_links, segment_weights, word_weights
-from dragoman.engines.protocol import Engine, Forced, SharedSourceEngine, refuse_nan
+from dragoman.engines.protocol import Engine, ForcedScores, SharedSourceEngine, refuse_nan
 from dragoman.scoring.prefix_batching import GivenTarget, prefix_batches
 from dragoman.scoring.token_scores import TokenScores, log_probability, split_rows
 from dragoman.text.links import Link
@@ -149,7 +149,7 @@ class Scorer:
             for row, pair in enumerate(batch)
         ]
 
-    def _scored(self, pair: _EncodedPair, forced: Forced, row: int, columns: int) -> ScoredPair:
+    def _scored(self, pair: _EncodedPair, forced: ForcedScores, row: int, columns: int) -> ScoredPair:
         """A row of `forced` without padding; the attention has `columns`."""
         steps = len(pair.target_line.ids) + 1
         # Copies: views would keep the whole batch in memory.

@@ -8,16 +8,16 @@ EOS joins the finished set. With `refill` (nmt.matlab) the next best candidates 
 those that did, so that K hypotheses stay alive; a candidate that ends is never taken from below the K best. With
 `shrink` (Sutskever et al. 2014, GroundHog) a finished hypothesis gives up its slot for good.
 
-Pruning. With phrases that must appear (rules.py) the K best are kept for each number of ids met, at every step: grid
-beam search, Hokamp and Liu 2017. "The K best" below then means those that have met as many. With `diversity` g a
-candidate counts for pruning as if its log-probability were lower by g for each better candidate of the same parent
-(Li et al. 2016, section 3.2, where the best one too loses g, which changes nothing).
+Pruning. With phrases that must appear (phrase_constraints.py) the K best are kept for each number of phrase ids met, at
+every step: grid beam search, Hokamp and Liu 2017. "The K best" below then means those among hypotheses that have met as
+many. With `diversity` g a candidate is pruned as if its log-probability were lower by g for each better candidate of
+the same parent (Li et al. 2016, section 3.2, where the best one too loses g, which changes nothing).
 
 Stopping. A sentence stops at the first of these:
 
 1. No live hypothesis can enter the n best: n have finished, and the optimistic bound of the best live one
    (normalisation.py) is not above the worst of them. This stop is provably optimal, whatever the normalisation, the
-   coverage penalty and the rules: searching on could not change the answer of this beam. Without length
+   coverage penalty and the constraints: searching on could not change the answer of this beam. Without length
    normalisation it usually comes one step after the best hypothesis has ended. With `mean`, `gnmt` and `power`, or
    with a reward for length, the bound allows for growth up to the longest length, and seldom closes before 2; with
    a coverage penalty it allows for full coverage, and closes later than it might.
@@ -47,14 +47,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.protocol import Engine, Step
-from dragoman.search.constraints import Continuations, Rules, Words, grown
-from dragoman.search.coverage import Coverage
+from dragoman.engines.protocol import Engine, EngineStep
+from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, append_tokens
+from dragoman.search.coverage import CoveragePenalty
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
 from dragoman.text.vocabulary import BOS, EOS
 
-Value = TypeVar("Value", np.int64, np.float64)
+Scalar = TypeVar("Scalar", np.int64, np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,17 +75,17 @@ class Beam:
     log_probabilities: NDArray[np.float64]
     """[R] totals so far."""
     parents: NDArray[np.int64]
-    """[R] the row of the step before that each row comes from."""
+    """[R] the row of the previous step that each row continues."""
     tokens: NDArray[np.int64]
-    """[R] the symbol each row reads next."""
-    words: Words
-    """[R, length] the segments of each row, the last one being the one it reads next, if a rule asks for them."""
+    """[R] the symbol that each row reads next."""
+    words: RowTokens
+    """[R, length] the segments of each row, the last of which it reads next, if a constraint needs them."""
     state: object
-    """The engine's, before it has read `tokens`."""
+    """The state of the engine before it has read `tokens`."""
 
     @property
     def row_sentences(self) -> NDArray[np.int64]:
-        """[R] whose row each is: its place in the batch."""
+        """[R] the sentence of each row: its place in the batch."""
         return np.repeat(self.sentences, self.counts)
 
     @property
@@ -93,8 +93,8 @@ class Beam:
         """[A] the best row of each sentence."""
         return np.cumsum(self.counts) - self.counts
 
-    def laid_out(self, values: NDArray[Value], filling: float) -> NDArray[Value]:
-        """Values of continuations [R, k] as [A, W * k]; `filling` for what a sentence with fewer than W rows lacks."""
+    def laid_out(self, values: NDArray[Scalar], filling: float) -> NDArray[Scalar]:
+        """Values of continuations [R, k] -> [A, W * k], with `filling` in place of missing rows."""
         places = len(self.counts)
         if places * self.slots == len(values):
             return values.reshape(places, -1)
@@ -108,13 +108,13 @@ class Candidates(NamedTuple):
     """Live hypotheses with one more symbol, those of each sentence in the order of pruning, best first."""
 
     log_probabilities: NDArray[np.float64]
-    """[A, C] totals; -inf, and behind all others, for what is forbidden and for filling."""
+    """[A, C] totals; -inf, and behind all others, for forbidden candidates and for filling."""
     tokens: NDArray[np.int64]
     """[A, C]"""
     rows: NDArray[np.int64]
     """[A, C] the row each continues."""
-    met: NDArray[np.int64] | None
-    """[A, C] ids of demanded phrases met; candidates compete with those that have met as many. None without phrases."""
+    constraints_met: NDArray[np.int64] | None
+    """[A, C] phrase ids met; a candidate competes with those that have met as many. None without phrases."""
 
 
 class Finished:
@@ -125,9 +125,9 @@ class Finished:
         self._normalisation = normalisation
         self.ends: list[list[End]] = [[] for _ in range(sentences)]
         self.counts = np.zeros(sentences, dtype=np.int64)
-        """[B] how many have finished."""
+        """[B] the number of finished hypotheses."""
         self.bar = np.full(sentences, -np.inf)
-        """[B] the score above which a new one would be among the n best; -inf until there are n."""
+        """[B] the score above which a new hypothesis would be among the n best; -inf until there are n."""
         self.most_probable = np.full(sentences, -np.inf)
         """[B] the largest log-probability among them."""
 
@@ -162,50 +162,54 @@ def beam_search(
     source_lengths: NDArray[np.int64],
     config: SearchConfig,
     n_best: int = 1,
-    rules: Rules | None = None,
+    constraints: BatchConstraints | None = None,
 ) -> list[list[Hypothesis]]:
     """The `n_best` translations of each source, best score first.
 
-    `source` [B, S] and `source_lengths` [B] are as the engine wants them (engine.py). A list is shorter than
-    `n_best` where fewer hypotheses finished, and never empty. `n_best` is at most `config.beam`. `rules` are those
-    that `config` has if None. The answer for a sentence does not depend on the rest of the batch, except through the
+    `source` [B, S] and `source_lengths` [B] are as the engine reads them (engines/protocol.py). A list is shorter than
+    `n_best` where fewer hypotheses finished, and never empty. `n_best` is at most `config.beam`. Without `constraints`
+    those of `config` apply. The result of a sentence does not depend on the rest of the batch, except through the
     engine's rounding; equal scores are ranked by the earlier step, then by the better parent, then by the lower id.
 
     Raises:
-        RunError: the model's answers are not numbers.
-        ConfigError: a coverage penalty is asked of a model without attention.
+        RunError: the model's log-probabilities are NaN.
+        ConfigError: a coverage penalty with a model without attention.
     """
     assert 1 <= n_best <= config.beam, f"n_best {n_best} must be from 1 to the beam, {config.beam}"
     segments = source_lengths - int(engine.source_eos)
-    if rules is None:
-        rules = Rules.from_config(config, engine.vocabulary_size, segments)
+    if constraints is None:
+        constraints = BatchConstraints.from_config(config, engine.vocabulary_size, segments)
     normalisation = Normalisation.from_config(config)
-    coverage = Coverage(config.coverage_penalty, segments)
+    coverage = CoveragePenalty(config.coverage_penalty, segments) if config.coverage_penalty else None
     finished = Finished(len(source), n_best, normalisation)
     history = History()
-    beam = _first_beam(engine, source, source_lengths, rules)
+    beam = _first_beam(engine, source, source_lengths, constraints)
     while len(beam.sentences):
-        at_limit = rules.longest[beam.sentences] == beam.length
+        at_limit = constraints.longest[beam.sentences] == beam.length
         row_sentences = beam.row_sentences
-        turn = rules.turn(row_sentences, beam.length, beam.words)
+        step_constraints = constraints.at_step(row_sentences, beam.length, beam.words)
         must_close = at_limit & (finished.counts[beam.sentences] == 0)
-        # K that live and one that ends can matter; all where a sentence must be closed: EOS may be the least of them.
-        request = engine.vocabulary_size if must_close.any() else turn.request(config.beam)
+        # K that live and one that ends can matter; all where a sentence must be closed, because EOS may be the last.
+        request = engine.vocabulary_size if must_close.any() else step_constraints.request(config.beam)
         step = engine.step(beam.state, beam.parents, beam.tokens, request)
         history.append(beam.parents, beam.tokens, step.attention)
-        penalties = coverage.penalties(row_sentences, beam.parents, step.attention)
-        candidates = _best_candidates(beam, turn.permitted(step, config.beam + 1), config)
+        penalties = np.zeros(len(row_sentences))
+        if coverage is not None:
+            penalties = coverage.penalties(row_sentences, beam.parents, step.attention)
+        candidates = _best_candidates(beam, step_constraints.permitted(step, config.beam + 1), config)
         ends, lives = _divide(beam, candidates, finished, config)
         _finish(beam, candidates, ends, penalties, finished)
         ends_here = at_limit | ~lives.any(axis=1)
         _close(beam, step, ends_here, penalties, finished)
-        stops = ends_here | _stops(beam, candidates, lives, finished, rules, normalisation, config)
+        stops = ends_here | _stops(beam, candidates, lives, finished, constraints, normalisation, config)
         beam = _advance(beam, candidates, lives, stops, step.state)
     return history.rebuild(finished.best(), source_lengths)
 
 
-def _first_beam(engine: Engine, source: NDArray[np.int64], source_lengths: NDArray[np.int64], rules: Rules) -> Beam:
-    """One empty hypothesis a sentence."""
+def _first_beam(
+    engine: Engine, source: NDArray[np.int64], source_lengths: NDArray[np.int64], constraints: BatchConstraints
+) -> Beam:
+    """One empty hypothesis for each sentence."""
     sentences = np.arange(len(source), dtype=np.int64)
     return Beam(
         length=0,
@@ -215,7 +219,7 @@ def _first_beam(engine: Engine, source: NDArray[np.int64], source_lengths: NDArr
         log_probabilities=np.zeros(len(source)),
         parents=sentences,
         tokens=np.full(len(source), BOS, dtype=np.int64),
-        words=rules.first_words(len(source)),
+        words=constraints.first_words(len(source)),
         state=engine.start(source, source_lengths),
     )
 
@@ -223,7 +227,7 @@ def _first_beam(engine: Engine, source: NDArray[np.int64], source_lengths: NDArr
 def _best_candidates(beam: Beam, continuations: Continuations, config: SearchConfig) -> Candidates:
     """The best candidates of each sentence, as many as can matter: K, and one more for each that may end.
 
-    Where phrases are demanded, all of them.
+    With phrase constraints, all candidates.
     """
     extended = continuations.log_probabilities + beam.log_probabilities[:, None]  # [R, k]
     k = extended.shape[1]
@@ -233,37 +237,37 @@ def _best_candidates(beam: Beam, continuations: Continuations, config: SearchCon
         possible = extended > -np.inf
         better = np.where(possible, possible.cumsum(axis=1) - 1, 0)  # siblings come best first
         worth = beam.laid_out(extended - config.diversity * better, -np.inf)
-    # A stable sort leaves equals in order of the parent, then of the id (Turn.permitted).
+    # A stable sort leaves equals in order of the parent, then of the id (StepConstraints.permitted).
     order = (-worth).argsort(axis=1, kind="stable")
-    if continuations.met is None:
+    if continuations.constraints_met is None:
         order = order[:, : config.beam + beam.slots]
     flat = order + np.arange(len(order))[:, None] * totals.shape[1]  # places in [A * W * k]
     return Candidates(
         totals.take(flat),
         beam.laid_out(continuations.tokens, 0).take(flat),
         order // k + beam.first_rows[:, None],
-        None if continuations.met is None else beam.laid_out(continuations.met, 0).take(flat),
+        None if continuations.constraints_met is None else beam.laid_out(continuations.constraints_met, 0).take(flat),
     )
 
 
 def _divide(
     beam: Beam, candidates: Candidates, finished: Finished, config: SearchConfig
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which candidates finish and which live on, both [A, C]."""
+    """The candidates that finish, and those that stay alive, both [A, C]."""
     possible = candidates.log_probabilities > -np.inf
     ending = candidates.tokens == EOS
     if config.finish == "shrink":
         slots = config.beam - finished.counts[beam.sentences]  # [A]
-        kept = _first_of_each(possible, candidates.met, slots[:, None])
+        kept = _first_of_each(possible, candidates.constraints_met, slots[:, None])
         return kept & ending, kept & ~ending
-    best = _first_of_each(possible, candidates.met, config.beam)
-    return best & ending, _first_of_each(possible & ~ending, candidates.met, config.beam)
+    best = _first_of_each(possible, candidates.constraints_met, config.beam)
+    return best & ending, _first_of_each(possible & ~ending, candidates.constraints_met, config.beam)
 
 
 def _first_of_each(
     members: NDArray[np.bool_], met: NDArray[np.int64] | None, count: int | NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """[A, C] the first `count` of the members in each row, of each number of ids met."""
+    """[A, C] the first `count` members of each row, separately for each number of ids met."""
     if met is None:
         return members & (members.cumsum(axis=1) <= count)
     first = np.zeros_like(members)
@@ -276,7 +280,7 @@ def _first_of_each(
 def _finish(
     beam: Beam, candidates: Candidates, ends: NDArray[np.bool_], penalties: NDArray[np.float64], finished: Finished
 ) -> None:
-    """Move the candidates that end to the finished set; `penalties` [R] are for coverage."""
+    """Add the candidates that end to the finished set; `penalties` [R] are for coverage."""
     places, ranks = np.nonzero(ends)
     if len(places):
         rows = candidates.rows[places, ranks]
@@ -290,8 +294,10 @@ def _finish(
         )
 
 
-def _close(beam: Beam, step: Step, last: NDArray[np.bool_], penalties: NDArray[np.float64], finished: Finished) -> None:
-    """End the live hypotheses of sentences that search no further (`last` [A]) though nothing has finished."""
+def _close(
+    beam: Beam, step: EngineStep, last: NDArray[np.bool_], penalties: NDArray[np.float64], finished: Finished
+) -> None:
+    """Close the live hypotheses of sentences whose search ends here (`last` [A]) though nothing has finished."""
     closing = last & (finished.counts[beam.sentences] == 0)
     if not closing.any():
         return
@@ -305,17 +311,17 @@ def _stops(
     candidates: Candidates,
     lives: NDArray[np.bool_],
     finished: Finished,
-    rules: Rules,
+    constraints: BatchConstraints,
     normalisation: Normalisation,
     config: SearchConfig,
 ) -> NDArray[np.bool_]:
-    """[A] which sentences are done before the longest length: stops 1 and 2 of the module's docstring."""
+    """[A] the sentences that stop before the longest length: stops 1 and 2 of the module's docstring."""
     counts = finished.counts[beam.sentences]
     if not counts.any():
         return np.zeros(len(counts), dtype=np.bool_)
     best = np.where(lives, candidates.log_probabilities, -np.inf).max(axis=1)  # -inf where nothing lives
     # The shortest of them has one segment more than the beam, and EOS.
-    bound = normalisation.bound(best, rules.longest[beam.sentences] + 1, beam.length + 2)
+    bound = normalisation.bound(best, constraints.longest[beam.sentences] + 1, beam.length + 2)
     hopeless = bound <= finished.bar[beam.sentences]
     full = (counts >= config.beam) & (best <= finished.most_probable[beam.sentences])
     return np.asarray(hopeless | full)
@@ -324,7 +330,7 @@ def _stops(
 def _advance(
     beam: Beam, candidates: Candidates, lives: NDArray[np.bool_], stops: NDArray[np.bool_], state: object
 ) -> Beam:
-    """The beam of the next step: the candidates that live on, without the sentences that have stopped."""
+    """The beam of the next step: the candidates that stay alive, without the sentences that have stopped."""
     sentences = beam.sentences
     if stops.any():
         lives, sentences = lives & ~stops[:, None], sentences[~stops]
@@ -339,6 +345,6 @@ def _advance(
         log_probabilities=candidates.log_probabilities.take(flat),
         parents=parents,
         tokens=tokens,
-        words=grown(beam.words, parents, tokens),
+        words=append_tokens(beam.words, parents, tokens),
         state=state,
     )

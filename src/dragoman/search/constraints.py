@@ -1,15 +1,15 @@
-"""What a hypothesis may hold, how long it may be, and what must be in it.
+"""Constraints on hypotheses: which symbols and lengths are permitted, and what must appear.
 
-Every rule forbids continuations of a row; what is left keeps the log-probability that the model gave it. From the
-strongest on, where two contradict each other:
+A constraint forbids continuations of a row; those that remain keep the log-probability of the model. In the order of
+precedence, where two contradict each other:
 
-    a forced prefix       nothing but its next id, whatever the other rules say
-    blocked symbols       PAD, BOS, banned words of one segment and, on request, UNK
-    lengths               EOS not before the shortest; nothing but EOS at the longest
-    phrases               EOS not before all have appeared; nothing after which there is no room for what is missing,
-                          were the missing ones not to overlap
-    banned sequences      not the last id of one whose other ids have just been written
-    n-gram blocking       not the last id of an n-gram that the hypothesis holds already; phrases are exempt
+    forced prefix         only its next id, whatever the other constraints forbid
+    blocked symbols       never PAD, BOS, banned words of one segment and, if configured, UNK
+    lengths               no EOS before the shortest length; only EOS at the longest
+    phrases               no EOS before all have appeared; no id that leaves too little room for the missing phrases,
+                          which are assumed not to overlap
+    banned sequences      not the last id of a sequence whose other ids end the hypothesis
+    n-gram blocking       not the last id of an n-gram that the hypothesis contains already; phrases are exempt
 
 Letters: B sentences of a batch, R rows in search, L segments of each row so far, V vocabulary, k continuations.
 """
@@ -25,48 +25,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.protocol import Step, refuse_nan
-from dragoman.search.phrase_constraints import Phrases, State
+from dragoman.engines.protocol import EngineStep, nan_error
+from dragoman.search.phrase_constraints import PhraseConstraints, PhraseState
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 
 TOLERANCE = 1e-9
 """Keeps 1.1 * 10 from being a hair above 11 where a factor times a length is rounded."""
 
 
-Words = NDArray[np.int64] | None
-"""[R, L] the segments that each hypothesis holds, or None where no rule asks for them: a search that leads them along
-copies all of them at every step."""
+RowTokens = NDArray[np.int64] | None
+"""[R, L] the segments of each hypothesis, or None where no constraint needs them: a search that keeps them copies all
+of them at every step."""
 
 
-def grown(words: Words, rows: NDArray[np.int64], tokens: NDArray[np.int64]) -> Words:
-    """What new rows hold that continue `rows` of `words` with `tokens`."""
+def append_tokens(words: RowTokens, rows: NDArray[np.int64], tokens: NDArray[np.int64]) -> RowTokens:
+    """The segments of new rows that continue `rows` of `words` with `tokens`."""
     return None if words is None else np.column_stack((words[rows], tokens))
 
 
 @dataclass(frozen=True, slots=True)
 class IdConstraints:
-    """What is asked of one translation, in ids."""
+    """Constraints on one translation, in ids."""
 
     prefix: Sequence[int] = ()
-    """What it begins with."""
+    """The translation begins with it."""
     phrases: Sequence[Sequence[int]] = ()
-    """What must appear in it."""
+    """They must appear in the translation."""
 
 
 class Continuations(NamedTuple):
-    """What may follow each of R rows."""
+    """The continuations of R rows."""
 
     log_probabilities: NDArray[np.float64]
     """[R, k] largest first among those permitted; -inf for what is forbidden."""
     tokens: NDArray[np.int64]
     """[R, k]"""
-    met: NDArray[np.int64] | None = None
-    """[R, k] ids of the demanded phrases met after each; None where no sentence has any."""
+    constraints_met: NDArray[np.int64] | None = None
+    """[R, k] ids of the sentence's phrases that are met after each; None where no sentence has phrases."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """The rules of a batch of sentences."""
+class BatchConstraints:
+    """The constraints on a batch of sentences."""
 
     blocked: NDArray[np.bool_]
     """[V] symbols that are never produced."""
@@ -75,12 +75,12 @@ class Rules:
     longest: NDArray[np.int64]
     """[B] segments that may stand before EOS."""
     no_repeat_ngram: int = 0
-    """No n-gram of this length comes twice; 0 for no such rule."""
+    """No n-gram of this length is repeated; 0 for no such constraint."""
     banned: Mapping[tuple[int, ...], Sequence[int]] | None = None
-    """Sequences of two ids and more that are never produced: all ids but the last -> the last ones."""
+    """Sequences of two or more ids that are never produced: all ids but the last -> the last ids."""
     prefixes: Sequence[Sequence[int]] = ()
     """For each sentence, or empty."""
-    phrases: Sequence[Phrases] = ()
+    phrases: Sequence[PhraseConstraints] = ()
     """For each sentence, or empty."""
 
     @classmethod
@@ -89,13 +89,13 @@ class Rules:
         config: SearchConfig,
         vocabulary_size: int,
         segments: NDArray[np.int64],
-        demands: Sequence[IdConstraints] = (),
+        constraints: Sequence[IdConstraints] = (),
         banned: Sequence[Sequence[int]] = (),
-    ) -> Rules:
-        """Rules for sources of `segments` [B] segments, ends of sentences not counted.
+    ) -> BatchConstraints:
+        """The constraints on translations of sources of `segments` [B] segments, EOS not counted.
 
-        The longest length is at least 1, and wins where the shortest is above it; it leaves room for what `demands`
-        (one for each sentence, or none at all) ask for.
+        The longest length is at least 1, takes precedence over the shortest, and leaves room for the prefixes and
+        phrases of `constraints` (one for each sentence, or none at all).
         """
         longest = np.floor(config.max_length_factor * segments + TOLERANCE).astype(np.int64) + config.max_length_extra
         longest = np.maximum(longest, 1)
@@ -107,8 +107,10 @@ class Rules:
         sequences: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for *before, last in (sequence for sequence in banned if len(sequence) > 1):
             sequences[tuple(before)].append(last)
-        prefixes = [demand.prefix for demand in demands] if any(demand.prefix for demand in demands) else []
-        phrases = [Phrases(demand.phrases) for demand in demands] if any(demand.phrases for demand in demands) else []
+        prefixes = [one.prefix for one in constraints] if any(one.prefix for one in constraints) else []
+        phrases = (
+            [PhraseConstraints(one.phrases) for one in constraints] if any(one.phrases for one in constraints) else []
+        )
         for place, prefix in enumerate(prefixes):
             longest[place] = max(longest[place], len(prefix))
         for place, missing in enumerate(phrases):
@@ -124,31 +126,31 @@ class Rules:
             phrases,
         )
 
-    def first_words(self, rows: int) -> Words:
-        """What so many empty hypotheses hold; None if no rule asks for it."""
+    def first_words(self, rows: int) -> RowTokens:
+        """The segments of so many empty hypotheses; None if no constraint needs them."""
         return np.zeros((rows, 0), dtype=np.int64) if self.no_repeat_ngram or self.banned or self.phrases else None
 
-    def turn(self, sentences: NDArray[np.int64], length: int, words: Words) -> Turn:
-        """The rules as they stand for rows of these `sentences` [R] that have `length` segments, which are `words`."""
+    def at_step(self, sentences: NDArray[np.int64], length: int, words: RowTokens) -> StepConstraints:
+        """The constraints on rows of `sentences` [R] that have `length` segments, which are `words`."""
         forced = {
             row: int(self.prefixes[sentence][length])
             for row, sentence in enumerate(sentences.tolist() if self.prefixes else [])
             if len(self.prefixes[sentence]) > length
         }
         if words is None:
-            return Turn(self, sentences, length, forced, [], {})
+            return StepConstraints(self, sentences, length, forced, [], {})
         lines = words.tolist()
         states = []
         if self.phrases:
             states = [self.phrases[sentence].state(line) for sentence, line in zip(sentences, lines, strict=True)]
-        barred: dict[int, set[int]] = {}
+        banned: dict[int, set[int]] = {}
         for row, line in enumerate(lines):
             repeated = set(_repeated(line, self.no_repeat_ngram))
             if states:
                 repeated -= self.phrases[sentences[row]].next(states[row])
             if unwanted := repeated.union(self._sequence_ends(line)):
-                barred[row] = unwanted
-        return Turn(self, sentences, length, forced, states, barred)
+                banned[row] = unwanted
+        return StepConstraints(self, sentences, length, forced, states, banned)
 
     def _sequence_ends(self, line: list[int]) -> Iterator[int]:
         """The last ids of banned sequences whose other ids end the line."""
@@ -158,53 +160,54 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """The rules for R rows of L segments each, before the next symbol of each is known."""
+class StepConstraints:
+    """The constraints on the next symbol of R rows of L segments each."""
 
-    rules: Rules
+    batch: BatchConstraints
     sentences: NDArray[np.int64]
     """[R]"""
     length: int
     """L"""
     forced: Mapping[int, int]
     """Row -> the one id that may follow."""
-    states: Sequence[State]
-    """Of each row's phrases; empty where no sentence has any."""
-    barred: Mapping[int, set[int]]
-    """Row -> ids that n-gram blocking and banned sequences forbid."""
+    states: Sequence[PhraseState]
+    """The state of each row's phrases; empty where no sentence has phrases."""
+    banned: Mapping[int, set[int]]
+    """Row -> the ids that n-gram blocking and banned sequences forbid."""
 
     def request(self, wanted: int) -> int:
-        """How many continuations to ask for so that `wanted` are left after dropping what is forbidden."""
+        """The number of continuations to request from the engine, so that at least `wanted` permitted ones are left."""
         if self.forced or self.states:
-            return len(self.rules.blocked)
-        forbidden = int(np.count_nonzero(self.rules.blocked)) + 1  # EOS, below the shortest length
-        forbidden += max(map(len, self.barred.values()), default=0)
-        return min(wanted + forbidden, len(self.rules.blocked))
+            return len(self.batch.blocked)
+        forbidden = int(np.count_nonzero(self.batch.blocked)) + 1  # EOS, below the shortest length
+        forbidden += max(map(len, self.banned.values()), default=0)
+        return min(wanted + forbidden, len(self.batch.blocked))
 
-    def permitted(self, step: Step, wanted: int) -> Continuations:
-        """The continuations of each row that are permitted; of more than asked for, the `wanted` best matter.
+    def permitted(self, step: EngineStep, wanted: int) -> Continuations:
+        """The permitted continuations of each row, at least the `wanted` best.
 
-        A forbidden one keeps its place with log-probability -inf; the others keep what the full vocabulary gave
-        them. Equal log-probabilities are put in order of their ids, so that ties break the same way on any engine.
+        A forbidden one keeps its place with log-probability -inf; the others keep the log-probability of the model.
+        Equal log-probabilities are sorted by id, so that ties are broken in the same way on any engine.
 
         Raises:
-            RunError: the model's answers are not numbers.
+            RunError: the model's log-probabilities are NaN.
         """
-        refuse_nan(step.log_probabilities)
+        if np.isnan(step.log_probabilities).any():
+            raise nan_error()
         log_probabilities, tokens = step.log_probabilities.astype(np.float64), step.tokens
-        if (log_probabilities[:, 1:] == log_probabilities[:, :-1]).any():  # rare, and the sort is not cheap
+        if (log_probabilities[:, 1:] == log_probabilities[:, :-1]).any():  # rare, and sorting is slow
             order = np.lexsort((tokens, -log_probabilities), axis=1)
             log_probabilities = np.take_along_axis(log_probabilities, order, axis=1)
             tokens = np.take_along_axis(tokens, order, axis=1)
-        forbidden = self.rules.blocked[tokens]
-        if self.rules.shortest.max(initial=0) > self.length:
-            too_short = self.rules.shortest[self.sentences] > self.length  # [R]
+        forbidden = self.batch.blocked[tokens]
+        if self.batch.shortest.max(initial=0) > self.length:
+            too_short = self.batch.shortest[self.sentences] > self.length  # [R]
             forbidden |= too_short[:, None] & (tokens == EOS)
-        for row, ids in self.barred.items():
+        for row, ids in self.banned.items():
             forbidden[row] |= np.isin(tokens[row], list(ids))
         met = None
         if self.states:
-            met = self._met(tokens)
+            met = self._constraints_met(tokens)
             forbidden |= self._hinders_phrases(tokens, met)
         for row, word in self.forced.items():
             forbidden[row] = tokens[row] != word
@@ -213,11 +216,11 @@ class Turn:
             return Continuations(log_probabilities, tokens)
         return self._narrowed(log_probabilities, tokens, met, wanted)
 
-    def _met(self, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[R, k] ids of the phrases met after each continuation."""
-        by_id = np.empty((len(tokens), len(self.rules.blocked)), dtype=np.int64)
+    def _constraints_met(self, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[R, k] the number of phrase ids that are met after each continuation."""
+        by_id = np.empty((len(tokens), len(self.batch.blocked)), dtype=np.int64)
         for row, (sentence, state) in enumerate(zip(self.sentences, self.states, strict=True)):
-            phrases = self.rules.phrases[sentence]
+            phrases = self.batch.phrases[sentence]
             by_id[row] = phrases.met(phrases.after(state, PAD))
             by_id[row, EOS] = phrases.met(state)
             for index in phrases.ids:
@@ -225,19 +228,19 @@ class Turn:
         return np.take_along_axis(by_id, tokens, axis=1)
 
     def _hinders_phrases(self, tokens: NDArray[np.int64], met: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """[R, k] continuations that end too early, or leave no room for what is missing."""
-        counts = np.array([phrases.count for phrases in self.rules.phrases])[self.sentences]
+        """[R, k] continuations that end too early, or leave too little room for the missing phrases."""
+        counts = np.array([phrases.count for phrases in self.batch.phrases])[self.sentences]
         missing = counts[:, None] - met
-        room = self.rules.longest[self.sentences] - self.length - 1
+        room = self.batch.longest[self.sentences] - self.length - 1
         return np.asarray((missing > 0) & ((tokens == EOS) | (missing > room[:, None])))
 
     def _narrowed(
         self, log_probabilities: NDArray[np.float64], tokens: NDArray[np.int64], met: NDArray[np.int64], wanted: int
     ) -> Continuations:
-        """The best `wanted` that bring no phrase on, and all that may do so: nothing else can be among the best."""
+        """The best `wanted` that advance no phrase, and all that may advance one: no others can be among the best."""
         chosen = np.zeros(tokens.shape, dtype=np.bool_)
         for row, sentence in enumerate(self.sentences):
-            chosen[row] = np.isin(tokens[row], self.rules.phrases[sentence].ids)
+            chosen[row] = np.isin(tokens[row], self.batch.phrases[sentence].ids)
         others = ~chosen & (log_probabilities > -np.inf)
         chosen |= others & (others.cumsum(axis=1) <= wanted)
         order = np.argsort(~chosen, axis=1, kind="stable")[:, : int(chosen.sum(axis=1).max())]
@@ -246,7 +249,7 @@ class Turn:
 
 
 def _repeated(line: list[int], n: int) -> Iterator[int]:
-    """The ids that would end an n-gram which the line holds already."""
+    """The ids that would end an n-gram which the line contains already."""
     if n and len(line) >= n:
         last = line[len(line) - n + 1 :]
         for start in range(len(line) - n + 1):

@@ -1,7 +1,7 @@
-"""A hypothesis: what it is, and how it is rebuilt from what a search remembers of its steps.
+"""Hypotheses, and how they are rebuilt from the back-pointers of a search.
 
-Beam search and sampling share these. Neither copies a growing history from step to step: each step leaves the row
-every new row came from and the symbol it read, and whole hypotheses are read backwards at the very end.
+Beam search and sampling share these. Neither copies a growing history from step to step: each step stores, for every
+row, the row that it continues and the symbol that it reads, and whole hypotheses are read backwards at the very end.
 
 Letters: B sentences of a batch, S source length, T hypothesis length, R rows in search, N hypotheses.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.engines.protocol import Step
+from dragoman.engines.protocol import EngineStep
 from dragoman.text.vocabulary import EOS
 
 
@@ -25,20 +25,20 @@ class Hypothesis:
     tokens: list[int]
     """Symbols; the last one is EOS, always (see `finished`)."""
     log_probability: float
-    """Natural logarithm of the probability of `tokens`, EOS included, under the model itself: what forced decoding
-    of the same tokens gives."""
+    """Natural logarithm of the probability of `tokens`, EOS included, under the model itself: that of forced decoding
+    of the same tokens."""
     score: float
     """`log_probability` after length normalisation."""
     attention: NDArray[np.float32] | None
-    """[T, S] alignment weights: row t was in use when `tokens[t]` was predicted; the columns are this sentence's
-    source segments (and its EOS, if the model reads one), without padding."""
+    """[T, S] alignment weights: row t was in use when `tokens[t]` was predicted; the columns are the source segments
+    of the sentence (and its EOS, if the model reads it), without padding."""
     finished: bool
     """False if the longest permitted length was reached and EOS was put there by force; nmt.matlab does the same
     when nothing has ended."""
 
 
-def end_log_probabilities(step: Step) -> NDArray[np.float64]:
-    """[R] log-probability of EOS after each row, permitted or not; -inf where EOS is not among the k reported."""
+def end_log_probabilities(step: EngineStep) -> NDArray[np.float64]:
+    """[R] log-probability of EOS after each row, permitted or not; -inf where EOS is not among the k returned."""
     ends = np.where(step.tokens == EOS, step.log_probabilities.astype(np.float64), -np.inf)
     return np.asarray(ends.max(axis=1), dtype=np.float64)
 
@@ -58,23 +58,23 @@ class History:
     """The steps of a search, as back-pointers."""
 
     parents: list[NDArray[np.int64]] = field(default_factory=list)
-    """Per step, [R]: the row of the step before that each row came from."""
+    """Per step, [R]: the row of the previous step that each row continues."""
     tokens: list[NDArray[np.int64]] = field(default_factory=list)
-    """Per step, [R]: the symbol each row read. Step 0 reads BOS."""
+    """Per step, [R]: the symbol that each row reads. Step 0 reads BOS."""
     attention: list[NDArray[np.float32]] = field(default_factory=list)
-    """Per step, [R, S]: the weights with which what follows each row was predicted. Empty without attention."""
+    """Per step, [R, S]: the weights with which the next symbol of each row was predicted. Empty without attention."""
 
     def append(
         self, parents: NDArray[np.int64], tokens: NDArray[np.int64], attention: NDArray[np.float32] | None
     ) -> None:
-        """Remember one step."""
+        """Add a step."""
         self.parents.append(parents)
         self.tokens.append(tokens)
         if attention is not None:
             self.attention.append(attention)
 
     def rebuild(self, ends: list[list[End]], source_lengths: NDArray[np.int64]) -> list[list[Hypothesis]]:
-        """The hypotheses behind `ends`, sentence by sentence; `source_lengths` [B] cuts the padding off attention."""
+        """The hypotheses of `ends`, sentence by sentence; `source_lengths` [B] cut the padding off attention."""
         flat = [end for sentence in ends for end in sentence]
         widths = [int(length) for length, sentence in zip(source_lengths, ends, strict=True) for _ in sentence]
         if not flat:

@@ -9,7 +9,7 @@ with one of these divisors, none of which falls as the hypothesis grows:
     gnmt    ((5 + |Y|) / (5 + 1)) ^ alpha   Wu et al. 2016, eq. 14
     power   |Y| ^ alpha                     with w: cost / |Y|^p + w |Y|, the code of Jean et al. 2015
 
-|Y| counts the emitted symbols, the end of sentence included (so does GroundHog; Wu et al. do not say). A positive w
+|Y| counts the emitted symbols, EOS included (so does GroundHog; Wu et al. do not state it). A positive w
 makes outputs shorter, a negative one is the word reward of log-linear systems. cp is the coverage penalty of Wu et
 al. (coverage.py), never above 0. Scores are used for ranking finished hypotheses and for stopping only: pruning
 compares hypotheses of equal length by their log-probabilities, where divisor and w change nothing.
@@ -46,25 +46,24 @@ class Normalisation:
 
     @classmethod
     def from_config(cls, config: SearchConfig) -> Normalisation:
-        """The normalisation that `config` names."""
+        """The normalisation of a configuration."""
         return cls(config.normalisation, config.alpha, config.word_penalty)
 
     def score(self, log_probability: ArrayLike, length: ArrayLike) -> NDArray[np.float64]:
-        """Scores of hypotheses of `length` symbols, end of sentence counted, without coverage; shapes as numpy
-        broadcasts them."""
+        """Scores of hypotheses of `length` symbols, EOS counted, without coverage; shapes broadcast as in numpy."""
         symbols = np.asarray(length, dtype=np.float64)
         return self._divided(log_probability, symbols) - self.word_penalty * symbols
 
     def bound(self, log_probability: ArrayLike, longest: ArrayLike, shortest: ArrayLike = 1) -> NDArray[np.float64]:
         """A score that no unfinished hypothesis can exceed if it ends with `shortest` to `longest` symbols.
 
-        What is to come adds at most 0 to a log-probability, which is at most 0 itself, and the divisor grows with
-        the length: no quotient is above that of the same log-probability at the longest length. The charge for the
-        length is least at one of the two ends, and the coverage penalty is 0 at best.
+        Further symbols add at most 0 to a log-probability, which is at most 0 itself, and the divisor grows with the
+        length: no quotient is above that of the same log-probability at the longest length. The length penalty is
+        smallest at one of the two ends, and the coverage penalty is at most 0.
         """
         longest, shortest = np.asarray(longest, dtype=np.float64), np.asarray(shortest, dtype=np.float64)
-        charge = np.minimum(self.word_penalty * shortest, self.word_penalty * longest)
-        return self._divided(log_probability, longest) - charge
+        length_penalty = np.minimum(self.word_penalty * shortest, self.word_penalty * longest)
+        return self._divided(log_probability, longest) - length_penalty
 
     def _divided(self, log_probability: ArrayLike, length: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(log_probability, dtype=np.float64) / DIVISORS[self.name](length, self.alpha)

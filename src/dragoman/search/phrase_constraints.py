@@ -1,64 +1,64 @@
-"""Phrases that must appear in a translation, and how far towards them a hypothesis has come.
+"""Phrases that must appear in a translation, and how many of their ids a hypothesis has met.
 
-Each phrase is an automaton over ids (Knuth, Morris and Pratt 1977): its state is how many ids of the phrase the
-hypothesis ends with, and stays at the end once the phrase has appeared. So what has been met follows from the words
-alone, wherever they came from, and phrases may overlap.
+Each phrase is an automaton over ids (Knuth, Morris and Pratt 1977): its state is the number of ids of the phrase that
+the hypothesis ends with, and stays at the end once the phrase has appeared. So the ids that are met follow from the
+segments of the hypothesis alone, and phrases may overlap.
 
-Grid beam search (Hokamp and Liu 2017) prunes hypotheses only against others that have met as much: `met` counts the
-ids of the phrases that have appeared, and of the one that is furthest on its way.
+Grid beam search (Hokamp and Liu 2017) prunes hypotheses only against others that have met as many ids: `met` counts
+the ids of the phrases that have appeared, and the matched ids of the phrase with most of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-State = tuple[int, ...]
-"""For each phrase, how many of its ids the hypothesis ends with; all of them once it has appeared."""
+PhraseState = tuple[int, ...]
+"""For each phrase, the number of its ids that the hypothesis ends with; all of them once it has appeared."""
 
 
-class Phrases:
-    """The phrases of one sentence; a phrase given twice must appear once."""
+class PhraseConstraints:
+    """The phrases of one sentence; a phrase that is given twice must appear once."""
 
     def __init__(self, phrases: Iterable[Sequence[int]]) -> None:
         self._phrases = list(dict.fromkeys(tuple(phrase) for phrase in phrases if phrase))
         self._moves = [_automaton(phrase) for phrase in self._phrases]
         self.count = sum(map(len, self._phrases))
-        """Ids to be met."""
+        """The number of ids to be met."""
         self.ids = sorted({index for phrase in self._phrases for index in phrase})
-        """The ids that can move a state anywhere but back to the beginning."""
+        """The ids that lead to any other state than the first."""
 
-    def state(self, words: Iterable[int]) -> State:
-        """Where a hypothesis of these words stands."""
-        state: State = (0,) * len(self._phrases)
+    def state(self, words: Iterable[int]) -> PhraseState:
+        """The state of a hypothesis of these words."""
+        state: PhraseState = (0,) * len(self._phrases)
         for word in words:
             state = self.after(state, word)
         return state
 
-    def after(self, state: State, word: int) -> State:
-        """Where it stands with one word more."""
+    def after(self, state: PhraseState, word: int) -> PhraseState:
+        """The state after one more word."""
         return tuple(
             position if position == len(phrase) else moves[position].get(word, 0)
             for position, phrase, moves in zip(state, self._phrases, self._moves, strict=True)
         )
 
-    def met(self, state: State) -> int:
-        """Ids met, from 0 to `count`: of the phrases that have appeared, and of the furthest of the others.
+    def met(self, state: PhraseState) -> int:
+        """Ids met, from 0 to `count`: those of the phrases that have appeared, and of the furthest of the others.
 
-        The rest is what must be added at most; going on with that furthest phrase always lowers it.
+        At most the remaining ids must be added; continuing that furthest phrase always lowers their number.
         """
         whole = [len(phrase) for position, phrase in zip(state, self._phrases, strict=True) if position == len(phrase)]
         partial = [position for position, phrase in zip(state, self._phrases, strict=True) if position < len(phrase)]
         return sum(whole) + max(partial, default=0)
 
-    def next(self, state: State) -> set[int]:
-        """The ids that bring a missing phrase one further."""
+    def next(self, state: PhraseState) -> set[int]:
+        """The ids that advance a missing phrase."""
         return {
             phrase[position] for position, phrase in zip(state, self._phrases, strict=True) if position < len(phrase)
         }
 
 
 def _automaton(phrase: tuple[int, ...]) -> list[dict[int, int]]:
-    """For each number of ids matched (all but the last), where each id leads; to 0 where it is not named."""
+    """For each number of matched ids (all but the last), the number after each id; 0 for ids that are not in it."""
     moves = []
     for matched in range(len(phrase)):
         leads = {}

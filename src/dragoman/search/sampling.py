@@ -1,7 +1,7 @@
-"""Sampling: translations drawn from the model's own distribution, word by word.
+"""Sampling: translations drawn from the model's distribution, symbol by symbol.
 
-A drawn symbol depends on the seed, the number of the line, the number of the sample and the step, and on nothing
-else: not on the batch, nor on how many samples are drawn. So sample 3 of line 1,000 can be had again on its own.
+A drawn symbol depends on the seed, the number of the line, the number of the sample and the step only, not on the
+batch nor on the number of samples. So sample 3 of line 1,000 can be drawn again on its own.
 
 Cho et al. 2014, Table 3, draws 50 samples of each phrase this way; GroundHog adds an inverse temperature.
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError
-from dragoman.search.constraints import Continuations, Rules, Words, grown
+from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, append_tokens
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
 from dragoman.text.vocabulary import BOS, EOS
@@ -26,9 +26,9 @@ from dragoman.text.vocabulary import BOS, EOS
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the model's distribution is bent before drawing, and the seed of the draws.
+    """Temperature and truncation of the model's distribution, and the seed of the draws.
 
-    The log-probability of a sample is always that of the model itself, whatever it was drawn from.
+    The log-probability of a sample is always that of the model itself, whatever distribution it was drawn from.
 
     Raises:
         ConfigError: a value out of its range.
@@ -42,7 +42,7 @@ class Sampling:
     """Draw among the fewest symbols that together have this probability (after temperature and top_k)."""
     seed: int = 1
     distinct: bool = False
-    """Draw without replacement: no translation of a line comes twice (stochastic.py)."""
+    """Draw without replacement: all translations of a line differ (stochastic.py)."""
 
     def __post_init__(self) -> None:
         if not 0 < self.temperature < np.inf:
@@ -64,11 +64,11 @@ class Samples:
     sentences: NDArray[np.int64]
     """[R] places in the batch."""
     numbers: NDArray[np.int64]
-    """[R] which sample of its sentence each is, from 0."""
+    """[R] the number of each among the samples of its sentence, from 0."""
     log_probabilities: NDArray[np.float64]
     """[R] totals so far."""
-    words: Words
-    """[R, length] the segments of each, if a rule asks for them."""
+    words: RowTokens
+    """[R, length] the segments of each, if a constraint needs them."""
 
 
 def sample(
@@ -79,37 +79,41 @@ def sample(
     sampling: Sampling,
     lines: NDArray[np.int64],
     count: int = 1,
-    rules: Rules | None = None,
+    constraints: BatchConstraints | None = None,
 ) -> list[list[Hypothesis]]:
-    """`count` translations of each source, in the order drawn; the same one may come twice.
+    """`count` translations of each source, in the order drawn; they may repeat.
 
-    `source` [B, S] and `source_lengths` [B] are as the engine wants them; `lines` [B] are the numbers that key the
-    draws. Of `config` the length limits, the blocked symbols and n-grams and the normalisation count; `rules` are
-    those of `config` if None, and demand no phrases. A sample that has not ended at the longest length is closed with
-    EOS and marked `finished=False`.
+    `source` [B, S] and `source_lengths` [B] are as the engine reads them; `lines` [B] are the numbers that key the
+    draws. `config` gives the length limits, blocked symbols and n-grams, and the normalisation; without `constraints`
+    those of `config` apply, and they contain no phrases. A sample that has not ended at the longest length is closed
+    with EOS and marked `finished=False`.
 
     Raises:
-        RunError: the model's answers are not numbers.
+        RunError: the model's log-probabilities are NaN.
     """
-    if rules is None:
-        rules = Rules.from_config(config, engine.vocabulary_size, source_lengths - int(engine.source_eos))
+    if constraints is None:
+        constraints = BatchConstraints.from_config(
+            config, engine.vocabulary_size, source_lengths - int(engine.source_eos)
+        )
     normalisation = Normalisation.from_config(config)
     history = History()
     ends: list[list[End | None]] = [[None] * count for _ in range(len(source))]
-    samples = _first_samples(len(source), count, rules)
+    samples = _first_samples(len(source), count, constraints)
     state, parents = engine.start(source, source_lengths), np.arange(len(source), dtype=np.int64)
     tokens = np.full(len(source), BOS, dtype=np.int64)
     # All samples of a sentence begin from its one row of the first step; later each has a row of its own.
     rows = samples.sentences
     while len(samples.sentences):
-        at_limit = rules.longest[samples.sentences] == samples.length  # [R]
+        at_limit = constraints.longest[samples.sentences] == samples.length  # [R]
         words = None if samples.words is None else samples.words[: len(parents)]
-        turn = rules.turn(samples.sentences if samples.length else np.arange(len(source)), samples.length, words)
+        step_constraints = constraints.at_step(
+            samples.sentences if samples.length else np.arange(len(source)), samples.length, words
+        )
         every = sampling.top_k is None or at_limit.any()
-        request = len(rules.blocked) if every else turn.request(sampling.top_k or 0)
+        request = len(constraints.blocked) if every else step_constraints.request(sampling.top_k or 0)
         step = engine.step(state, parents, tokens, request)
         history.append(parents, tokens, step.attention)
-        continuations = turn.permitted(step, request)
+        continuations = step_constraints.permitted(step, request)
         drawn, gained = _draw(continuations, rows, samples, sampling, lines)
         finishes = drawn == EOS
         closes = ~finishes & (at_limit | (drawn < 0))
@@ -126,21 +130,21 @@ def sample(
             samples.sentences[going],
             samples.numbers[going],
             totals[going],
-            grown(samples.words, going, drawn[going]),
+            append_tokens(samples.words, going, drawn[going]),
         )
         state, parents, tokens = step.state, rows[going], drawn[going]
         rows = np.arange(len(going), dtype=np.int64)
     return history.rebuild([[end for end in sentence if end is not None] for sentence in ends], source_lengths)
 
 
-def _first_samples(sentences: int, count: int, rules: Rules) -> Samples:
-    """`count` empty samples a sentence."""
+def _first_samples(sentences: int, count: int, constraints: BatchConstraints) -> Samples:
+    """`count` empty samples for each sentence."""
     return Samples(
         0,
         np.repeat(np.arange(sentences, dtype=np.int64), count),
         np.tile(np.arange(count, dtype=np.int64), sentences),
         np.zeros(sentences * count),
-        rules.first_words(sentences * count),
+        constraints.first_words(sentences * count),
     )
 
 
@@ -161,10 +165,10 @@ def _draw(
 
 
 def drawing_weights(continuations: Continuations, sampling: Sampling) -> NDArray[np.float64]:
-    """What symbols are drawn in proportion to, in the order of `continuations`; not normalised."""
+    """[R, k] the weights that symbols are drawn by, in the order of `continuations`; not normalised."""
     largest = continuations.log_probabilities.max(axis=1, keepdims=True)
     below = continuations.log_probabilities - np.where(largest > -np.inf, largest, 0.0)
-    with np.errstate(over="ignore"):  # a minute temperature takes all but the largest to exp(-inf), as it should
+    with np.errstate(over="ignore"):  # with a tiny temperature all but the largest become exp(-inf) = 0, as they should
         weights = np.exp(below / sampling.temperature)
     if sampling.top_k is not None:
         weights[np.cumsum(weights > 0, axis=1) > sampling.top_k] = 0.0
@@ -177,8 +181,8 @@ def drawing_weights(continuations: Continuations, sampling: Sampling) -> NDArray
 def uniform(seed: int, lines: NDArray[np.int64], numbers: NDArray[np.int64], length: int) -> NDArray[np.float64]:
     """[R] numbers in [0, 1) that follow from their keys alone.
 
-    The keys are stirred into one word one after the other by the finaliser of SplitMix64 (Steele, Lea and Flood
-    2014). A generator of numpy for each key would do as well, but costs 10 microseconds a row.
+    The keys are hashed into one word, one after the other, by the finaliser of SplitMix64 (Steele, Lea and Flood
+    2014). A numpy generator for each key would do as well, but takes 10 microseconds a row.
     """
     word = np.zeros(lines.shape, dtype=np.uint64)
     for key in (
@@ -187,13 +191,13 @@ def uniform(seed: int, lines: NDArray[np.int64], numbers: NDArray[np.int64], len
         numbers.astype(np.uint64),
         np.uint64(length),
     ):
-        word = _stir((word ^ key) + np.uint64(0x9E3779B97F4A7C15))
+        word = _mix((word ^ key) + np.uint64(0x9E3779B97F4A7C15))
     # 52 bits, so that the largest number times a total stays below that total after rounding.
     return np.asarray((word >> np.uint64(12)) * 2.0**-52, dtype=np.float64)
 
 
-def _stir(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread every bit of each word over the whole word; arithmetic is modulo 2^64."""
+def _mix(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix the bits of each word; arithmetic is modulo 2^64."""
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return word ^ (word >> np.uint64(31))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine
-from dragoman.search.constraints import Continuations, Rules, Words, grown
+from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, append_tokens
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
 from dragoman.search.sampling import Sampling, drawing_weights, uniform
@@ -30,7 +30,7 @@ from dragoman.text.vocabulary import BOS, EOS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prefixes:
+class LivePrefixes:
     """The prefixes that are still growing, sentence by sentence, the largest sum of each sentence first."""
 
     sentences: NDArray[np.int64]
@@ -38,18 +38,18 @@ class Prefixes:
     places: NDArray[np.int64]
     """[R] places in the beam, those of ended translations counted."""
     sums: NDArray[np.float64]
-    """[R] log-probability plus noise: the largest sum of any translation that begins so."""
+    """[R] log-probability plus noise: the largest sum of any translation with this prefix."""
     drawn: NDArray[np.float64]
-    """[R] log-probability under what is drawn from: the model's, bent as `Sampling` says."""
+    """[R] log-probability under the distribution that is drawn from: the model's, modified as `Sampling` states."""
     log_probabilities: NDArray[np.float64]
-    """[R] that of the model itself."""
+    """[R] log-probability under the model itself."""
     length: int
     """L"""
-    words: Words
-    """[R, L] what each holds, if a rule asks for it."""
+    words: RowTokens
+    """[R, L] the segments of each, if a constraint needs them."""
 
 
-class _Candidate(NamedTuple):
+class _DrawnCandidate(NamedTuple):
     """A prefix of the next step, or a translation that has ended."""
 
     sum: float
@@ -68,38 +68,40 @@ def stochastic_beam_search(
     sampling: Sampling,
     lines: NDArray[np.int64],
     count: int = 1,
-    rules: Rules | None = None,
+    constraints: BatchConstraints | None = None,
 ) -> list[list[Hypothesis]]:
     """`count` different translations of each source in the order drawn, fewer if there are no more.
 
-    Arguments and what counts of them are as for `sample`. What has not ended at the longest length is closed with EOS
-    and marked `finished=False`.
+    Arguments are as for `sample`. A translation that has not ended at the longest length is closed with EOS and marked
+    `finished=False`.
 
     Raises:
-        RunError: the model's answers are not numbers.
+        RunError: the model's log-probabilities are NaN.
     """
-    if rules is None:
-        rules = Rules.from_config(config, engine.vocabulary_size, source_lengths - int(engine.source_eos))
+    if constraints is None:
+        constraints = BatchConstraints.from_config(
+            config, engine.vocabulary_size, source_lengths - int(engine.source_eos)
+        )
     normalisation = Normalisation.from_config(config)
     history = History()
-    beams: list[list[_Candidate]] = [[] for _ in range(len(source))]
+    beams: list[list[_DrawnCandidate]] = [[] for _ in range(len(source))]
     everyone, zeros = np.arange(len(source), dtype=np.int64), np.zeros(len(source))
-    first_words = rules.first_words(len(source))
-    prefixes = Prefixes(everyone, np.zeros_like(everyone), zeros, zeros, zeros, 0, first_words)
+    first_words = constraints.first_words(len(source))
+    prefixes = LivePrefixes(everyone, np.zeros_like(everyone), zeros, zeros, zeros, 0, first_words)
     state, parents = engine.start(source, source_lengths), everyone
     tokens = np.full(len(source), BOS, dtype=np.int64)
     while len(parents):
         length = prefixes.length
-        turn = rules.turn(prefixes.sentences, length, prefixes.words)
+        step_constraints = constraints.at_step(prefixes.sentences, length, prefixes.words)
         step = engine.step(state, parents, tokens, engine.vocabulary_size)
         history.append(parents, tokens, step.attention)
-        continuations = turn.permitted(step, engine.vocabulary_size)
+        continuations = step_constraints.permitted(step, engine.vocabulary_size)
         drawn, sums = _continued(prefixes, continuations, sampling, lines)
         ends = end_log_probabilities(step)
         for sentence, rows in _rows_by_sentence(prefixes.sentences):
             beam = [kept for kept in beams[sentence] if kept.end is not None]
             for row in rows:
-                if length == rules.longest[sentence] or not np.isfinite(sums[row]).any():
+                if length == constraints.longest[sentence] or not np.isfinite(sums[row]).any():
                     beam.append(_closed(prefixes, continuations, sums, row, float(ends[row]), normalisation))
                 else:
                     beam += _best_children(prefixes, continuations, drawn, sums, row, count, normalisation)
@@ -111,7 +113,7 @@ def stochastic_beam_search(
 
 
 def _continued(
-    prefixes: Prefixes, continuations: Continuations, sampling: Sampling, lines: NDArray[np.int64]
+    prefixes: LivePrefixes, continuations: Continuations, sampling: Sampling, lines: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Log-probability drawn from and sum of each continuation, both [R, k]; -inf for what cannot be drawn."""
     weights = drawing_weights(continuations, sampling)
@@ -138,20 +140,20 @@ def _conditioned(noisy: NDArray[np.float64], largest: NDArray[np.float64]) -> ND
 
 
 def _rows_by_sentence(sentences: NDArray[np.int64]) -> list[tuple[int, range]]:
-    """Each sentence that is still searching, and its rows."""
+    """Each sentence that is still searching, with its rows."""
     names, first, counts = np.unique(sentences, return_index=True, return_counts=True)
     return [(int(name), range(start, start + n)) for name, start, n in zip(names, first, counts, strict=True)]
 
 
 def _best_children(
-    prefixes: Prefixes,
+    prefixes: LivePrefixes,
     continuations: Continuations,
     drawn: NDArray[np.float64],
     sums: NDArray[np.float64],
     row: int,
     count: int,
     normalisation: Normalisation,
-) -> list[_Candidate]:
+) -> list[_DrawnCandidate]:
     """The continuations of a prefix that can be among the `count` largest."""
     children = []
     for column in np.argsort(-sums[row], kind="stable")[:count].tolist():
@@ -163,28 +165,30 @@ def _best_children(
         end = None
         if token == EOS:
             end = End(float(normalisation.score(total, length + 1)), total, length, row, True)
-        children.append(_Candidate(float(sums[row, column]), float(drawn[row, column]), total, row, token, end))
+        children.append(_DrawnCandidate(float(sums[row, column]), float(drawn[row, column]), total, row, token, end))
     return children
 
 
 def _closed(
-    prefixes: Prefixes,
+    prefixes: LivePrefixes,
     continuations: Continuations,
     sums: NDArray[np.float64],
     row: int,
     end_log_probability: float,
     normalisation: Normalisation,
-) -> _Candidate:
-    """A prefix at the longest length: it ends here, of itself if EOS is what would have been drawn."""
+) -> _DrawnCandidate:
+    """A prefix at the longest length: it is closed here, and finished if EOS would have been drawn."""
     total, length = float(prefixes.log_probabilities[row]) + end_log_probability, prefixes.length
     best = int(sums[row].argmax())
     finished = bool(sums[row, best] > -np.inf and continuations.tokens[row, best] == EOS)
     end = End(float(normalisation.score(total, length + 1)), total, length, row, finished)
-    return _Candidate(float(prefixes.sums[row]), float(prefixes.drawn[row]), total, row, EOS, end)
+    return _DrawnCandidate(float(prefixes.sums[row]), float(prefixes.drawn[row]), total, row, EOS, end)
 
 
-def _next(prefixes: Prefixes, beams: list[list[_Candidate]]) -> tuple[Prefixes, NDArray[np.int64], NDArray[np.int64]]:
-    """The prefixes that go on, the rows they come from and the symbols they read."""
+def _next(
+    prefixes: LivePrefixes, beams: list[list[_DrawnCandidate]]
+) -> tuple[LivePrefixes, NDArray[np.int64], NDArray[np.int64]]:
+    """The prefixes of the next step, the rows that they continue and the symbols that they read."""
     going = [
         (sentence, place, kept)
         for sentence, beam in enumerate(beams)
@@ -193,13 +197,13 @@ def _next(prefixes: Prefixes, beams: list[list[_Candidate]]) -> tuple[Prefixes, 
     ]
     rows = np.array([kept.row for _, _, kept in going], dtype=np.int64)
     tokens = np.array([kept.token for _, _, kept in going], dtype=np.int64)
-    after = Prefixes(
+    after = LivePrefixes(
         sentences=np.array([sentence for sentence, _, _ in going], dtype=np.int64),
         places=np.array([place for _, place, _ in going], dtype=np.int64),
         sums=np.array([kept.sum for _, _, kept in going]),
         drawn=np.array([kept.drawn for _, _, kept in going]),
         log_probabilities=np.array([kept.log_probability for _, _, kept in going]),
         length=prefixes.length + 1,
-        words=grown(prefixes.words, rows, tokens),
+        words=append_tokens(prefixes.words, rows, tokens),
     )
     return after, rows, tokens

@@ -1,7 +1,7 @@
-"""What a beam search did with one sentence: the tree of its hypotheses, kept and dropped.
+"""A trace of the beam search for one sentence: the tree of its hypotheses, kept and dropped.
 
-The search itself is not asked. An engine that writes down every answer stands between it and the model; which
-continuations were kept is seen from what the search asks for next.
+The search itself is not changed. An engine that records every step stands between it and the model; the continuations
+that were kept are the rows of the next step.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.protocol import Engine, Forced, Step
+from dragoman.engines.protocol import Engine, EngineStep, ForcedScores
 from dragoman.search.beam import beam_search
-from dragoman.search.constraints import Rules
+from dragoman.search.constraints import BatchConstraints
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.vocabulary import BOS, EOS
 
 Fate = Literal["kept", "finished", "cut off", "dropped", "open"]
-"""What became of a hypothesis: continued; ended with EOS among the K best; ended by force at the longest length; not
-among the K best, or forbidden by a rule; still good enough to go on when the search stopped."""
+"""The outcome of a hypothesis: continued; ended with EOS among the K best; closed at the longest length; not among the
+K best, or forbidden by a constraint; still among the K best when the search stopped."""
 
 
 @dataclass(slots=True)
@@ -33,16 +33,16 @@ class Node:
     log_probability: float
     """Of the symbol, natural logarithm."""
     total: float
-    """Of all symbols so far; what is kept is decided by it."""
+    """Of all symbols so far; pruning compares it."""
     fate: Fate
     best: bool = False
-    """Whether the translation begins so."""
+    """Whether the translation has this prefix."""
     children: list[Node] = field(default_factory=list)
     """The more probable first."""
 
 
-class _Recorded(NamedTuple):
-    """One step: what was asked of the engine, [R], and what it answered, [R, k]."""
+class _TracedStep(NamedTuple):
+    """One step of the engine: its arguments, [R], and its results, [R, k]."""
 
     parents: NDArray[np.int64]
     tokens: NDArray[np.int64]
@@ -50,12 +50,12 @@ class _Recorded(NamedTuple):
     candidates: NDArray[np.int64]
 
 
-class _RecordingEngine:
-    """An engine that remembers each of its steps."""
+class _TracingEngine:
+    """An engine that records each of its steps."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.steps: list[_Recorded] = []
+        self.steps: list[_TracedStep] = []
 
     @property
     def vocabulary_size(self) -> int:
@@ -72,11 +72,11 @@ class _RecordingEngine:
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> object:
         return self._engine.start(source, source_lengths)
 
-    def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> Step:
-        answer = self._engine.step(state, parents, tokens, k)
-        logs = answer.log_probabilities.astype(np.float64)
-        self.steps.append(_Recorded(parents.copy(), tokens.copy(), logs, answer.tokens.copy()))
-        return answer
+    def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> EngineStep:
+        step = self._engine.step(state, parents, tokens, k)
+        logs = step.log_probabilities.astype(np.float64)
+        self.steps.append(_TracedStep(parents.copy(), tokens.copy(), logs, step.tokens.copy()))
+        return step
 
     def force(
         self,
@@ -84,7 +84,7 @@ class _RecordingEngine:
         source_lengths: NDArray[np.int64],
         target: NDArray[np.int64],
         target_lengths: NDArray[np.int64],
-    ) -> Forced:
+    ) -> ForcedScores:
         return self._engine.force(source, source_lengths, target, target_lengths)
 
 
@@ -92,19 +92,19 @@ def search_tree(engine: Engine, source: Sequence[int], config: SearchConfig, dro
     """Translate one sentence and return the tree of its search with the best hypothesis.
 
     Args:
-        source: ids of the segments, without end of sentence.
-        dropped: of each step so many of the most probable hypotheses that were dropped are in the tree.
+        source: ids of the segments, without EOS.
+        dropped: the number of dropped hypotheses in the tree for each step, the most probable first.
     """
-    recording = _RecordingEngine(engine)
+    tracing = _TracingEngine(engine)
     ids = [*source, EOS] if engine.source_eos else list(source)
-    (hypotheses,) = beam_search(recording, np.array([ids], np.int64), np.array([len(ids)], np.int64), config)
-    rules = Rules.from_config(config, engine.vocabulary_size, np.array([len(source)], np.int64))
+    (hypotheses,) = beam_search(tracing, np.array([ids], np.int64), np.array([len(ids)], np.int64), config)
+    constraints = BatchConstraints.from_config(config, engine.vocabulary_size, np.array([len(source)], np.int64))
     root = Node(BOS, 0.0, 0.0, "kept")
     live, ended = [root], 0
-    for length, step in enumerate(recording.steps):
-        following = recording.steps[length + 1] if length + 1 < len(recording.steps) else None
+    for length, step in enumerate(tracing.steps):
+        following = tracing.steps[length + 1] if length + 1 < len(tracing.steps) else None
         slots = config.beam - (ended if config.finish == "shrink" else 0)
-        grown = _grow(live, _permitted(live, step, rules, length), _kept(following), slots, dropped)
+        grown = _grow(live, _permitted(live, step, constraints, length), _kept(following), slots, dropped)
         ended += sum(node.fate == "finished" for node in grown.values())
         live = [grown[place] for place in _kept(following) or ()]
     _mark_best(root, hypotheses[0])
@@ -112,27 +112,29 @@ def search_tree(engine: Engine, source: Sequence[int], config: SearchConfig, dro
 
 
 Place = tuple[int, int]
-"""The row of a step that a hypothesis continues, and the symbol it continues it with."""
+"""The row of a step that a hypothesis continues, and the symbol that it adds."""
 
 
-def _kept(following: _Recorded | None) -> list[Place] | None:
-    """Where the rows of the following step come from, in their order; None if there is none."""
+def _kept(following: _TracedStep | None) -> list[Place] | None:
+    """The origins of the rows of the following step, in their order; None if there is no such step."""
     return None if following is None else list(zip(following.parents.tolist(), following.tokens.tolist(), strict=True))
 
 
-class _Candidate(NamedTuple):
+class _TracedCandidate(NamedTuple):
     total: float
     row: int
     token: int
     log_probability: float
 
 
-def _permitted(live: Sequence[Node], step: _Recorded, rules: Rules, length: int) -> list[_Candidate]:
-    """The continuations that are allowed whatever stands before, the most probable hypothesis first."""
-    blocked = rules.blocked.copy()
-    blocked[EOS] |= length < min(int(rules.shortest[0]), int(rules.longest[0]))
+def _permitted(
+    live: Sequence[Node], step: _TracedStep, constraints: BatchConstraints, length: int
+) -> list[_TracedCandidate]:
+    """The continuations that no constraint on single symbols forbids, the most probable hypothesis first."""
+    blocked = constraints.blocked.copy()
+    blocked[EOS] |= length < min(int(constraints.shortest[0]), int(constraints.longest[0]))
     candidates = [
-        _Candidate(node.total + log, row, token, log)
+        _TracedCandidate(node.total + log, row, token, log)
         for row, node in enumerate(live)
         for log, token in zip(step.log_probabilities[row].tolist(), step.candidates[row].tolist(), strict=True)
         if not blocked[token]
@@ -141,9 +143,9 @@ def _permitted(live: Sequence[Node], step: _Recorded, rules: Rules, length: int)
 
 
 def _grow(
-    live: Sequence[Node], candidates: Sequence[_Candidate], kept: Sequence[Place] | None, slots: int, dropped: int
+    live: Sequence[Node], candidates: Sequence[_TracedCandidate], kept: Sequence[Place] | None, slots: int, dropped: int
 ) -> dict[Place, Node]:
-    """Hang the continuations of a step on the live nodes, of the dropped ones so many; return those that were hung."""
+    """Add the continuations of a step to the live nodes, at most `dropped` of the dropped ones; return the added."""
     grown: dict[Place, Node] = {}
     for rank, (total, row, token, log_probability) in enumerate(candidates):
         fate = _fate((row, token), rank < slots, kept)
@@ -165,7 +167,7 @@ def _fate(place: Place, among_best: bool, kept: Sequence[Place] | None) -> Fate:
 
 
 def _mark_best(root: Node, hypothesis: Hypothesis) -> None:
-    """Follow the translation; an end that was forced is no continuation that the search chose."""
+    """Mark the nodes of the translation; an EOS that closed it is no continuation that the search chose."""
     node = root
     node.best = True
     for token in hypothesis.tokens:

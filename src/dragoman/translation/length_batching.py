@@ -25,24 +25,24 @@ BATCH_SEGMENTS = 4096
 MIN_BATCH_ITEMS = 8
 """Items that are worth a batch of their own, where several batches are computed at once."""
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+WindowItem = TypeVar("WindowItem")
+ItemResult = TypeVar("ItemResult")
 
 
 def read_windows(
-    items: Iterable[Item],
-    weight: Callable[[Item], int],
+    items: Iterable[WindowItem],
+    weight: Callable[[WindowItem], int],
     *,
     max_items: int | None = None,
     max_weight: int | None = None,
-) -> Iterator[list[Item]]:
+) -> Iterator[list[WindowItem]]:
     """Cut a stream into windows of `max_items`, fewer where the sum of their `weight` reaches `max_weight` before.
 
     None stands for `WINDOW_ITEMS` and `WINDOW_CHARACTERS`. The stream is never read further than the window that is
     about to be yielded.
     """
     max_items, max_weight = max_items or WINDOW_ITEMS, max_weight or WINDOW_CHARACTERS
-    window: list[Item] = []
+    window: list[WindowItem] = []
     total = 0
     for item in items:
         window.append(item)
@@ -54,14 +54,14 @@ def read_windows(
         yield window
 
 
-class LengthBatches(Generic[Item]):
+class LengthBatches(Generic[WindowItem]):
     """The items of a window in batches of like length, shortest first.
 
     A batch has at most `max_items`, and at most `BATCH_SEGMENTS` segments unless it is a single item. With several
     `workers` the window is divided so that all of them have a batch to compute.
     """
 
-    def __init__(self, items: Sequence[Item], lengths: Sequence[int], max_items: int, workers: int = 1) -> None:
+    def __init__(self, items: Sequence[WindowItem], lengths: Sequence[int], max_items: int, workers: int = 1) -> None:
         """`lengths` are the segments of each item."""
         self._items = items
         max_items = min(max_items, max(MIN_BATCH_ITEMS, -(-len(items) // workers)))
@@ -70,12 +70,12 @@ class LengthBatches(Generic[Item]):
     def __len__(self) -> int:
         return len(self._indices)
 
-    def __iter__(self) -> Iterator[list[Item]]:
+    def __iter__(self) -> Iterator[list[WindowItem]]:
         return ([self._items[index] for index in batch] for batch in self._indices)
 
-    def restore(self, results: Sequence[Sequence[Result]]) -> list[Result]:
+    def restore(self, results: Sequence[Sequence[ItemResult]]) -> list[ItemResult]:
         """The results of each batch, one for each of its items, in the order of the items of the window."""
-        by_index: dict[int, Result] = {}
+        by_index: dict[int, ItemResult] = {}
         for batch, own in zip(self._indices, results, strict=True):
             by_index.update(zip(batch, own, strict=True))
         return [by_index[index] for index in range(len(self._items))]

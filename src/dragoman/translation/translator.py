@@ -25,7 +25,7 @@ from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine, ShortlistEngine
 from dragoman.errors import ConfigError, InputError
 from dragoman.search.beam import beam_search
-from dragoman.search.constraints import IdConstraints, Rules
+from dragoman.search.constraints import BatchConstraints, IdConstraints
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import Sampling, sample
 from dragoman.search.stochastic import stochastic_beam_search
@@ -35,7 +35,7 @@ from dragoman.text.vocabulary import UNK
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
 from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder
-from dragoman.translation.unknown_words import Replacement, UnknownWords
+from dragoman.translation.unknown_words import Replacement, UnknownWordReplacer
 
 MAX_ROWS = 320
 """Rows of a batch in search: sentences times the beam, or times the samples of each."""
@@ -129,7 +129,7 @@ class Translator:
         sampling: Sampling | None = None,
         *,
         banned: Iterable[str] = (),
-        unknown: UnknownWords | None = None,
+        unknown: UnknownWordReplacer | None = None,
     ) -> None:
         """With `sampling`, translations are drawn instead of searched, `n_best` of them for each line.
 
@@ -157,7 +157,7 @@ class Translator:
         sampling: Sampling | None = None,
         *,
         banned: Iterable[str] = (),
-        unknown: UnknownWords | None = None,
+        unknown: UnknownWordReplacer | None = None,
     ) -> Translator:
         """The translator of several models, which have one `target` side."""
         engine, source = ensemble.members[0].engine, ensemble.sources[0]
@@ -256,12 +256,14 @@ class Translator:
         if full_vocabulary and isinstance(engine, ShortlistEngine):
             engine = engine.full_vocabulary()
         constraints = [line.constraints for line in batch]
-        rules = Rules.from_config(self._search, engine.vocabulary_size, segments, constraints, self._banned)
+        batch_constraints = BatchConstraints.from_config(
+            self._search, engine.vocabulary_size, segments, constraints, self._banned
+        )
         if self._sampling is None:
-            return beam_search(engine, source, lengths, self._search, n_best, rules)
+            return beam_search(engine, source, lengths, self._search, n_best, batch_constraints)
         numbers = np.array([line.number for line in batch], dtype=np.int64)
         draw = stochastic_beam_search if self._sampling.distinct else sample
-        return draw(engine, source, lengths, self._search, self._sampling, numbers, n_best, rules)
+        return draw(engine, source, lengths, self._search, self._sampling, numbers, n_best, batch_constraints)
 
     def _translation(self, line: _PreparedLine, hypothesis: Hypothesis) -> Translation:
         segments = hypothesis.tokens[:-1]

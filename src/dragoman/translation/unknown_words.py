@@ -38,7 +38,7 @@ class Replacement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class UnknownWords:
+class UnknownWordReplacer:
     """The rule, and the dictionary it looks into: source word -> target word."""
 
     rule: UnknownRule = "dictionary"

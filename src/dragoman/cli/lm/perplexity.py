@@ -28,12 +28,12 @@ def run(options: argparse.Namespace) -> None:
     """Print the figures."""
     from dragoman.errors import InputError
     from dragoman.runs.language_model import open_language_run
-    from dragoman.scoring.language_model import Perplexity
+    from dragoman.scoring.language_model import PerplexityCounter
     from dragoman.text.lines import read_lines
     from dragoman.text.vocabulary import UNK
 
     opened = open_language_run(options.run, device=options.device, threads=options.threads)
-    measured, unknown = Perplexity(), 0
+    measured, unknown = PerplexityCounter(), 0
 
     def counted() -> Iterator[str]:
         nonlocal unknown
