@@ -32,8 +32,8 @@ def test_every_hypothesis_is_drawn_with_its_figures():
         "\u2068ﷺ\u2069",
     ]
     titles = [text.find(f"{SVG}title").text for text in texts]
-    assert titles[1] == "verylongpieceindeedsolong: -1.000, with all before -1.000; kept"
-    assert titles[5] == "ﷺ: -3.000, with all before -3.000; dropped"
+    assert titles[1] == "verylongpieceindeedsolong: -1.000, total -1.000; kept"
+    assert titles[5] == "ﷺ: -3.000, total -3.000; dropped"
     assert len(drawing.findall(f"{SVG}path")) == 5
 
 

@@ -130,7 +130,7 @@ def test_a_word_that_looked_nowhere_says_so(show: Open) -> None:
     page = show(house())
     word(page, "läuft").hover()
     assert lit(page, 1) == {}
-    assert "aligned with nothing" in page.locator("#list .aligned").nth(1).text_content()
+    assert "not aligned" in page.locator("#list .aligned").nth(1).text_content()
 
 
 def test_under_each_word_stands_the_source_word_it_looked_at_most(show: Open) -> None:
@@ -188,7 +188,8 @@ def test_windows_and_centres_of_local_attention_are_drawn_at_their_places(show: 
     left = float(cell.get_attribute("x"))
     assert (float(window.get_attribute("x")), float(window.get_attribute("width"))) == (left, 2 * 22)
     assert float(centre.get_attribute("cx")) == left + 22
-    assert page.locator("#list figcaption").text_content() == "Framed: the window of each row. Dot: its centre."
+    caption = page.locator("#list figcaption").text_content()
+    assert caption == "Frame: the attention window of each row. Dot: its centre p_t."
 
 
 def test_a_source_from_right_to_left_has_its_first_word_at_the_right(show: Open) -> None:
@@ -268,9 +269,9 @@ def test_the_worst_and_the_best_stand_in_front(show: Open) -> None:
 
 def test_a_confusion_leads_to_its_sentences(show: Open) -> None:
     page = show(many())
-    page.get_by_role("button", name="show the sentences: “cat” in the place of “dog”").click()
+    page.get_by_role("button", name="show the sentences: “cat” instead of “dog”").click()
     assert page.locator("#list .source").all_text_contents() == ["s3 x", "s4 x"]
-    assert page.locator("#found").text_content() == "2 sentences: “cat” in the place of “dog”"
+    assert page.locator("#found").text_content() == "2 sentences: “cat” instead of “dog”"
 
 
 def test_a_chart_says_what_was_measured_where_it_is_pointed_at_or_the_arrow_keys_lead(show: Open) -> None:
@@ -310,4 +311,4 @@ def test_everything_that_can_be_worked_has_a_name_and_headings_go_down_step_by_s
 
 def test_a_browser_that_is_too_old_is_told_so(show: Open) -> None:
     page = show(house(), before="delete window.DecompressionStream")
-    assert page.locator("#found").text_content().startswith("This browser is too old to unpack the sentences")
+    assert page.locator("#found").text_content().startswith("This browser is too old to decompress the sentences")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.report.differences import confusions, differing, missed, tokens, touched
+from dragoman.report.differences import confusions, differing, missed, overlapping, tokens
 
 
 def cut(line: str) -> list[str]:
@@ -32,9 +32,9 @@ def test_words_that_the_other_line_has_not_in_their_place_differ():
     assert differing(one, one) == ([], [])
 
 
-def test_a_word_is_touched_if_it_shares_a_character():
-    assert touched([(0, 3), (4, 6), (7, 9)], [(2, 5)]) == [0, 1]
-    assert touched([(0, 3)], [(3, 4)]) == []
+def test_a_word_overlaps_a_span_if_it_shares_a_character():
+    assert overlapping([(0, 3), (4, 6), (7, 9)], [(2, 5)]) == [0, 1]
+    assert overlapping([(0, 3)], [(3, 4)]) == []
 
 
 def test_a_word_in_the_place_of_another_is_counted_where_it_occurs_again():

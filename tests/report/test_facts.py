@@ -22,7 +22,7 @@ def test_training_facts_in_words():
     assert facts() == {
         "Preset": "standard",
         "Training pairs": "28,961",
-        "Pairs left out": "too long 1,234; duplicate 2",
+        "Pairs dropped": "too long 1,234; duplicate 2",
         "Parameters": "12,345,678",
         "Updates": "5,000",
         "Training time": "20 min 4 s",
@@ -30,9 +30,9 @@ def test_training_facts_in_words():
     }
 
 
-def test_nothing_left_out_is_said_and_an_unnamed_preset_is_not():
+def test_that_no_pair_was_dropped_is_shown_and_an_unnamed_preset_is_not():
     shown = facts(dropped={"empty side": 0}, preset="")
-    assert shown["Pairs left out"] == "none"
+    assert shown["Pairs dropped"] == "none"
     assert "Preset" not in shown
 
 

@@ -175,13 +175,13 @@ def test_words_that_are_confused_missing_or_unknown_lead_to_their_sentences(writ
     page = written(samples=samples, unknown_source=unknown, unknown_target=OovCounts(7, 0, ()))
     buttons = [(button["data-sentences"], button["data-what"]) for button in page.all("button", "shown-in")]
     assert buttons == [
-        ("0 1", "“cat” in the place of “dog”"),
+        ("0 1", "“cat” instead of “dog”"),
         ("0 1", "“dog” in the reference but not in the translation"),
         ("2", "“z”, which is not in the vocabulary"),
     ]
     notes = [element["text"] for element in page.all("p", "note")]
-    assert "1 of 100 tokens of the sources (1.00 %)." in notes
-    assert "None of the 7 tokens of the references." in notes
+    assert "1 of 100 tokens of the sources are unknown (1.00 %)." in notes
+    assert "None of the 7 tokens of the references is unknown." in notes
 
 
 @pytest.mark.parametrize(

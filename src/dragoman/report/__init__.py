@@ -1,1 +1,1 @@
-"""What a run looks like: heat maps of alignment weights, learning curves, one self-contained page."""
+"""Drawings and pages about runs: heat maps of alignment weights, learning curves, a self-contained report page."""

@@ -1,7 +1,7 @@
-"""The tree of a beam search as a drawing: time from left to right, a row for each hypothesis that ended somewhere.
+"""The tree of hypotheses of a beam search as SVG, HTML or text: steps from left to right, a row for each leaf.
 
-The thick line is the translation. It is drawn in the colour of the text around it; pointing at a symbol tells its
-figures.
+The thick line is the translation. The drawing takes the colour of the text around it; hovering over a token shows its
+log-probabilities.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dragoman.text.display import shortened, visible
 from dragoman.text.vocabulary import Vocabulary
 
 ROW = 20
-"""Height of a row, in the SVG's own units (pixels at natural size)."""
+"""Height of a row, in SVG units (pixels at natural size)."""
 
-_LETTER = 7.5  # mean advance at the font size below
+_LETTER = 7.5  # mean width of a letter at the font size below
 _FONT_SIZE = 13
-_GAP = 26  # between a symbol and the next one
-_LONGEST = 14  # letters of a symbol that are shown
+_GAP = 26  # between a token and the next one
+_LONGEST = 14  # characters of a token that are shown
 
 _FADED: dict[Fate, float] = {"kept": 0.85, "finished": 1.0, "cut off": 1.0, "dropped": 0.4, "open": 0.7}
 _END: dict[Fate, str] = {"kept": "", "finished": " ■", "cut off": " ✂", "dropped": "", "open": " …"}
@@ -31,11 +31,11 @@ class _Placed(NamedTuple):
     depth: int
     row: float
     parent: int
-    """Its place in the list of them all; -1 for the root."""
+    """Index of the parent in the list of all nodes; -1 for the root."""
 
 
 def as_svg(root: Node, vocabulary: Vocabulary) -> str:
-    """An `<svg>` element."""
+    """Return an `<svg>` element."""
     placed = _place(root)
     names = [_name(each.node, vocabulary) for each in placed]
     columns = _columns(placed, names)
@@ -49,15 +49,13 @@ def as_svg(root: Node, vocabulary: Vocabulary) -> str:
     for each in placed[1:]:
         parts.append(_edge(each, placed[each.parent], names[each.parent], columns))
     for each, name in zip(placed, names, strict=True):
-        parts.append(_symbol(each, name, vocabulary, columns))
+        parts.append(_token(each, name, vocabulary, columns))
     return "".join([*parts, "</svg>"])
 
 
 def as_page(root: Node, vocabulary: Vocabulary, source: str, translation: str) -> str:
-    """A whole page that needs nothing else."""
-    legend = (
-        "■ finished   ✂ cut off at the longest length   … open when the search stopped   pale: dropped   bold: best"
-    )
+    """Return a self-contained HTML page."""
+    legend = "■ finished   ✂ cut off at the maximum length   … open when the search stopped   pale: pruned   bold: best"
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -74,7 +72,7 @@ _STYLE = (
 
 
 def as_text(root: Node, vocabulary: Vocabulary) -> str:
-    """Step by step the hypotheses with their log-probabilities, the most probable first."""
+    """Return the hypotheses of each step with their log-probabilities, the most probable first."""
     lines: list[str] = []
     level: list[tuple[Node, str]] = [(root, "")]
     number = 0
@@ -92,7 +90,7 @@ def as_text(root: Node, vocabulary: Vocabulary) -> str:
 
 
 def _place(root: Node) -> list[_Placed]:
-    """The nodes depth first: a node stands in the row of its best child, every other child below what was before."""
+    """Place the nodes depth first: the best child is in the row of its parent, every other child in a new row below."""
     placed: list[_Placed] = []
     rows = 0
     waiting: list[tuple[Node, int, int, bool]] = [(root, 0, -1, False)]
@@ -101,7 +99,7 @@ def _place(root: Node) -> list[_Placed]:
         rows += new_row
         placed.append(_Placed(node, depth, rows, parent))
         place = len(placed) - 1
-        # Last in, first out: the continuation of the translation, else the most probable one, keeps the row.
+        # Last in, first out: the continuation of the translation, otherwise the most probable one, keeps the row.
         ordered = sorted(node.children, key=lambda child: not child.best)
         steps = [(child, depth + 1, place, rank > 0) for rank, child in enumerate(ordered)]
         waiting.extend(reversed(steps))
@@ -109,7 +107,7 @@ def _place(root: Node) -> list[_Placed]:
 
 
 def _columns(placed: Sequence[_Placed], names: Sequence[str]) -> list[float]:
-    """Where each step begins, and where the last one ends."""
+    """Return where each step begins, and where the last one ends."""
     widths = [0.0] * (1 + max(each.depth for each in placed))
     for each, name in zip(placed, names, strict=True):
         widths[each.depth] = max(widths[each.depth], len(name) * _LETTER + _GAP)
@@ -130,11 +128,11 @@ def _edge(each: _Placed, parent: _Placed, parent_name: str, columns: Sequence[fl
     )
 
 
-def _symbol(each: _Placed, name: str, vocabulary: Vocabulary, columns: Sequence[float]) -> str:
+def _token(each: _Placed, name: str, vocabulary: Vocabulary, columns: Sequence[float]) -> str:
     node = each.node
     weight = ' font-weight="bold"' if node.best else ""
     whole = visible(vocabulary.pieces([node.token])[0])
-    title = f"{whole}: {node.log_probability:.3f}, with all before {node.total:.3f}; {node.fate}"
+    title = f"{whole}: {node.log_probability:.3f}, total {node.total:.3f}; {node.fate}"
     return (
         f'<text x="{columns[each.depth]:g}" y="{(each.row + 0.5) * ROW:g}" dy=".35em"{weight} '
         f'fill-opacity="{_FADED[node.fate]}">\u2068{escape(name)}\u2069<title>{escape(title)}</title></text>'

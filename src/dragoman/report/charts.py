@@ -1,8 +1,8 @@
-"""Line charts of the page: drawn by matplotlib as SVG that takes its colours from the page around it.
+"""Line charts of the report page: SVG drawn by matplotlib that takes its colours from the page.
 
-A chart is a picture that needs no program: it prints, and it weighs some kilobytes. Over it lie columns, one for each
-place on the x axis, that say in words what was measured there; pointing at one shows its cursor by CSS alone, and
-`script.js` writes its words below the chart and lets the arrow keys move from one to the next.
+A chart is a static picture of a few kilobytes, so it prints and needs no script. Invisible columns lie over it, one for
+each point of the x axis, with the values there as text: hovering shows a cursor by CSS alone, and `script.js` writes
+the values below the chart and moves between columns with the arrow keys.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ _COLOURS = {
     "#111213": "var(--third)",
     "#141516": "var(--fourth)",
 }
-"""matplotlib knows no CSS; it draws in these stand-ins, which are then replaced by what the page decides."""
+"""matplotlib has no CSS colours: it draws in these placeholders, which are then replaced by those of the page."""
 
 _DASHES = ("-", "--", "-.", ":")
-"""Beside the colour, for those who see no difference between colours; one for each of them."""
+"""Line styles, one for each colour, so that lines can be told apart without colours."""
 
 _DOTS = 72
-"""Of a figure to the inch: a unit of the SVG."""
+"""Dots per inch of a figure; one dot is one SVG unit."""
 
 _STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # text stays text: small, sharp, in the page's font
+    "svg.fonttype": "none",  # text stays text: small, sharp, in the font of the page
     "figure.dpi": _DOTS,
     "figure.facecolor": "none",
     "axes.facecolor": "none",
@@ -64,7 +64,7 @@ _STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ChartLine:
-    """One measurement at several places of the x axis, ascending."""
+    """One measurement over the x axis, in ascending order."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -72,33 +72,33 @@ class ChartLine:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What is drawn."""
+    """The content of a chart."""
 
     name: str
-    """The beginning of its ids; each chart of a page has its own."""
+    """Prefix of its ids; unique on the page."""
     lines: Sequence[ChartLine]
-    """The first `LINES` are drawn."""
+    """At most the first `LINES` are drawn."""
     x_name: str
     x_words: dict[float, str] = field(default_factory=dict)
-    """What stands for a place of the x axis, where it is not its number."""
+    """Labels of points of the x axis; without them its numbers are shown."""
     logarithmic: bool = False
     minutes_per_x: float = 0.0
-    """Above 0: a second axis, along the top."""
+    """If above 0, a second axis in minutes is drawn along the top."""
     sizes: Sequence[tuple[float, int]] = ()
-    """Sentences behind each place, drawn as faint bars from the bottom."""
+    """Number of sentences at each x, drawn as faint bars from the bottom."""
 
 
 LINES = len(_COLOURS) - 1
 
 COLUMNS = 120
-"""Places of one line that can be pointed at; more could not be told apart, and would fill the page."""
+"""Points of one line that have a hover column; more would be too narrow, and would enlarge the page."""
 
 
 def draw(chart: Chart) -> str:
-    """An `<svg>` element, the same for the same chart; its ids are its own on the page."""
-    # svg.hashsalt: ids depend on the content alone; without it every drawing differs.
+    """Return an `<svg>` element; deterministic, with ids that are unique on the page."""
+    # svg.hashsalt: ids depend on the content alone; without it they are random.
     with mpl.rc_context({**_STYLE, "svg.hashsalt": chart.name}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the page has the reader's fonts
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the page uses the reader's fonts
         figure = Figure(figsize=(3.4, 2.55), layout="constrained")
         axes = figure.add_subplot()
         for line, colour, dash in zip(chart.lines, list(_COLOURS)[1:], _DASHES, strict=False):
@@ -109,14 +109,14 @@ def draw(chart: Chart) -> str:
         if len(chart.lines) > 1:
             axes.legend(handlelength=2.6)
         file = io.StringIO()
-        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(file, format="svg", metadata=nothing)
+        no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(file, format="svg", metadata=no_metadata)
         columns = _columns(chart, axes)
     return _adapted(file.getvalue(), chart).replace("</svg>", f"{columns}</svg>")
 
 
 def _scale(axes: Axes, chart: Chart) -> None:
-    """Axes, their marks and their names."""
+    """Set up axes, ticks and labels."""
     axes.grid(axis="y")
     axes.set_xlabel(chart.x_name)
     if chart.logarithmic:
@@ -144,7 +144,7 @@ def _scale(axes: Axes, chart: Chart) -> None:
 
 
 def _draw_sizes(axes: Axes, chart: Chart) -> None:
-    """Bars in the lower part of the chart, the largest one a third as high as it."""
+    """Draw bars in the lower part of the chart, the largest one a third of its height."""
     places, counts = zip(*chart.sizes, strict=True)
     behind = axes.twinx()
     behind.bar(places, counts, width=0.8, color=_INK, alpha=0.12, linewidth=0)
@@ -154,8 +154,8 @@ def _draw_sizes(axes: Axes, chart: Chart) -> None:
 
 
 def _columns(chart: Chart, axes: Axes) -> str:
-    """What can be pointed at: for each place an invisible column as wide as reaches half-way to its neighbours."""
-    places = _pointed(chart.lines[:LINES])
+    """Return the hover columns: invisible, each reaching half-way to its neighbours."""
+    places = _hover_points(chart.lines[:LINES])
     pixels = [float(axes.transData.transform((place, axes.get_ylim()[0]))[0]) for place in places]
     box = axes.get_window_extent()
     height = axes.figure.bbox.height
@@ -164,17 +164,17 @@ def _columns(chart: Chart, axes: Axes) -> str:
     sizes = dict(chart.sizes)
     parts = []
     for place, middle, (left, right) in zip(places, pixels, pairwise(bounds), strict=True):
-        said = [f"{chart.x_name} {chart.x_words.get(place, f'{place:,g}')}"]
+        texts = [f"{chart.x_name} {chart.x_words.get(place, f'{place:,g}')}"]
         dots = []
         for line, measured, colour in zip(chart.lines, values, list(_COLOURS.values())[1:], strict=False):
             if place in measured:
-                said.append(f"{line.name} {_figure(measured[place])}")
+                texts.append(f"{line.name} {_figure(measured[place])}")
                 y = height - float(axes.transData.transform((place, measured[place]))[1])
                 dots.append(f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="3.4" style="fill:{colour}"/>')
         if place in sizes:
-            said.append(f"{sizes[place]:,} sentences")
+            texts.append(f"{sizes[place]:,} sentences")
         parts.append(
-            f'<g class="column"><title>{escape(" · ".join(said))}</title>'
+            f'<g class="column"><title>{escape(" · ".join(texts))}</title>'
             f'<rect x="{left:.1f}" y="{height - box.y1:.1f}" width="{max(0.0, right - left):.1f}" '
             f'height="{box.height:.1f}"/><path d="M{middle:.1f} {height - box.y1:.1f}v{box.height:.1f}"/>'
             f"{''.join(dots)}</g>"
@@ -182,8 +182,8 @@ def _columns(chart: Chart, axes: Axes) -> str:
     return f'<g class="columns">{"".join(parts)}</g>'
 
 
-def _pointed(lines: Sequence[ChartLine]) -> list[float]:
-    """The places that can be pointed at: of a long log some, evenly spread, and more of what was measured least."""
+def _hover_points(lines: Sequence[ChartLine]) -> list[float]:
+    """Return the x values with a hover column: an even selection, plus one of the line with the fewest points."""
     places = sorted({place for line in lines for place, _ in line.points})
     fewest = [place for place, _ in min((line.points for line in lines), key=len)]
     return sorted({place for found in (places, fewest) for place in found[:: -(-len(found) // COLUMNS)]})
@@ -201,24 +201,24 @@ def without_mathtext(text: str) -> str:
 
 
 def _figure(value: float) -> str:
-    """A number with three or four figures that mean something."""
+    """Format a number with three or four significant digits."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value < 1 else f"{value:.2f}"
 
 
 def _adapted(svg: str, chart: Chart) -> str:
-    """matplotlib's file as an element of a page: no prolog, ids that are unique there, colours of the page."""
+    """Turn matplotlib's file into an element of a page: without prolog, with unique ids and the colours of the page."""
     svg = svg[svg.index("<svg") :].strip()
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{chart.name}-", svg)
     for stand_in, colour in _COLOURS.items():
         svg = svg.replace(stand_in, colour)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(_told(chart))}"', 1)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(_description(chart))}"', 1)
 
 
-def _told(chart: Chart) -> str:
-    """The chart in words, for those who do not see it: where each line begins and ends."""
-    told = []
+def _description(chart: Chart) -> str:
+    """Describe the chart for screen readers: the first and last value of each line."""
+    parts = []
     for line in chart.lines[:LINES]:
         (first, begin), (last, end) = line.points[0], line.points[-1]
         names = [chart.x_words.get(place, f"{place:,g}") for place in (first, last)]
-        told.append(f"{line.name}: {_figure(begin)} at {names[0]}, {_figure(end)} at {names[1]}")
-    return f"Line chart over {chart.x_name}. {'; '.join(told)}."
+        parts.append(f"{line.name}: {_figure(begin)} at {names[0]}, {_figure(end)} at {names[1]}")
+    return f"Line chart over {chart.x_name}. {'; '.join(parts)}."

@@ -1,4 +1,4 @@
-"""Learning curves of several runs in one picture (Luong et al. 2015, figure 5): PNG, SVG or PDF by matplotlib."""
+"""Learning curves of several runs in one figure (Luong et al. 2015, figure 5): PNG, SVG or PDF by matplotlib."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Along = Literal["updates", "epochs", "minutes"]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Something that log.jsonl has numbers of."""
+    """A measurement recorded in log.jsonl."""
 
     kind: str
-    """Of the record, and in it `key`."""
+    """Kind of the records that have it, under `key`."""
     key: str
     axis: str
     logarithmic: bool = False
@@ -38,28 +38,28 @@ MEASURES = {
     "loss": Measure("train", "loss", "training loss, nats per token"),
     "training-perplexity": Measure("train", "perplexity", "perplexity in training", logarithmic=True),
 }
-"""What can be drawn, by name."""
+"""The measurements that can be drawn, by name."""
 
 _KEYS: dict[Along, tuple[str, float]] = {
     "updates": ("update", 1.0),
     "epochs": ("epoch", 1.0),
     "minutes": ("seconds", 60.0),
 }
-"""Where a record has what the x axis shows, and what that is divided by."""
+"""The key of the x axis in a record, and the divisor of its unit."""
 
 
 def require_picture(path: str | Path) -> None:
-    """Check the name before any work is done.
+    """Check the suffix of a picture file.
 
     Raises:
-        ConfigError: it says no format that is drawn in.
+        ConfigError: the suffix names no supported format.
     """
     if Path(path).suffix.lower().lstrip(".") not in FORMATS:
         raise ConfigError(f"{path}: curves are drawn as .{', .'.join(FORMATS)}; end the name in one of them")
 
 
 def curve(records: Records, measure: Measure, along: Along) -> list[tuple[float, float]]:
-    """(place, value) of each record that has the measurement as a number, oldest first."""
+    """Return (x, value) of each record that has the measurement, oldest first."""
     key, unit = _KEYS[along]
     return [
         (record[key] / unit, record[measure.key])
@@ -69,22 +69,22 @@ def curve(records: Records, measure: Measure, along: Along) -> list[tuple[float,
 
 
 def draw_curves(path: str | Path, runs: Mapping[str, Records], measure: Measure, along: Along) -> None:
-    """A line for each run that has the measurement.
+    """Draw a line for each run that has the measurement.
 
     Raises:
-        InputError: no run has it, or the file cannot be written.
+        InputError: no run has the measurement, or the file cannot be written.
     """
     lines = {name: curve(records, measure, along) for name, records in runs.items()}
     drawn = {name: points for name, points in lines.items() if points}
     if not drawn:
         raise InputError(f"no run has measured {measure.key} in its log.jsonl; choose another --measure")
-    # Text stays text in SVG, and the same curves make the same file.
+    # Text stays text in SVG, and the file is deterministic.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "curves", "font.size": 10}):
         figure = _figure(drawn, measure, along)
         kind = Path(path).suffix.lower().lstrip(".")
-        nothing = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
         with replace_file(path, binary=True) as file:
-            figure.savefig(file, format=kind, dpi=150, metadata=nothing)
+            figure.savefig(file, format=kind, dpi=150, metadata=metadata)
 
 
 def _figure(lines: Mapping[str, Sequence[tuple[float, float]]], measure: Measure, along: Along) -> Figure:

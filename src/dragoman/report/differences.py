@@ -1,7 +1,7 @@
-"""Where two lines differ, and which words a system takes for which: both from one comparison, token by token.
+"""Differences between translations, and words that a system confuses or misses, from a comparison token by token.
 
-Tokens here are for people to read, not for a metric: a word without the punctuation around it, each mark by itself;
-in scripts without blanks each character.
+Tokens here are for readers, not for a metric: words without surrounding punctuation, punctuation marks, and single
+characters in scripts without spaces.
 """
 
 from __future__ import annotations
@@ -13,48 +13,48 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from dragoman.alignment.extract import Span
-from dragoman.report.samples import WITHOUT_BLANKS
+from dragoman.report.samples import WITHOUT_SPACES
 from dragoman.text.side import raw_words
 
 LISTED = 15
-"""Rows of a table of words; what comes after is rarer still."""
+"""Rows of a table of words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """A word of the references where another was written."""
+    """A reference word that the system replaced by another word."""
 
     expected: str
     written: str
     sentences: tuple[int, ...]
-    """Where, from 0; a sentence stands once for each time."""
+    """The sentences it occurs in, from 0; a sentence is repeated for each occurrence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A word of the references that translations often lack."""
+    """A reference word that is missing from translations."""
 
     word: str
     count: int
-    """Times in the references."""
+    """Occurrences in the references."""
     sentences: tuple[int, ...]
-    """Where the translation lacks it; a sentence stands once for each time."""
+    """The sentences whose translation lacks it, from 0; a sentence is repeated for each occurrence."""
 
 
 def tokens(line: str) -> list[Span]:
-    """The tokens of a line as [start, end) in characters."""
+    """Return the tokens of a line as [start, end) in characters."""
     return [span for start, end in raw_words(line) for span in _parts(line, start, end)]
 
 
 def _parts(line: str, start: int, end: int) -> Iterator[Span]:
-    """A raw word cut into the marks in front, the word itself, and the marks behind."""
+    """Split a raw word into the marks before it, the word itself, and the marks after it."""
     first, last = start, end
     while first < last and _is_mark(line[first]):
         first += 1
     while last > first and _is_mark(line[last - 1]):
         last -= 1
     yield from ((at, at + 1) for at in range(start, first))
-    if WITHOUT_BLANKS.search(line, first, last):
+    if WITHOUT_SPACES.search(line, first, last):
         yield from ((at, at + 1) for at in range(first, last))
     elif first < last:
         yield first, last
@@ -66,7 +66,7 @@ def _is_mark(character: str) -> bool:
 
 
 def differing(line: str, other: str) -> tuple[list[Span], list[Span]]:
-    """The tokens of either line that the other has not in their place, by the longest common runs of tokens."""
+    """Return the tokens of each line that differ from the other line, by the longest common runs of tokens."""
     ours, theirs = tokens(line), tokens(other)
     mine: list[Span] = []
     yours: list[Span] = []
@@ -77,8 +77,8 @@ def differing(line: str, other: str) -> tuple[list[Span], list[Span]]:
     return mine, yours
 
 
-def touched(words: Sequence[Span], spans: Sequence[Span]) -> list[int]:
-    """The numbers of the words that share a character with one of the spans."""
+def overlapping(words: Sequence[Span], spans: Sequence[Span]) -> list[int]:
+    """Return the indices of the words that overlap one of the spans."""
     return [
         number
         for number, (start, end) in enumerate(words)
@@ -87,10 +87,10 @@ def touched(words: Sequence[Span], spans: Sequence[Span]) -> list[int]:
 
 
 def confusions(hypotheses: Sequence[str], references: Sequence[str]) -> list[Confusion]:
-    """Which word was written in the place of which, the most frequent first.
+    """Return pairs of a reference word and the word written in its place, the most frequent first.
 
-    Only stretches with as many words in the reference as in the translation tell which stands for which; a pair that
-    occurs once says nothing, and is left out.
+    Only replaced runs of equal length in reference and translation are counted, since otherwise words cannot be
+    matched. Pairs that occur once are left out.
     """
     found: dict[tuple[str, str], list[int]] = {}
     for number, (hypothesis, reference) in enumerate(zip(hypotheses, references, strict=True)):
@@ -101,12 +101,12 @@ def confusions(hypotheses: Sequence[str], references: Sequence[str]) -> list[Con
                     pair = reference[slice(*there)], hypothesis[slice(*here)]
                     if _is_word(pair[0]) or _is_word(pair[1]):
                         found.setdefault(pair, []).append(number)
-    often = sorted((pair for pair in found if len(found[pair]) > 1), key=lambda pair: (-len(found[pair]), pair))
-    return [Confusion(*pair, tuple(found[pair])) for pair in often[:LISTED]]
+    most_frequent = sorted((pair for pair in found if len(found[pair]) > 1), key=lambda pair: (-len(found[pair]), pair))
+    return [Confusion(*pair, tuple(found[pair])) for pair in most_frequent[:LISTED]]
 
 
 def missed(hypotheses: Sequence[str], references: Sequence[str]) -> list[Missed]:
-    """Words of the references that the translations of the same sentences lack, those lacking most often first."""
+    """Return reference words that the translations of their sentences lack, the most often missing first."""
     counts: Counter[str] = Counter()
     lacking: dict[str, list[int]] = {}
     for number, (hypothesis, reference) in enumerate(zip(hypotheses, references, strict=True)):
@@ -114,8 +114,10 @@ def missed(hypotheses: Sequence[str], references: Sequence[str]) -> list[Missed]
         counts += wanted
         for word, times in (wanted - there).items():
             lacking.setdefault(word, []).extend([number] * times)
-    often = sorted((word for word in lacking if len(lacking[word]) > 1), key=lambda word: (-len(lacking[word]), word))
-    return [Missed(word, counts[word], tuple(lacking[word])) for word in often[:LISTED]]
+    most_frequent = sorted(
+        (word for word in lacking if len(lacking[word]) > 1), key=lambda word: (-len(lacking[word]), word)
+    )
+    return [Missed(word, counts[word], tuple(lacking[word])) for word in most_frequent[:LISTED]]
 
 
 def _comparison(

@@ -1,4 +1,4 @@
-"""The facts of a run in words: what a reader of a report must know before any score means something."""
+"""Facts about a run in words: preset, data, size, time and machine, as a report shows them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 from babel import Locale, UnknownLocaleError
 
 Facts = Mapping[str, str]
-"""Name to value, in the order in which they are shown."""
+"""Name -> value, in the order shown."""
 
 
 def training_facts(
     *, preset: str, pairs: int, dropped: Mapping[str, int], parameters: int, updates: int, seconds: float, machine: str
 ) -> Facts:
-    """What a model was made of: `pairs` are those kept, `dropped` counts the others by reason."""
+    """Return the facts of a training run: `pairs` were kept, `dropped` counts the others by reason."""
     reasons = {reason: count for reason, count in dropped.items() if count}
-    left_out = "; ".join(f"{reason} {count:,}" for reason, count in reasons.items()) or "none"
+    reasons_text = "; ".join(f"{reason} {count:,}" for reason, count in reasons.items()) or "none"
     facts = {
         "Preset": preset,
         "Training pairs": f"{pairs:,}",
-        "Pairs left out": left_out,
+        "Pairs dropped": reasons_text,
         "Parameters": f"{parameters:,}",
         "Updates": f"{updates:,}",
         "Training time": duration(seconds),
@@ -32,7 +32,7 @@ def training_facts(
 
 
 def machine_name() -> str:
-    """The processor as its maker calls it, cores that may be used, and the system."""
+    """Return the model name of the processor, the usable cores, and the operating system."""
     processor = platform.processor() or platform.machine()
     described = Path("/proc/cpuinfo")
     if described.exists():
@@ -43,7 +43,7 @@ def machine_name() -> str:
 
 
 def language_name(code: str) -> str:
-    """The English name of a language, or the code itself if nobody knows it."""
+    """Return the English name of a language, or the code itself if it is unknown."""
     try:
         return Locale.parse(code, sep="-" if "-" in code else "_").get_display_name("en") or code
     except (UnknownLocaleError, ValueError):
@@ -51,7 +51,7 @@ def language_name(code: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time as people say it, to two units."""
+    """Format a duration with its two largest units."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

@@ -31,15 +31,15 @@ from dragoman.text.display import visible
 
 Scale = Literal["paper", "modern"]
 SCALES: dict[Scale, str] = {"paper": "gray", "modern": "viridis"}
-"""matplotlib's names of them; both run from dark, 0, to bright, 1."""
+"""matplotlib's colour maps; both run from dark, 0, to bright, 1."""
 
 FORMATS = ("png", "svg", "pdf")
 
 CELL = 0.24
-"""Side of a cell, in inches."""
+"""Side length of a cell, in inches."""
 DOTS = 160
 """Dots per inch of a PNG file."""
-_HAN_REGIONS = {"zh": "SC", "ja": "JP", "ko": "KR"}  # ends of the names of fonts that draw Han letters their way
+_HAN_REGIONS = {"zh": "SC", "ja": "JP", "ko": "KR"}  # suffixes of fonts with regional shapes of Han letters
 _BASE = "DejaVu Sans"  # comes with matplotlib: Latin, Greek, Cyrillic, and much else
 _MARK = "#ff5a36"  # of p_t and its window: not a colour of either scale
 _STYLE: dict[Any, Any] = {
@@ -52,23 +52,23 @@ _STYLE: dict[Any, Any] = {
 
 
 def heat_map_file(heat_map: HeatMap, kind: str, scale: Scale = "paper") -> bytes:
-    """The picture as a file of one of `FORMATS`, the same for the same input and fonts."""
+    """Return the picture as a file in one of `FORMATS`; deterministic for the same input and fonts."""
     assert kind in FORMATS
     words = [*heat_map.source_words, *heat_map.target_words]
     with mpl.rc_context({**_STYLE, "font.family": font_families(words, heat_map.languages)}), warnings.catch_warnings():
-        # Missing letters are told by `missing_letters`, once for all pictures.
+        # Missing letters are reported by `missing_letters`, once for all pictures.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure = _figure(heat_map, scale)
         file = io.BytesIO()
-        nothing = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
+        no_metadata = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
         figure.savefig(
-            file, format=kind, dpi=DOTS, bbox_inches="tight", pad_inches=0.08, metadata=dict.fromkeys(nothing[kind])
+            file, format=kind, dpi=DOTS, bbox_inches="tight", pad_inches=0.08, metadata=dict.fromkeys(no_metadata[kind])
         )
     return file.getvalue()
 
 
 def write_heat_map(path: Path, heat_map: HeatMap, scale: Scale = "paper") -> None:
-    """The picture in a file whose name ends in one of `FORMATS`.
+    """Write the picture to a file with one of `FORMATS` as its suffix.
 
     Raises:
         InputError: the file cannot be written.
@@ -107,13 +107,13 @@ def _figure(heat_map: HeatMap, scale: Scale) -> Figure:
 
 
 def font_families(words: Iterable[str], languages: Iterable[str | None] = ()) -> list[str]:
-    """Families of this system that together have all letters of the words, as far as any has; the common one first."""
+    """Return font families of this system that together cover the words as far as possible, the default one first."""
     regions = [_HAN_REGIONS[language[:2]] for language in languages if language and language[:2] in _HAN_REGIONS]
     return [_BASE, *_search(_letters(words), regions[0] if regions else "SC")[0]]
 
 
 def missing_letters(words: Iterable[str]) -> str:
-    """The letters that no font of this system has, in order."""
+    """Return the letters that no font of this system has, sorted."""
     return "".join(sorted(_search(_letters(words), "SC")[1]))
 
 
@@ -123,9 +123,9 @@ def _letters(words: Iterable[str]) -> frozenset[str]:
 
 @cache
 def _search(letters: frozenset[str], region: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The families needed besides the common one, and what remains without a glyph.
+    """Return the families needed besides the default one, and the letters without a glyph in any.
 
-    Each is the first, in the order of `_upright_fonts`, that has a letter not had before.
+    Each family is the first, in the order of `_upright_fonts`, with a letter that is still missing.
     """
     missing = {ord(letter) for letter in letters} - _glyphs(_path(_BASE))
     families = []
@@ -136,13 +136,13 @@ def _search(letters: frozenset[str], region: str) -> tuple[tuple[str, ...], froz
             missing -= found
         if not missing:
             break
-    # What is invisible needs no glyph: joiners, marks of direction, selectors of variants.
+    # Invisible characters need no glyph: joiners, directional marks, variation selectors.
     return tuple(families), frozenset(chr(code) for code in missing if unicodedata.category(chr(code)) != "Cf")
 
 
 @cache
 def _upright_fonts(region: str) -> tuple[FontEntry, ...]:
-    """Fonts of normal style and weight: those without serifs first, of these the large ones for East Asia."""
+    """Return fonts of normal style and weight: sans serif first, and among these the large East Asian ones."""
     regular = (400, "normal", "regular")
     fonts = [entry for entry in fontManager.ttflist if entry.style == "normal" and entry.weight in regular]
     fonts = [entry for entry in fonts if not entry.name.startswith("Last Resort")]  # a box for every letter
@@ -156,7 +156,7 @@ def _upright_fonts(region: str) -> tuple[FontEntry, ...]:
 
 @cache
 def _glyphs(path: str) -> frozenset[int]:
-    """Code points that a font file has a glyph for; none if it cannot be read."""
+    """Return the code points that a font file has a glyph for; none if it cannot be read."""
     try:
         return frozenset(get_font(path).get_charmap())
     except (OSError, RuntimeError):

@@ -1,9 +1,8 @@
-"""The report: one HTML file that needs nothing else, neither network nor server.
+"""The report page: one self-contained HTML file that needs neither network nor server.
 
-`template.html` has the structure, `style.css` the looks, `script.js` the sentences and the pointing at words; they are
-put together when the page is written. Sentences lie in the page as JSON and become elements when they are looked at,
-so that a thousand of them open at once. Everything that comes from a user passes through the template's escaping,
-`sentences.py`'s, or the charts'.
+`template.html` has the structure, `style.css` the style, `script.js` the sentences and their interaction; they are
+combined when the page is written. Sentences are stored as JSON and become elements when they are shown, so that a page
+with a thousand sentences opens at once. All user text is escaped by the template, by `sentences.py` or by the charts.
 """
 
 from __future__ import annotations
@@ -34,59 +33,59 @@ from dragoman.text.display import LONGEST_LABEL, visible
 from dragoman.text.lines import replace_file
 
 SIGNIFICANT = 0.05
-"""Both tests must find a smaller p before the page calls a difference one."""
+"""Significance level: a difference counts if p is smaller in both tests."""
 
 _CURVED = ("BLEU", "chrF")
-"""Metrics that a curve over parts of the test set shows."""
+"""Metrics that are charted over the slices of the test set."""
 
 _SHADES = 16
-"""Colours of the modern scale that the page carries; those between are mixed."""
+"""Colours of the modern scale that are stored in the page, which interpolates between them."""
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What translated: a run, or whoever wrote a file of translations."""
+    """A translation system: a run, or the origin of a file of translations."""
 
     name: str
     samples: Sequence[Sample]
-    """One for each sentence shown, the same sentences for every system of a page."""
+    """One for each sentence shown; all systems of a page have the same sentences."""
     evaluation: Evaluation | None = None
-    """Of the whole test set."""
+    """The evaluation of the whole test set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a page can show; a part without content is left out."""
+    """The content of a page; sections without content are left out."""
 
     title: str
     facts: Facts = field(default_factory=dict)
     facts_about: str = "The run"
     text_facts: Facts = field(default_factory=dict)
-    """Of the text that was trained on."""
+    """Facts about the training text."""
     advice: Sequence[str] = ()
-    """What they mean for training."""
+    """Advice on the training text."""
     records: Records = ()
-    """Those of log.jsonl."""
+    """The records of log.jsonl."""
     systems: Sequence[System] = ()
-    """The one that the page is about, then those it is compared with."""
+    """The system that the page is about, then those it is compared with."""
     comparisons: Sequence[Comparisons] = ()
-    """One for each of the latter."""
+    """One for each system that the first is compared with."""
     numbers: Sequence[int] | None = None
-    """Lines that the sentences shown stand on, from 1; None: they are the first ones, without a gap."""
+    """Line numbers of the sentences shown, from 1; None: 1, 2, 3, ..."""
     unknown_source: OovCounts | None = None
-    """Of the sources shown."""
+    """Out-of-vocabulary tokens of the sources shown."""
     unknown_target: OovCounts | None = None
-    """Of the references shown."""
+    """Out-of-vocabulary tokens of the references shown."""
     source_language: str | None = None
-    """ISO code; it tells the browser which letter forms and voices to use."""
+    """ISO code; browsers choose fonts and voices by it."""
     target_language: str | None = None
     test_set: str | None = None
-    """What the sentences measured are: "the dev set"."""
+    """Name of the sentences that were evaluated, such as "the dev set"."""
     notes: Sequence[str] = ()
-    """What a reader must know about the sentences shown."""
+    """Remarks on the sentences shown."""
     heat_maps_open: bool = False
     scale: Scale = "paper"
-    """Of heat maps, until the reader chooses."""
+    """Initial colour scale of heat maps."""
 
 
 def write_report(path: Path, report: Report) -> None:
@@ -113,9 +112,9 @@ def _environment() -> jinja2.Environment:
 
 
 def _content(report: Report) -> dict[str, object]:
-    """What the template asks for."""
+    """Return the variables of the template."""
     languages = report.source_language, report.target_language
-    if languages[0] == languages[1]:  # configurations that name no language say "en" for both sides
+    if languages[0] == languages[1]:  # "en" for both sides is the default of a configuration
         languages = None, None
     script = files("dragoman.report").joinpath("script.js").read_text(encoding="utf-8")
     evaluation = report.systems[0].evaluation if report.systems else None
@@ -138,11 +137,11 @@ def _marked_up(curve: Curve) -> tuple[str, Markup]:
 
 
 class _Division(NamedTuple):
-    """The test set divided in one way, of all systems that were measured so."""
+    """One slicing of the test set, with the scores of all systems that have it."""
 
     table: SliceTable
     others: list[tuple[str, dict[str, float]]]
-    """Name and BLEU by label of each other system."""
+    """For each other system its name, and its BLEU by slice label."""
     curves: list[tuple[str, Markup]]
 
 
@@ -158,13 +157,13 @@ def _division(report: Report, table: SliceTable) -> _Division:
 
 
 class _Verdict(NamedTuple):
-    """A comparison of one metric, in words."""
+    """The outcome of a significance test in words."""
 
     found: Comparison
     difference: float
     words: str
     kind: str
-    """better, worse, or even: how the page shows it."""
+    """better, worse or even; a CSS class."""
 
 
 def _verdicts(comparisons: Comparisons, evaluation: Evaluation) -> list[_Verdict]:
@@ -200,7 +199,7 @@ def _words(report: Report) -> _Words | None:
 
 
 def _sentences(report: Report, languages: tuple[str | None, str | None]) -> dict[str, Markup] | None:
-    """The two blocks of data that script.js reads."""
+    """Return the two blocks of data that script.js reads."""
     if not report.systems or not report.systems[0].samples:
         return None
     packed = pack(
@@ -208,7 +207,7 @@ def _sentences(report: Report, languages: tuple[str | None, str | None]) -> dict
         [system.samples for system in report.systems],
         report.numbers or range(1, len(report.systems[0].samples) + 1),
         {
-            "languages": [code and code.replace("_", "-") for code in languages],  # as HTML writes them: pt-BR
+            "languages": [code and code.replace("_", "-") for code in languages],  # as in HTML: pt-BR
             "open": report.heat_maps_open,
             "scale": report.scale,
             "modern": _modern_shades(),
@@ -219,6 +218,6 @@ def _sentences(report: Report, languages: tuple[str | None, str | None]) -> dict
 
 
 def _modern_shades() -> list[list[int]]:
-    """Red, green and blue, 0-255, of the modern scale of heat maps from weight 0 to 1."""
+    """Return red, green and blue, 0-255, of the modern scale for weights from 0 to 1."""
     shades = colormaps[SCALES["modern"]](np.linspace(0, 1, _SHADES))[:, :3]
     return [[round(255 * part) for part in shade] for shade in shades.tolist()]

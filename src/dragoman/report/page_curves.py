@@ -1,4 +1,4 @@
-"""Which curves a page shows: of a training, from the records of log.jsonl, and of scores by parts of a test set."""
+"""The curves of the report page: learning curves from log.jsonl, and scores by slices of a test set."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from dragoman.evaluation.evaluate import Evaluation, SliceTable
 from dragoman.report.charts import LINES, Chart, ChartLine, draw
 
 Records = Sequence[Mapping[str, Any]]
-"""What `training.log.read_log` gives: one mapping a line, with `kind`, `update`, `seconds` and the measures."""
+"""Records as read by `training.log.read_log`: mappings with `kind`, `update`, `seconds` and the measurements."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a line of a learning curve shows."""
+    """The measurement that one line of a learning curve shows."""
 
     name: str
     kind: str
-    """The kind of record it is read from."""
+    """Kind of the records that have it, under `key`."""
     key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Measurements that share an axis."""
+    """Measurements that share a chart."""
 
     title: str
     lines: tuple[Measurement, ...]
@@ -48,15 +48,15 @@ PANELS = (
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A figure of the page."""
+    """A chart of the page with its title."""
 
     title: str
     svg: str
-    """An `<svg>` element, the same for the same records; its ids are its own on the page."""
+    """An `<svg>` element; deterministic, with ids that are unique on the page."""
 
 
 def learning_curves(records: Records) -> list[Curve]:
-    """One figure for each panel of which at least two points of a line were measured."""
+    """Return a chart for each panel with at least two points on a line."""
     curves = []
     for number, panel in enumerate(PANELS):
         lines = [ChartLine(line.name, _points(records, line)) for line in panel.lines]
@@ -74,10 +74,10 @@ def learning_curves(records: Records) -> list[Curve]:
 
 
 def slice_curves(evaluations: Mapping[str, Evaluation], slicing: str, metrics: Sequence[str]) -> list[Curve]:
-    """How each of the metrics changes over the parts of a test set: a figure a metric, a line a system.
+    """Return a chart per metric of its scores over the slices of a test set, with a line per system.
 
-    `evaluations` by the names of systems, of which the first has the slicing of that name; those that lack it are left
-    out. A division into one or two parts makes no curve.
+    `evaluations` are by names of systems. The first must have the slicing of that name; others without it are left out.
+    With fewer than three slices there is no chart.
     """
     tables = {
         system: table
@@ -119,7 +119,7 @@ def _by_slice(table: SliceTable, metric: str) -> list[tuple[float, float]]:
 
 
 def _points(records: Records, line: Measurement) -> list[tuple[float, float]]:
-    """(update, value) of each record that has the measurement; null, for what is not finite, leaves a gap."""
+    """Return (update, value) of each record that has the measurement; null (not finite) is skipped."""
     return [
         (record["update"], record[line.key])
         for record in records

@@ -1,4 +1,7 @@
-"""A translation as the page shows it: words that can be pointed at, and the alignment weights between them."""
+"""A translation as the page shows it: words, and the alignment weights between them.
+
+Shape letters: S source tokens, T target tokens, I source words, J target words.
+"""
 
 from __future__ import annotations
 
@@ -16,35 +19,35 @@ from dragoman.scoring.scorer import ScoredPair
 from dragoman.text.side import TextSide, raw_words
 from dragoman.translation.translator import Translation
 
-WITHOUT_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""A letter of Thai, Lao, Burmese, Khmer, kana or Han: scripts in which a blank does not end a word."""
+WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""A letter of Thai, Lao, Burmese, Khmer, kana or Han: scripts that put no spaces between words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sentence to show, with the weights between its words."""
+    """A sentence pair to show, with the weights between its words."""
 
     source: str
     translation: str
     reference: str | None = None
     source_words: Sequence[Span] = ()
-    """[I] what can be pointed at in `source`, as [start, end) in characters; in order, not overlapping."""
+    """[I] the words of `source` as [start, end) in characters; in order, not overlapping."""
     target_words: Sequence[Span] = ()
-    """[J] the same in `translation`."""
+    """[J] the words of `translation`."""
     weights: NDArray[np.floating] | None = None
     """[J, I] alignment weights; None for a model without attention."""
     windows: NDArray[np.floating] | None = None
-    """[J, 3] p_t of local attention, and where its window begins and ends, in source words: word i stretches from
-    i - 1/2 to i + 1/2. None where attention is not local."""
+    """[J, 3] p_t of local attention and both edges of its window, in source words: word i spans i - 1/2 to i + 1/2.
+    None if attention is not local."""
 
 
 class Window(NamedTuple):
-    """Where local attention looked when it predicted each symbol of a translation."""
+    """The window of local attention at each step."""
 
     centres: NDArray[np.floating]
-    """[T + 1] p_t, in source segments from 0, end of sentence last."""
+    """[T + 1] p_t, in source tokens from 0; EOS is last."""
     reach: int
-    """D: segments on either side."""
+    """D: tokens on either side."""
 
 
 def make_sample(
@@ -55,7 +58,7 @@ def make_sample(
     attention_shift: int,
     window: Window | None = None,
 ) -> Sample:
-    """The sample of a translation by a model with these text sides and an engine of that `attention_shift`."""
+    """Return the sample of a translation by a model with these text sides and this `attention_shift`."""
     if translation.attention is None:
         return given_sample(translation.source, translation.text, reference)
     surfaces = [target.decode([index]) for index in target.vocabulary.ids(translation.tokens)]
@@ -76,7 +79,7 @@ def scored_sample(
     attention_shift: int,
     window: Window | None = None,
 ) -> Sample:
-    """The sample of a given translation, a `pair` (source, translation), as such a model aligns it."""
+    """Return the sample of a given `pair` (source, translation), as aligned by forced decoding."""
     given = given_sample(*pair, reference)
     if scored.attention is None:
         return given
@@ -89,12 +92,12 @@ def scored_sample(
 
 
 def given_sample(source: str, translation: str, reference: str | None) -> Sample:
-    """The sample of a translation of which nothing is known but its text."""
+    """Return the sample of a translation of which only the text is known."""
     return Sample(source, translation, reference, raw_words(source), raw_words(translation))
 
 
 class _Attended(NamedTuple):
-    """Where a model looked."""
+    """The alignment weights of a model for one sentence pair."""
 
     attention: NDArray[np.float32]
     shift: int
@@ -102,7 +105,7 @@ class _Attended(NamedTuple):
 
 
 def _aligned(given: Sample, attended: _Attended, source_spans: Sequence[Span], target_spans: Sequence[Span]) -> Sample:
-    """The sample with its words, and what there is between them."""
+    """Return the sample with its words, and the weights and windows between them."""
     segments = len(source_spans)
     source_words = words_between(given.source, source_spans)
     target_words = words_between(given.translation, target_spans)
@@ -122,16 +125,16 @@ def _aligned(given: Sample, attended: _Attended, source_spans: Sequence[Span], t
 
 
 def segment_windows(window: Window, attention_shift: int, source_segments: int) -> NDArray[np.float64]:
-    """[T, 3] p_t of each target segment, and the edges of its window, [floor(p_t) - D, floor(p_t) + D].
+    """Return p_t of each target token and the edges of its window, [floor(p_t) - D, floor(p_t) + D], as [T, 3].
 
-    In source segments: segment s stretches from s - 1/2 to s + 1/2, and the window ends where the sentence does.
+    The unit is source tokens: token s spans s - 1/2 to s + 1/2. Windows are clipped to the sentence.
     """
     targets = len(window.centres) - 1
     centres = window.centres[attention_shift : attention_shift + targets].astype(np.float64)
     middle = np.minimum(np.floor(centres), source_segments)
     first = np.clip(middle - window.reach - 0.5, -0.5, source_segments - 0.5)
     last = np.clip(middle + window.reach + 0.5, -0.5, source_segments - 0.5)
-    return np.stack((centres, first, last), axis=1)
+    return np.stack((centres, first, last), axis=1)  # 3 x [T] -> [T, 3]
 
 
 def word_windows(
@@ -141,10 +144,10 @@ def word_windows(
     target_spans: Sequence[Span],
     target_words: Sequence[Span],
 ) -> NDArray[np.float64]:
-    """[J, 3] windows of target words in source words, from `windows` [T, 3] of segments in source segments.
+    """Convert `windows` [T, 3] of target tokens in source tokens to windows of target words in source words, [J, 3].
 
-    A source word is as wide as its segments together; a target word has the mean p_t of its segments, and the window
-    that holds all of theirs. A word without a segment looked nowhere and has NaN.
+    A source word is as wide as its tokens together. A target word has the mean p_t of its tokens and the smallest
+    window that contains all of theirs; a word without tokens has NaN.
     """
     edges = _segment_edges(source_spans, source_words)
     in_words = np.interp(windows, np.arange(len(edges)) - 0.5, edges)  # [T, 3]
@@ -158,20 +161,20 @@ def word_windows(
 
 
 def _segment_edges(spans: Sequence[Span], words: Sequence[Span]) -> NDArray[np.float64]:
-    """Where segments begin and the last one ends, [S + 1], in words; the segments of a word share it equally."""
+    """Return the edges of the tokens in units of words, [S + 1]; the tokens of a word divide it equally."""
     word = words_of(spans, words)
     known = word >= 0
     before = np.maximum.accumulate(np.where(known, word, -1))
     inside = np.array([np.sum(known[:at] & (word[:at] == own)) for at, own in enumerate(word)])
     count = np.array([max(1, np.sum(word == own)) for own in word])
-    begins = np.where(known, word + inside / count, before + 1) - 0.5
-    return np.append(begins, max(len(words), 1) - 0.5)
+    begins = np.where(known, word + inside / count, before + 1) - 0.5  # [S]
+    return np.append(begins, max(len(words), 1) - 0.5)  # [S] -> [S + 1]
 
 
 def words_between(line: str, segments: Sequence[Span]) -> list[Span]:
-    """The words of a raw line; in a script that puts no blanks between them its segments instead."""
+    """Return the words of a raw line; its tokens instead in a script without spaces."""
     words = raw_words(line)
-    if not WITHOUT_BLANKS.search(line):
+    if not WITHOUT_SPACES.search(line):
         return words
     cut = {bound for segment in segments for bound in segment}
     bounds = [[start, *sorted(bound for bound in cut if start < bound < end), end] for start, end in words]

@@ -1,32 +1,32 @@
 "use strict";
-const BATCH = 20; // sentences that appear at a time
-const EXTREMES = 3;
-const CELL = 22; // side of a cell of a heat map, in pixels
+const BATCH = 20; // sentences shown at a time
+const EXTREMES = 3; // worst and best sentences
+const CELL = 22; // side length of a heat map cell, in pixels
 
-const isolated = (text) => `\u2068${text}\u2069`; // keeps a right-to-left word from turning what follows
+const isolated = (text) => `\u2068${text}\u2069`; // a right-to-left word must not reorder the text after it
 const make = (tag, properties = {}, ...children) => {
   const element = Object.assign(document.createElement(tag), properties);
   element.append(...children);
   return element;
 };
 
-// Charts: what a column measured is said below, and the arrow keys move from one to the next.
+// Charts: the values of a hover column are shown below, and the arrow keys move between columns.
 
 for (const chart of document.querySelectorAll(".chart")) {
   const columns = [...chart.querySelectorAll(".column")];
-  const [picture, said] = [chart.querySelector("svg"), chart.querySelector("output")];
+  const [picture, values] = [chart.querySelector("svg"), chart.querySelector("output")];
   if (!columns.length) continue;
   let current = -1;
   const point = (index) => {
     columns[current]?.classList.remove("pointed");
     current = index;
     columns[index]?.classList.add("pointed");
-    said.textContent = index < 0 ? "" : columns[index].dataset.said;
+    values.textContent = index < 0 ? "" : columns[index].dataset.values;
   };
   columns.forEach((column, index) => {
     const title = column.querySelector("title");
-    column.dataset.said = title.textContent;
-    title.remove(); // else the browser shows it too
+    column.dataset.values = title.textContent;
+    title.remove(); // otherwise the browser shows it as a tooltip, too
     column.addEventListener("pointerenter", () => point(index));
   });
   picture.addEventListener("pointerleave", () => point(-1));
@@ -41,11 +41,11 @@ for (const chart of document.querySelectorAll(".chart")) {
   });
 }
 
-// Sentences: data in the page become elements when they are looked at.
+// Sentences: stored as data, and turned into elements when they are shown.
 
-/** [{text, word: number or null}, ...] of a line and its words: null for what stands between blanks, or their ends. */
+/** Split a line into [{text, word: index or null}, ...]; `bounds` are those of its words, null for space-separated ones. */
 const pieces = (line, bounds) => {
-  const letters = [...line]; // the ends count characters, not halves of them
+  const letters = [...line]; // bounds count code points, not UTF-16 units
   const ends = bounds ?? [...line.matchAll(/[^ ]+/gu)].flatMap((found) => {
     const start = [...line.slice(0, found.index)].length;
     return [start, start + [...found[0]].length];
@@ -64,14 +64,14 @@ const pieces = (line, bounds) => {
 
 const words = (cut) => cut.filter((piece) => piece.word !== null).map((piece) => piece.text);
 
-/** The bytes of zlib's format behind base64. */
+/** Decode base64 and decompress zlib. */
 const unpack = async (packed) => {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 };
 
-/** Cut every line into its words, and give every translation its rows of weights, [target word][source word]. */
+/** Split every line into words, and give every translation its weights, [target word][source word]. */
 const prepare = (sentences, bytes) => {
   let position = 0;
   for (const sentence of sentences) {
@@ -90,7 +90,7 @@ const prepare = (sentences, bytes) => {
 
 const heaviest = (row) => row.reduce((best, weight, index) => (weight > (row[best] ?? 0) ? index : best), -1);
 
-/** A line whose words can be pointed at; `gloss` gives what stands under a word. */
+/** Make a line whose words can be selected; `gloss` returns the text below a word. */
 const makeLine = (kind, language, cut, differing, gloss) => {
   const line = make("p", { className: `line ${kind}`, dir: "auto" });
   if (language) line.lang = language;
@@ -143,7 +143,7 @@ class Page {
       if (targetLanguage) reference.lang = targetLanguage;
       article.append(make("p", { className: "label", textContent: "Reference" }), reference);
     }
-    this.light(source.spans, systems, output);
+    this.highlight(source.spans, systems, output);
     if (systems.some(({ translation }) => translation.rows.length)) {
       const maps = make("div", { className: "maps", hidden: true });
       article.append(make("div", { className: "below" }, this.mapButton(sentence, systems, maps), output), maps);
@@ -164,8 +164,8 @@ class Page {
     return { element: make("div", {}, label, line), spans };
   }
 
-  /** Pointing at a word lights up the words it is aligned with; each line is one stop of the Tab key. */
-  light(source, systems, output) {
+  /** Selecting a word highlights the words aligned with it; each line is one Tab stop. */
+  highlight(source, systems, output) {
     const partners = new Map();
     for (const { translation, spans } of systems) {
       translation.rows.forEach((row, target) => {
@@ -193,8 +193,8 @@ class Page {
       word.classList.add("pointed");
       const sorted = [...(partners.get(word) ?? [])].sort((a, b) => b[1] - a[1]);
       for (const [partner, weight] of sorted) partner.style.setProperty("--weight", weight.toFixed(3));
-      const said = sorted.slice(0, 3).map(([partner, weight]) => `${isolated(partner.dataset.text)} ${weight.toFixed(2)}`);
-      output.textContent = `${isolated(word.dataset.text)} – ${said.join(" · ") || "aligned with nothing"}`;
+      const described = sorted.slice(0, 3).map(([partner, weight]) => `${isolated(partner.dataset.text)} ${weight.toFixed(2)}`);
+      output.textContent = `${isolated(word.dataset.text)} – ${described.join(" · ") || "not aligned"}`;
     };
     for (const line of lines) for (const [index, word] of line.entries()) this.makePointable(line, index, word, point, clear);
   }
@@ -242,7 +242,7 @@ class Page {
       if (!translation.rows.length) return [];
       const caption = sentence.t.length > 1 ? [make("figcaption", { textContent: this.data.systems[index] })] : [];
       const scroll = make("div", { className: "scroll" }, this.heatMap(sentence, translation, spans));
-      const legend = translation.p ? [make("figcaption", { textContent: "Framed: the window of each row. Dot: its centre." })] : [];
+      const legend = translation.p ? [make("figcaption", { textContent: "Frame: the attention window of each row. Dot: its centre p_t." })] : [];
       return [make("figure", { className: "map" }, ...caption, scroll, ...legend)];
     });
   }
@@ -278,7 +278,7 @@ class Page {
     return svg;
   }
 
-  /** Colour the cells by the chosen scale. */
+  /** Colour the cells by the selected scale. */
   paint(svg) {
     const colour = (weight) => {
       const share = weight / 255;
@@ -291,7 +291,7 @@ class Page {
     for (const cell of svg.querySelectorAll(".cell")) cell.setAttribute("fill", colour(Number(cell.dataset.weight)));
   }
 
-  /** Pointing at a cell names its words, and points at the target word in the line above. */
+  /** Hovering over a cell emphasises its labels, and selects the target word in the line above. */
   crossHair(svg, { left, top, sentence, across, down, spans }) {
     const box = shape("rect", { class: "cross", width: CELL, height: CELL, visibility: "hidden" });
     svg.append(box);
@@ -323,7 +323,7 @@ class Page {
 
   orders() {
     const score = (sentence, system = 0) => sentence.t[system].c ?? 0;
-    const orders = [["as in the text", null]];
+    const orders = [["original order", null]];
     if (this.sentences.some((sentence) => sentence.t[0].c !== null)) {
       orders.push(["worst first", (a, b) => score(a) - score(b)], ["best first", (a, b) => score(b) - score(a)]);
       for (let other = 1; other < this.data.systems.length; other++) {
@@ -354,7 +354,7 @@ class Page {
     const [order, find, scale] = ["order", "find", "scale"].map((id) => document.getElementById(id));
     const orders = this.orders();
     order.append(...orders.map(([name], index) => make("option", { value: index, textContent: name })));
-    let chosen = null; // the sentences that a table of words has asked for, and why
+    let chosen = null; // the sentences selected in a table of words, and its description
     let waiting = [];
     const add = () => {
       const next = waiting.splice(0, BATCH);
@@ -420,7 +420,7 @@ const named = (label, word) => {
   return label;
 };
 
-/** Pixels of the widest word in the font of heat maps. */
+/** Width in pixels of the widest word in the font of heat maps. */
 const widest = (texts) => {
   const pen = document.createElement("canvas").getContext("2d");
   pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
@@ -429,7 +429,7 @@ const widest = (texts) => {
 
 const texts = document.getElementById("texts");
 if (texts && !("DecompressionStream" in window)) {
-  document.getElementById("found").textContent = "This browser is too old to unpack the sentences; one of 2023 or later does.";
+  document.getElementById("found").textContent = "This browser is too old to decompress the sentences; use one from 2023 or later.";
 } else if (texts) {
   unpack(document.getElementById("weights").textContent).then((bytes) => {
     const data = JSON.parse(texts.textContent);

@@ -1,8 +1,8 @@
-"""Sentences of a page as two compact blocks of text: what was written as JSON, alignment weights as packed bytes.
+"""Serialises the sentences of a page as two blocks of text: texts as JSON, alignment weights as packed bytes.
 
-A weight is a byte, 255 for 1; those of all sentences follow each other, row by row, are compressed by zlib and written
-in base64. Most weights of a sentence are nearly 0, so a sentence of 25 words takes some hundred characters. The block
-of texts is JSON, readable and without a `<`, so that nothing in it can end the element it stands in.
+A weight is one byte, 255 for 1. The weights of all sentences are concatenated row by row, compressed with zlib and
+encoded in base64. Most weights are nearly 0, so a sentence of 25 words takes a few hundred characters. The JSON has
+no `<`, so nothing in it can end the element around it.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span
 from dragoman.evaluation.metrics import chrf_metric
-from dragoman.report.differences import differing, touched
+from dragoman.report.differences import differing, overlapping
 from dragoman.report.samples import Sample
 from dragoman.text.display import runs_right_to_left, visible
 
 FAINTEST = 0.01
-"""A smaller weight lights nothing up, and is stored as 0."""
+"""Smaller weights are stored as 0 and not highlighted."""
 
 LARGEST = 40_000
-"""Weights of a sentence; a larger picture could not be read, and would weigh more than the rest of the page."""
+"""Maximum number of weights of a sentence; a larger heat map is illegible, and would be most of the page's size."""
 
 
 class Packed(NamedTuple):
-    """What script.js reads."""
+    """The two blocks that script.js reads."""
 
     texts: str
     weights: str
@@ -40,7 +40,7 @@ class Packed(NamedTuple):
 def pack(
     names: Sequence[str], systems: Sequence[Sequence[Sample]], numbers: Sequence[int], more: Mapping[str, Any]
 ) -> Packed:
-    """The samples of systems with these `names`, sentence by sentence; `more` joins the block of texts.
+    """Serialise the samples of systems with these `names`; `more` is added to the block of texts.
 
     texts = {"systems": names, "sentences": [sentence, ...], ...}
     sentence = {"n": number of its line, "s": source, "i": words of the source, "r": reference or null, "rtl": whether
@@ -49,7 +49,7 @@ def pack(
                    "p": [[p_t, first, last], ...] or null, "d": words that differ from the first system's translation,
                    "f": words of that which differ from this}
 
-    Words are null where they are what stands between single blanks, else [start, end, start, ...] in characters.
+    Words are null where they are separated by single spaces, otherwise [start, end, start, ...] in characters.
     """
     for samples in systems:
         assert len(samples) == len(systems[0]) == len(numbers)
@@ -90,7 +90,7 @@ def pack(
 
 
 def _sentence_chrf(samples: Sequence[Sample]) -> list[float | None]:
-    """chrF of each translation by itself, 0-100; None without a reference."""
+    """Return sentence chrF of each translation, 0-100; None without a reference."""
     measured = [sample for sample in samples if sample.reference is not None]
     if not measured:
         return [None] * len(samples)
@@ -101,8 +101,11 @@ def _sentence_chrf(samples: Sequence[Sample]) -> list[float | None]:
 
 
 def _weights(sample: Sample, source_words: Sequence[Span]) -> NDArray[np.uint8] | None:
-    """[J, I] as bytes; None for none, for too many, and for those that speak of other words of the source than the
-    first system's do, as two segmentations of a text without blanks may."""
+    """Return the weights as bytes, [J, I].
+
+    None if there are none or too many, or if their source words differ from those of the first system, as they can in
+    a script without spaces.
+    """
     weights = sample.weights
     if weights is None or not 0 < weights.size <= LARGEST or list(sample.source_words) != list(source_words):
         return None
@@ -126,4 +129,4 @@ def _windows(sample: Sample) -> list[list[float] | None] | None:
 
 def _differences(sample: Sample, first: Sample) -> dict[str, list[int]]:
     theirs, ours = differing(sample.translation, first.translation)
-    return {"d": touched(sample.target_words, theirs), "f": touched(first.target_words, ours)}
+    return {"d": overlapping(sample.target_words, theirs), "f": overlapping(first.target_words, ours)}
