@@ -41,7 +41,7 @@ from watching import Watched, watch
 from dragoman.config.building import build_config
 from dragoman.data.batches import Budget, batch_ids
 from dragoman.model.assembly import build
-from dragoman.model.products import product
+from dragoman.model.fast.matmul import matmul
 from dragoman.report.facts import machine_name
 from dragoman.text.lines import read_lines
 
@@ -211,7 +211,7 @@ def product_peaks() -> dict[str, float]:
     ):
         for name, precision in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
             x, w = torch.randn(rows, n_in).to(precision), torch.randn(n_out, n_in).to(precision)
-            fastest = max(_products_per_second(multiply, x, w) for multiply in (product, functional.linear))
+            fastest = max(_products_per_second(multiply, x, w) for multiply in (matmul, functional.linear))
             peaks[f"{rows} x {n_in} to {n_out}, {name}"] = 2 * rows * n_in * n_out * fastest / 1e9
     return peaks
 

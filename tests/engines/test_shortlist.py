@@ -9,16 +9,16 @@ from dragoman.config.schema import SearchConfig
 from dragoman.engines.ensemble import Combination
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import ShortlistEngine
-from dragoman.engines.shortlist import OutputLayer, Shortlist
+from dragoman.engines.shortlist import OutputColumns, Shortlist
 from dragoman.errors import RunError
-from dragoman.export.answering import Mixture
-from dragoman.export.listing import shortlist_of
+from dragoman.export.output_layer import Mixture
+from dragoman.export.shortlist import shortlist_of
 from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.text.padding import pad
-from tests.model.compositions import COMPOSITIONS, VOCABULARY, model_config, small_model
+from tests.compositions import COMPOSITIONS, VOCABULARY, model_config, small_model
 
 SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]
 ALWAYS = [0, 1, 2, 3, 7]
@@ -169,7 +169,7 @@ def test_models_that_choose_together_have_one_list(combination: Combination) -> 
 def test_a_shortlist_that_does_not_belong_to_the_graphs_is_told(fault: str) -> None:
     model = small_model("rnnsearch").float()
     graphs = make_graphs([model], always=None if fault == "not asked for" else np.array(ALWAYS))
-    layer = OutputLayer(np.zeros((5, 9), np.float32), None, np.zeros(9, np.float32))
+    layer = OutputColumns(np.zeros((5, 9), np.float32), None, np.zeros(9, np.float32))
     other = Shortlist(np.arange(4), np.zeros(8, np.int64), np.empty(0, np.int64), [layer])
     given = {"none given": None, "not asked for": _shortlist(model), "of another model": other}[fault]
     with pytest.raises(RunError, match="the exported model and its shortlist do not belong together; export the run"):

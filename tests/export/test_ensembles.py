@@ -10,7 +10,7 @@ from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.torch_engine import TorchEngine
-from dragoman.export.answering import Mixture
+from dragoman.export.output_layer import Mixture
 from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel

@@ -21,7 +21,7 @@ from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.text.padding import pad
-from tests.model.compositions import (
+from tests.compositions import (
     COMPOSITIONS,
     PAIRS,
     VOCABULARY,

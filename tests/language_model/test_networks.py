@@ -149,8 +149,10 @@ def test_only_the_last_words_count_in_an_n_gram_network():
 def test_what_stands_after_the_same_words_is_computed_once(name, monkeypatch):
     model, data = build(name), batch(ROWS)
     rows = []
-    of_words = model.output.of_words
-    monkeypatch.setattr(model.output, "of_words", lambda r, *more: (rows.append(len(r)), of_words(r, *more))[1])
+    of_words = model.output.word_log_probabilities
+    monkeypatch.setattr(
+        model.output, "word_log_probabilities", lambda r, *more: (rows.append(len(r)), of_words(r, *more))[1]
+    )
     model.force(data.target, data.target_lengths)
     starts = [tuple([BOS] * 3 + row[:end]) for row in ROWS for end in range(len(row) + 1)]
     assert rows == [len({start[-3:] for start in starts} if name == "feed-forward" else set(starts))]

@@ -16,12 +16,12 @@ from torch import nn
 from dragoman.model.attention import Attention
 from dragoman.model.bridge import Bridge
 from dragoman.model.cells import GRU, LSTM
-from dragoman.model.encoder import Layer
-from dragoman.model.maps import Map
-from dragoman.model.output import Output
-from dragoman.model.readout import Attentional, Maxout, Readout
+from dragoman.model.encoder import RecurrentLayer
+from dragoman.model.linear import Linear
+from dragoman.model.output_layer import OutputLayer
+from dragoman.model.readout import AttentionalReadout, MaxoutReadout, Readout
 from dragoman.model.scopes import Predictive
-from dragoman.model.scores import Additive, General, Location, Score
+from dragoman.model.scores import Additive, AttentionScore, General, Location
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import BOS
 from tests.model.reference.cells import Array
@@ -58,7 +58,7 @@ def paper_weights(model: TranslationModel) -> dict[str, Any]:
 
 
 def cell_weights(
-    layer: Layer, direction: int = 0, *, context: Map | None = None, fed: Map | None = None
+    layer: RecurrentLayer, direction: int = 0, *, context: Linear | None = None, fed: Linear | None = None
 ) -> dict[str, Array]:
     """W, U, b and C of a layer, cut into the rows of its gates."""
     cell, inputs = layer.cell, layer.inputs
@@ -99,13 +99,13 @@ def bridge_weights(bridge: Bridge) -> dict[str, Any]:
         w |= {"V": array(bridge.compressed.weight), "b_V": bias(bridge.compressed)}
     if len(bridge.maps):
         first = bridge.maps[0]
-        assert isinstance(first, Map)
+        assert isinstance(first, Linear)
         w |= {"V'": array(first.weight), "b_V'": bias(first), "W_s": array(first.weight), "b_s": bias(first)}
-        w["V' of layers"] = [(array(m.weight), bias(m)) for m in bridge.maps if isinstance(m, Map)]
+        w["V' of layers"] = [(array(m.weight), bias(m)) for m in bridge.maps if isinstance(m, Linear)]
     return w
 
 
-def score_weights(score: Score) -> dict[str, Array]:
+def score_weights(score: AttentionScore) -> dict[str, Array]:
     if isinstance(score, General):
         return {"W_a": array(score.annotation.weight)}
     if isinstance(score, Location):
@@ -124,24 +124,24 @@ def score_weights(score: Score) -> dict[str, Array]:
 
 
 def readout_weights(readout: Readout) -> dict[str, Array]:
-    if isinstance(readout, Maxout):
+    if isinstance(readout, MaxoutReadout):
         of_context = {} if readout.context is None else {"C_o": array(readout.context.weight)}
         state, word = array(readout.state.weight), array(readout.word.weight)
         return {"U_o": state, "V_o": word, "b_o": bias(readout.word), **of_context}
-    if isinstance(readout, Attentional):
+    if isinstance(readout, AttentionalReadout):
         b = np.zeros(readout.size) if readout.bias is None else array(readout.bias)
         return {"W_c": array(readout.combine.weight), "b_c": b}
     return {}
 
 
-def output_weights(output: Output) -> dict[str, Array]:
+def output_weights(output: OutputLayer) -> dict[str, Array]:
     b = np.zeros(len(output.weight)) if output.bias is None else array(output.bias)
     if output.narrow is None:
         return {"W_o": array(output.weight), "b_y": b}
     return {"G_l": array(output.weight), "G_r": array(output.narrow.weight), "b_y": b}
 
 
-def bias(map: Map) -> Array:
+def bias(map: Linear) -> Array:
     return np.zeros(map.weight.shape[-2]) if map.bias is None else array(map.bias)
 
 

@@ -11,7 +11,7 @@ import torch
 from dragoman.model.bridge import Bridge
 from dragoman.model.cells import GRU, LSTM, Cell
 from dragoman.model.encoder import Annotations
-from dragoman.model.maps import Map
+from dragoman.model.linear import Linear
 from tests.model.gradients import assert_gradients
 from tests.model.naming import array
 
@@ -25,7 +25,7 @@ KINDS = ["zero", "copy", "last", "tanh-last", "tanh-backward", "mean"]
 @pytest.mark.parametrize("kind", KINDS)
 def test_first_states_and_summary_follow_the_equations(kind: str, summary: str, lstm: bool) -> None:
     bridge, annotations = _bridge(kind, summary, lstm=lstm), _annotations(lstm=lstm)
-    opening = bridge(annotations)
+    initial = bridge(annotations)
     for row in range(B):
         last = array(annotations.last[-1][0][row])
         c = last
@@ -33,7 +33,7 @@ def test_first_states_and_summary_follow_the_equations(kind: str, summary: str, 
             assert bridge.compressed is not None
             assert bridge.compressed.bias is not None
             c = np.tanh(array(bridge.compressed.weight) @ last + array(bridge.compressed.bias))
-        np.testing.assert_allclose(array(opening.summary[row]), c, atol=1e-10, rtol=0)
+        np.testing.assert_allclose(array(initial.summary[row]), c, atol=1e-10, rtol=0)
         for layer in range(2):
             if kind == "zero":
                 expected = np.zeros(N)
@@ -47,23 +47,23 @@ def test_first_states_and_summary_follow_the_equations(kind: str, summary: str, 
                 seed = {"tanh-last": c, "tanh-backward": backward, "mean": mean}[kind]
                 map = bridge.maps[layer]
                 expected = np.tanh(array(map.weight) @ seed + array(map.bias))  # type: ignore[arg-type]
-            np.testing.assert_allclose(array(opening.layers[layer][0][row]), expected, atol=1e-10, rtol=0)
+            np.testing.assert_allclose(array(initial.layers[layer][0][row]), expected, atol=1e-10, rtol=0)
             if lstm:
                 memory = array(annotations.last[layer][1][row]) if kind == "copy" else np.zeros(N)
-                np.testing.assert_allclose(array(opening.layers[layer][1][row]), memory, atol=1e-10, rtol=0)
-        assert len(opening.layers) == 2
+                np.testing.assert_allclose(array(initial.layers[layer][1][row]), memory, atol=1e-10, rtol=0)
+        assert len(initial.layers) == 2
 
 
 @pytest.mark.parametrize("kind", ["last", "tanh-last", "tanh-backward", "mean"])
-def test_the_memory_begins_like_the_hidden_state_where_that_is_asked_for(kind: str) -> None:
-    opening = _bridge(kind, "last", lstm=True, memory=True)(_annotations(lstm=True))
-    for hidden, memory in opening.layers:
-        assert torch.equal(hidden, memory)
+def test_the_cell_state_is_a_copy_of_the_hidden_state_where_that_is_configured(kind: str) -> None:
+    initial = _bridge(kind, "last", lstm=True, copy_to_cell_state=True)(_annotations(lstm=True))
+    for hidden, cell_state in initial.layers:
+        assert torch.equal(hidden, cell_state)
 
 
 @pytest.mark.parametrize("summary", ["last", "tanh"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_gradients_of_maps_and_of_everything_the_encoder_hands_on(kind: str, summary: str) -> None:
+def test_gradients_of_parameters_and_of_all_results_of_the_encoder(kind: str, summary: str) -> None:
     bridge, annotations = _bridge(kind, summary), _annotations()
     tensors = dict(bridge.named_parameters())
     if kind == "mean":
@@ -73,18 +73,18 @@ def test_gradients_of_maps_and_of_everything_the_encoder_hands_on(kind: str, sum
     tensors["last"] = annotations.last[-1][0]
 
     def run() -> torch.Tensor:
-        opening = bridge(annotations)
-        return torch.cat((*(part for state in opening.layers for part in state), opening.summary), dim=1)
+        initial = bridge(annotations)
+        return torch.cat((*(part for state in initial.layers for part in state), initial.summary), dim=1)
 
     assert_gradients(run, tensors)
 
 
-def _bridge(kind: str, summary: str, *, lstm: bool = False, memory: bool = False) -> Any:
+def _bridge(kind: str, summary: str, *, lstm: bool = False, copy_to_cell_state: bool = False) -> Any:
     torch.manual_seed(1)
     cells: list[Cell] = [LSTM(N) if lstm else GRU(N, "before", "write") for _ in range(2)]
     n_in = N if kind == "tanh-backward" else W
-    compressed = Map(W, W, bias=True) if summary == "tanh" else None
-    bridge = Bridge(kind, cells, n_in, compressed=compressed, memory=memory, biases=True)  # type: ignore[arg-type]
+    compressed = Linear(W, W, bias=True) if summary == "tanh" else None
+    bridge = Bridge(kind, cells, n_in, compressed=compressed, copy_to_cell_state=copy_to_cell_state, biases=True)  # type: ignore[arg-type]
     for parameter in bridge.parameters():
         torch.nn.init.normal_(parameter)
     return bridge.double()

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.model.cells import GRU, LSTM, Cell, Tanh
-from dragoman.model.encoder import Layer
-from dragoman.model.maps import Map
+from dragoman.model.cells import GRU, LSTM, Cell, TanhCell
+from dragoman.model.encoder import RecurrentLayer
+from dragoman.model.linear import Linear
+from tests.model.forms import both_forms, in_form
 from tests.model.gradients import assert_gradients
 from tests.model.naming import array, cell_weights
 from tests.model.reference import cells as reference
@@ -21,22 +22,22 @@ Reset, Update = ("before", "after"), ("keep", "write")
 
 
 @pytest.mark.parametrize("inner_bias", [False, True])
-@pytest.mark.parametrize("context", ["none", "outside", "in the bracket"])
+@pytest.mark.parametrize("context", ["none", "outside", "reset-gated"])
 @pytest.mark.parametrize("reset", Reset)
 @pytest.mark.parametrize("update", Update)
 def test_gru_follows_the_equations_under_every_switch(reset: str, update: str, context: str, inner_bias: bool) -> None:
-    if reset == "before" and (inner_bias or context == "in the bracket"):
-        return  # there is no bracket
-    layer, c_map = _layer(GRU(N, reset, update, inner_bias=inner_bias)), _random(Map(K, 3 * N))  # type: ignore[arg-type]
+    if reset == "before" and (inner_bias or context == "reset-gated"):
+        return  # nothing but U h is reset-gated
+    layer, c_map = _layer(GRU(N, reset, update, inner_bias=inner_bias)), _random(Linear(K, 3 * N))  # type: ignore[arg-type]
     x, h, c = _draw(M), _draw(N), _draw(K)
     of_words, of_context = layer.inputs(x), c_map(c)
-    bracket = None
+    gated = None
     if context == "outside":
         of_words = of_words + of_context
-    if context == "in the bracket":
+    if context == "reset-gated":
         of_words = torch.cat((of_words[:, : 2 * N] + of_context[:, : 2 * N], of_words[:, 2 * N :]), dim=1)
-        bracket = of_context[:, 2 * N :]
-    (new,) = layer.cell.bind(_same)(of_words, (h,), bracket=bracket)
+        gated = of_context[:, 2 * N :]
+    (new,) = layer.cell.prepare(_same)(of_words, (h,), reset_gated_input=gated)
     w = cell_weights(layer, context=c_map)
     for row in range(B):
         expected = reference.gru(
@@ -46,7 +47,7 @@ def test_gru_follows_the_equations_under_every_switch(reset: str, update: str, c
             None if context == "none" else array(c[row]),
             reset=reset,
             update=update,
-            context_in_reset=context == "in the bracket",
+            context_in_reset=context == "reset-gated",
         )
         np.testing.assert_allclose(array(new[row]), expected, atol=1e-10, rtol=0)
 
@@ -54,7 +55,7 @@ def test_gru_follows_the_equations_under_every_switch(reset: str, update: str, c
 @pytest.mark.parametrize("peepholes", [False, True])
 def test_lstm_follows_the_equations(peepholes: bool) -> None:
     layer, x, h, c = _layer(LSTM(N, peepholes=peepholes)), _draw(M), _draw(N), _draw(N)
-    new_h, new_c = layer.cell.bind(_same)(layer.inputs(x), (h, c))
+    new_h, new_c = layer.cell.prepare(_same)(layer.inputs(x), (h, c))
     w = cell_weights(layer)
     assert (np.abs(w["p_o"]) > 0).all() == peepholes
     for row in range(B):
@@ -64,8 +65,8 @@ def test_lstm_follows_the_equations(peepholes: bool) -> None:
 
 
 def test_tanh_follows_the_equation() -> None:
-    layer, x, h = _layer(Tanh(N)), _draw(M), _draw(N)
-    (new,) = layer.cell.bind(_same)(layer.inputs(x), (h,))
+    layer, x, h = _layer(TanhCell(N)), _draw(M), _draw(N)
+    (new,) = layer.cell.prepare(_same)(layer.inputs(x), (h,))
     for row in range(B):
         expected = reference.tanh(cell_weights(layer), array(x[row]), array(h[row]))
         np.testing.assert_allclose(array(new[row]), expected, atol=1e-10, rtol=0)
@@ -81,43 +82,45 @@ CELLS: dict[str, Callable[[int], Cell]] = {
     },
     "lstm": lambda directions: LSTM(2, directions=directions),
     "lstm, peepholes": lambda directions: LSTM(2, peepholes=True, directions=directions),
-    "tanh": lambda directions: Tanh(2, directions=directions),
+    "tanh": lambda directions: TanhCell(2, directions=directions),
 }
 every_cell = pytest.mark.parametrize("name", CELLS)
 
 
 @every_cell
-def test_gradients_of_parameters_states_and_inputs_over_three_steps(name: str) -> None:
-    cell = CELLS[name](1)
+@both_forms
+def test_gradients_of_parameters_states_and_inputs_over_three_steps(name: str, fast: bool) -> None:
+    cell = in_form(CELLS[name](1), fast)
     _random(cell)
     inputs = [_draw(cell.gates, rows=2) for _ in range(3)]
-    brackets = [_draw(2, rows=2) for _ in range(3)] if name.startswith("gru, after") else [None] * 3
+    reset_gated = [_draw(2, rows=2) for _ in range(3)] if name.startswith("gru, after") else [None] * 3
     start = tuple(_draw(2, rows=2) for _ in cell.zero(inputs[0]))
 
     def run() -> torch.Tensor:
-        step, state = cell.bind(_same), start
-        for gates, bracket in zip(inputs, brackets, strict=True):
-            state = step(gates, state, bracket=bracket)
+        step, state = cell.prepare(_same), start
+        for gates, gated in zip(inputs, reset_gated, strict=True):
+            state = step(gates, state, reset_gated_input=gated)
         return torch.cat(state)
 
     parameters = dict(cell.named_parameters())  # type: ignore[attr-defined]
     entering = {f"inputs {t}": x for t, x in enumerate(inputs)} | {f"state {n}": x for n, x in enumerate(start)}
-    within = {f"bracket {t}": x for t, x in enumerate(brackets) if x is not None}
+    within = {f"reset-gated input {t}": x for t, x in enumerate(reset_gated) if x is not None}
     assert_gradients(run, {**parameters, **entering, **within})
 
 
 @every_cell
-def test_two_directions_side_by_side_are_two_cells(name: str) -> None:
-    both = _random(CELLS[name](2))
+@both_forms
+def test_two_directions_side_by_side_are_two_cells(name: str, fast: bool) -> None:
+    both = in_form(_random(CELLS[name](2)), fast)
     inputs = torch.randn(2, B, both.gates, dtype=torch.float64)
     state = tuple(torch.randn(2, B, 2, dtype=torch.float64) for _ in both.zero(inputs))
-    together = both.bind(_same)(inputs, state)
+    together = both.prepare(_same)(inputs, state)
     for direction in range(2):
         one = CELLS[name](1)
         parameters = {key: weight[direction] for key, weight in both.state_dict().items()}
         shapes = {key: weight.shape for key, weight in one.state_dict().items()}  # type: ignore[attr-defined]
         one.load_state_dict({key: weight.view(shapes[key]) for key, weight in parameters.items()})  # type: ignore[attr-defined]
-        alone = one.double().bind(_same)(inputs[direction], tuple(part[direction] for part in state))  # type: ignore[attr-defined]
+        alone = one.double().prepare(_same)(inputs[direction], tuple(part[direction] for part in state))  # type: ignore[attr-defined]
         for ours, expected in zip(together, alone, strict=True):
             torch.testing.assert_close(ours[direction], expected, atol=1e-12, rtol=0)
 
@@ -129,7 +132,7 @@ def test_gru_gives_the_scalars_computed_by_hand(update: str, expected: float) ->
     torch.nn.init.zeros_(cell.recurrent_gates.weight)
     torch.nn.init.ones_(cell.recurrent.weight)
     inputs = torch.tensor([[100.0, np.log(0.2 / 0.8), 0.5]], dtype=torch.float64)
-    (new,) = cell.bind(_same)(inputs, (torch.tensor([[0.9]], dtype=torch.float64),))
+    (new,) = cell.prepare(_same)(inputs, (torch.tensor([[0.9]], dtype=torch.float64),))
     assert new.item() == pytest.approx(expected, abs=1e-5)
 
 
@@ -141,7 +144,7 @@ def test_keep_is_write_with_the_update_gate_negated(reset: str) -> None:
         write.recurrent_gates.weight[N:] *= -1
     inputs, h = _draw(3 * N), _draw(N)
     turned = torch.cat((inputs[:, :N], -inputs[:, N : 2 * N], inputs[:, 2 * N :]), dim=1)
-    (kept,), (written,) = keep.bind(_same)(inputs, (h,)), write.bind(_same)(turned, (h,))
+    (kept,), (written,) = keep.prepare(_same)(inputs, (h,)), write.prepare(_same)(turned, (h,))
     torch.testing.assert_close(kept, written, atol=1e-12, rtol=0)
 
 
@@ -153,7 +156,7 @@ def test_reset_before_and_after_differ_as_computed_by_hand() -> None:
         with torch.no_grad():
             cell.recurrent.weight.copy_(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
         inputs = torch.tensor([[100.0, -100.0, 100.0, 100.0, 0.0, 0.0]], dtype=torch.float64)
-        (new,) = cell.bind(_same)(inputs, (torch.tensor([[0.5, -0.3]], dtype=torch.float64),))
+        (new,) = cell.prepare(_same)(inputs, (torch.tensor([[0.5, -0.3]], dtype=torch.float64),))
         np.testing.assert_allclose(array(new)[0], np.tanh(expected), atol=1e-10)
 
 
@@ -164,12 +167,12 @@ def test_states_stay_float32_when_products_are_bfloat16() -> None:
     for module in (cell.recurrent, cell.recurrent_gates):
         module.precision = torch.bfloat16
     inputs = torch.zeros(2, 12, dtype=torch.bfloat16)
-    (new,) = cell.bind(_same)(inputs, cell.zero(inputs))
+    (new,) = cell.prepare(_same)(inputs, cell.zero(inputs))
     assert new.dtype == torch.float32
 
 
 @every_cell
-def test_a_state_begins_from_a_hidden_state_and_an_empty_memory(name: str) -> None:
+def test_a_state_begins_from_a_hidden_state_and_an_empty_cell_state(name: str) -> None:
     cell, hidden = CELLS[name](1), _draw(2)
     state = cell.state(hidden)
     assert torch.equal(state[0], hidden)
@@ -181,8 +184,8 @@ def _same(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-def _layer(cell: Cell) -> Layer:
-    return _random(Layer(M, cell, 1, biases=True))
+def _layer(cell: Cell) -> RecurrentLayer:
+    return in_form(_random(RecurrentLayer(M, cell, 1, biases=True)), fast=True)
 
 
 def _random(module: Any) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.model.bridge import Opening
-from dragoman.model.decoder import Decoder, DecoderState, Output
+from dragoman.model.bridge import InitialState
+from dragoman.model.decoder import Decoder, DecoderOutput, DecoderState
 from dragoman.model.encoder import Annotations
 from dragoman.model.translation import TranslationModel
-from tests.model.compositions import PAIRS, make_batch, model_config, random_model
+from tests.compositions import PAIRS, make_batch, model_config, random_model
 from tests.model.gradients import assert_gradients
 
 TINY = [
@@ -58,33 +58,33 @@ DECODERS = {
 def test_gradients_of_parameters_words_first_states_and_annotations(name: str) -> None:
     model = random_model(model_config([*TINY, *DECODERS[name]]))
     decoder = model.decoder
-    words, opening, annotations = _inputs(model)
+    words, initial, annotations = _inputs(model)
 
     def run() -> torch.Tensor:
-        return _unroll(decoder, words, opening, annotations).readout
+        return _unroll(decoder, words, initial, annotations).readout
 
-    tensors = {f"state {number}": part for number, state in enumerate(opening.layers) for part in state[:1]}
+    tensors = {f"state {number}": part for number, state in enumerate(initial.layers) for part in state[:1]}
     if any("fixed" in setting for setting in DECODERS[name]):
-        tensors["summary"] = opening.summary
+        tensors["summary"] = initial.summary
     elif "decoder.context=none" not in DECODERS[name]:
         tensors["annotations"] = annotations.vectors
     assert_gradients(run, {**dict(decoder.named_parameters()), **tensors, "words": words})
 
 
-def test_the_first_fed_vector_is_zero_and_the_next_is_the_readout_of_the_step_before() -> None:
+def test_the_first_fed_readout_is_zero_and_the_next_is_the_readout_of_the_step_before() -> None:
     model = random_model(model_config([*TINY, *DECODERS["local-p, fed"]]))
-    words, opening, annotations = _inputs(model)
+    words, initial, annotations = _inputs(model)
     decoder = model.decoder
-    state = decoder.begin(opening)
-    assert state.feed is not None
-    assert torch.equal(state.feed, torch.zeros(B, 2, dtype=torch.float64))
-    bound = decoder.bind(decoder.remember(annotations, opening), B)
+    state = decoder.initial_state(initial)
+    assert state.input_feed is not None
+    assert torch.equal(state.input_feed, torch.zeros(B, 2, dtype=torch.float64))
+    bound = decoder.prepare(decoder.precompute(annotations, initial), B)
     output, state = decoder.step(decoder.words(words[:, 0]), state, bound)
-    assert state.feed is not None
-    assert torch.equal(state.feed, output.readout)
+    assert state.input_feed is not None
+    assert torch.equal(state.input_feed, output.readout)
 
 
-def test_without_feeding_there_is_one_map_of_four_gates_less() -> None:
+def test_without_feeding_there_is_one_layer_into_four_gates_less() -> None:
     counts = []
     for fed in ("true", "false"):
         settings = [*TINY, *DECODERS["local-p, fed"], f"decoder.input_feeding={fed}"]
@@ -96,11 +96,11 @@ def test_without_feeding_there_is_one_map_of_four_gates_less() -> None:
 def test_a_fixed_context_enters_every_step_and_every_readout(order: str) -> None:
     """With the first state frozen, another context changes every probability (Cho et al. 2014)."""
     model = random_model(model_config([*TINY, "decoder.context=fixed", f"decoder.order={order}"]))
-    words, opening, annotations = _inputs(model)
-    other = Opening(opening.layers, opening.summary + 0.1)
+    words, initial, annotations = _inputs(model)
+    other = InitialState(initial.layers, initial.summary + 0.1)
     ours, theirs = (
         model.output.log_probabilities(_unroll(model.decoder, words, start, annotations).readout).view(B, T, -1)
-        for start in (opening, other)
+        for start in (initial, other)
     )
     assert ((ours - theirs).abs().amax(dim=2) > 1e-4).all()
     # the readout alone, and the state alone
@@ -110,7 +110,7 @@ def test_a_fixed_context_enters_every_step_and_every_readout(order: str) -> None
             before = held.clone()
             held.zero_()
         outputs = [
-            _unroll(model.decoder, words, start, annotations).readout.view(B, T, -1) for start in (opening, other)
+            _unroll(model.decoder, words, start, annotations).readout.view(B, T, -1) for start in (initial, other)
         ]
         changed = ((outputs[0] - outputs[1]).abs().amax(dim=2) > 1e-6).all(dim=0).tolist()
         first_state_is_read = order == "groundhog" and part.startswith("decoder.readout")
@@ -140,10 +140,10 @@ def test_the_three_readouts_of_rnnsearch_give_different_losses() -> None:
 def test_what_a_look_knows_of_the_words_before(settings: list[str], first: bool, later: bool) -> None:
     """Whether weights of step 1 depend on the word read at step 1, and those of step 2 on that same word."""
     model = random_model(model_config([*TINY, *settings]))
-    words, opening, annotations = _inputs(model)
+    words, initial, annotations = _inputs(model)
     other = words.clone()
     other[:, 1] += 1
-    weights = [_weights(_unroll(model.decoder, x, opening, annotations)) for x in (words, other)]
+    weights = [_weights(_unroll(model.decoder, x, initial, annotations)) for x in (words, other)]
     differ = [bool((a != b).any()) for a, b in zip(weights[0].unbind(1), weights[1].unbind(1), strict=True)]
     assert differ == [False, first, later]
 
@@ -154,30 +154,30 @@ def test_rows_of_a_state_are_repeated_and_dropped_together() -> None:
     state = DecoderState(((tensors[0], tensors[1]),), 4, tensors[2], tensors[3], tensors[4])
     selected = state.select(rows)
     assert selected.time == 4
-    found: list[Any] = [*selected.layers[0], selected.feed, selected.context, selected.coverage]
+    found: list[Any] = [*selected.layers[0], selected.input_feed, selected.context, selected.coverage]
     for ours, before in zip(found, tensors, strict=True):
         assert torch.equal(ours, before[rows])
 
 
-def _weights(output: Output) -> torch.Tensor:
+def _weights(output: DecoderOutput) -> torch.Tensor:
     assert output.weights is not None
     return output.weights.view(B, T, S)
 
 
-def _unroll(decoder: Decoder, words: torch.Tensor, opening: Opening, annotations: Annotations) -> Output:
+def _unroll(decoder: Decoder, words: torch.Tensor, initial: InitialState, annotations: Annotations) -> DecoderOutput:
     """All steps from the beginning."""
-    memory, state = decoder.remember(annotations, opening), decoder.begin(opening)
+    memory, state = decoder.precompute(annotations, initial), decoder.initial_state(initial)
     return decoder.unroll_from(words, memory, state, len(words))
 
 
-def _inputs(model: TranslationModel) -> tuple[torch.Tensor, Opening, Annotations]:
+def _inputs(model: TranslationModel) -> tuple[torch.Tensor, InitialState, Annotations]:
     """Previous words, first states, annotations of two sentences of different lengths."""
     torch.manual_seed(2)
     draw = {"dtype": torch.float64}
     words, vectors = torch.randn(B, T, 2, **draw), torch.randn(B, S, 2, **draw)
     mask = torch.arange(S) < torch.tensor([3, 2])[:, None]
     layers = tuple(layer.cell.state(torch.randn(B, 2, **draw)) for layer in model.decoder.layers)
-    return words, Opening(layers, torch.randn(B, 2, **draw)), Annotations(vectors, mask, (), vectors[:, 0])
+    return words, InitialState(layers, torch.randn(B, 2, **draw)), Annotations(vectors, mask, (), vectors[:, 0])
 
 
 @pytest.mark.parametrize("fed", ["true", "false"])
@@ -186,8 +186,8 @@ def test_the_centres_of_local_attention_come_out_one_for_each_target_word(scope:
     """No weight lies outside [floor(p_t) - D, floor(p_t) + D], and stepping finds the same p_t as unrolling."""
     settings = [*DECODERS["local-p, fed"], f"attention.scope={scope}", f"decoder.input_feeding={fed}"]
     model = random_model(model_config([*TINY, *settings]))
-    words, opening, annotations = _inputs(model)
-    output = _unroll(model.decoder, words, opening, annotations)
+    words, initial, annotations = _inputs(model)
+    output = _unroll(model.decoder, words, initial, annotations)
     assert output.centres is not None
     assert output.weights is not None
     centres = output.centres.view(B, T)
@@ -196,8 +196,8 @@ def test_the_centres_of_local_attention_come_out_one_for_each_target_word(scope:
     if scope == "local-m":
         last = annotations.mask.sum(dim=1, keepdim=True) - 1
         assert torch.equal(centres.long(), torch.minimum(torch.arange(T), last))
-    bound = model.decoder.bind(model.decoder.remember(annotations, opening), B)
-    state = model.decoder.begin(opening)
+    bound = model.decoder.prepare(model.decoder.precompute(annotations, initial), B)
+    state = model.decoder.initial_state(initial)
     for time in range(T):
         step, state = model.decoder.step(model.decoder.words(words[:, time]), state, bound)
         assert step.centres is not None

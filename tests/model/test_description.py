@@ -11,7 +11,7 @@ from dragoman.config.section import keys_of
 from dragoman.model import description
 from dragoman.model.assembly import assemble
 from dragoman.model.description import describe
-from tests.model.compositions import COMPOSITIONS, VOCABULARY, model_config
+from tests.compositions import COMPOSITIONS, VOCABULARY, model_config
 
 
 @pytest.mark.parametrize(

@@ -4,54 +4,58 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.model.dropout import Drop, Dropout, dropout
+from dragoman.model.dropout import Dropout, DropUnits
+from dragoman.model.fast.dropout import dropout
 from dragoman.model.translation import TranslationModel
-from tests.model.compositions import PAIRS, make_batch, model_config, random_model
+from tests.compositions import PAIRS, make_batch, model_config, random_model
+from tests.model.forms import both_forms, in_form
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.3, 0.5])
 def test_about_as_many_units_are_dropped_and_the_mean_stays(probability: float) -> None:
     torch.manual_seed(1)
-    y = dropout(torch.ones(200, 500), probability, training=True)
+    y = dropout(torch.ones(200, 500), probability)
     assert (y == 0).float().mean().item() == pytest.approx(probability, abs=0.005)
     assert y.mean().item() == pytest.approx(1, abs=0.01)
 
 
 def test_kept_units_are_scaled_by_the_exact_inverse_of_the_rounded_probability() -> None:
-    y = dropout(torch.ones(1000), 0.3, training=True)
+    y = dropout(torch.ones(1000), 0.3)
     assert y.unique().tolist() == pytest.approx([0, 256 / (256 - 77)])
 
 
 def test_gradient_goes_through_kept_units_alone() -> None:
     x = torch.randn(1000, dtype=torch.float64, requires_grad=True)
-    y = dropout(x, 0.5, training=True)
+    y = dropout(x, 0.5)
     y.sum().backward()
     torch.testing.assert_close(x.grad, torch.where(y == 0, 0.0, 2.0).double())
 
 
 @pytest.mark.parametrize(("probability", "training"), [(0.5, False), (0.0, True)])
-def test_nothing_changes_outside_training_or_at_zero(probability: float, training: bool) -> None:
-    x = torch.randn(10)
-    assert dropout(x, probability, training) is x
+@both_forms
+def test_nothing_changes_outside_training_or_at_zero(probability: float, training: bool, fast: bool) -> None:
+    x = torch.randn(1, 2, 5)
+    assert in_form(Dropout(probability), fast).train(training)(x) is x
 
 
 def test_masks_follow_from_the_seed_and_differ_from_call_to_call() -> None:
     x = torch.ones(100)
     torch.manual_seed(5)
-    first, second = dropout(x, 0.5, True), dropout(x, 0.5, True)
+    first, second = dropout(x, 0.5), dropout(x, 0.5)
     torch.manual_seed(5)
-    assert torch.equal(dropout(x, 0.5, True), first)
+    assert torch.equal(dropout(x, 0.5), first)
     assert not torch.equal(first, second)
 
 
 def test_every_shape_gets_a_mask_of_its_own_size() -> None:
     for shape in [(1,), (7,), (3, 5), (2, 3, 4)]:
-        assert dropout(torch.ones(shape), 0.5, True).shape == shape
+        assert dropout(torch.ones(shape), 0.5).shape == shape
 
 
-def test_variational_masks_are_the_same_at_every_step_of_a_sentence_and_differ_between_sentences() -> None:
+@both_forms
+def test_variational_masks_are_the_same_at_every_step_of_a_sentence_and_differ_between_sentences(fast: bool) -> None:
     torch.manual_seed(1)
-    place = Dropout(0.5, variational=True).train()
+    place = in_form(Dropout(0.5, variational=True), fast).train()
     y = place(torch.ones(3, 4, 100))
     for sentence in range(3):
         assert all(torch.equal(y[sentence, step], y[sentence, 0]) for step in range(4))
@@ -59,25 +63,28 @@ def test_variational_masks_are_the_same_at_every_step_of_a_sentence_and_differ_b
     assert not torch.equal(place(torch.ones(3, 4, 100)), y)  # another batch, other masks
 
 
-def test_variational_masks_hold_for_one_unrolling_whatever_rows_a_sentence_has() -> None:
+@both_forms
+def test_variational_masks_hold_for_one_unrolling_whatever_rows_a_sentence_has(fast: bool) -> None:
     torch.manual_seed(1)
-    drop = Dropout(0.5, variational=True).train().bind(2)
+    drop = in_form(Dropout(0.5, variational=True), fast).train().prepare(2)
     steps = [drop(torch.ones(rows, 100)) for rows in (2, 2, 6)]
     assert torch.equal(steps[0], steps[1])
     assert torch.equal(steps[2], steps[0].repeat_interleave(3, dim=0))
 
 
-def test_other_masks_differ_from_step_to_step() -> None:
+@both_forms
+def test_other_masks_differ_from_step_to_step(fast: bool) -> None:
     torch.manual_seed(1)
-    y = Dropout(0.5).train()(torch.ones(3, 4, 100))
+    y = in_form(Dropout(0.5), fast).train()(torch.ones(3, 4, 100))
     assert len({tuple(step.tolist()) for sentence in y for step in sentence}) == 12
 
 
 @pytest.mark.parametrize("variational", [False, True])
-def test_the_mean_over_many_masks_is_what_went_in(variational: bool) -> None:
+@both_forms
+def test_the_mean_over_many_masks_is_what_went_in(variational: bool, fast: bool) -> None:
     torch.manual_seed(1)
     x = torch.randn(1, 3, 5).expand(20000, -1, -1)
-    y = Dropout(0.3, variational=variational).train()(x)
+    y = in_form(Dropout(0.3, variational=variational), fast).train()(x)
     torch.testing.assert_close(y.mean(0), x[0], atol=0.05, rtol=0)
     assert (y == 0).float().mean().item() == pytest.approx(0.3, abs=0.01)
 
@@ -87,10 +94,11 @@ class Recording(Dropout):
 
     def __init__(self, place: Dropout) -> None:
         super().__init__(place.probability, variational=place.variational)
+        self.dropout = place.dropout
         self.unrollings: list[list[Tensor]] = []
 
-    def bind(self, sentences: int) -> Drop:
-        drop, masks = super().bind(sentences), []
+    def prepare(self, sentences: int) -> DropUnits:
+        drop, masks = super().prepare(sentences), []
         self.unrollings.append(masks)
 
         def recorded(x: Tensor) -> Tensor:
@@ -161,7 +169,7 @@ def test_layers_of_an_encoder_drop_the_same_units_at_every_word_where_that_is_as
     assert not agree(place.unrollings[0][0], place.unrollings[1][0])
 
 
-PLACES = ["embedding", "layers", "annotations", "readout", "feed", "words", "recurrent"]
+PLACES = ["embedding", "layers", "annotations", "readout", "input_feed", "words", "recurrent"]
 DEEP = [
     "encoder.layers=2",
     "decoder.layers=2",
@@ -186,7 +194,7 @@ def test_whole_words_are_dropped_about_as_often_as_they_should_be() -> None:
     model: TranslationModel = random_model(model_config(["dropout.words=0.25"])).train()
     words = torch.full((40, 100), 5)
     torch.manual_seed(1)
-    vectors = model._thin_out(model.source(words), words)
+    vectors = model._drop_words(model.source(words), words)
     zero = (vectors == 0).all(dim=-1)
     assert torch.equal(vectors[~zero], model.source(words)[~zero])  # not scaled up
     assert zero.double().mean().item() == pytest.approx(0.25, abs=0.02)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.model.cells import GRU, LSTM, Cell, Tanh
+from dragoman.model.cells import GRU, LSTM, Cell, TanhCell
 from dragoman.model.dropout import Dropout
-from dragoman.model.encoder import Annotations, Encoder, Layer
+from dragoman.model.encoder import Annotations, Encoder, RecurrentLayer
 from dragoman.text.vocabulary import EOS
-from tests.model.compositions import PAIRS, make_batch, model_config, random_model
+from tests.compositions import PAIRS, make_batch, model_config, random_model
+from tests.model.forms import in_form
 from tests.model.gradients import assert_gradients
 from tests.model.naming import array, paper_weights
 from tests.model.reference import parts
@@ -84,7 +85,7 @@ def test_the_kernel_has_the_outputs_and_gradients_of_the_cell_written_out(cell: 
     fused = _encoder(direction, source_eos=True, cell=f"{cell}-fused")
     plain = copy.deepcopy(fused)
     for layer in plain.layers:
-        layer.kernel = False
+        layer.fused = False
     found = []
     for encoder in (fused, plain):
         words = torch.randn(3, 6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(2)).requires_grad_()
@@ -172,9 +173,9 @@ def _encoder(direction: str, source_eos: bool, cell: str = "gru", size: int = 3,
             "gru-fused": lambda: GRU(size, "after", "keep", inner_bias=True, directions=directions),
             "lstm": lambda: LSTM(size, directions=directions),
             "lstm-fused": lambda: LSTM(size, directions=directions),
-            "tanh": lambda: Tanh(size, directions=directions),
+            "tanh": lambda: TanhCell(size, directions=directions),
         }[cell]()
-        layers.append(Layer(n_in, made, directions, biases=True, kernel=cell.endswith("fused")))
+        layers.append(RecurrentLayer(n_in, made, directions, biases=True, fused=cell.endswith("fused")))
         n_in = size * directions
     none = Dropout(0.0)
     encoder = Encoder(
@@ -187,4 +188,4 @@ def _encoder(direction: str, source_eos: bool, cell: str = "gru", size: int = 3,
     ).double()
     for parameter in encoder.parameters():
         torch.nn.init.normal_(parameter)
-    return encoder
+    return in_form(encoder, fast=True)

@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from dragoman.model.assembly import build
-from dragoman.model.attention import Memory, Seen
-from dragoman.model.bridge import Opening
+from dragoman.model.attention import AttentionMemory, AttentionResult
+from dragoman.model.bridge import InitialState
 from dragoman.model.encoder import Annotations
 from dragoman.model.translation import TranslationModel
-from tests.model.compositions import COMPOSITIONS, PAIRS, make_batch, model_config, random_model
+from tests.compositions import COMPOSITIONS, PAIRS, make_batch, model_config, random_model
 
 LSTM = [*COMPOSITIONS["no attention"], "decoder.first_input=bos"]
 LUONG_DOT = [*COMPOSITIONS["luong"], "attention.score=dot"]
@@ -28,14 +28,14 @@ class ForcedContext(torch.nn.Module):
         super().__init__()
         self.forward_size = forward_size
 
-    def remember(self, annotations: Annotations, opening: Opening) -> Memory:
+    def precompute(self, annotations: Annotations, initial: InitialState) -> AttentionMemory:
         lengths = annotations.mask.sum(dim=1)
         last = annotations.vectors[torch.arange(len(lengths)), lengths - 1]
         context = torch.cat((last[:, : self.forward_size], torch.zeros_like(last[:, self.forward_size :])), dim=1)
-        return Memory(context[:, None], annotations.mask[:, :1], context[:, None])
+        return AttentionMemory(context[:, None], annotations.mask[:, :1], context[:, None])
 
-    def bind(self, memory: Memory) -> Callable[..., Seen]:
-        return lambda queries, times, coverage=None: Seen(
+    def prepare(self, memory: AttentionMemory) -> Callable[..., AttentionResult]:
+        return lambda queries, times, coverage=None: AttentionResult(
             memory.vectors[:, 0].repeat_interleave(len(queries) // len(memory.vectors), dim=0), None
         )
 
@@ -138,7 +138,7 @@ def test_fused_cells_are_the_written_out_ones(fused: list[str], plain: list[str]
 def test_a_residual_layer_that_does_nothing_is_not_there(part: str) -> None:
     """A tanh layer of zero weights has output zero; added to its input, it is the input."""
     common = ["encoder.cell=tanh", "decoder.cell=tanh", "bridge.kind=zero", "decoder.order=update-then-look"]
-    deep = random_model(model_config([*common, f"{part}.layers=2", f"{part}.residual=2"]))
+    deep = random_model(model_config([*common, f"{part}.layers=2", f"{part}.first_residual_layer=2"]))
     with torch.no_grad():
         for parameter in (deep.encoder if part == "encoder" else deep.decoder).layers[1].parameters():
             parameter.zero_()

@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves
 from dragoman.config.presets import preset_names
 from dragoman.training.objective import TrainingObjective, accumulate_gradients
 from dragoman.training.optimisers import clip_gradients
-from tests.model.compositions import PAIRS, build_scaled, make_batch
+from tests.compositions import PAIRS, build_scaled, make_batch
 
 every_preset = pytest.mark.parametrize("name", preset_names())
 precisions = pytest.mark.parametrize("precision", [None, torch.bfloat16], ids=["fp32", "bf16"])

@@ -11,7 +11,7 @@ import pytest
 from dragoman.config.presets import preset_names
 from dragoman.config.schema import ModelConfig
 from dragoman.text.vocabulary import EOS
-from tests.model.compositions import COMPOSITIONS, PAIRS, make_batch, model_config, random_model, small_preset
+from tests.compositions import COMPOSITIONS, PAIRS, make_batch, model_config, random_model, small_preset
 from tests.model.naming import paper_weights
 from tests.model.reference import attention as look
 from tests.model.reference import papers, parts

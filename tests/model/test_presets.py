@@ -15,7 +15,7 @@ from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.padding import pad
-from tests.model.compositions import PAIRS, VOCABULARY, make_batch, random_model, small_preset
+from tests.compositions import PAIRS, VOCABULARY, make_batch, random_model, small_preset
 
 every_preset = pytest.mark.parametrize("name", preset_names())
 

@@ -7,26 +7,26 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.model.readout import Attentional, Linear, Maxout, Readout
+from dragoman.model.readout import AttentionalReadout, MaxoutReadout, Readout, StateReadout
 from tests.model.gradients import assert_gradients
 from tests.model.naming import array, readout_weights
 from tests.model.reference import attention as reference
 
 
 def test_maxout_takes_the_larger_of_adjacent_units_as_computed_by_hand() -> None:
-    maxout = Maxout(state=6, word=1, context=0, size=3, biases=False).double()
+    maxout = MaxoutReadout(state=6, word=1, context=0, size=3, biases=False).double()
     with torch.no_grad():
         maxout.state.weight.copy_(torch.eye(6))
     state = torch.tensor([[1, 3, -2, -5, 0.5, 0.5]], dtype=torch.float64)
-    read = maxout.bind()(state, torch.zeros(1, 6, dtype=torch.float64), None)
+    read = maxout.prepare()(state, torch.zeros(1, 6, dtype=torch.float64), None)
     assert read.tolist() == [[3, -2, 0.5]]
 
 
 @pytest.mark.parametrize("context", [0, 5])
 def test_maxout_follows_the_equations_with_and_without_a_context(context: int) -> None:
-    maxout = _random(Maxout(state=4, word=3, context=context, size=2, biases=True))
+    maxout = _random(MaxoutReadout(state=4, word=3, context=context, size=2, biases=True))
     state, word, c = (torch.randn(2, size, dtype=torch.float64) for size in (4, 3, context))
-    read = maxout.bind()(state, maxout.words(word), c if context else None)
+    read = maxout.prepare()(state, maxout.words(word), c if context else None)
     w = readout_weights(maxout)
     for row in range(2):
         t = w["U_o"] @ array(state[row]) + w["V_o"] @ array(word[row]) + w["b_o"]
@@ -36,9 +36,9 @@ def test_maxout_follows_the_equations_with_and_without_a_context(context: int) -
 
 
 def test_attentional_puts_the_context_first() -> None:
-    attentional = _random(Attentional(state=2, context=3, size=4, biases=True))
+    attentional = _random(AttentionalReadout(state=2, context=3, size=4, biases=True))
     state, context = torch.randn(2, 2, dtype=torch.float64), torch.randn(2, 3, dtype=torch.float64)
-    read = attentional.bind()(state, attentional.words(context), context)
+    read = attentional.prepare()(state, attentional.words(context), context)
     w = readout_weights(attentional)
     for row in range(2):
         expected = reference.attentional(array(context[row]), array(state[row]), w["W_c"], w["b_c"])
@@ -48,9 +48,9 @@ def test_attentional_puts_the_context_first() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Maxout(3, 2, 4, 2, biases=True),
-        lambda: Attentional(3, 4, 2, biases=True),
-        lambda: Attentional(3, 4, 2, biases=True, affine=True),
+        lambda: MaxoutReadout(3, 2, 4, 2, biases=True),
+        lambda: AttentionalReadout(3, 4, 2, biases=True),
+        lambda: AttentionalReadout(3, 4, 2, biases=True, affine=True),
     ],
     ids=["maxout", "attentional", "affine"],
 )
@@ -61,27 +61,27 @@ def test_gradients_of_parameters_state_word_and_context_over_two_steps(make: Cal
     word = inputs["word"]
 
     def run() -> torch.Tensor:
-        read, words = readout.bind(), readout.words(word)
+        read, words = readout.prepare(), readout.words(word)
         first = read(inputs["state"], words, inputs["c"])
         return torch.cat((first, read(torch.tanh(inputs["state"]), words, 2 * inputs["c"])))
 
-    if isinstance(readout, Attentional):
+    if isinstance(readout, AttentionalReadout):
         inputs.pop("word")  # it does not look at it
     assert_gradients(run, {**dict(readout.named_parameters()), **inputs})
 
 
 def test_affine_is_attentional_before_the_tanh() -> None:
-    affine, attentional = (_random(Attentional(2, 3, 4, biases=True, affine=affine)) for affine in (True, False))
+    affine, attentional = (_random(AttentionalReadout(2, 3, 4, biases=True, affine=affine)) for affine in (True, False))
     state, context = torch.randn(2, 2, dtype=torch.float64), torch.randn(2, 3, dtype=torch.float64)
     words = affine.words(context)
     torch.testing.assert_close(
-        torch.tanh(affine.bind()(state, words, context)), attentional.bind()(state, words, context)
+        torch.tanh(affine.prepare()(state, words, context)), attentional.prepare()(state, words, context)
     )
 
 
 def test_linear_is_the_state_itself() -> None:
     state = torch.randn(2, 4)
-    assert Linear(4).bind()(state, state[:, :0], None) is state
+    assert StateReadout(4).prepare()(state, state[:, :0], None) is state
 
 
 def _random(module: Any) -> Any:

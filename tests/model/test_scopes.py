@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.model.scopes import Global, Monotonic, Predictive, Scope
+from dragoman.model.scopes import AttentionScope, Global, Monotonic, Predictive
 from tests.model.gradients import assert_gradients
 from tests.model.naming import array
 from tests.model.reference import attention as reference
@@ -31,7 +31,7 @@ every_scope = pytest.mark.parametrize("name", SCOPES)
 @every_scope
 def test_weights_follow_the_equations(name: str) -> None:
     scope, energies, queries = _make(name), *_inputs()
-    weights, centres = scope.bind(MASK)(energies, queries, TIMES)
+    weights, centres = scope.prepare(MASK)(energies, queries, TIMES)
     for b in range(B):
         for q in range(Q):
             real = int(LENGTHS[b])
@@ -57,21 +57,21 @@ def test_weights_follow_the_equations(name: str) -> None:
 def test_gradients_of_energies_states_and_parameters(name: str) -> None:
     """p_t's W_p and v_p among them; no p_t is so near to an integer that a difference would move its window."""
     scope, energies, queries = _make(name), *_inputs()
-    _, centres = scope.bind(MASK)(energies, queries, TIMES)
+    _, centres = scope.prepare(MASK)(energies, queries, TIMES)
     if isinstance(scope, Predictive):
         assert centres is not None
         assert ((centres - centres.round()).abs() > 0.001).all()
     tensors = {"energies": energies, **dict(scope.named_parameters())}  # type: ignore[attr-defined]
     if isinstance(scope, Predictive):
         tensors["queries"] = queries
-    assert_gradients(lambda: scope.bind(MASK)(energies, queries, TIMES).weights, tensors)
+    assert_gradients(lambda: scope.prepare(MASK)(energies, queries, TIMES).weights, tensors)
 
 
 def test_p_t_learns_through_the_gaussian_alone() -> None:
     """d a(s) / d p_t = a(s) (s - p_t) / sigma^2, whatever the window does, at its edge too."""
     scope, energies, queries = _make("local-p"), *_inputs()
     assert isinstance(scope, Predictive)
-    weights, centres = scope.bind(MASK)(energies, queries, TIMES)
+    weights, centres = scope.prepare(MASK)(energies, queries, TIMES)
     assert centres is not None
     (ours,) = torch.autograd.grad(weights[0, 0, :].sum(), centres)
     slope = weights[0, 0] * (torch.arange(S) - centres[0, 0]) / (scope.window / 2) ** 2
@@ -81,7 +81,7 @@ def test_p_t_learns_through_the_gaussian_alone() -> None:
 def test_gaussian_factors_are_those_computed_by_hand() -> None:
     """p_t = 7.3, sigma = 5, s = 0 to 10; equal energies and a window over all positions make the softmax 1 / 11."""
     scope = _predicting(7.3 / 11, window=10)
-    weights, centres = scope.bind(torch.ones(1, 11, dtype=torch.bool))(*_flat(11), TIMES[:1])
+    weights, centres = scope.prepare(torch.ones(1, 11, dtype=torch.bool))(*_flat(11), TIMES[:1])
     assert centres is not None
     assert centres.item() == pytest.approx(7.3)
     factors = [0.3445, 0.4521, 0.5702, 0.6909, 0.8043, 0.8996, 0.9668, 0.9982, 0.9902, 0.9438, 0.8643]
@@ -91,7 +91,7 @@ def test_gaussian_factors_are_those_computed_by_hand() -> None:
 def test_window_at_the_beginning_of_a_sentence_is_cut_and_weights_sum_to_less_than_one() -> None:
     """S = 6, D = 2, p_t = 0.4: positions 0, 1 and 2."""
     scope = _predicting(0.4 / 6, window=2)
-    weights, _ = scope.bind(torch.ones(1, 6, dtype=torch.bool))(*_flat(6), TIMES[:1])
+    weights, _ = scope.prepare(torch.ones(1, 6, dtype=torch.bool))(*_flat(6), TIMES[:1])
     assert torch.nonzero(weights[0, 0]).flatten().tolist() == [0, 1, 2]
     assert weights.sum().item() == pytest.approx(sum(math.exp(-2 * ((s - 0.4) / 2) ** 2) for s in range(3)) / 3)
     assert weights.sum().item() < 1
@@ -103,15 +103,17 @@ def test_a_predicted_position_at_either_end_of_the_sentence_leaves_words_to_see(
     torch.nn.init.ones_(scope.position.weight)
     torch.nn.init.constant_(scope.v, share)
     energies = torch.zeros(1, 1, 6, dtype=torch.float64)
-    weights, _ = scope.bind(torch.ones(1, 6, dtype=torch.bool))(energies, torch.ones(1, 1, 1).double() * 5, TIMES[:1])
+    weights, _ = scope.prepare(torch.ones(1, 6, dtype=torch.bool))(
+        energies, torch.ones(1, 1, 1).double() * 5, TIMES[:1]
+    )
     near = [s for s in range(6) if abs(s - position) <= 1]
     assert torch.nonzero(weights[0, 0]).flatten().tolist() == near
 
 
 def test_local_m_with_a_window_as_wide_as_the_source_is_global() -> None:
     energies, queries = _inputs()
-    ours = Monotonic(S).bind(MASK)(energies, queries, TIMES).weights
-    torch.testing.assert_close(ours, Global().bind(MASK)(energies, queries, TIMES).weights, atol=1e-15, rtol=0)
+    ours = Monotonic(S).prepare(MASK)(energies, queries, TIMES).weights
+    torch.testing.assert_close(ours, Global().prepare(MASK)(energies, queries, TIMES).weights, atol=1e-15, rtol=0)
 
 
 def test_local_p_with_a_window_far_wider_than_the_source_is_global() -> None:
@@ -120,11 +122,11 @@ def test_local_p_with_a_window_far_wider_than_the_source_is_global() -> None:
     scope = _make("local-p")
     assert isinstance(scope, Predictive)
     scope.window = 10**7
-    ours = scope.bind(MASK)(energies, queries, TIMES).weights
-    torch.testing.assert_close(ours, Global().bind(MASK)(energies, queries, TIMES).weights, atol=1e-12, rtol=0)
+    ours = scope.prepare(MASK)(energies, queries, TIMES).weights
+    torch.testing.assert_close(ours, Global().prepare(MASK)(energies, queries, TIMES).weights, atol=1e-12, rtol=0)
 
 
-def _make(name: str) -> Scope:
+def _make(name: str) -> AttentionScope:
     torch.manual_seed(1)
     scope = SCOPES[name]()
     for parameter in scope.parameters():

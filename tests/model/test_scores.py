@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.model.scores import Additive, Dot, General, Location, Score
+from dragoman.model.scores import Additive, AttentionScore, Dot, General, Location
+from tests.model.forms import in_form
 from tests.model.gradients import assert_gradients
 from tests.model.naming import array, score_weights
 from tests.model.reference import attention as reference
@@ -54,7 +55,7 @@ every_score = pytest.mark.parametrize("name", SCORES)
 @every_score
 def test_energies_follow_the_equations(name: str) -> None:
     score, (annotations, queries, coverage) = _make(name), _inputs(name)
-    energies = score.bind(score.keys(annotations, MASK))(queries, coverage)
+    energies = score.prepare(score.keys(annotations, MASK))(queries, coverage)
     for b in range(B):
         for q in range(Q):
             real = int(LENGTHS[b])
@@ -64,12 +65,12 @@ def test_energies_follow_the_equations(name: str) -> None:
 
 
 @every_score
-def test_gradients_of_parameters_annotations_states_and_coverage_over_two_looks(name: str) -> None:
+def test_gradients_of_parameters_annotations_states_and_coverage_over_two_steps(name: str) -> None:
     score, (annotations, queries, coverage) = _make(name), _inputs(name)
     later = torch.randn_like(queries)
 
     def run() -> torch.Tensor:
-        energies = score.bind(score.keys(annotations, MASK))
+        energies = score.prepare(score.keys(annotations, MASK))
         return torch.cat((energies(queries, coverage), energies(later, 2 * coverage), energies(later)))
 
     inputs = {"annotations": annotations, "queries": queries, "later queries": later}
@@ -82,13 +83,13 @@ def test_the_length_of_a_normed_v_is_a_parameter_of_its_own() -> None:
     score, (annotations, queries, _) = _make("normed-additive"), _inputs("normed-additive")
     assert isinstance(score, Additive)
     assert score.length is not None
-    before = score.bind(score.keys(annotations, MASK))(queries)
+    before = score.prepare(score.keys(annotations, MASK))(queries)
     with torch.no_grad():
         score.v *= 7
-    torch.testing.assert_close(score.bind(score.keys(annotations, MASK))(queries), before)
+    torch.testing.assert_close(score.prepare(score.keys(annotations, MASK))(queries), before)
     with torch.no_grad():
         score.length *= 2
-    torch.testing.assert_close(score.bind(score.keys(annotations, MASK))(queries), 2 * before)
+    torch.testing.assert_close(score.prepare(score.keys(annotations, MASK))(queries), 2 * before)
 
 
 def test_dot_is_general_with_the_identity_and_scaled_dot_with_that_over_the_root_of_the_size() -> None:
@@ -99,7 +100,7 @@ def test_dot_is_general_with_the_identity_and_scaled_dot_with_that_over_the_root
         with torch.no_grad():
             general.annotation.weight.copy_(factor * torch.eye(H))
         other = _make(name)
-        ours, theirs = (score.bind(score.keys(annotations, MASK))(queries) for score in (other, general))
+        ours, theirs = (score.prepare(score.keys(annotations, MASK))(queries) for score in (other, general))
         torch.testing.assert_close(ours, theirs, atol=1e-12, rtol=0)
 
 
@@ -109,13 +110,13 @@ def test_concat_is_additive_with_the_two_blocks_of_its_matrix_and_concat_identit
     for identity in (False, True):
         if identity:
             whole[:, H:] = torch.eye(H)
-        score = Additive(H, W, H, identity=identity).double()
+        score = in_form(Additive(H, W, H, identity=identity).double(), fast=True)
         with torch.no_grad():
             score.query.weight.copy_(whole[:, :H])
             score.v.copy_(v)
             if score.annotation is not None:
                 score.annotation.weight.copy_(whole[:, H:])
-        energies = score.bind(score.keys(annotations, MASK))(queries)
+        energies = score.prepare(score.keys(annotations, MASK))(queries)
         both = torch.cat(
             (queries[:, :, None].expand(-1, -1, S, -1), annotations[:, None].expand(-1, Q, -1, -1)), dim=-1
         )  # [h_t; h_s] of every pair
@@ -128,7 +129,7 @@ def test_concat_is_additive_with_the_two_blocks_of_its_matrix_and_concat_identit
 def test_location_gives_each_position_its_slot(slots: int, backwards: bool, masked: bool) -> None:
     """Longer and shorter sources than there are slots; what is not masked need not sum to 1."""
     score, (annotations, queries, _) = _location(slots, backwards, masked), _inputs("location")
-    energies = score.bind(score.keys(annotations, MASK))(queries)
+    energies = score.prepare(score.keys(annotations, MASK))(queries)
     for b in range(B):
         for q in range(Q):
             real, s = int(LENGTHS[b]), array(queries[b, q])
@@ -151,7 +152,7 @@ def test_location_has_its_last_slot_at_the_first_word_of_a_source_read_backwards
 
 def test_location_does_not_look_at_the_words() -> None:
     score, (annotations, queries, _) = _location(5, True, True), _inputs("location")
-    ours, theirs = (score.bind(score.keys(x, MASK))(queries) for x in (annotations, 3 * annotations + 1))
+    ours, theirs = (score.prepare(score.keys(x, MASK))(queries) for x in (annotations, 3 * annotations + 1))
     assert torch.equal(ours, theirs)
 
 
@@ -160,18 +161,18 @@ def test_location_gradients_of_its_matrix_and_of_the_states(masked: bool) -> Non
     score, (annotations, queries, _) = _location(4, True, masked), _inputs("location")
 
     def run() -> torch.Tensor:
-        energies = score.bind(score.keys(annotations, MASK))
+        energies = score.prepare(score.keys(annotations, MASK))
         return torch.cat((energies(queries), energies(torch.tanh(queries)))).exp()  # -inf is no number to sum
 
     assert_gradients(run, {**dict(score.named_parameters()), "queries": queries})
 
 
-def _make(name: str) -> Score:
+def _make(name: str) -> AttentionScore:
     torch.manual_seed(1)
     score = SCORES[name]()
     for parameter in score.parameters():
         torch.nn.init.normal_(parameter)
-    return score.double()
+    return in_form(score.double(), fast=True)
 
 
 def _location(slots: int, backwards: bool, masked: bool) -> Location:

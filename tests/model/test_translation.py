@@ -6,7 +6,7 @@ import torch
 
 from dragoman.model.assembly import build
 from dragoman.text.vocabulary import BOS, PAD
-from tests.model.compositions import COMPOSITIONS, PAIRS, VOCABULARY, make_batch, model_config, small_model
+from tests.compositions import COMPOSITIONS, PAIRS, VOCABULARY, make_batch, model_config, small_model
 
 every_composition = pytest.mark.parametrize("name", COMPOSITIONS)
 
@@ -55,7 +55,7 @@ def test_steps_one_by_one_give_the_probabilities_and_weights_of_the_unrolling(na
     batch = make_batch(model, PAIRS)
     forced = model.force(batch)
     start = model.start(batch.source, batch.source_lengths)
-    bound, state = model.decoder.bind(start.memory, len(PAIRS)), start.state
+    bound, state = model.decoder.prepare(start.memory, len(PAIRS)), start.state
     previous = torch.full((len(PAIRS),), BOS)
     for t in range(batch.target.shape[1]):
         step = model.step(previous, state, bound)

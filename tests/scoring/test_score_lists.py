@@ -14,7 +14,7 @@ from dragoman.scoring.token_scores import log_probability, mean_log_probability
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
-from tests.model.compositions import COMPOSITIONS, VOCABULARY, small_model
+from tests.compositions import COMPOSITIONS, VOCABULARY, small_model
 
 SIDE = TextSide(CharacterSegmentation(), Vocabulary([*"abcdefghijkl", "▁"][: VOCABULARY - 4]))
 LISTS = [
@@ -91,18 +91,18 @@ def test_a_source_with_many_translations_does_not_widen_the_layout_of_those_with
 def test_a_step_is_made_and_the_vocabulary_looked_through_once_where_translations_begin_alike(monkeypatch):
     model = small_model("rnnsearch")
     stepped, looked_through = [], []
-    advance, of_words = model.advance, model.output.of_words
+    advance, of_words = model.advance, model.output.word_log_probabilities
 
-    def counting_steps(words, state, bound):
+    def counting_steps(words, state, prepared):
         stepped.append(len(words))
-        return advance(words, state, bound)
+        return advance(words, state, prepared)
 
     def counting_readouts(readout, words, rows):
         looked_through.append(len(readout))
         return of_words(readout, words, rows)
 
     monkeypatch.setattr(model, "advance", counting_steps)
-    monkeypatch.setattr(model.output, "of_words", counting_readouts)
+    monkeypatch.setattr(model.output, "word_log_probabilities", counting_readouts)
     for one in LISTS:
         list(Scorer(TorchEngine(model), SIDE, SIDE).score_lists([one]))
     prefixes = {(source, text[:end]) for source, texts in LISTS for text in texts for end in range(len(text) + 1)}
@@ -113,7 +113,7 @@ def test_a_step_is_made_and_the_vocabulary_looked_through_once_where_translation
 def test_few_rows_of_the_vocabulary_at_a_time_change_nothing(monkeypatch, rows):
     engine = TorchEngine(small_model("rnnsearch"))
     whole = expected(engine)
-    monkeypatch.setattr("dragoman.model.output.ASKED", rows)
+    monkeypatch.setattr("dragoman.model.fast.output_layer.ROWS", rows)
     for scores in (found(Scorer(engine, SIDE, SIDE).score_lists(LISTS)), expected(engine)):
         for ours, theirs in zip(scores, whole, strict=True):
             assert ours == pytest.approx(theirs, abs=1e-5)

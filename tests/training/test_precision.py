@@ -6,7 +6,7 @@ import torch
 from dragoman.model.translation import TranslationModel
 from dragoman.training import precision
 from dragoman.training.precision import fastest_precision
-from tests.model.compositions import small_model
+from tests.compositions import small_model
 
 
 @pytest.fixture

@@ -104,10 +104,10 @@ def test_the_loss_is_that_of_the_known_targets_after_the_mixed_words(model: Tran
     mixed = torch.tensor([[BOS, 13, 9], [BOS, 12, 4]])
     loss = model.loss(batch, previous=mixed)
     start = model.start(batch.source, batch.source_lengths)
-    bound, state = model.decoder.bind(start.memory, 2), start.state
+    prepared, state = model.decoder.prepare(start.memory, 2), start.state
     total = 0.0
     for t in range(3):
-        step = model.step(mixed[:, t], state, bound)
+        step = model.step(mixed[:, t], state, prepared)
         state = step.state
         total -= step.log_probabilities.gather(1, torch.from_numpy(batch.target[:, t : t + 1])).sum().item()
     assert loss.nll.item() == pytest.approx(total, rel=1e-6)

@@ -10,7 +10,7 @@ from dragoman.cli.shared.parsing import Parser, add_general_options, positive_fl
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.export.answering import Mixture
+    from dragoman.export.output_layer import Mixture
 
 SUMMARY = "write a folder that translates without torch"
 DESCRIPTION = (
@@ -90,7 +90,7 @@ def _require_sense(options: argparse.Namespace) -> None:
 
 
 def _mixture(options: argparse.Namespace) -> Mixture:
-    from dragoman.export.answering import Mixture
+    from dragoman.export.output_layer import Mixture
 
     weights = options.weights or [1.0] * len(options.runs)
     return Mixture(options.combine or "probabilities", [weight / sum(weights) for weight in weights])

@@ -29,7 +29,7 @@ CHUNK = 32
 """The words in the step graph and those given to it are padded with PAD to multiples of this."""
 
 
-class OutputLayer(NamedTuple):
+class OutputColumns(NamedTuple):
     """The output layer of one model for the words that are not on every shortlist."""
 
     weight: NDArray[Any]
@@ -70,7 +70,7 @@ class Shortlist:
         always: NDArray[np.integer[Any]],
         offsets: NDArray[np.int64],
         words: NDArray[np.integer[Any]],
-        layers: Sequence[OutputLayer],
+        layers: Sequence[OutputColumns],
     ) -> None:
         """`always` [A] are the words on every shortlist, ascending; source word i adds, of the V - A others in
         ascending order, those in the places `words[offsets[i] : offsets[i + 1]]`."""
@@ -145,7 +145,7 @@ class Shortlist:
             arrays = dict(np.load(io.BytesIO(content), allow_pickle=False).items())
             count = sum(name.startswith("weight") for name in arrays)
             layers = [
-                OutputLayer(arrays[f"weight{n}"], arrays.get(f"scale{n}"), arrays[f"bias{n}"]) for n in range(count)
+                OutputColumns(arrays[f"weight{n}"], arrays.get(f"scale{n}"), arrays[f"bias{n}"]) for n in range(count)
             ]
             return cls(arrays["always"], arrays["offsets"], arrays["words"], layers)
         except (ValueError, KeyError, IndexError, AttributeError, OSError, EOFError, BadZipFile) as error:

@@ -13,18 +13,17 @@ from dragoman.data.batches import Batch
 from dragoman.data.prefix_trie import prefix_trie
 from dragoman.engines.protocol import EngineStep, ForcedScores
 from dragoman.engines.rows import RowLayout, arrange, first_rows, widened
-from dragoman.model.attention import Memory
-from dragoman.model.decoder import Bound, DecoderState
-from dragoman.model.translation import Forced as ModelForced
-from dragoman.model.translation import TranslationModel
+from dragoman.model.attention import AttentionMemory
+from dragoman.model.decoder import DecoderState, PreparedDecoder
+from dragoman.model.translation import ModelForced, TranslationModel
 
 
 @dataclass(frozen=True)
 class _TorchState:
     """The state of the live rows and the encoded sources of their sentences."""
 
-    memory: Memory | None
-    bound: Bound
+    memory: AttentionMemory | None
+    prepared: PreparedDecoder
     state: DecoderState
     rows: RowLayout
     columns: int
@@ -52,15 +51,15 @@ class TorchEngine:
     @torch.inference_mode()
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _TorchState:
         memory, state = self.model.start(source, source_lengths)
-        bound = self.model.decoder.bind(memory, len(source))
-        return _TorchState(memory, bound, state, first_rows(len(source)), source.shape[1])
+        prepared = self.model.decoder.prepare(memory, len(source))
+        return _TorchState(memory, prepared, state, first_rows(len(source)), source.shape[1])
 
     @torch.inference_mode()
     def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> EngineStep:
         assert isinstance(state, _TorchState)
         now, taken = self._arrange(state, parents)
         words = torch.from_numpy(tokens[taken]).to(self.model.device)
-        step = self.model.step(words, now.state, now.bound)
+        step = self.model.step(words, now.state, now.prepared)
         cells = torch.from_numpy(now.rows.cells).to(self.model.device)
         best = step.log_probabilities.index_select(0, cells).topk(k, dim=1)
         attention = None
@@ -95,7 +94,9 @@ class TorchEngine:
         centres: list[Tensor] = []
         for level in shared.levels:
             now, taken = self._arrange(now, level.parents)
-            output, after = model.advance(torch.from_numpy(level.words[taken]).to(model.device), now.state, now.bound)
+            output, after = model.advance(
+                torch.from_numpy(level.words[taken]).to(model.device), now.state, now.prepared
+            )
             cells = torch.from_numpy(now.rows.cells).to(model.device)
             readouts.append(output.readout.index_select(0, cells))
             if output.weights is not None:
@@ -107,7 +108,7 @@ class TorchEngine:
         nodes = torch.from_numpy(shared.nodes[real]).to(model.device)
         words = torch.from_numpy(target[real]).to(model.device)
         found = np.zeros(target.shape, np.float32)
-        found[real] = model.output.of_words(torch.cat(readouts), words, nodes).float().cpu().numpy()
+        found[real] = model.output.word_log_probabilities(torch.cat(readouts), words, nodes).float().cpu().numpy()
         return ForcedScores(found, _by_target(weights, shared.nodes), _by_target(centres, shared.nodes))
 
     def _arrange(self, old: _TorchState, parents: NDArray[np.int64]) -> tuple[_TorchState, NDArray[np.int64]]:
@@ -118,12 +119,12 @@ class TorchEngine:
         # In round widths, because torch caches kernels for each number of rows, some of a MB each, and the number of
         # given translations of a source varies widely.
         rows, sentences, taken, parent_cells = arrange(old.rows, parents, rounded=True)
-        memory, bound, device = old.memory, old.bound, self.model.device
+        memory, prepared, device = old.memory, old.prepared, self.model.device
         if memory is not None and rows.sentences < old.rows.sentences:
             memory = memory.select(torch.from_numpy(sentences).to(device))
-            bound = self.model.decoder.rebind(bound, memory)
+            prepared = self.model.decoder.with_memory(prepared, memory)
         state = old.state.select(torch.from_numpy(parent_cells).to(device))
-        return _TorchState(memory, bound, state, rows, old.columns), taken
+        return _TorchState(memory, prepared, state, rows, old.columns), taken
 
 
 def _batch(

@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 
 from dragoman.export.graph import Graph, Value
-from dragoman.model.cells import GRU, LSTM, Cell, Tanh
-from dragoman.model.encoder import Layer
-from dragoman.model.maps import Map
+from dragoman.model.cells import GRU, LSTM, Cell, TanhCell
+from dragoman.model.encoder import RecurrentLayer
+from dragoman.model.linear import Linear
 
 Array = NDArray[Any]
 State = tuple[Value, ...]
@@ -30,7 +30,7 @@ def array(parameter: torch.Tensor) -> Array:
     return numbers
 
 
-def bias_of(linear: Map) -> Array | None:
+def bias_of(linear: Linear) -> Array | None:
     """The bias of every output of a map, [n_out] or [D, n_out]: zero where it has none, None where none has one."""
     if linear.bias is None:
         return None
@@ -38,7 +38,7 @@ def bias_of(linear: Map) -> Array | None:
     return np.concatenate((np.zeros((*bias.shape[:-1], linear.unbiased), np.float32), bias), axis=-1)
 
 
-def apply(g: Graph, linear: Map, x: Value, plus: Value | None = None, *, direction: int | None = None) -> Value:
+def apply(g: Graph, linear: Linear, x: Value, plus: Value | None = None, *, direction: int | None = None) -> Value:
     """W x + b + plus for rows x [N, n_in]; of a map for two directions one must be named."""
     weight, bias = array(linear.weight), bias_of(linear)
     if direction is not None:
@@ -46,7 +46,7 @@ def apply(g: Graph, linear: Map, x: Value, plus: Value | None = None, *, directi
     return g.product(x, weight, bias, plus)
 
 
-def over_words(g: Graph, linear: Map, x: Value, *, direction: int | None = None) -> Value:
+def over_words(g: Graph, linear: Linear, x: Value, *, direction: int | None = None) -> Value:
     """`apply` for x of three dimensions, in int8."""
     if g.is_bounded(x) or g.is_rounded(x):
         return apply(g, linear, x, direction=direction)
@@ -78,7 +78,7 @@ class Layered(NamedTuple):
     last: tuple[State, ...]
 
 
-def run_layer(g: Graph, layer: Layer, read: Value, lengths: Value, real: Value) -> Layered:
+def run_layer(g: Graph, layer: RecurrentLayer, read: Value, lengths: Value, real: Value) -> Layered:
     """One layer from the zero state over all steps.
 
     Args:
@@ -95,7 +95,7 @@ def run_layer(g: Graph, layer: Layer, read: Value, lengths: Value, real: Value) 
     return Layered(outputs, last)
 
 
-def _run_loop(g: Graph, layer: Layer, read: Value, real: Value) -> Layered:
+def _run_loop(g: Graph, layer: RecurrentLayer, read: Value, real: Value) -> Layered:
     cell = layer.cell
     outputs, last = [], []
     for direction in (0, 1) if layer.inputs.weight.dim() > 2 else (None,):
@@ -116,7 +116,7 @@ def _run_loop(g: Graph, layer: Layer, read: Value, real: Value) -> Layered:
     return Layered(outputs[0] if len(outputs) == 1 else g.concat(*outputs, axis=-1), tuple(last))
 
 
-def _run_operator(g: Graph, layer: Layer, read: Value, lengths: Value) -> tuple[Value, ...]:
+def _run_operator(g: Graph, layer: RecurrentLayer, read: Value, lengths: Value) -> tuple[Value, ...]:
     """Hidden states [S, D, B, H], those of the backward direction in source order too, and the last ones [D, B, H]."""
     cell = layer.cell
     w = _directed(array(layer.inputs.weight), 2)
@@ -148,7 +148,7 @@ def _run_operator(g: Graph, layer: Layer, read: Value, lengths: Value) -> tuple[
         both = g.constant(np.concatenate((b[:, order] * sign, inner[:, order] * sign), axis=1))
         settings["linear_before_reset"] = int(cell.reset == "after")
         return g.nodes("GRU", 2, read, *weights, both, lengths, **settings)
-    assert isinstance(cell, Tanh)
+    assert isinstance(cell, TanhCell)
     u = _directed(array(cell.recurrent.weight), 2)
     both = g.constant(np.concatenate((b, np.zeros_like(b)), axis=1))
     if settings["direction"] == "bidirectional":
@@ -185,7 +185,7 @@ def step_cell(
     (h,) = state
     if isinstance(cell, GRU):
         return (_step_gru(g, cell, inputs, h, bracket, direction),)
-    assert isinstance(cell, Tanh)
+    assert isinstance(cell, TanhCell)
     return (g.tanh(apply(g, cell.recurrent, h, inputs, direction=direction)),)
 
 

@@ -16,10 +16,10 @@ from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import refuse_nan
 from dragoman.engines.shortlist import Shortlist
 from dragoman.errors import ConfigError, InputError, RunError
-from dragoman.export.answering import Mixture
-from dragoman.export.encoding import encoder_graph
-from dragoman.export.listing import given_pairs, make_shortlist, require_fewer, training_pairs
-from dragoman.export.stepping import step_graph
+from dragoman.export.decoder import step_graph
+from dragoman.export.encoder import encoder_graph
+from dragoman.export.output_layer import Mixture
+from dragoman.export.shortlist import given_pairs, make_shortlist, require_fewer, training_pairs
 from dragoman.model.translation import TranslationModel
 from dragoman.runs.exported import (
     CONFIG,

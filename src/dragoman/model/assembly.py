@@ -1,6 +1,7 @@
 """From a configuration to a model, of translation or of language: which parts, of which sizes, put together how.
 
-The parts themselves take plain parameters and other parts, and know nothing of configurations.
+The parts themselves take plain parameters and other parts, and know nothing of configurations. They state the model in
+plain torch; here `use` gives it the faster forms of `fast/table.py`.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ from dragoman.config.schema import (
 from dragoman.config.section import keys_of
 from dragoman.model.attention import Attention, FixedContext
 from dragoman.model.bridge import Bridge
-from dragoman.model.cells import GRU, LSTM, Cell, Tanh
-from dragoman.model.decoder import Decoder, Dropouts
+from dragoman.model.cells import GRU, LSTM, Cell, TanhCell
+from dragoman.model.decoder import Decoder, DecoderDropouts
 from dragoman.model.dropout import Dropout
-from dragoman.model.encoder import Encoder, Layer
-from dragoman.model.initial import initialise
+from dragoman.model.encoder import Encoder, RecurrentLayer
+from dragoman.model.fast.table import FAST, use
+from dragoman.model.initialisation import initialise
 from dragoman.model.language_model import Body, FeedForward, LanguageModel, Recurrent
-from dragoman.model.maps import Map
-from dragoman.model.output import Output
-from dragoman.model.readout import Attentional, Linear, Maxout, Readout
-from dragoman.model.scopes import Global, Monotonic, Predictive, Scope
-from dragoman.model.scores import Additive, Dot, General, Location, Score
+from dragoman.model.linear import Linear
+from dragoman.model.output_layer import OutputLayer
+from dragoman.model.readout import AttentionalReadout, MaxoutReadout, Readout, StateReadout
+from dragoman.model.scopes import AttentionScope, Global, Monotonic, Predictive
+from dragoman.model.scores import Additive, AttentionScore, Dot, General, Location
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import PAD
 
@@ -53,12 +55,14 @@ def build_language_model(config: LanguageModelConfig, vocabulary: int) -> Langua
 def assemble_language_model(config: LanguageModelConfig, vocabulary: int) -> LanguageModel:
     """The language model of a configuration, its parameters not yet drawn: for weights that are loaded."""
     body: Body = _recurrent(config) if config.network == "recurrent" else _feed_forward(config)
-    return LanguageModel(
+    model = LanguageModel(
         nn.Embedding(vocabulary, config.embedding, padding_idx=PAD),
         body,
-        Output(body.size, vocabulary, bias=True),
+        OutputLayer(body.size, vocabulary, bias=True),
         embedding_dropout=Dropout(config.dropout.embedding),
     )
+    use(model, FAST)
+    return model
 
 
 def _feed_forward(config: LanguageModelConfig) -> FeedForward:
@@ -97,7 +101,7 @@ def assemble(config: ModelConfig, source_vocabulary: int, target_vocabulary: int
         _encoder(config),
         _bridge(config, annotation, [layer.cell for layer in decoder.layers]),
         decoder,
-        Output(decoder.readout.size, target_vocabulary, bias=config.biases, rank=config.readout.rank),
+        OutputLayer(decoder.readout.size, target_vocabulary, bias=config.biases, rank=config.readout.rank),
         zero_first=config.decoder.first_input == "zero",
         source_eos=config.source_eos,
         attention_shift=int(config.attention.aligned_word == "read"),
@@ -109,6 +113,7 @@ def assemble(config: ModelConfig, source_vocabulary: int, target_vocabulary: int
         model.output.weight = cast(nn.Parameter, target.weight)
     if config.embedding.tied == "all":
         model.source = target
+    use(model, FAST)
     return model
 
 
@@ -120,7 +125,7 @@ def _encoder(config: ModelConfig) -> Encoder:
     settings, directions = config.encoder, _directions(config)
     layers, n_in = [], config.embedding.source
     for _ in range(settings.layers):
-        layers.append(_layer(config, settings, n_in, directions, kernel=settings.cell.endswith("fused")))
+        layers.append(_layer(config, settings, n_in, directions, fused=settings.cell.endswith("fused")))
         n_in = settings.size * directions
     return Encoder(
         layers,
@@ -139,8 +144,10 @@ def _bridge(config: ModelConfig, annotation: int, cells: list[Cell]) -> Bridge:
         settings.kind,
         cells,
         config.encoder.size if settings.kind == "tanh-backward" else annotation,
-        compressed=Map(annotation, annotation, bias=config.biases) if summed and settings.summary == "tanh" else None,
-        memory=settings.cell_state == "hidden",
+        compressed=Linear(annotation, annotation, bias=config.biases)
+        if summed and settings.summary == "tanh"
+        else None,
+        copy_to_cell_state=settings.cell_state == "hidden",
         biases=config.biases,
     )
 
@@ -167,7 +174,7 @@ def _decoder(config: ModelConfig, annotation: int) -> Decoder:
         input_feeding=settings.input_feeding,
         coverage=config.attention.coverage,
         residual=settings.first_residual_layer,
-        dropouts=Dropouts(
+        dropouts=DecoderDropouts(
             layers=_dropout(config, config.dropout.layers),
             recurrent=_recurrent_dropout(config),
             feed=_dropout(config, config.dropout.input_feed),
@@ -179,21 +186,23 @@ def _decoder(config: ModelConfig, annotation: int) -> Decoder:
 def _readout(config: ModelConfig, context: int) -> Readout:
     settings, state = config.readout, config.decoder.size
     if settings.kind == "linear":
-        return Linear(state)
+        return StateReadout(state)
     if settings.kind == "maxout":
-        return Maxout(state, config.embedding.target, context, settings.size, config.biases)
-    return Attentional(state, context, settings.size, config.biases, affine=settings.kind == "affine")
+        return MaxoutReadout(state, config.embedding.target, context, settings.size, config.biases)
+    return AttentionalReadout(state, context, settings.size, config.biases, affine=settings.kind == "affine")
 
 
-def _layer(config: ModelConfig, settings: CellConfig, n_in: int, directions: int = 1, *, kernel: bool = False) -> Layer:
+def _layer(
+    config: ModelConfig, settings: CellConfig, n_in: int, directions: int = 1, *, fused: bool = False
+) -> RecurrentLayer:
     cell = _cell(settings, config.biases, directions)
     unbiased = 0 if config.gate_biases else 2 * settings.size  # r and z stand before the candidate
-    return Layer(n_in, cell, directions, config.biases, unbiased=unbiased, kernel=kernel)
+    return RecurrentLayer(n_in, cell, directions, config.biases, unbiased=unbiased, fused=fused)
 
 
 def _cell(settings: CellConfig, biases: bool, directions: int = 1) -> Cell:
     if settings.cell == "tanh":
-        return Tanh(settings.size, directions=directions)
+        return TanhCell(settings.size, directions=directions)
     if settings.cell.startswith("lstm"):
         return LSTM(settings.size, peepholes=settings.peepholes, directions=directions)
     inner_bias = biases and settings.cell == "gru-fused"
@@ -206,7 +215,7 @@ def _source(config: ModelConfig, annotation: int) -> Attention | FixedContext | 
     return FixedContext() if config.decoder.context == "fixed" else None
 
 
-def _score(config: ModelConfig, annotation: int) -> Score:
+def _score(config: ModelConfig, annotation: int) -> AttentionScore:
     settings, query = config.attention, config.decoder.size
     if settings.score in ("additive", "normed-additive"):
         normed = settings.score == "normed-additive"
@@ -223,7 +232,7 @@ def _score(config: ModelConfig, annotation: int) -> Score:
     return Dot(query, scaled=settings.score == "scaled-dot")
 
 
-def _scope(config: ModelConfig) -> Scope:
+def _scope(config: ModelConfig) -> AttentionScope:
     settings = config.attention
     if settings.scope == "local-m":
         return Monotonic(settings.window)

@@ -1,4 +1,7 @@
-"""The bridge: how the decoder's first state comes out of the encoder, and the one vector that sums a sentence up."""
+"""The bridge: the decoder's initial state out of the encoder's annotations, and the summary c of the source.
+
+Letters: B sentences, S positions, W units of an annotation, H units of a decoder layer.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,20 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.cells import Cell, State
+from dragoman.model.cells import Cell, CellState
 from dragoman.model.encoder import Annotations
-from dragoman.model.maps import Map
+from dragoman.model.linear import Linear
 
 
-class Opening(NamedTuple):
-    """What a decoder begins with: the state of each layer, tensors [B, H], and the summary c of the source, [B, W]."""
+class InitialState(NamedTuple):
+    """The state of each decoder layer before the first step, [B, H] each, and the summary c of the source, [B, W]."""
 
-    layers: tuple[State, ...]
+    layers: tuple[CellState, ...]
     summary: Tensor
 
 
 class Bridge(nn.Module):
-    """The first state of every decoder layer.
+    """The initial state of every decoder layer.
 
     zero:          zeros
     copy:          each layer's last state (Sutskever et al. 2014, section 3.4; Luong et al. 2015)
@@ -30,8 +33,9 @@ class Bridge(nn.Module):
     tanh-backward: tanh(W_s h_1), h_1 the backward state at the first word (Bahdanau et al. 2015, A.2.2)
     mean:          tanh(W m), m the mean annotation (dl4mt)
 
-    The tanh forms have one map a decoder layer. The summary is the top layer's last state h_N, or with `compressed`
-    tanh(V h_N) (Cho et al. 2014, appendix). An LSTM's memory starts at zero, or with `memory` like its hidden state.
+    The tanh forms have one linear layer for each decoder layer. The summary is the top layer's last state h_N, or with
+    `compressed` tanh(V h_N) (Cho et al. 2014, appendix). The cell state of an LSTM starts at zero, or with
+    `copy_to_cell_state` as a copy of its hidden state.
     """
 
     def __init__(
@@ -40,45 +44,48 @@ class Bridge(nn.Module):
         cells: list[Cell],
         n_in: int,
         *,
-        compressed: Map | None,
-        memory: bool,
+        compressed: Linear | None,
+        copy_to_cell_state: bool,
         biases: bool,
     ) -> None:
         super().__init__()
-        self.kind, self.memory = kind, memory
+        self.kind, self.copy_to_cell_state = kind, copy_to_cell_state
         self.cells = cells  # a plain list: the cells belong to the decoder
         self.compressed = compressed
         needed = kind.startswith("tanh") or kind == "mean"
-        self.maps = nn.ModuleList([Map(n_in, cell.size, bias=biases) for cell in cells] if needed else [])
+        self.maps = nn.ModuleList([Linear(n_in, cell.size, bias=biases) for cell in cells] if needed else [])
 
-    def forward(self, annotations: Annotations) -> Opening:
-        """The opening of each sentence."""
+    def forward(self, annotations: Annotations) -> InitialState:
+        """The initial state of each sentence."""
         summary = annotations.last[-1][0]
         if self.compressed is not None:
-            summary = torch.tanh(self.compressed(summary).to(summary.dtype))
-        return Opening(self._layers(annotations, summary), summary)
+            summary = torch.tanh(self.compressed(summary).to(summary.dtype))  # [B, W] -> [B, W]
+        return InitialState(self._layers(annotations, summary), summary)
 
-    def _layers(self, annotations: Annotations, summary: Tensor) -> tuple[State, ...]:
+    def _layers(self, annotations: Annotations, summary: Tensor) -> tuple[CellState, ...]:
         if self.kind == "copy":
             return annotations.last
         if self.kind == "zero":
             return tuple(cell.zero(summary) for cell in self.cells)
         if self.kind == "last":
             top = annotations.last[-1][0]
-            return tuple(self._state(cell, top[:, : cell.size]) for cell in self.cells)
-        seed = self._seed(annotations, summary)
+            return tuple(self._state(cell, top[:, : cell.size]) for cell in self.cells)  # [B, W] -> [B, H]
+        origin = self._origin(annotations, summary)
         return tuple(
-            self._state(cell, torch.tanh(m(seed).to(seed.dtype))) for cell, m in zip(self.cells, self.maps, strict=True)
+            self._state(cell, torch.tanh(linear(origin).to(origin.dtype)))  # [B, W] -> [B, H]
+            for cell, linear in zip(self.cells, self.maps, strict=True)
         )
 
-    def _seed(self, annotations: Annotations, summary: Tensor) -> Tensor:
+    def _origin(self, annotations: Annotations, summary: Tensor) -> Tensor:
+        """The vector [B, W] that the tanh forms project."""
         if self.kind == "tanh-last":
             return summary
         if self.kind == "tanh-backward":
             return annotations.backward_first
         real = annotations.mask.to(annotations.vectors.dtype)
-        return torch.einsum("bs,bsw->bw", real / real.sum(dim=1, keepdim=True), annotations.vectors)
+        shares = real / real.sum(dim=1, keepdim=True)  # [B, S]
+        return torch.einsum("bs,bsw->bw", shares, annotations.vectors)  # [B, S], [B, S, W] -> [B, W]
 
-    def _state(self, cell: Cell, hidden: Tensor) -> State:
+    def _state(self, cell: Cell, hidden: Tensor) -> CellState:
         state = cell.state(hidden)
-        return (hidden,) * len(state) if self.memory else state
+        return (hidden,) * len(state) if self.copy_to_cell_state else state

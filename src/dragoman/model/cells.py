@@ -1,57 +1,82 @@
 """Recurrent cells: what one step does with the state.
 
-A cell is handed the sum of everything that enters its gates from below (words, context, fed vector: projected
-elsewhere, outside the loop where possible) and knows only its own recurrent maps. Its state is a tuple of tensors,
-hidden state first, so that GRU, LSTM and tanh look alike to everyone else.
+A cell is handed the sum of everything that enters its gates from below (words, context, fed readout: projected
+elsewhere, outside the loop where possible) and knows only its own recurrent layers. Its state is a tuple of tensors,
+hidden state first, so that GRU, LSTM and tanh look alike to everyone else. Shapes are those of one layer; with the two
+directions of an encoder side by side, each begins with [D, ..].
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.dropout import Drop
-from dragoman.model.maps import Map, bind_sum
-from dragoman.model.pointwise import new_lstm_state, new_state, reset_and_update
+from dragoman.model.dropout import DropUnits
+from dragoman.model.linear import Linear
 
-State = tuple[Tensor, ...]
+CellState = tuple[Tensor, ...]
 """Hidden state first: (h,) for GRU and tanh, (h, c) for LSTM; each [B, H] or [D, B, H]."""
+
+
+def gru_gates(a: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+    """r * h and z, [.., H] each, of a GRU whose gates are r, z = sigmoid(a), a [.., 2H] in any precision."""
+    r, z = torch.sigmoid(a.to(h.dtype)).chunk(2, dim=-1)  # [.., 2H] -> [.., H] each
+    return r * h, z
+
+
+def gru_state(a: Tensor, h: Tensor, z: Tensor, *, keep: bool) -> Tensor:
+    """The new state of a GRU, h~ = tanh(a): z * h + (1 - z) * h~ where z keeps, the other way round where it writes."""
+    candidate = torch.tanh(a.to(h.dtype))
+    return z * h + (1 - z) * candidate if keep else (1 - z) * h + z * candidate
+
+
+def lstm_state(a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+    """The new (h, c) of an LSTM from the sums a [.., 4H] of its gates, in the order i, f, o, g, and the old c."""
+    i, f, o, g = a.to(c.dtype).chunk(4, dim=-1)  # [.., 4H] -> [.., H] each
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
 
 
 class CellStep(Protocol):
     """(gate inputs [.., G], state) -> next state.
 
-    `below` are the inputs of the maps from below that the cell was bound with, in their order; the gate inputs may be
-    None where there are some. `bracket` [.., H] joins U h inside the bracket that a GRU's reset gate multiplies.
+    `below` is the input of the layer from below that the cell was prepared with; the gate inputs may be None where
+    there is one. `reset_gated_input` [.., H] joins U h inside what a GRU's reset gate multiplies.
     """
 
     def __call__(
-        self, inputs: Tensor | None, state: State, *, below: Sequence[Tensor] = (), bracket: Tensor | None = None
-    ) -> State: ...
+        self,
+        inputs: Tensor | None,
+        state: CellState,
+        *,
+        below: Tensor | None = None,
+        reset_gated_input: Tensor | None = None,
+    ) -> CellState: ...
 
 
 class Cell(Protocol):
-    """What encoder and decoder ask of a cell."""
+    """What encoder and decoder need of a cell."""
 
     size: int
+    """H"""
     gates: int
+    """G: the width of the gate inputs, a multiple of H."""
 
-    def bind(self, drop: Drop, below: Sequence[Map] = ()) -> CellStep:
-        """The step function of one unrolling; `drop` is what happens to h where it enters the recurrent maps.
+    def prepare(self, drop: DropUnits, below: Linear | None = None) -> CellStep:
+        """The step function of one unrolling; `drop` is applied to h where it enters the recurrent layers.
 
-        `below` are maps into the gates of what is known at its step only: they join the recurrent maps.
+        `below` projects into the gates what is known at its step only: it joins the recurrent layers.
         """
         ...
 
-    def zero(self, like: Tensor) -> State:
+    def zero(self, like: Tensor) -> CellState:
         """The state of zeros for rows like [B, n] or [D, B, n]."""
         ...
 
-    def state(self, hidden: Tensor) -> State:
-        """The state that begins from a given hidden state; an LSTM's memory is zero."""
+    def state(self, hidden: Tensor) -> CellState:
+        """The state that begins from a given hidden state; the cell state of an LSTM is zero."""
         ...
 
 
@@ -59,12 +84,15 @@ class GRU(nn.Module):
     """Gated recurrent unit (Cho et al. 2014, section 2.3; Bahdanau et al. 2015, A.1.1), written out.
 
     r = sigmoid(a_r + U_r h);  z = sigmoid(a_z + U_z h)
-    reset "before": h~ = tanh(a + U (r * h));  "after": h~ = tanh(a + r * (U h + b + bracket))
+    reset "before": h~ = tanh(a + U (r * h));  "after": h~ = tanh(a + r * (U h + b + q))
     update "write": h' = (1 - z) * h + z * h~ (Bahdanau);  "keep": h' = z * h + (1 - z) * h~ (Cho)
 
-    Gate inputs are [.., 3H] in the order r, z, candidate. The bracket is C c in the decoder of Cho et al. 2014
-    (appendix). The library kernel is "after" and "keep" with the bias b (`inner_bias`) and so matches neither paper.
+    Gate inputs are [.., 3H] in the order r, z, candidate. q, the reset-gated input, is C c in the decoder of Cho et al.
+    2014 (appendix). torch's own GRU is "after" and "keep" with the bias b (`inner_bias`) and so matches neither paper.
     """
+
+    gru_gates = staticmethod(gru_gates)
+    gru_state = staticmethod(gru_state)
 
     def __init__(
         self,
@@ -78,36 +106,41 @@ class GRU(nn.Module):
         super().__init__()
         self.size, self.gates = size, 3 * size
         self.reset, self.update = reset, update
-        self.recurrent_gates = Map(size, 2 * size, directions=directions)
-        self.recurrent = Map(size, size, directions=directions, bias=inner_bias)
+        self.recurrent_gates = Linear(size, 2 * size, directions=directions)
+        self.recurrent = Linear(size, size, directions=directions, bias=inner_bias)
 
-    def bind(self, drop: Drop, below: Sequence[Map] = ()) -> CellStep:
-        enters = bind_sum(below) if below else None
-        gates, candidate = self.recurrent_gates.bind(), self.recurrent.bind()
+    def prepare(self, drop: DropUnits, below: Linear | None = None) -> CellStep:
+        project = below.prepare() if below else None
+        gates, candidate = self.recurrent_gates.prepare(), self.recurrent.prepare()
         before, keep, size = self.reset == "before", self.update == "keep", self.size
 
         def step(
-            inputs: Tensor | None, state: State, *, below: Sequence[Tensor] = (), bracket: Tensor | None = None
-        ) -> State:
+            inputs: Tensor | None,
+            state: CellState,
+            *,
+            below: Tensor | None = None,
+            reset_gated_input: Tensor | None = None,
+        ) -> CellState:
             (h,) = state
-            if enters is not None:
-                inputs = enters(below, inputs)
+            if project is not None and below is not None:
+                inputs = project(below, plus=inputs)
             assert inputs is not None, "something comes from below"
-            seen = drop(h)
-            into_gates, into_candidate = inputs.split((2 * size, size), dim=-1)
-            a = gates(seen, into_gates)
+            h_in = drop(h)
+            to_gates, to_candidate = inputs.split((2 * size, size), dim=-1)  # [.., 3H] -> [.., 2H], [.., H]
+            a = gates(h_in, plus=to_gates)
             if before:
-                reset, z = reset_and_update(a, seen)
-                return (new_state(candidate(reset, into_candidate), h, z, keep=keep),)
-            r, z = torch.sigmoid(a.to(h.dtype)).chunk(2, dim=-1)
-            return (new_state(into_candidate + r * candidate(seen, bracket), h, z, keep=keep),)
+                reset, z = self.gru_gates(a, h_in)
+                return (self.gru_state(candidate(reset, plus=to_candidate), h, z, keep=keep),)
+            r, z = torch.sigmoid(a.to(h.dtype)).chunk(2, dim=-1)  # [.., 2H] -> [.., H] each
+            a_candidate = to_candidate + r * candidate(h_in, plus=reset_gated_input)
+            return (self.gru_state(a_candidate, h, z, keep=keep),)
 
         return step
 
-    def zero(self, like: Tensor) -> State:
+    def zero(self, like: Tensor) -> CellState:
         return (_zeros(like, self.size),)
 
-    def state(self, hidden: Tensor) -> State:
+    def state(self, hidden: Tensor) -> CellState:
         return (hidden,)
 
 
@@ -120,65 +153,79 @@ class LSTM(nn.Module):
     Gate inputs are [.., 4H] in the order i, f, o, g. `peepholes` are p_i, p_f, p_o: [3, H] or [D, 3, 1, H].
     """
 
+    lstm_state = staticmethod(lstm_state)
+
     def __init__(self, size: int, *, peepholes: bool = False, directions: int = 1) -> None:
         super().__init__()
         self.size, self.gates = size, 4 * size
-        self.recurrent_gates = Map(size, 4 * size, directions=directions)
+        self.recurrent_gates = Linear(size, 4 * size, directions=directions)
         shape = (directions, 3, 1, size) if directions > 1 else (3, size)
         self.peepholes = nn.Parameter(torch.zeros(shape)) if peepholes else None
 
-    def bind(self, drop: Drop, below: Sequence[Map] = ()) -> CellStep:
-        gates = bind_sum([*below, self.recurrent_gates])
+    def prepare(self, drop: DropUnits, below: Linear | None = None) -> CellStep:
+        gates = self.recurrent_gates.prepare(*([below] if below else []))
         peepholes = None if self.peepholes is None else self.peepholes.unbind(1 if self.peepholes.dim() == 4 else 0)
 
         def step(
-            inputs: Tensor | None, state: State, *, below: Sequence[Tensor] = (), bracket: Tensor | None = None
-        ) -> State:
+            inputs: Tensor | None,
+            state: CellState,
+            *,
+            below: Tensor | None = None,
+            reset_gated_input: Tensor | None = None,
+        ) -> CellState:
             h, c = state
-            a = gates([*below, drop(h)], inputs)
+            a = gates(*_entering(below, drop(h)), plus=inputs)
             if peepholes is None:
-                return new_lstm_state(a, c)
+                return self.lstm_state(a, c)
             p_i, p_f, p_o = peepholes
-            a_i, a_f, a_o, a_g = a.to(c.dtype).chunk(4, dim=-1)
+            a_i, a_f, a_o, a_g = a.to(c.dtype).chunk(4, dim=-1)  # [.., 4H] -> [.., H] each
             c = torch.sigmoid(a_f + p_f * c) * c + torch.sigmoid(a_i + p_i * c) * torch.tanh(a_g)
             return torch.sigmoid(a_o + p_o * c) * torch.tanh(c), c
 
         return step
 
-    def zero(self, like: Tensor) -> State:
+    def zero(self, like: Tensor) -> CellState:
         h = _zeros(like, self.size)
         return h, h
 
-    def state(self, hidden: Tensor) -> State:
+    def state(self, hidden: Tensor) -> CellState:
         return hidden, torch.zeros_like(hidden)
 
 
-class Tanh(nn.Module):
+class TanhCell(nn.Module):
     """The plain recurrent unit h' = tanh(a + U h), the ablation of Cho et al. 2014, section 2.3. Inputs are [.., H]."""
 
     def __init__(self, size: int, *, directions: int = 1) -> None:
         super().__init__()
         self.size, self.gates = size, size
-        self.recurrent = Map(size, size, directions=directions)
+        self.recurrent = Linear(size, size, directions=directions)
 
-    def bind(self, drop: Drop, below: Sequence[Map] = ()) -> CellStep:
-        recurrent = bind_sum([*below, self.recurrent])
+    def prepare(self, drop: DropUnits, below: Linear | None = None) -> CellStep:
+        recurrent = self.recurrent.prepare(*([below] if below else []))
 
         def step(
-            inputs: Tensor | None, state: State, *, below: Sequence[Tensor] = (), bracket: Tensor | None = None
-        ) -> State:
+            inputs: Tensor | None,
+            state: CellState,
+            *,
+            below: Tensor | None = None,
+            reset_gated_input: Tensor | None = None,
+        ) -> CellState:
             (h,) = state
-            return (torch.tanh(recurrent([*below, drop(h)], inputs).to(h.dtype)),)
+            return (torch.tanh(recurrent(*_entering(below, drop(h)), plus=inputs).to(h.dtype)),)
 
         return step
 
-    def zero(self, like: Tensor) -> State:
+    def zero(self, like: Tensor) -> CellState:
         return (_zeros(like, self.size),)
 
-    def state(self, hidden: Tensor) -> State:
+    def state(self, hidden: Tensor) -> CellState:
         return (hidden,)
 
 
+def _entering(below: Tensor | None, hidden: Tensor) -> tuple[Tensor, ...]:
+    return (hidden,) if below is None else (below, hidden)
+
+
 def _zeros(like: Tensor, size: int) -> Tensor:
-    """States are kept in float32 at least, whatever products are computed in."""
+    """[.., n] -> zeros [.., H]; states are kept in float32 at least, whatever products are computed in."""
     return like.new_zeros(*like.shape[:-1], size, dtype=torch.promote_types(like.dtype, torch.float32))

@@ -2,23 +2,25 @@
 
 Padding stands on the right and never enters a result: a sentence that has ended keeps its state, and a direction
 that reads backwards reverses the real words only.
+
+Letters: B sentences, S positions, E embedding, H units of one direction, W units of an annotation, D directions side by
+side, G gate inputs.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.cells import GRU, LSTM, Cell, State
-from dragoman.model.dropout import Dropout
-from dragoman.model.kernels import run_kernel
-from dragoman.model.maps import Map
+from dragoman.model.cells import Cell, CellState
+from dragoman.model.dropout import Dropout, DropUnits
+from dragoman.model.linear import Linear
 
 
 class Annotations(NamedTuple):
-    """What the encoder hands on.
+    """The results of the encoder.
 
     vectors: h_j in source order, [B, S, W]; W = H, or 2H where both directions are read (forward first)
     mask:    True on real positions, [B, S]
@@ -29,42 +31,77 @@ class Annotations(NamedTuple):
 
     vectors: Tensor
     mask: Tensor
-    last: tuple[State, ...]
+    last: tuple[CellState, ...]
     backward_first: Tensor
 
 
-class Layer(nn.Module):
+class RecurrentLayer(nn.Module):
     """One recurrent layer: the projection of its inputs, and the cell (both directions side by side).
 
-    biases, unbiased: the projection has biases, but for its first so many gate inputs.
-
-    kernel: an encoder runs the layer in one call of the library's kernel.
+    biases:   the projection has biases, except for its first `unbiased` gate inputs
+    fused:    the cell is one that torch computes for all steps at once, where the encoder runs it
     """
 
     def __init__(
-        self, n_in: int, cell: Cell, directions: int, biases: bool, *, unbiased: int = 0, kernel: bool = False
+        self, n_in: int, cell: Cell, directions: int, biases: bool, *, unbiased: int = 0, fused: bool = False
     ) -> None:
         super().__init__()
-        self.inputs = Map(n_in, cell.gates, directions=directions, bias=biases, unbiased=unbiased)
+        self.inputs = Linear(n_in, cell.gates, directions=directions, bias=biases, unbiased=unbiased)
         self.cell = cell
-        self.kernel = kernel
+        self.fused = fused
+
+
+def run_layer(
+    layer: RecurrentLayer, inputs: Tensor, lengths: Tensor, alive: Tensor, drop: DropUnits
+) -> tuple[Tensor, CellState]:
+    """One layer from the zero state over all steps.
+
+    Args:
+        inputs: in reading order, [S, B, n], or [D, S, B, n] for both directions.
+        lengths: of the sentences, [B] on the CPU.
+        alive: True on real positions, [B, S], where the inputs are.
+
+    Returns:
+        hidden states in reading order, [B, S, H] or [D, B, S, H], and each sentence's state after its last symbol.
+    """
+    stays = alive.t().unsqueeze(-1)  # [B, S] -> [S, B, 1]
+    shortest = int(lengths.min())
+    steps = layer.inputs(inputs).unbind(-3)  # S of [B, G] or [D, B, G]; unbind, for its gradient is one stack
+    step = layer.cell.prepare(drop)
+    state = layer.cell.zero(steps[0])
+    hidden = []
+    for t, gates in enumerate(steps):
+        new = step(gates, state)
+        if t >= shortest:
+            new = tuple(torch.where(stays[t], after, before) for after, before in zip(new, state, strict=True))
+        state = new
+        hidden.append(state[0])
+    return torch.stack(hidden, dim=-2), state  # S of [.., B, H] -> [.., B, S, H]
+
+
+def permute_rows(x: Tensor, rows: Tensor) -> Tensor:
+    """Rows of [B, S, n], taken as [B*S, n], in the order `rows` [B*S], a permutation that is its own inverse."""
+    return x.flatten(0, 1)[rows].view(x.shape)  # by way of [B*S, n]
 
 
 class Encoder(nn.Module):
     """A stack of recurrent layers.
 
     forward:  reads the words as they stand
-    reversed: reads them from the last to the first, then the end of sentence if there is one (Sutskever et al. 2014,
-              section 3.3; the end mark is never moved to the front)
-    both:     Bahdanau et al. 2015, section 3.2; the backward direction reads everything from the end, the end mark
-              included (as the authors' code does)
+    reversed: reads them from the last to the first, then EOS if there is one (Sutskever et al. 2014, section 3.3; EOS
+              is never moved to the front)
+    both:     Bahdanau et al. 2015, section 3.2; the backward direction reads everything from the end, EOS included (as
+              the authors' code does)
 
     From layer `residual` on (counted from 1; 0: never) a layer's input is added to its output.
     """
 
+    run_fused = staticmethod(run_layer)
+    permute_rows = staticmethod(permute_rows)
+
     def __init__(
         self,
-        layers: list[Layer],
+        layers: list[RecurrentLayer],
         direction: Literal["forward", "reversed", "both"],
         *,
         source_eos: bool,
@@ -73,89 +110,52 @@ class Encoder(nn.Module):
         recurrent_dropout: Dropout,
     ) -> None:
         super().__init__()
-        self.layers = cast("list[Layer]", nn.ModuleList(layers))
+        self.layers = cast("list[RecurrentLayer]", nn.ModuleList(layers))
         self.direction = direction
-        self.end_stays_last = source_eos and direction == "reversed"
+        self.eos_stays_last = source_eos and direction == "reversed"
         self.residual = residual
         self.dropout, self.recurrent_dropout = dropout, recurrent_dropout
 
     def forward(self, words: Tensor, lengths: Tensor) -> Annotations:
         """Word vectors [B, S, E] and lengths [B] (int64, on the CPU, >= 1) to annotations."""
-        backward = _Reversal(lengths - 1 if self.end_stays_last else lengths, words)
-        alive = torch.arange(words.shape[1]) < lengths[:, None]  # [B, S]
+        reversal = _reversal(lengths - 1 if self.eos_stays_last else lengths, words.shape[1]).to(words.device)
+        alive = (torch.arange(words.shape[1]) < lengths[:, None]).to(words.device)  # [B, S]
         last = []
         vectors = words
         for number, layer in enumerate(self.layers, 1):
             below = self.dropout(vectors) if number > 1 else vectors
-            hidden, state = self._run(layer, self._in_reading_order(below, backward), lengths, alive)
-            outputs = self._in_source_order(hidden, backward)
+            drop = self.recurrent_dropout.prepare(len(words) * (2 if self.direction == "both" else 1))
+            run = self.run_fused if layer.fused else run_layer
+            hidden, state = run(layer, self._in_reading_order(below, reversal), lengths, alive, drop)
+            outputs = self._in_source_order(hidden, reversal)
             vectors = vectors + outputs if 0 < self.residual <= number else outputs
             last.append(tuple(_side_by_side(part, self.direction) for part in state))
-        first = state[0][1] if self.direction == "both" else state[0]
-        return Annotations(vectors, alive.to(words.device), tuple(last), first)
+        first = state[0][1] if self.direction == "both" else state[0]  # [2, B, H] -> [B, H]
+        return Annotations(vectors, alive, tuple(last), first)
 
-    def _run(self, layer: Layer, read: Tensor, lengths: Tensor, alive: Tensor) -> tuple[Tensor, State]:
-        """One layer over all steps: hidden states in reading order, [B, S, H] or [2, B, S, H], and each sentence's
-        state after its last symbol."""
-        if layer.kernel:
-            assert isinstance(layer.cell, GRU | LSTM)
-            return run_kernel(layer.cell, layer.inputs, read, lengths)
-        stays = alive.to(read.device).t().unsqueeze(-1)  # [S, B, 1]
-        shortest = int(lengths.min())
-        inputs = layer.inputs(read).unbind(-3)  # unbind, not indexing: its gradient is one stack
-        step = layer.cell.bind(self.recurrent_dropout.bind(inputs[0].shape[:-1].numel()))
-        state = layer.cell.zero(inputs[0])
-        hidden = []
-        for t, gates in enumerate(inputs):
-            new = step(gates, state)
-            if t >= shortest:
-                new = tuple(torch.where(stays[t], after, before) for after, before in zip(new, state, strict=True))
-            state = new
-            hidden.append(state[0])
-        return torch.stack(hidden, dim=-2), state
-
-    def _in_reading_order(self, x: Tensor, backward: _Reversal) -> Tensor:
+    def _in_reading_order(self, x: Tensor, reversal: Tensor) -> Tensor:
         """[B, S, n] -> [S, B, n], or [2, S, B, n] for both directions."""
         if self.direction == "forward":
-            return x.transpose(0, 1)
-        turned = backward(x).transpose(0, 1)
-        return turned if self.direction == "reversed" else torch.stack((x.transpose(0, 1), turned))
+            return x.transpose(0, 1)  # [B, S, n] -> [S, B, n]
+        backward = self.permute_rows(x, reversal).transpose(0, 1)  # [B, S, n] -> [S, B, n]
+        return backward if self.direction == "reversed" else torch.stack((x.transpose(0, 1), backward))
 
-    def _in_source_order(self, hidden: Tensor, backward: _Reversal) -> Tensor:
+    def _in_source_order(self, hidden: Tensor, reversal: Tensor) -> Tensor:
         """[B, S, H] or [2, B, S, H] in reading order -> [B, S, W]."""
         if self.direction == "forward":
             return hidden
         if self.direction == "reversed":
-            return backward(hidden)
-        return torch.cat((hidden[0], backward(hidden[1])), dim=-1)
+            return self.permute_rows(hidden, reversal)
+        return torch.cat((hidden[0], self.permute_rows(hidden[1], reversal)), dim=-1)  # [B, S, H] twice -> [B, S, 2H]
 
 
 def _side_by_side(part: Tensor, direction: str) -> Tensor:
+    """[2, B, H] -> [B, 2H] of both directions; [B, H] stays as it is."""
     return torch.cat((part[0], part[1]), dim=-1) if direction == "both" else part
 
 
-class _Reversal:
-    """Reverses the first `count` positions of each row of [B, S, n] and leaves the rest; its own inverse."""
-
-    def __init__(self, count: Tensor, like: Tensor) -> None:
-        batch, length = like.shape[:2]
-        position = torch.arange(length).expand(batch, length)
-        turned = torch.where(position < count[:, None], count[:, None] - 1 - position, position)
-        self.rows = (turned + torch.arange(batch)[:, None] * length).flatten().to(like.device)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        y: Tensor = _Permuted.apply(x, self.rows)
-        return y
-
-
-class _Permuted(torch.autograd.Function):
-    """Rows of a permutation that is its own inverse, so that the gradient is a plain selection too."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, rows: Tensor) -> Tensor:
-        ctx.rows = rows
-        return x.flatten(0, 1).index_select(0, rows).view(x.shape)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return gradient.flatten(0, 1).index_select(0, ctx.rows).view(gradient.shape), None
+def _reversal(count: Tensor, length: int) -> Tensor:
+    """Reverses the first `count` [B] of `length` positions of each sentence and leaves the rest: rows [B * length]."""
+    position = torch.arange(length).expand(len(count), length)  # [S] -> [B, S]
+    turned = torch.where(position < count[:, None], count[:, None] - 1 - position, position)
+    return (turned + torch.arange(len(count))[:, None] * length).flatten()  # [B, S] -> [B*S]

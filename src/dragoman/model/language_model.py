@@ -1,7 +1,9 @@
 """Neural language models: p(word | words before it), by a feed-forward network of n-grams or a recurrent one.
 
-A body reads the previous words of each position and gives a readout; the softmax over it is the translation model's.
-Positions before the first word are beginnings of sentence.
+A body reads the previous words of each position and gives a readout; the output layer is the translation model's.
+Positions before the first word hold BOS.
+
+Letters: B sentences, T words of a sentence, E embedding, O units of a readout.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from torch.nn import functional
 
 from dragoman.data.batches import Batch
 from dragoman.data.prefix_trie import prefix_trie
-from dragoman.model.bridge import Opening
+from dragoman.model.bridge import InitialState
 from dragoman.model.decoder import Decoder
 from dragoman.model.dropout import Dropout
-from dragoman.model.maps import Map
-from dragoman.model.output import Output
+from dragoman.model.linear import Linear
+from dragoman.model.output_layer import OutputLayer
 from dragoman.model.trainable import Loss, Trainable
 from dragoman.text.vocabulary import BOS
 
@@ -31,7 +33,7 @@ BLOCK = 4096
 Ids = NDArray[np.int64]
 
 
-class Distinct(NamedTuple):
+class DistinctReadouts(NamedTuple):
     """Readouts [M, O], and which of them each position of [B, T] has; -1 on padding."""
 
     readouts: Tensor
@@ -39,19 +41,19 @@ class Distinct(NamedTuple):
 
 
 class Body(Protocol):
-    """What stands between word vectors and softmax."""
+    """What stands between word vectors and output layer."""
 
     size: int
     """O, of a readout."""
     history: int
-    """Beginnings of sentence that stand before each sentence."""
+    """BOS symbols that stand before each sentence."""
 
     def __call__(self, vectors: Tensor) -> Tensor:
         """[B, history - 1 + T, E] of the words before each of T positions -> readouts [B*T, O]."""
         ...
 
-    def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> Distinct:
-        """Of given words [B, T] the readouts that differ."""
+    def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> DistinctReadouts:
+        """The readouts of given words [B, T], each different one once."""
         ...
 
 
@@ -67,20 +69,20 @@ class FeedForward(nn.Module):
         super().__init__()
         self.history = order - 1
         widths = (embedding * self.history, *layers)
-        maps = [Map(n_in, n_out, bias=True) for n_in, n_out in zip(widths, layers, strict=False)]
-        self.layers = cast("list[Map]", nn.ModuleList(maps))
+        stack = [Linear(n_in, n_out, bias=True) for n_in, n_out in zip(widths, layers, strict=False)]
+        self.layers = cast("list[Linear]", nn.ModuleList(stack))
         self.size = layers[-1]
         self.dropout, self.readout_dropout = dropout, readout_dropout
 
     def forward(self, vectors: Tensor) -> Tensor:
         windows = vectors.unfold(1, self.history, 1).transpose(2, 3)  # [B, T, n - 1, E], the oldest word first
-        hidden = windows.flatten(2).flatten(0, 1)
+        hidden = windows.flatten(2).flatten(0, 1)  # [B, T, (n - 1) * E] -> [B*T, (n - 1) * E]
         for number, layer in enumerate(self.layers):
             hidden = functional.relu(layer(self.dropout(hidden) if number else hidden))
         readout: Tensor = self.readout_dropout(hidden)
         return readout
 
-    def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> Distinct:
+    def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> DistinctReadouts:
         """One for each n-gram context."""
         begin = np.full((len(target), self.history), BOS, np.int64)
         windows = sliding_window_view(np.concatenate((begin, target[:, :-1]), axis=1), self.history, axis=1)
@@ -89,11 +91,11 @@ class FeedForward(nn.Module):
         rows = np.full(target.shape, -1, np.int64)
         rows[real] = which.ravel()
         blocks = torch.from_numpy(contexts).to(embedding.weight.device).split(BLOCK)
-        return Distinct(torch.cat([self(embedding(block)) for block in blocks]), rows)
+        return DistinctReadouts(torch.cat([self(embedding(block)) for block in blocks]), rows)
 
 
 class Recurrent(nn.Module):
-    """The decoder of a translation model that has nothing to look at and begins with zeros."""
+    """The decoder of a translation model that attends to nothing and begins with zeros."""
 
     def __init__(self, decoder: Decoder) -> None:
         super().__init__()
@@ -104,30 +106,30 @@ class Recurrent(nn.Module):
     def forward(self, vectors: Tensor) -> Tensor:
         nothing = vectors[:, 0]
         layers = tuple(layer.cell.zero(nothing) for layer in self.decoder.layers)
-        state = self.decoder.begin(Opening(layers, nothing))
+        state = self.decoder.initial_state(InitialState(layers, nothing))
         return self.decoder.unroll_from(vectors, None, state, len(vectors)).readout
 
-    def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> Distinct:
+    def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> DistinctReadouts:
         """One for each beginning of a sentence: rows that begin alike are stepped together."""
         shared = prefix_trie(np.zeros(len(target), np.int64), target, lengths)
         device = embedding.weight.device
         nothing = embedding.weight.new_empty(1, 0)
         layers = tuple(layer.cell.zero(nothing) for layer in self.decoder.layers)
-        state, bound = self.decoder.begin(Opening(layers, nothing)), self.decoder.bind(None, 1)
+        state, prepared = self.decoder.initial_state(InitialState(layers, nothing)), self.decoder.prepare(None, 1)
         readouts = []
         for parents, words in shared.levels:
             vectors: Tensor = embedding(torch.from_numpy(words).to(device))
             output, state = self.decoder.step(
-                self.decoder.words(vectors), state.select(torch.from_numpy(parents).to(device)), bound
+                self.decoder.words(vectors), state.select(torch.from_numpy(parents).to(device)), prepared
             )
             readouts.append(output.readout)
-        return Distinct(torch.cat(readouts), shared.nodes)
+        return DistinctReadouts(torch.cat(readouts), shared.nodes)
 
 
 class LanguageModel(Trainable):
-    """Word vectors, body, softmax."""
+    """Word vectors, body, output layer."""
 
-    def __init__(self, embedding: nn.Embedding, body: Body, output: Output, *, embedding_dropout: Dropout) -> None:
+    def __init__(self, embedding: nn.Embedding, body: Body, output: OutputLayer, *, embedding_dropout: Dropout) -> None:
         super().__init__()
         self.embedding, self.body, self.output = embedding, body, output
         self.embedding_dropout = embedding_dropout
@@ -140,8 +142,8 @@ class LanguageModel(Trainable):
         guided_alignment: float = 0.0,
         previous: Tensor | None = None,
     ) -> Loss:
-        """Of the batch's targets; its sources are not looked at."""
-        assert previous is None, "what a step reads is known"
+        """The loss of the batch's targets; its sources are not read."""
+        assert previous is None, "every step reads the known words"
         assert not guided_alignment, "there is no attention"
         words, real = self._words(batch)
         losses = self.output.loss(self._readouts(words)[real.flatten()], words[real], label_smoothing)
@@ -149,13 +151,13 @@ class LanguageModel(Trainable):
 
     @torch.inference_mode()
     def force(self, target: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Natural logarithm of the probability of each word of `target` [B, T], end of sentence counted in `lengths`
-        [B]; 0 on padding. What has the same words before it is computed once."""
+        """Natural logarithm of the probability of each word of `target` [B, T], EOS counted in `lengths` [B]; 0 on
+        padding. Words with the same words before them share one readout."""
         readouts, rows = self.body.distinct(self.embedding, target, lengths)
         real = rows >= 0
-        words, asked = (torch.from_numpy(array[real]).to(self.device) for array in (target, rows))
+        words, wanted = (torch.from_numpy(array[real]).to(self.device) for array in (target, rows))
         result = np.zeros(target.shape, np.float32)
-        result[real] = self.output.of_words(readouts, words, asked).float().cpu().numpy()
+        result[real] = self.output.word_log_probabilities(readouts, words, wanted).float().cpu().numpy()
         return result
 
     def _readouts(self, words: Tensor) -> Tensor:

@@ -1,7 +1,9 @@
 """Scopes: which positions alignment weights may fall on, and how energies become weights.
 
 Positions count from 0 in the order of the source text, whatever order the encoder reads in; S is the number of real
-positions of a sentence, an end mark included where the encoder reads one.
+positions of a sentence, EOS included where the encoder reads one.
+
+Letters: B sentences, Q queries of a sentence, S positions, H units of a query.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.maps import Map
+from dragoman.model.linear import Linear
 
 
 class Weighed(NamedTuple):
@@ -26,11 +28,11 @@ Weigh = Callable[[Tensor, Tensor, Tensor], Weighed]
 """Energies [B, Q, S], queries [B, Q, H], their target positions [Q] or [1] (from 0) -> weights."""
 
 
-class Scope(Protocol):
+class AttentionScope(Protocol):
     """From energies to weights."""
 
-    def bind(self, mask: Tensor) -> Weigh:
-        """The weighing function of one unrolling; mask [B, S] is True on real positions."""
+    def prepare(self, mask: Tensor) -> Weigh:
+        """The weights of one unrolling; mask [B, S] is True on real positions."""
         ...
 
 
@@ -44,14 +46,16 @@ class Global(nn.Module):
         super().__init__()
         self.normalised = normalised
 
-    def bind(self, mask: Tensor) -> Weigh:
+    def prepare(self, mask: Tensor) -> Weigh:
         closed = None
 
         def weigh(energies: Tensor, queries: Tensor, times: Tensor) -> Weighed:
             nonlocal closed
             if closed is None:
                 # -inf, not a large number: the weight of padding is exactly zero whatever the energies are
-                closed = torch.zeros_like(mask, dtype=energies.dtype).masked_fill_(~mask, -torch.inf)[:, None]
+                closed = torch.zeros_like(mask, dtype=energies.dtype).masked_fill_(~mask, -torch.inf)[
+                    :, None
+                ]  # [B, 1, S]
             open_energies = energies + closed
             return Weighed(open_energies.exp() if self.normalised else torch.softmax(open_energies, dim=-1), None)
 
@@ -68,7 +72,7 @@ class Monotonic(nn.Module):
         super().__init__()
         self.window = window
 
-    def bind(self, mask: Tensor) -> Weigh:
+    def prepare(self, mask: Tensor) -> Weigh:
         last = mask.sum(dim=1, keepdim=True) - 1  # [B, 1]
         inside = _windows(mask, self.window)
 
@@ -89,21 +93,22 @@ class Predictive(nn.Module):
     def __init__(self, query: int, window: int) -> None:
         super().__init__()
         self.window = window
-        self.position = Map(query, query)
+        self.position = Linear(query, query)
         self.v = nn.Parameter(torch.empty(query))
 
-    def bind(self, mask: Tensor) -> Weigh:
+    def prepare(self, mask: Tensor) -> Weigh:
         count = mask.sum(dim=1, keepdim=True)  # [B, 1]
         inside = _windows(mask, self.window)
         positions = torch.arange(mask.shape[1], device=mask.device)
-        position = self.position.bind()
+        position = self.position.prepare()
 
         def weigh(energies: Tensor, queries: Tensor, times: Tensor) -> Weighed:
-            centres = count * torch.sigmoid(torch.tanh(position(queries).to(queries.dtype)) @ self.v)  # [B, Q]
+            bent = torch.tanh(position(queries).to(queries.dtype))  # [B, Q, H] -> [B, Q, H]
+            centres = count * torch.sigmoid(bent @ self.v)  # [B, Q, H] -> [B, Q]
             # rounding may put p_t on S itself, where no word is
             whole = torch.minimum(centres.detach().floor(), count - 1)
             weights = _softmax_inside(energies, inside(whole))
-            distances = positions - centres.unsqueeze(-1)
+            distances = positions - centres.unsqueeze(-1)  # [S] - [B, Q, 1] -> [B, Q, S]
             return Weighed(weights * torch.exp(-2 * (distances / self.window).square()), centres)
 
         return weigh
@@ -112,9 +117,10 @@ class Predictive(nn.Module):
 def _windows(mask: Tensor, reach: int) -> Callable[[Tensor], Tensor]:
     """Whole centres [B, Q] -> True on the real positions not farther than `reach` from them, [B, Q, S]."""
     positions = torch.arange(mask.shape[1], device=mask.device)
-    real = mask[:, None]
+    real = mask[:, None]  # [B, S] -> [B, 1, S]
     return lambda centres: ((positions - centres.unsqueeze(-1)).abs() <= reach) & real
 
 
 def _softmax_inside(energies: Tensor, inside: Tensor) -> Tensor:
+    """A softmax over the positions inside, [B, Q, S], and exactly zero elsewhere."""
     return torch.softmax(energies.masked_fill(~inside, -torch.inf), dim=-1)

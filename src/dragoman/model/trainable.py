@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.data.batches import Batch
-from dragoman.model.guided import Guidance
-from dragoman.model.maps import Map
-from dragoman.model.output import Output
+from dragoman.model.guided_alignment import GuidedLoss
+from dragoman.model.linear import Linear
+from dragoman.model.output_layer import OutputLayer
 
 
 class Loss(NamedTuple):
@@ -26,13 +26,13 @@ class Loss(NamedTuple):
     nll: Tensor
     tokens: int
     sentences: int
-    guidance: Guidance | None = None
+    guidance: GuidedLoss | None = None
 
 
 class Trainable(nn.Module):
     """A model of words with a softmax over a vocabulary, whose products can run in another precision."""
 
-    output: Output
+    output: OutputLayer
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class Trainable(nn.Module):
         """The type of matrix products; None is the parameters' own, which states and softmax keep in any case."""
         self.precision = precision
         for module in self.modules():
-            if isinstance(module, Map | Output):
+            if isinstance(module, Linear | OutputLayer):
                 module.precision = precision
 
     @contextmanager

@@ -1,4 +1,8 @@
-"""The five parts put together: embedding, encoder, bridge, decoder with attention, readout and softmax."""
+"""The translation model: embeddings, encoder, bridge, decoder with attention and readout, output layer.
+
+Letters: B sentences, N rows grouped by sentence, S and T positions of source and target, E embedding, V vocabulary, O
+units of a readout.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +14,25 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dragoman.data.batches import Batch
-from dragoman.model.attention import Memory
+from dragoman.model.attention import AttentionMemory
 from dragoman.model.bridge import Bridge
-from dragoman.model.decoder import Bound, Decoder, DecoderState
-from dragoman.model.decoder import Output as Unrolled
+from dragoman.model.decoder import Decoder, DecoderOutput, DecoderState, PreparedDecoder
 from dragoman.model.dropout import Dropout
 from dragoman.model.encoder import Annotations, Encoder
-from dragoman.model.guided import Guidance, guided_loss
-from dragoman.model.output import Output
+from dragoman.model.guided_alignment import GuidedLoss, guided_loss
+from dragoman.model.output_layer import OutputLayer
 from dragoman.model.trainable import Loss, Trainable
 from dragoman.text.vocabulary import BOS
 
 
-class Start(NamedTuple):
-    """A source batch ready to be decoded: what steps look at, and the state before the first word."""
+class ModelStart(NamedTuple):
+    """An encoded source batch: what the decoder's steps attend to, and the state before the first word."""
 
-    memory: Memory | None
+    memory: AttentionMemory | None
     state: DecoderState
 
 
-class Step(NamedTuple):
+class ModelStep(NamedTuple):
     """One decoding step of N rows: log-probabilities [N, V], alignment weights [N, S] or None, next state."""
 
     log_probabilities: Tensor
@@ -37,7 +40,7 @@ class Step(NamedTuple):
     state: DecoderState
 
 
-class Forced(NamedTuple):
+class ModelForced(NamedTuple):
     """Log-probabilities of given targets [B, T], zero on padding; alignment weights [B, T, S] or None, and where their
     scope is local its centres p_t [B, T]."""
 
@@ -56,7 +59,7 @@ class TranslationModel(Trainable):
         encoder: Encoder,
         bridge: Bridge,
         decoder: Decoder,
-        output: Output,
+        output: OutputLayer,
         *,
         zero_first: bool,
         source_eos: bool,
@@ -93,60 +96,62 @@ class TranslationModel(Trainable):
         counts = int(batch.target_lengths.sum()), len(batch.target_lengths)
         if not guided_alignment:
             return Loss(losses.smoothed, losses.nll, *counts)
-        assert output.weights is not None, "there is attention to guide"
+        assert output.weights is not None, "there is an attention to guide"
         assert batch.links is not None, "there are links to guide it by"
         guidance = guided_loss(output.weights.view(*batch.target.shape, -1), batch.links, self.attention_shift)
         objective = losses.smoothed + guided_alignment * guidance.loss
-        return Loss(objective, losses.nll, *counts, Guidance(guidance.loss.detach(), guidance.positions))
+        return Loss(objective, losses.nll, *counts, GuidedLoss(guidance.loss.detach(), guidance.positions))
 
     @torch.inference_mode()
-    def force(self, batch: Batch) -> Forced:
+    def force(self, batch: Batch) -> ModelForced:
         """Log-probability of each given target word, and the alignment weights of the step that predicted it."""
         return self._forced(batch, self._unroll(batch))
 
-    def _forced(self, batch: Batch, output: Unrolled) -> Forced:
+    def _forced(self, batch: Batch, output: DecoderOutput) -> ModelForced:
         """Gather the log-probabilities of the target words from readouts [N*T, O]."""
         words, rows = self._target(batch)
         result = torch.zeros(batch.target.size, dtype=self.output.weight.dtype, device=self.device)
-        result[rows] = self.output.of_words(output.readout.index_select(0, rows), words)
+        result[rows] = self.output.word_log_probabilities(output.readout.index_select(0, rows), words)
         shape = batch.target.shape
-        return Forced(
+        return ModelForced(
             result.view(shape),
             None if output.weights is None else output.weights.view(*shape, -1),
             None if output.centres is None else output.centres.view(shape),
         )
 
-    def start(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Start:
+    def start(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> ModelStart:
         """Encode a source batch [B, S]."""
         annotations = self._annotate(source, lengths)
-        opening = self.bridge(annotations)
-        return Start(self.decoder.remember(annotations, opening), self.decoder.begin(opening))
+        initial = self.bridge(annotations)
+        return ModelStart(self.decoder.precompute(annotations, initial), self.decoder.initial_state(initial))
 
-    def step(self, words: Tensor, state: DecoderState, bound: Bound) -> Step:
+    def step(self, words: Tensor, state: DecoderState, prepared: PreparedDecoder) -> ModelStep:
         """One step from previous words [N], rows grouped by source sentence; BOS where there is none."""
-        output, state = self.advance(words, state, bound)
-        return Step(self.output.log_probabilities(output.readout), output.weights, state)
+        output, state = self.advance(words, state, prepared)
+        return ModelStep(self.output.log_probabilities(output.readout), output.weights, state)
 
-    def advance(self, words: Tensor, state: DecoderState, bound: Bound) -> tuple[Unrolled, DecoderState]:
-        """The same without the softmax, which whoever has many readouts takes later."""
-        return self.decoder.step(self.decoder.words(self._previous(words)), state, bound)
+    def advance(
+        self, words: Tensor, state: DecoderState, prepared: PreparedDecoder
+    ) -> tuple[DecoderOutput, DecoderState]:
+        """A step without the output layer, which a caller with many readouts applies to all at once."""
+        return self.decoder.step(self.decoder.words(self._previous(words)), state, prepared)
 
     def previous_words(self, batch: Batch) -> Tensor:
         """The known word that each step reads, [B, T]: BOS first."""
         target = torch.from_numpy(batch.target).to(self.device)
         return torch.cat((torch.full_like(target[:, :1], BOS), target[:, :-1]), dim=1)
 
-    def _unroll(self, batch: Batch, previous: Tensor | None = None) -> Unrolled:
+    def _unroll(self, batch: Batch, previous: Tensor | None = None) -> DecoderOutput:
         """Readouts [B*T, O] and alignment weights [B*T, S] over the known target, or over other previous words."""
         annotations = self._annotate(batch.source, batch.source_lengths)
         previous = self.previous_words(batch) if previous is None else previous
-        words, opening = self._thin_out(self._previous(previous), previous), self.bridge(annotations)
-        memory, state = self.decoder.remember(annotations, opening), self.decoder.begin(opening)
+        words, initial = self._drop_words(self._previous(previous), previous), self.bridge(annotations)
+        memory, state = self.decoder.precompute(annotations, initial), self.decoder.initial_state(initial)
         return self.decoder.unroll_from(words, memory, state, len(words))
 
     def _annotate(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
         words = torch.from_numpy(source).to(self.device)
-        vectors = self._thin_out(self.source(words), words)
+        vectors = self._drop_words(self.source(words), words)
         annotations: Annotations = self.encoder(vectors, torch.from_numpy(lengths))
         return annotations._replace(vectors=self.annotation_dropout(annotations.vectors))
 
@@ -155,12 +160,12 @@ class TranslationModel(Trainable):
         vectors: Tensor = self.target(words)
         return vectors * (words != BOS).unsqueeze(-1) if self.zero_first else vectors
 
-    def _thin_out(self, vectors: Tensor, words: Tensor) -> Tensor:
+    def _drop_words(self, vectors: Tensor, words: Tensor) -> Tensor:
         """In training, some units of word vectors [B, n, E], and some whole words, are zero."""
         vectors = self.embedding_dropout(vectors)
         if self.training and self.word_dropout:
-            kept = torch.rand(words.shape, device=words.device) >= self.word_dropout
-            vectors = vectors * kept.unsqueeze(-1)
+            kept = torch.rand(words.shape, device=words.device) >= self.word_dropout  # [B, n]
+            vectors = vectors * kept.unsqueeze(-1)  # [B, n, E] * [B, n, 1]
         return vectors
 
     def _target(self, batch: Batch) -> tuple[Tensor, Tensor]:

@@ -1,18 +1,18 @@
-"""Vector representations of words, phrases and sentences.
+"""The vectors that a model has for words, phrases and sentences.
 
-words:      rows of the embedding matrix; the mean over the segments of a word (Cho et al. 2014, figure 4)
-phrases:    the source summary c from which a decoder without attention starts: the last state of the top encoder layer,
-            or tanh(V h_N) of it if the model has such a layer (Cho et al. 2014, figure 5)
-sentences:  the final states of all encoder layers, and the cell states of LSTMs, concatenated: the 8000 numbers of
-            Sutskever et al. 2014, figure 2
+words:      rows of the embedding matrix; of a word of several segments their mean (Cho et al. 2014, figure 4)
+phrases:    the summary c of the source that a decoder without attention starts from: the top layer's last state, or
+            tanh(V h_N) of it where the model has that (Cho et al. 2014, figure 5)
+sentences:  the states of all encoder layers after the last word, of LSTMs also the memories, side by side: the 8000
+            numbers of Sutskever et al. 2014, figure 2
 
-With attention, the last two may contain little information, because the decoder attends to every word.
+In a model with attention little need be in the last two: its decoder looks at every word anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,20 @@ from numpy.typing import NDArray
 from dragoman.errors import InputError
 from dragoman.runs.opening import Run
 from dragoman.text.padding import pad
-from dragoman.text.side import SideName, TextSide
+from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, UNK
 
 if TYPE_CHECKING:
     from dragoman.model.translation import TranslationModel
 
+SideName = Literal["source", "target"]
 
 BATCH = 64
-"""Lines per batch of the encoder."""
+"""Lines that are encoded together."""
 
 
 class LabelledText(NamedTuple):
-    """A text and the group that determines its colour."""
+    """A text to be shown, and the group that it is coloured by."""
 
     text: str
     group: str = ""
@@ -44,11 +45,11 @@ class Points(NamedTuple):
     lines: list[LabelledText]
     vectors: NDArray[np.float32]
     left_out: int
-    """Number of lines without a vector: empty lines and unknown words."""
+    """Lines that have no vector: blank ones, and words that the model does not know."""
 
 
 def read_lines_and_groups(lines: Iterable[str], origin: str) -> list[LabelledText]:
-    """Parse lines of a text, optionally followed by a tab and its group.
+    """A text a line, or a text, a tab and its group.
 
     Raises:
         InputError: a line has more than one tab.
@@ -63,17 +64,17 @@ def read_lines_and_groups(lines: Iterable[str], origin: str) -> list[LabelledTex
 
 
 def frequent_words(run: Run, side: SideName, count: int) -> list[LabelledText]:
-    """The most frequent entries of a vocabulary, which are its first ones."""
+    """The first entries of a vocabulary, which are its most frequent ones."""
     vocabulary = _side(run, side).vocabulary
     last = min(len(vocabulary), len(SPECIALS) + count)
     return [LabelledText(piece) for piece in vocabulary.pieces(range(len(SPECIALS), last))]
 
 
 def embed_words(run: Run, side: SideName, lines: Sequence[LabelledText], *, entries: bool = False) -> Points:
-    """The embeddings of words.
+    """Words by their embeddings.
 
     Args:
-        entries: whether the texts are vocabulary entries instead of raw text.
+        entries: the texts are entries of the vocabulary, not raw text.
 
     Raises:
         ConfigError: the run was exported.
@@ -87,7 +88,7 @@ def embed_words(run: Run, side: SideName, lines: Sequence[LabelledText], *, entr
 
 
 def summarise_phrases(run: Run, lines: Sequence[LabelledText]) -> Points:
-    """The encoder's summaries of phrases.
+    """Phrases by the summary that the encoder makes of them.
 
     Raises:
         ConfigError: the run was exported.
@@ -98,7 +99,7 @@ def summarise_phrases(run: Run, lines: Sequence[LabelledText]) -> Points:
 
 
 def sentence_states(run: Run, lines: Sequence[LabelledText]) -> Points:
-    """The final encoder states of sentences.
+    """Sentences by the states of all layers after the last word.
 
     Raises:
         ConfigError: the run was exported.
@@ -115,7 +116,7 @@ def _encoded(run: Run, lines: Sequence[LabelledText], encode: VectorFunction) ->
     model = run.model()
     sources = [run.source.encode(line.text).ids for line in lines]
     full = [place for place, ids in enumerate(sources) if ids]
-    full.sort(key=lambda place: len(sources[place]))  # to reduce padding
+    full.sort(key=lambda place: len(sources[place]))  # little padding
     found: dict[int, NDArray[np.float32]] = {}
     for start in range(0, len(full), BATCH):
         places = full[start : start + BATCH]

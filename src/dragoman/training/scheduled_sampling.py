@@ -29,9 +29,9 @@ def sample_previous_words(model: TranslationModel, batch: Batch, share: float) -
     model.eval()
     try:
         memory, state = model.start(batch.source, batch.source_lengths)
-        bound = model.decoder.bind(memory, len(batch))
+        prepared = model.decoder.prepare(memory, len(batch))
         for t in range(1, words.shape[1]):
-            step = model.step(words[:, t - 1], state, bound)
+            step = model.step(words[:, t - 1], state, prepared)
             state = step.state
             words[:, t] = torch.where(chosen[:, t], _draw(step.log_probabilities), words[:, t])
     finally:

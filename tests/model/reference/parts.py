@@ -14,7 +14,7 @@ from tests.model.reference import attention as look
 from tests.model.reference.cells import Array, Cell, gru, lstm, tanh
 from tests.model.reference.papers import Weights, Words, log_softmax, reading_order
 
-State = tuple[Array, ...]
+CellState = tuple[Array, ...]
 """(h,), or (h, c) of an LSTM."""
 
 
@@ -22,7 +22,7 @@ class Encoded(NamedTuple):
     """Annotations [S, W]; each layer's last state; the top layer's last state of the direction that reads backwards."""
 
     annotations: Array
-    last: list[State]
+    last: list[CellState]
     backward_first: Array
 
 
@@ -34,8 +34,8 @@ class Translated(NamedTuple):
 
 
 def cell_step(
-    settings: CellConfig, w: Cell, x: Array, state: State, c: Array | None = None, *, context_in_reset: bool = False
-) -> State:
+    settings: CellConfig, w: Cell, x: Array, state: CellState, c: Array | None = None, *, context_in_reset: bool = False
+) -> CellState:
     """One step of whichever cell."""
     if settings.cell.startswith("gru"):
         switches: Any = {"reset": settings.reset, "update": settings.update, "context_in_reset": context_in_reset}
@@ -48,7 +48,7 @@ def cell_step(
     return lstm(w, x, *state)
 
 
-def zero_state(settings: CellConfig) -> State:
+def zero_state(settings: CellConfig) -> CellState:
     return (np.zeros(settings.size),) * (2 if settings.cell.startswith("lstm") else 1)
 
 
@@ -84,7 +84,7 @@ def summary(config: ModelConfig, w: Weights, encoded: Encoded) -> Array:
     return np.tanh(w["V"] @ c + w["b_V"]) if config.bridge.summary == "tanh" else c
 
 
-def first_states(config: ModelConfig, w: Weights, encoded: Encoded) -> list[State]:
+def first_states(config: ModelConfig, w: Weights, encoded: Encoded) -> list[CellState]:
     kind = config.bridge.kind
     if kind == "copy":
         return encoded.last
@@ -98,7 +98,7 @@ def first_states(config: ModelConfig, w: Weights, encoded: Encoded) -> list[Stat
         seed = summary(config, w, encoded)
     else:
         seed = encoded.backward_first if kind == "tanh-backward" else encoded.annotations.mean(axis=0)
-    states: list[State] = []
+    states: list[CellState] = []
     for v, b in w["V' of layers"]:
         h = np.tanh(v @ seed + b)
         memory = h if config.bridge.cell_state == "hidden" else np.zeros_like(h)

@@ -7,8 +7,8 @@ import onnxruntime
 import pytest
 
 from dragoman.engines.shortlist import CHUNK
-from dragoman.export.answering import Asked, Mixture, answer
 from dragoman.export.graph import Graph
+from dragoman.export.output_layer import Asked, Mixture, answer
 
 ROWS = 7
 

@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engines.shortlist import in_chunks
-from dragoman.export.answering import Asked, Mixture, answer, asked, logits_of
+from dragoman.export.attention import look
 from dragoman.export.cells import Array, apply, array, fills_its_range, parts, step_cell
 from dragoman.export.graph import Graph, Value
-from dragoman.export.looking import look
+from dragoman.export.output_layer import Asked, Mixture, answer, asked, logits_of
 from dragoman.model.attention import Attention, FixedContext
 from dragoman.model.decoder import Decoder
-from dragoman.model.readout import Attentional, Linear, Maxout, Readout
+from dragoman.model.readout import AttentionalReadout, MaxoutReadout, Readout, StateReadout
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import BOS
 
@@ -250,15 +250,15 @@ def _update(
 
 def _read(g: Graph, readout: Readout, state: Value, words: Value, context: Value | None) -> Value:
     """The readout [N, O] of states, previous words [N, E] and contexts."""
-    if isinstance(readout, Linear):
+    if isinstance(readout, StateReadout):
         return state
-    if isinstance(readout, Maxout):
+    if isinstance(readout, MaxoutReadout):
         pairs = apply(g, readout.state, state, apply(g, readout.word, words))
         if readout.context is not None:
             assert context is not None
             pairs = apply(g, readout.context, context, pairs)
         return g.node("ReduceMax", g.reshape(pairs, 0, readout.size, 2), g.integers(-1), keepdims=0)
-    assert isinstance(readout, Attentional)
+    assert isinstance(readout, AttentionalReadout)
     assert context is not None
     bias = None if readout.bias is None else array(readout.bias)
     assert readout.combine.bias is None
@@ -268,4 +268,4 @@ def _read(g: Graph, readout: Readout, state: Value, words: Value, context: Value
 
 def _is_tanh(readout: Readout) -> bool:
     """Whether it cannot leave [-1, 1]."""
-    return isinstance(readout, Attentional) and not readout.affine
+    return isinstance(readout, AttentionalReadout) and not readout.affine

@@ -21,14 +21,14 @@ EPSILON = 1e-30
 change of the energies would change that."""
 
 
-class Guidance(NamedTuple):
+class GuidedLoss(NamedTuple):
     """The summed loss (differentiable), in nats, and over how many target positions it is summed."""
 
     loss: Tensor
     positions: int
 
 
-def guided_loss(weights: Tensor, links: BatchLinks, shift: int) -> Guidance:
+def guided_loss(weights: Tensor, links: BatchLinks, shift: int) -> GuidedLoss:
     """The loss of alignment weights [B, T, S] against links between segments."""
     places = links.rows * weights.shape[1] + links.target + shift
     places, place, counts = np.unique(places, return_inverse=True, return_counts=True)
@@ -39,4 +39,4 @@ def guided_loss(weights: Tensor, links: BatchLinks, shift: int) -> Guidance:
     linked = weights[row, step, source]
     # where, not clamp: the logarithm of zero must not be taken at all, or its gradient is not a number
     logs = torch.where(linked > EPSILON, linked, 1.0).log()
-    return Guidance(-(share.to(logs.dtype) * logs).sum(), len(places))
+    return GuidedLoss(-(share.to(logs.dtype) * logs).sum(), len(places))

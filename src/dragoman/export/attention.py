@@ -8,15 +8,15 @@ from typing import NamedTuple
 from dragoman.export.cells import apply, array, fills_its_range
 from dragoman.export.graph import Graph, Value
 from dragoman.model.attention import Attention
-from dragoman.model.scopes import Global, Monotonic, Predictive, Scope
-from dragoman.model.scores import Additive, Dot, General, Location, Score
+from dragoman.model.scopes import AttentionScope, Global, Monotonic, Predictive
+from dragoman.model.scores import Additive, AttentionScore, Dot, General, Location
 from dragoman.model.translation import TranslationModel
 
-Look = Callable[[Value, Value | None], tuple[Value, Value]]
+Attend = Callable[[Value, Value | None], tuple[Value, Value]]
 """Queries [N, H] and coverage [N, S'] or None -> contexts [N, W] and alignment weights [N, S]."""
 
 
-class Memory(NamedTuple):
+class AttentionMemory(NamedTuple):
     """As `Memory` of the model: annotations [B, S, W], mask [B, S], keys; int64 [1] counts of words, [B, 1]."""
 
     vectors: Value
@@ -25,7 +25,7 @@ class Memory(NamedTuple):
     counts: Value
 
 
-def look(g: Graph, model: TranslationModel, layout: Value, time: Value) -> Look:
+def look(g: Graph, model: TranslationModel, layout: Value, time: Value) -> Attend:
     """The look of `Attention.bind`, its memory declared as inputs.
 
     Args:
@@ -53,7 +53,7 @@ def look(g: Graph, model: TranslationModel, layout: Value, time: Value) -> Look:
     return seen_from
 
 
-def _memory(g: Graph, score: Score, *, bounded: bool) -> Memory:
+def _memory(g: Graph, score: AttentionScore, *, bounded: bool) -> AttentionMemory:
     vectors = g.input("memory.vectors", "float", ["B", "S", "W"], bounded=bounded)
     mask = g.input("memory.mask", "bool", ["B", "S"])
     if isinstance(score, Location):
@@ -62,13 +62,13 @@ def _memory(g: Graph, score: Score, *, bounded: bool) -> Memory:
         keys = vectors
     else:
         keys = g.input("memory.keys", "float", ["B", "S", "A"])
-    return Memory(vectors, mask, keys, g.total(g.to(mask, "int64"), 1))
+    return AttentionMemory(vectors, mask, keys, g.total(g.to(mask, "int64"), 1))
 
 
 def _energies(
     g: Graph,
-    score: Score,
-    memory: Memory,
+    score: AttentionScore,
+    memory: AttentionMemory,
     queries: Value,
     grouped: Callable[[Value], Value],
     coverage: Value | None,
@@ -91,7 +91,7 @@ def _energies(
     return grouped(g.node("Gemm", g.constant(v[None]), g.flatten(g.tanh(inner), 3), transB=1))
 
 
-def _by_position(g: Graph, score: Location, memory: Memory, by_slot: Value) -> Value:
+def _by_position(g: Graph, score: Location, memory: AttentionMemory, by_slot: Value) -> Value:
     """[B, Q, slots] -> [B, Q, S], -inf where a position has no slot."""
     if not score.masked:
         by_slot = g.node("LogSoftmax", by_slot, axis=-1)
@@ -104,8 +104,8 @@ def _by_position(g: Graph, score: Location, memory: Memory, by_slot: Value) -> V
 
 def _weigh(
     g: Graph,
-    scope: Scope,
-    memory: Memory,
+    scope: AttentionScope,
+    memory: AttentionMemory,
     energies: Value,
     queries: Value,
     grouped: Callable[[Value], Value],

@@ -22,7 +22,7 @@ from dragoman.engines.ensemble import Combination
 from dragoman.engines.shortlist import CHUNK, in_chunks
 from dragoman.export.cells import Array, apply, array
 from dragoman.export.graph import Graph, Value
-from dragoman.model.output import Output
+from dragoman.model.output_layer import OutputLayer
 
 LEAST = -3e38
 """Below every logarithm, and still a number: -inf less -inf is none."""
@@ -72,7 +72,7 @@ def asked(g: Graph, always: NDArray[np.integer[Any]] | None) -> Asked:
     return Asked(rows, targets, best, listing)
 
 
-def logits_of(g: Graph, output: Output, matrix: Array, readout: Value, listing: Listing | None) -> Value:
+def logits_of(g: Graph, output: OutputLayer, matrix: Array, readout: Value, listing: Listing | None) -> Value:
     """Of rows [R, O], in whole chunks: [R, V], or [R, A + U] of the words that are always listed, then of those whose
     part of the output layer is handed in.
 

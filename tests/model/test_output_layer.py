@@ -4,15 +4,18 @@ import pytest
 import torch
 from torch.nn import functional
 
-from dragoman.model.output import BLOCK, Output
+from dragoman.model.fast.output_layer import BLOCK, ROWS
+from dragoman.model.output_layer import OutputLayer
+from tests.model.forms import both_forms, in_form
 from tests.model.gradients import assert_gradients
 
 
 @pytest.mark.parametrize("rows", [1, 7, BLOCK // 8, BLOCK // 8 + 3])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("bias", [True, False])
-def test_loss_and_gradients_are_those_of_the_plain_softmax(rows: int, smoothing: float, bias: bool) -> None:
-    output, readout, words = _make(rows, bias)
+@both_forms
+def test_loss_and_gradients_are_those_of_the_softmax(rows: int, smoothing: float, bias: bool, fast: bool) -> None:
+    output, readout, words = _make(rows, bias, fast=fast)
     losses = output.loss(readout, words, smoothing)
     logits = functional.linear(readout, output.weight, output.bias)
     expected = functional.cross_entropy(logits, words, reduction="sum", label_smoothing=smoothing)
@@ -28,7 +31,7 @@ def test_loss_and_gradients_are_those_of_the_plain_softmax(rows: int, smoothing:
 def test_a_low_rank_output_is_the_product_of_its_two_matrices(smoothing: float) -> None:
     """Cho et al. 2014: G = G_l G_r, nothing but linear in between; and the gradients of both."""
     torch.manual_seed(1)
-    low, whole = Output(4, 9, bias=True, rank=2).double(), Output(4, 9, bias=True).double()
+    low, whole = (in_form(OutputLayer(4, 9, bias=True, rank=rank).double(), fast=True) for rank in (2, None))
     for parameter in low.parameters():
         torch.nn.init.normal_(parameter)
     assert low.narrow is not None
@@ -46,11 +49,22 @@ def test_a_low_rank_output_is_the_product_of_its_two_matrices(smoothing: float) 
     )
 
 
-def test_log_probabilities_sum_to_one_and_match_the_loss() -> None:
-    output, readout, words = _make(5, bias=True)
+@both_forms
+def test_log_probabilities_sum_to_one_and_match_the_loss(fast: bool) -> None:
+    output, readout, words = _make(5, bias=True, fast=fast)
     logs = output.log_probabilities(readout)
     torch.testing.assert_close(logs.exp().sum(1), torch.ones(5, dtype=torch.float64))
     torch.testing.assert_close(-logs.gather(1, words[:, None]).sum(), output.loss(readout, words, 0.1).nll)
+
+
+@pytest.mark.parametrize("readouts", [1, ROWS - 1, 2 * ROWS + 3])
+@both_forms
+def test_given_words_have_the_log_probabilities_of_all_words(readouts: int, fast: bool) -> None:
+    """In any order of the readouts, some of which are wanted several times and others never."""
+    output, readout, _ = _make(readouts, bias=True, fast=fast)
+    rows, words = torch.randint(0, readouts, (50,)), torch.randint(0, 9, (50,))
+    expected = output.log_probabilities(readout)[rows, words]
+    torch.testing.assert_close(output.word_log_probabilities(readout, words, rows), expected, atol=1e-12, rtol=0)
 
 
 def test_two_batches_do_not_disturb_each_other() -> None:
@@ -71,7 +85,7 @@ def test_nothing_is_differentiated_without_need() -> None:
 
 
 def test_certain_words_have_no_loss_and_hopeless_ones_a_finite_one() -> None:
-    output = Output(1, 2, bias=False)
+    output = in_form(OutputLayer(1, 2, bias=False), fast=True)
     torch.nn.init.constant_(output.weight, 0)
     with torch.no_grad():
         output.weight[1] = 1
@@ -80,9 +94,13 @@ def test_certain_words_have_no_loss_and_hopeless_ones_a_finite_one() -> None:
     assert output.loss(readout[:1], torch.tensor([0]), 0.0).nll.item() == 500
 
 
-def _make(rows: int, bias: bool) -> tuple[Output, torch.Tensor, torch.Tensor]:
+def _make(rows: int, bias: bool, *, fast: bool = True) -> tuple[OutputLayer, torch.Tensor, torch.Tensor]:
     torch.manual_seed(1)
-    output = Output(4, 9, bias=bias).double()
+    output = OutputLayer(4, 9, bias=bias).double()
     for parameter in output.parameters():
         torch.nn.init.normal_(parameter)
-    return output, torch.randn(rows, 4, dtype=torch.float64, requires_grad=True), torch.randint(0, 9, (rows,))
+    return (
+        in_form(output, fast),
+        torch.randn(rows, 4, dtype=torch.float64, requires_grad=True),
+        torch.randint(0, 9, (rows,)),
+    )

@@ -1,4 +1,4 @@
-"""First values of the parameters, as the papers draw them."""
+"""Initialisation of the parameters, as the papers draw them."""
 
 from __future__ import annotations
 
@@ -8,37 +8,39 @@ from typing import Literal
 import torch
 from torch import nn
 
-from dragoman.model.cells import GRU, LSTM, Tanh
-from dragoman.model.maps import Map
+from dragoman.model.cells import GRU, LSTM, TanhCell
+from dragoman.model.linear import Linear
 from dragoman.model.scores import Additive
 
 
-def initialise(model: nn.Module, initial: Literal["orthogonal", "gaussian", "uniform", "lecun"], spread: float) -> None:
+def initialise(model: nn.Module, scheme: Literal["orthogonal", "gaussian", "uniform", "lecun"], scale: float) -> None:
     """Fill every parameter; biases are zero.
 
-    uniform:    U(-spread, spread) (Sutskever et al. 2014, section 3.4; Luong et al. 2015, section 4.1)
-    gaussian:   N(0, spread^2)
-    orthogonal: N(0, spread^2), recurrent matrices orthogonal, W_a and U_a N(0, 0.001^2), v_a zero, so that attention
+    uniform:    U(-scale, scale) (Sutskever et al. 2014, section 3.4; Luong et al. 2015, section 4.1)
+    gaussian:   N(0, scale^2)
+    orthogonal: N(0, scale^2), recurrent matrices orthogonal, W_a and U_a N(0, 0.001^2), v_a zero, so that attention
                 starts exactly uniform (Cho et al. 2014, section 4.1; Bahdanau et al. 2015, B.1)
-    lecun:      maps U(+-sqrt(3 / n_in)), which keeps the variance of what goes through; recurrent matrices orthogonal,
-                everything else N(0, spread^2)
+    lecun:      linear layers U(+-sqrt(3 / n_in)), which keeps the variance of what goes through; recurrent matrices
+                orthogonal, everything else N(0, scale^2)
 
     The trained length of v_a in the normed score starts at 1 / sqrt(A).
     """
-    recurrent = {map for cell in model.modules() if isinstance(cell, GRU | LSTM | Tanh) for map in cell.children()}
+    recurrent = {
+        linear for cell in model.modules() if isinstance(cell, GRU | LSTM | TanhCell) for linear in cell.children()
+    }
     with torch.no_grad():
         for parameter in model.parameters():
-            if initial == "uniform":
-                parameter.uniform_(-spread, spread)
+            if scheme == "uniform":
+                parameter.uniform_(-scale, scale)
             else:
-                parameter.normal_(0, spread)
+                parameter.normal_(0, scale)
         for module in model.modules():
             if isinstance(module, nn.Embedding) and module.padding_idx is not None:
                 module.weight[module.padding_idx].zero_()
-            if isinstance(module, Map) and initial in ("orthogonal", "lecun"):
-                _fill(module, orthogonal=module in recurrent, scaled=initial == "lecun")
+            if isinstance(module, Linear) and scheme in ("orthogonal", "lecun"):
+                _fill(module, orthogonal=module in recurrent, scaled=scheme == "lecun")
             if isinstance(module, Additive):
-                _fill_additive(module, as_paper=initial == "orthogonal")
+                _fill_additive(module, as_paper=scheme == "orthogonal")
         for name, parameter in model.named_parameters():
             if name.rpartition(".")[2] == "bias":
                 parameter.zero_()
@@ -55,7 +57,7 @@ def _fill_additive(score: Additive, *, as_paper: bool) -> None:
         score.length.fill_(1 / math.sqrt(len(score.v)))
 
 
-def _fill(module: Map, *, orthogonal: bool, scaled: bool) -> None:
+def _fill(module: Linear, *, orthogonal: bool, scaled: bool) -> None:
     """Recurrent matrices block by block: each gate's is orthogonal by itself."""
     n_in = module.weight.shape[-1]
     for matrix in module.weight.view(-1, *module.weight.shape[-2:]):

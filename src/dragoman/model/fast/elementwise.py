@@ -1,4 +1,4 @@
-"""What a cell does between its products, as one operation with a gradient written by hand.
+"""What a cell does between its matrix products, as one operation with a gradient written by hand.
 
 Left to automatic differentiation, each step of a cell is a dozen small operations, and as many again on the way back;
 for batches of usual size starting them costs more than their arithmetic. Sums that enter a gate may come in a lower
@@ -12,25 +12,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_of_sigmoid, _of_tanh = torch.ops.aten.sigmoid_backward, torch.ops.aten.tanh_backward
+_sigmoid_backward, _tanh_backward = torch.ops.aten.sigmoid_backward, torch.ops.aten.tanh_backward
 """(gradient, value of the function) -> gradient of its argument."""
 
 
-def reset_and_update(a: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+def gru_gates(a: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
     """r * h and z, [.., H] each, of a GRU whose gates are r, z = sigmoid(a), a [.., 2H]."""
-    result: tuple[Tensor, Tensor] = _ResetAndUpdate.apply(a, h)
+    result: tuple[Tensor, Tensor] = _GRUGates.apply(a, h)
     return result
 
 
-def new_state(a: Tensor, h: Tensor, z: Tensor, *, keep: bool) -> Tensor:
+def gru_state(a: Tensor, h: Tensor, z: Tensor, *, keep: bool) -> Tensor:
     """The new state of a GRU, h~ = tanh(a): z * h + (1 - z) * h~ where z keeps, the other way round where it writes."""
-    new: Tensor = _NewState.apply(a, h, z, keep)
+    new: Tensor = _GRUState.apply(a, h, z, keep)
     return new
 
 
-def new_lstm_state(a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+def lstm_state(a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
     """The new (h, c) of an LSTM from the sums a [.., 4H] of its gates, in the order i, f, o, g, and the old c."""
-    result: tuple[Tensor, Tensor] = _NewLSTMState.apply(a, c)
+    result: tuple[Tensor, Tensor] = _LSTMState.apply(a, c)
     return result
 
 
@@ -42,10 +42,10 @@ def _tanh(x: Tensor) -> Tensor:
     return torch.sigmoid(2 * x).mul_(2).sub_(1)
 
 
-class _ResetAndUpdate(torch.autograd.Function):
+class _GRUGates(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
-        of_r, of_z = a.to(h.dtype).chunk(2, dim=-1)
+        of_r, of_z = a.to(h.dtype).chunk(2, dim=-1)  # [.., 2H] -> [.., H] each
         r, z = torch.sigmoid(of_r), torch.sigmoid(of_z)
         ctx.save_for_backward(r, z, h)
         ctx.type = a.dtype
@@ -54,11 +54,11 @@ class _ResetAndUpdate(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, of_reset: Tensor, of_z: Tensor) -> tuple[Tensor, Tensor]:
         r, z, h = ctx.saved_tensors
-        of_a = torch.cat((_of_sigmoid(of_reset * h, r), _of_sigmoid(of_z, z)), dim=-1)
+        of_a = torch.cat((_sigmoid_backward(of_reset * h, r), _sigmoid_backward(of_z, z)), dim=-1)  # [.., 2H]
         return of_a.to(ctx.type), of_reset * r
 
 
-class _NewState(torch.autograd.Function):
+class _GRUState(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, h: Tensor, z: Tensor, keep: bool) -> Tensor:
         new = _tanh(a.to(h.dtype))
@@ -72,15 +72,15 @@ class _NewState(torch.autograd.Function):
         through = gradient * z
         of_h, of_new = (through, gradient - through) if ctx.keep else (gradient - through, through)
         difference = h - new if ctx.keep else new - h
-        return _of_tanh(of_new, new).to(ctx.type), of_h, difference.mul_(gradient), None
+        return _tanh_backward(of_new, new).to(ctx.type), of_h, difference.mul_(gradient), None
 
 
-class _NewLSTMState(torch.autograd.Function):
+class _LSTMState(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        of_gates, of_g = a.to(c.dtype).split((3 * c.shape[-1], c.shape[-1]), dim=-1)
+        of_gates, of_g = a.to(c.dtype).split((3 * c.shape[-1], c.shape[-1]), dim=-1)  # [.., 4H] -> [.., 3H], [.., H]
         gates, g = torch.sigmoid(of_gates), _tanh(of_g)
-        i, f, o = gates.chunk(3, dim=-1)
+        i, f, o = gates.chunk(3, dim=-1)  # [.., 3H] -> [.., H] each
         new = torch.addcmul(f * c, i, g)
         squashed = _tanh(new)
         ctx.save_for_backward(gates, g, c, squashed)
@@ -90,10 +90,10 @@ class _NewLSTMState(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, of_h: Tensor, of_c: Tensor) -> tuple[Tensor, Tensor]:
         gates, g, c, squashed = ctx.saved_tensors
-        i, f, o = gates.chunk(3, dim=-1)
-        of_new = _of_tanh(of_h * o, squashed).add_(of_c)
-        of_a = torch.cat((of_new * g, of_new * c, of_h * squashed, of_new * i), dim=-1)
+        i, f, o = gates.chunk(3, dim=-1)  # [.., 3H] -> [.., H] each
+        of_new = _tanh_backward(of_h * o, squashed).add_(of_c)
+        of_a = torch.cat((of_new * g, of_new * c, of_h * squashed, of_new * i), dim=-1)  # [.., 4H]
         of_gates, of_g = of_a.split((gates.shape[-1], g.shape[-1]), dim=-1)
-        _of_sigmoid.grad_input(of_gates, gates, grad_input=of_gates)
-        _of_tanh.grad_input(of_g, g, grad_input=of_g)
+        _sigmoid_backward.grad_input(of_gates, gates, grad_input=of_gates)
+        _tanh_backward.grad_input(of_g, g, grad_input=of_g)
         return of_a.to(ctx.type), of_new.mul_(f)

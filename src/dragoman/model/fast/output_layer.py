@@ -1,4 +1,4 @@
-"""The softmax over the target vocabulary, and its loss without a long-lived tensor of logits.
+"""The loss of the output layer without a long-lived tensor of logits, and probabilities of given words.
 
 Logits of a whole batch are its largest tensors by far. They are made for a block of rows at a time, in memory that is
 small enough to be used again (fresh pages from the system cost more than the arithmetic on them), and their gradient
@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from dragoman.model.maps import Map, filled_up
-from dragoman.model.products import aligned, product
+from dragoman.model.fast.linear import pad_rows
+from dragoman.model.fast.matmul import aligned, matmul
+from dragoman.model.output_layer import OutputLayer, TokenLosses
 
 BLOCK = 2048
 """Bytes of a word's logits at a time, 512 rows in float32: many, so that the products are long, but not so many that
@@ -23,77 +25,46 @@ the system takes the memory back after each block."""
 
 CHUNK = 64
 """Rows of a block whose softmax is taken at a time: few, so that they stay in the processor's cache. Blocks have
-multiples of it in bfloat16, filled up with zeros (see `maps.padding`)."""
+multiples of it in bfloat16, filled up with zeros (see `linear.missing_rows`)."""
 
-ASKED = 128
-"""Rows of logits at a time where only some words are asked for: those that stay in the processor's cache."""
-
-
-class TokenLosses(NamedTuple):
-    """Summed over the rows: the smoothed loss (differentiable) and the plain negative log-likelihood, in nats."""
-
-    smoothed: Tensor
-    nll: Tensor
+ROWS = 128
+"""Rows of logits at a time where only some words are wanted: those that stay in the processor's cache."""
 
 
-class Output(nn.Module):
-    """p(v) = softmax(W o + b), W of [V, O]; products in `precision` (None: the parameters' own), softmax in theirs.
+def logits_of(readout: Tensor, weight: Tensor, bias: Tensor | None, precision: torch.dtype) -> Tensor:
+    """As `output_layer.logits_of`; the bias is added in place."""
+    logits = matmul(readout, weight).to(precision)  # [N, O] -> [N, V]
+    return logits if bias is None else logits.add_(bias)
 
-    With a rank, W is the product of two: G_l [V, rank] and G_r [rank, O], linear in between (Cho et al. 2014).
+
+def word_log_probabilities(layer: OutputLayer, readout: Tensor, words: Tensor, rows: Tensor) -> Tensor:
+    """As `output_layer.word_log_probabilities`.
+
+    Logits are made for a block of readouts at a time, and of the whole vocabulary only their sum is taken.
     """
+    order = rows.argsort()
+    starts = torch.arange(0, len(readout) + ROWS, ROWS, device=rows.device)
+    ends = torch.searchsorted(rows[order], starts).tolist()
+    weight, precision = layer.cast(layer.weight), layer.weight.dtype
+    result = readout.new_empty(len(words), dtype=precision)
+    for block, (start, end) in enumerate(pairwise(ends)):
+        wanted = order[start:end]
+        place = rows[wanted] - block * ROWS
+        logits = logits_of(readout[block * ROWS : (block + 1) * ROWS], weight, layer.bias, precision)  # [ROWS, V]
+        of_words = logits[place, words[wanted]]
+        largest = logits.amax(dim=1)  # [ROWS, V] -> [ROWS]
+        # In place: the logits are not needed any more, and logsumexp would go over them thrice.
+        log_sum = largest + logits.sub_(largest.unsqueeze(1)).exp_().sum(dim=1).log_()
+        result[wanted] = of_words - log_sum[place]
+    return result
 
-    def __init__(self, n_in: int, vocabulary: int, *, bias: bool, rank: int | None = None) -> None:
-        super().__init__()
-        self.narrow = Map(n_in, rank) if rank else None
-        self.weight = nn.Parameter(torch.empty(vocabulary, rank or n_in))
-        self.bias = nn.Parameter(torch.zeros(vocabulary)) if bias else None
-        self.precision: torch.dtype | None = None
-        self._workspace = _Workspace()
 
-    @torch.no_grad()
-    def log_probabilities(self, readout: Tensor) -> Tensor:
-        """log p for every word, without a gradient: [N, O] -> [N, V]."""
-        readout = self._cast(readout if self.narrow is None else self.narrow(readout))
-        return torch.log_softmax(self._logits(readout, self._cast(self.weight)), dim=-1)
-
-    def _logits(self, readout: Tensor, weight: Tensor) -> Tensor:
-        """[N, V] in the type of the parameters, from factors in that of products."""
-        logits = product(readout, weight).to(self.weight.dtype)
-        return logits if self.bias is None else logits.add_(self.bias)
-
-    @torch.no_grad()
-    def of_words(self, readout: Tensor, words: Tensor, rows: Tensor | None = None) -> Tensor:
-        """log p of given words y [M] from readouts [N, O]: word m is predicted by readout `rows[m]`, or by the m-th.
-
-        Without a gradient. Logits are made for a block of readouts at a time, and of the whole vocabulary only their
-        sum is taken.
-        """
-        rows = torch.arange(len(words), device=words.device) if rows is None else rows
-        order = rows.argsort()
-        starts = torch.arange(0, len(readout) + ASKED, ASKED, device=rows.device)
-        ends = torch.searchsorted(rows[order], starts).tolist()
-        readout, weight = self._cast(readout if self.narrow is None else self.narrow(readout)), self._cast(self.weight)
-        result = readout.new_empty(len(words), dtype=self.weight.dtype)
-        for block, (start, end) in enumerate(pairwise(ends)):
-            asking = order[start:end]
-            place = rows[asking] - block * ASKED
-            logits = self._logits(readout[block * ASKED : (block + 1) * ASKED], weight)
-            wanted = logits[place, words[asking]]
-            largest = logits.amax(dim=1)
-            # In place: the logits are not needed any more, and logsumexp would go over them thrice.
-            whole = largest + logits.sub_(largest.unsqueeze(1)).exp_().sum(dim=1).log_()
-            result[asking] = wanted - whole[place]
-        return result
-
-    def loss(self, readout: Tensor, words: Tensor, smoothing: float) -> TokenLosses:
-        """-sum_i sum_v q_i(v) log p_i(v) with q_i = (1 - s) [v = y_i] + s / V; readout [N, O], words y [N]."""
-        cast = self._cast(self.weight.detach())
-        readout = self._cast(readout if self.narrow is None else self.narrow(readout))
-        smoothed, nll = _CrossEntropy.apply(readout, self.weight, self.bias, cast, words, smoothing, self._workspace)
-        return TokenLosses(smoothed, nll)
-
-    def _cast(self, x: Tensor) -> Tensor:
-        return x if self.precision is None else x.to(self.precision)
+def token_losses(layer: OutputLayer, readout: Tensor, words: Tensor, smoothing: float) -> TokenLosses:
+    """As `output_layer.token_losses`, in blocks, with the gradients taken at once."""
+    cast = layer.cast(layer.weight.detach())
+    workspace = _workspaces.setdefault(layer, _Workspace())
+    smoothed, nll = _CrossEntropy.apply(readout, layer.weight, layer.bias, cast, words, smoothing, workspace)
+    return TokenLosses(smoothed, nll)
 
 
 class _Workspace:
@@ -111,7 +82,13 @@ class _Workspace:
         return held[:size].view(shape)
 
 
+_workspaces: WeakKeyDictionary[OutputLayer, _Workspace] = WeakKeyDictionary()
+"""One for each output layer, as long as it lives."""
+
+
 class _CrossEntropy(torch.autograd.Function):
+    """(readout [N, O], weight [V, O], bias [V], weight in the type of products, words [N]) -> the two losses."""
+
     @staticmethod
     def forward(
         ctx: Any,
@@ -130,8 +107,8 @@ class _CrossEntropy(torch.autograd.Function):
         at_once = BLOCK // cast.element_size()
         for start in range(0, len(words), at_once):
             block = readout[start : start + at_once]
-            rows = filled_up(block, -len(block) % CHUNK if block.dtype == torch.bfloat16 else 0)
-            products = product(rows, filled)
+            rows = pad_rows(block, -len(block) % CHUNK if block.dtype == torch.bfloat16 else 0)
+            products = matmul(rows, filled)
             logits, beyond = products.tensor_split([len(weight)], dim=1)
             losses = softmax.losses(logits, words[start : start + at_once], differentiate=sums is not None)
             beyond.zero_()
@@ -184,12 +161,12 @@ class _Softmax:
             of_all = x.sum(dim=1, keepdim=True) if self._smoothing else None
             p = torch.softmax(x, dim=1, out=x)
             # The logarithm of the sum, by the largest p: that is 1 / V at least, and one exponential a logit is enough.
-            whole = largest - p.amax(dim=1, keepdim=True).log_()
-            own = (whole - of_words).sum(dtype=torch.float64)
+            log_sum = largest - p.amax(dim=1, keepdim=True).log_()
+            own = (log_sum - of_words).sum(dtype=torch.float64)
             nll += own
             smoothed += (1 - self._smoothing) * own
             if of_all is not None:
-                smoothed += self._smoothing * (whole - of_all / p.shape[1]).sum(dtype=torch.float64)
+                smoothed += self._smoothing * (log_sum - of_all / p.shape[1]).sum(dtype=torch.float64)
             if differentiate:
                 part.copy_(self._p_minus_q(p, wanted))
         logits[len(words) :] = 0
@@ -217,7 +194,7 @@ class _Sums:
     def add(self, start: int, rows: Tensor, of_logits: Tensor) -> None:
         """A block that begins at readout `start`: its readouts, filled up, and the gradients of its logits."""
         real = min(len(rows), len(self.of_readout) - start)
-        self.of_readout[start : start + real] = product(of_logits, self._filled.t())[:real]
+        self.of_readout[start : start + real] = matmul(of_logits, self._filled.t())[:real]
         if rows.dtype == self.of_weight.dtype:
             torch.addmm(self.of_weight, of_logits.t(), rows, beta=0 if start == 0 else 1, out=self.of_weight)
             return

@@ -1,4 +1,4 @@
-"""Products with a weight, by whichever of the libraries within torch is fast on this processor.
+"""Matrix products with a weight, by whichever of the libraries within torch is fast on this processor.
 
 In float32 torch multiplies with MKL, which keeps its best code from processors that are not Intel's. oneDNN, which
 torch carries for other purposes, multiplies the 64 rows of a step 1.4 to 1.6 times as fast there (docs/performance.md).
@@ -18,8 +18,8 @@ CACHE_LINE = 64
 """Bytes. Products of matrices whose rows begin elsewhere are up to 40 % slower."""
 
 
-def product(x: Tensor, weight: Tensor, plus: Tensor | None = None) -> Tensor:
-    """x W^T + plus, in one type, without a gradient.
+def matmul(x: Tensor, weight: Tensor, plus: Tensor | None = None) -> Tensor:
+    """x W^T + plus, [.., n_in] -> [.., n_out], all in one type, without a gradient.
 
     Args:
         x: [.., n_in], or [D, N, n_in] for D weights side by side.
@@ -45,7 +45,7 @@ def product(x: Tensor, weight: Tensor, plus: Tensor | None = None) -> Tensor:
 
 
 def aligned(columns: int, like: Tensor) -> int:
-    """So many columns or a few more, that rows of the type of `like` begin at whole cache lines."""
+    """`columns` or a few more, so that rows of the type of `like` begin at whole cache lines."""
     step = CACHE_LINE // like.element_size()
     return -(-columns // step) * step
 
@@ -53,7 +53,7 @@ def aligned(columns: int, like: Tensor) -> int:
 def _side_by_side(x: Tensor, weight: Tensor, plus: Tensor | None) -> Tensor:
     if _by_onednn(x, weight):
         parts = [None] * len(x) if plus is None else plus
-        return torch.stack([product(*one) for one in zip(x, weight, parts, strict=True)])
+        return torch.stack([matmul(*one) for one in zip(x, weight, parts, strict=True)])
     if plus is None:
         return torch.bmm(x, weight.mT)
     return torch.baddbmm(plus.unsqueeze(1) if plus.dim() == 2 else plus, x, weight.mT)
@@ -62,7 +62,7 @@ def _side_by_side(x: Tensor, weight: Tensor, plus: Tensor | None) -> Tensor:
 def _by_onednn(x: Tensor, weight: Tensor) -> bool:
     if x.dtype != torch.float32 or x.device.type != "cpu" or not _mkl_is_slow():
         return False
-    # Of a weight with gaps between its rows it makes thousandfold work; of nothing, nothing.
+    # A weight with gaps between its rows takes oneDNN a thousand times as long; an empty input it refuses.
     return x.numel() > 0 and (weight.is_contiguous() or weight.mT.is_contiguous())
 
 
@@ -71,5 +71,5 @@ def _mkl_is_slow() -> bool:
     if not (torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()):
         return False
     described = Path("/proc/cpuinfo")
-    maker = described.read_text(encoding="utf-8") if described.exists() else platform.processor()
-    return "GenuineIntel" not in maker
+    vendor = described.read_text(encoding="utf-8") if described.exists() else platform.processor()
+    return "GenuineIntel" not in vendor

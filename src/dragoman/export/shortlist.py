@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.ibm1 import Pairs, enough_pairs, list_translations, train_ibm1
 from dragoman.data.store import Store
-from dragoman.engines.shortlist import OutputLayer, Shortlist, other_words
+from dragoman.engines.shortlist import OutputColumns, Shortlist, other_words
 from dragoman.errors import ConfigError, RunError
 from dragoman.export.cells import array
 from dragoman.export.graph import in_int8_columns
@@ -98,10 +98,10 @@ def shortlist_of(
     return Shortlist(always, offsets, np.searchsorted(others, words[new]), layers)
 
 
-def output_layer(model: TranslationModel, words: NDArray[np.int64], *, int8: bool) -> OutputLayer:
+def output_layer(model: TranslationModel, words: NDArray[np.int64], *, int8: bool) -> OutputColumns:
     """Of these words, as `engines/shortlist.py` hands it to the step graph."""
     weight = array(model.output.weight)[words]
     bias = np.zeros(len(words), np.float32) if model.output.bias is None else array(model.output.bias)[words]
     if int8:
-        return OutputLayer(*in_int8_columns(weight), bias)
-    return OutputLayer(np.ascontiguousarray(weight.T), None, bias)
+        return OutputColumns(*in_int8_columns(weight), bias)
+    return OutputColumns(np.ascontiguousarray(weight.T), None, bias)

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from dragoman.export.cells import apply, array, over_words, parts, run_layer
+from dragoman.export.decoder import is_late, member_names
 from dragoman.export.graph import Graph, Value
-from dragoman.export.stepping import is_late, member_names
 from dragoman.model.attention import Attention, FixedContext
 from dragoman.model.bridge import Bridge
 from dragoman.model.encoder import Encoder
-from dragoman.model.maps import Map
-from dragoman.model.scores import Additive, Dot, General, Location, Score
+from dragoman.model.linear import Linear
+from dragoman.model.scores import Additive, AttentionScore, Dot, General, Location
 from dragoman.model.translation import TranslationModel
 
 State = tuple[Value, ...]
@@ -104,7 +104,7 @@ def _reversed(g: Graph, encoder: Encoder, steps: Value, lengths: Value) -> Value
     if encoder.direction != "reversed":
         return steps
     one = g.integers(1)
-    count = g.node("Max", lengths - one, one) if encoder.end_stays_last else lengths
+    count = g.node("Max", lengths - one, one) if encoder.eos_stays_last else lengths
     return g.node("ReverseSequence", steps, count, batch_axis=1, time_axis=0)
 
 
@@ -120,9 +120,9 @@ def _first_states(g: Graph, bridge: Bridge, seen: Annotated, summary: Value) -> 
         hidden = [g.columns(top, 0, cell.size) for cell in cells]
     else:
         seed = _seed(g, bridge, seen, summary)
-        hidden = [g.tanh(apply(g, linear, seed)) for linear in cast("list[Map]", list(bridge.maps))]
+        hidden = [g.tanh(apply(g, linear, seed)) for linear in cast("list[Linear]", list(bridge.maps))]
     return tuple(
-        (h,) if parts(cell) == 1 else (h, h if bridge.cell_state else g.zeros(h, cell.size))
+        (h,) if parts(cell) == 1 else (h, h if bridge.copy_to_cell_state else g.zeros(h, cell.size))
         for cell, h in zip(cells, hidden, strict=True)
     )
 
@@ -137,7 +137,7 @@ def _seed(g: Graph, bridge: Bridge, seen: Annotated, summary: Value) -> Value:
     return g.node("Squeeze", g.matmul(shares, seen.vectors), g.integers(1))
 
 
-def _keys(g: Graph, score: Score, seen: Annotated) -> Value | None:
+def _keys(g: Graph, score: AttentionScore, seen: Annotated) -> Value | None:
     """What `Score.keys` makes of the annotations, or None where it is the annotations themselves."""
     if isinstance(score, Dot):
         return None if score.scale == 1.0 else seen.vectors * g.number(score.scale)

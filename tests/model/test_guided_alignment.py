@@ -8,9 +8,9 @@ import torch
 
 from dragoman.data.batches import Batch, BatchLinks
 from dragoman.model.assembly import build
-from dragoman.model.guided import EPSILON, guided_loss
+from dragoman.model.guided_alignment import EPSILON, guided_loss
 from dragoman.model.translation import TranslationModel
-from tests.model.compositions import PAIRS, VOCABULARY, make_batch, model_config
+from tests.compositions import PAIRS, VOCABULARY, make_batch, model_config
 
 LINKS = [[(0, 0), (2, 0), (3, 1)], [(0, 0), (0, 3), (0, 4)], [(6, 0), (1, 0), (0, 0), (3, 0)], []]
 """(source, target) for each of PAIRS; positions with one link, with several, with none, and a line without any."""

@@ -1,0 +1,1 @@
+"""Faster forms of functions of the plain model; `table.py` says which replaces which, and what it gains."""

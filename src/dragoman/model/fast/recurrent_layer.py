@@ -1,0 +1,71 @@
+"""A whole recurrent layer in one call of torch's own kernel, where its equations are the cell's.
+
+The kernel's LSTM is ours with the gates in the order i, f, g, o. Its GRU is reset "after", update "keep", with a bias
+inside what the reset gate multiplies. Weights stay where the cell has them; products run in the parameters' type.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from dragoman.model.cells import GRU, LSTM, CellState
+from dragoman.model.dropout import DropUnits
+from dragoman.model.encoder import RecurrentLayer
+from dragoman.model.linear import Linear
+
+
+def run_layer(
+    layer: RecurrentLayer, inputs: Tensor, lengths: Tensor, alive: Tensor, drop: DropUnits
+) -> tuple[Tensor, CellState]:
+    """As `encoder.run_layer`, but nothing is dropped, and hidden states are zero on padding."""
+    cell = layer.cell
+    assert isinstance(cell, GRU | LSTM)
+    if inputs.dim() == 3:
+        return _run(cell, _weights(cell, layer.inputs, None), inputs, lengths)
+    runs = [_run(cell, _weights(cell, layer.inputs, d), part, lengths) for d, part in enumerate(inputs)]
+    states = zip(*(state for _, state in runs), strict=True)
+    # D of [B, S, H] -> [D, B, S, H], D of [B, H] -> [D, B, H]
+    return torch.stack([hidden for hidden, _ in runs]), tuple(torch.stack(parts) for parts in states)
+
+
+def _run(cell: GRU | LSTM, weights: list[Tensor], inputs: Tensor, lengths: Tensor) -> tuple[Tensor, CellState]:
+    """[S, B, n] -> [B, S, H] and the last state, [B, H] each."""
+    packed = pack_padded_sequence(inputs.to(weights[0].dtype), lengths, enforce_sorted=False)
+    zero = inputs.new_zeros(1, inputs.shape[1], cell.size, dtype=weights[0].dtype)
+    data, sizes = packed.data, packed.batch_sizes
+    # layers 1, dropout 0, one direction: stacking is the encoder's part
+    if isinstance(cell, LSTM):
+        output, *state = torch.lstm(data, sizes, [zero, zero], weights, True, 1, 0.0, False, False)
+    else:
+        output, *state = torch.gru(data, sizes, zero, weights, True, 1, 0.0, False, False)
+    unsorted = packed.unsorted_indices
+    assert unsorted is not None, "the lengths were not given as sorted"
+    hidden, _ = pad_packed_sequence(
+        PackedSequence(output, sizes, packed.sorted_indices, unsorted), batch_first=True, total_length=len(inputs)
+    )
+    return hidden, tuple(part[0].index_select(0, unsorted) for part in state)  # [1, B, H] -> [B, H]
+
+
+def _weights(cell: GRU | LSTM, inputs: Linear, direction: int | None) -> list[Tensor]:
+    """[W, U, b, b'] in the kernel's order, of one direction."""
+
+    def part(parameter: Tensor) -> Tensor:
+        return parameter if direction is None else parameter[direction]  # [D, ..] -> [..]
+
+    w = part(inputs.weight)
+    bias = w.new_zeros(cell.gates) if inputs.bias is None else part(inputs.bias)
+    if isinstance(cell, LSTM):
+        order = _kernel_order(cell.size, w.device)
+        u = part(cell.recurrent_gates.weight)
+        return [w[order], u[order], bias[order], torch.zeros_like(bias)]
+    u = torch.cat((part(cell.recurrent_gates.weight), part(cell.recurrent.weight)))  # [2H, H], [H, H] -> [3H, H]
+    inner = w.new_zeros(cell.size) if cell.recurrent.bias is None else part(cell.recurrent.bias)
+    return [w, u, bias, torch.cat((w.new_zeros(2 * cell.size), inner))]
+
+
+def _kernel_order(size: int, device: torch.device) -> Tensor:
+    """Rows of i, f, o, g in the order i, f, g, o."""
+    i_f, o, g = torch.arange(4 * size, device=device).split((2 * size, size, size))
+    return torch.cat((i_f, g, o))

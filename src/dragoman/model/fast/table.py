@@ -1,0 +1,114 @@
+"""Which functions of the plain model have a faster form, and what that gains.
+
+The plain model states each as a function of its file and keeps it as a static method of the module that calls it.
+`use` puts another function in its place, in one model: `assembly` does so with the table below for every model, and
+with an empty table any model is the plain one. Both compute the same, gradients included; the tests compare them row
+by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from torch import nn
+
+from dragoman.model import attention, cells, dropout, encoder, linear, output_layer, scores
+from dragoman.model.fast import contexts, elementwise, energies, permutation, recurrent_layer
+from dragoman.model.fast import dropout as fast_dropout
+from dragoman.model.fast import linear as fast_linear
+from dragoman.model.fast import output_layer as fast_output_layer
+
+Function = Callable[..., Any]
+
+
+class Replacement(NamedTuple):
+    """The faster form of a function: where its speed comes from, and what was measured (docs/performance.md)."""
+
+    fast: Function
+    source: str
+    gain: str
+
+
+FAST: dict[Function, Replacement] = {
+    linear.multiply: Replacement(
+        fast_linear.multiply,
+        "oneDNN instead of MKL on processors that are not Intel's; round numbers of rows in bfloat16",
+        "1.4 to 1.6 times as fast a product in float32; 3,600 to 6,000 tokens/s in bfloat16",
+    ),
+    linear.fuse_linear: Replacement(
+        fast_linear.fuse_linear,
+        "weight gradients of all steps as one product; weights of one sum side by side",
+        "28 % of an update for one query layer; 3.5 % of one for the weights side by side",
+    ),
+    cells.gru_gates: Replacement(
+        elementwise.gru_gates,
+        "one operation with its own gradient for a dozen",
+        "within the noise on a CPU",
+    ),
+    cells.gru_state: Replacement(
+        elementwise.gru_state,
+        "one operation with its own gradient; tanh by way of the sigmoid",
+        "within the noise on a CPU; tanh 2.6 to 0.5 ns an element",
+    ),
+    cells.lstm_state: Replacement(
+        elementwise.lstm_state,
+        "the three gates as one sigmoid; tanh by way of the sigmoid",
+        "a step and back 515 to 375 us",
+    ),
+    encoder.run_layer: Replacement(
+        recurrent_layer.run_layer,
+        "a whole layer in one call of torch's kernel, for the cells that end in -fused",
+        "one call of cuDNN a layer and direction; not run on a GPU",
+    ),
+    encoder.permute_rows: Replacement(
+        permutation.permute_rows,
+        "the gradient is a selection of rows, not a sum into rows",
+        "not measured by itself",
+    ),
+    scores.dot_energies: Replacement(
+        energies.dot_energies,
+        "the gradient of the keys as one product an unrolling",
+        "within the noise",
+    ),
+    scores.additive_energies: Replacement(
+        energies.additive_energies,
+        "gradients of the keys summed in place; tanh by way of the sigmoid",
+        "tanh 2.6 to 0.5 ns an element",
+    ),
+    attention.weighted_sums: Replacement(
+        contexts.weighted_sums,
+        "the gradient of the annotations as one product an unrolling",
+        "4,100 to 4,490 tokens/s, with gate inputs added inside products",
+    ),
+    dropout.dropout: Replacement(
+        fast_dropout.dropout,
+        "a random byte a unit instead of a random number",
+        "9.3 to 1.2 ms for a million units",
+    ),
+    output_layer.token_losses: Replacement(
+        fast_output_layer.token_losses,
+        "logits in blocks, in memory that is kept; softmax and gradient while they are in the cache",
+        "3,780 to 4,100 tokens/s; then the output layer from 119 to 68 ms of an update",
+    ),
+    output_layer.logits_of: Replacement(
+        fast_output_layer.logits_of,
+        "rows of logits begin at whole cache lines; the bias is added in place",
+        "38 to 28 ms for 320 rows with their softmax",
+    ),
+    output_layer.word_log_probabilities: Replacement(
+        fast_output_layer.word_log_probabilities,
+        "logits in blocks that stay in the cache; only their sum is taken of the vocabulary",
+        "not measured by itself",
+    ),
+}
+"""Each function of the plain model that has a faster form."""
+
+
+def use(model: nn.Module, replacements: Mapping[Function, Replacement]) -> None:
+    """Let every module of a model call the faster forms of these functions, and the plain forms of all others."""
+    for module in model.modules():
+        for name, member in vars(type(module)).items():
+            if isinstance(member, staticmethod):
+                plain = member.__func__
+                setattr(module, name, replacements[plain].fast if plain in replacements else plain)

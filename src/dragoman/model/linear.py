@@ -1,0 +1,84 @@
+"""Linear layers, computed in a chosen precision, used on all steps at once or step by step.
+
+Letters: N rows, D layers side by side (the two directions of an encoder layer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class LinearStep(Protocol):
+    """Linear layers prepared for one unrolling: one input [.., n_in] for each, the sum of their results [.., n_out].
+
+    `plus` [.., n_out] is added to it. Results stay in the precision of the layers.
+    """
+
+    def __call__(self, *inputs: Tensor, plus: Tensor | None = None) -> Tensor: ...
+
+
+def multiply(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """x W^T + b: [N, n_in] -> [N, n_out], or [D, N, n_in] -> [D, N, n_out] with D weights side by side."""
+    y = x @ weight.mT
+    return y if bias is None else y + bias.unsqueeze(-2)  # [n_out] -> [1, n_out]
+
+
+def fuse_linear(layers: Sequence[Linear]) -> LinearStep:
+    """sum_i (W_i x_i + b_i) of several layers, for use at every step of one unrolling."""
+
+    def step(*inputs: Tensor, plus: Tensor | None = None) -> Tensor:
+        total = plus
+        for layer, x in zip(layers, inputs, strict=True):
+            y = multiply(layer.cast(x), layer.cast(layer.weight), layer.full_bias())
+            total = y if total is None else total + y
+        assert total is not None, "there is a layer"
+        return total
+
+    return step
+
+
+class Linear(nn.Module):
+    """x -> W x + b with W of [n_out, n_in], or of [D, n_out, n_in] for D layers side by side on [D, ..., n_in].
+
+    With a bias, the first `unbiased` outputs have none.
+
+    Parameters stay in their own type. The product is computed, and the result handed on, in `precision` (None: the
+    parameters' type): converting a whole sequence back at once is slower than each user's converting its step.
+    """
+
+    multiply = staticmethod(multiply)
+    fuse = staticmethod(fuse_linear)
+
+    def __init__(self, n_in: int, n_out: int, *, directions: int = 1, bias: bool = False, unbiased: int = 0) -> None:
+        super().__init__()
+        several = (directions,) if directions > 1 else ()
+        self.weight = nn.Parameter(torch.empty(*several, n_out, n_in))
+        self.bias = nn.Parameter(torch.zeros(*several, n_out - unbiased)) if bias else None
+        self.unbiased = unbiased
+        self.precision: torch.dtype | None = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """All steps in one product; x is [..., n_in], or [D, ..., n_in] where D layers stand side by side."""
+        x = self.cast(x)
+        rows = x.flatten(self.weight.dim() - 2, -2)  # [..., n_in] -> [N, n_in], [D, ..., n_in] -> [D, N, n_in]
+        y = self.multiply(rows, self.cast(self.weight), self.full_bias())
+        return y.reshape(*x.shape[:-1], y.shape[-1])  # [N, n_out] -> [..., n_out]
+
+    def prepare(self, *others: Linear) -> LinearStep:
+        """The sum of `others` and of this layer, in that order, for use at every step of one unrolling."""
+        return self.fuse((*others, self))
+
+    def full_bias(self) -> Tensor | None:
+        """The bias of every output, [n_out] or [D, n_out], zero for the unbiased ones; None where none has one."""
+        if self.bias is None:
+            return None
+        return self.cast(functional.pad(self.bias, (self.unbiased, 0)) if self.unbiased else self.bias)
+
+    def cast(self, x: Tensor) -> Tensor:
+        """x in the type that products are computed in."""
+        return x if self.precision is None else x.to(self.precision)
