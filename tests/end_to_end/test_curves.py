@@ -21,7 +21,7 @@ def test_curves_of_two_runs_of_one_name(run_folder: Path, tmp_path: Path) -> Non
     assert all(run in drawing for run in runs)
 
 
-def test_a_folder_that_is_no_run_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_not_a_run_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["curves", str(tmp_path), "-o", "c.svg"]) == 2
     assert capsys.readouterr().err == (
         f"dragoman: error: {tmp_path}: has no log.jsonl; give a folder that `dragoman train --out` writes\n"

@@ -81,7 +81,7 @@ def test_a_run_is_compared_with_a_file_and_with_a_run(
     assert with_itself["scores"]["chrF"]["bootstrap_p"] == 1
 
 
-def test_parts_of_the_test_set_as_asked_for(
+def test_slices_of_the_test_set_by_option(
     run_folder: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     every = ["source-length", "reference-length", "source-groups", "reference-groups", "source-window",
@@ -100,7 +100,7 @@ def test_parts_of_the_test_set_as_asked_for(
     assert [list(map(len, rarity.values())), *rarity] == [[1], "mean frequency rank of source words, groups of 200"]
 
 
-def test_pairs_without_unknown_words_are_translated_without_producing_one(
+def test_pairs_without_unknown_words_are_translated_without_producing_any(
     run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pairs = tmp_path / "pairs.tsv"
@@ -139,7 +139,7 @@ def test_options_without_effect_are_refused(
     assert message in capsys.readouterr().err
 
 
-def test_what_is_missing_is_said(files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_inputs_are_reported(files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", *files, "--hyp", str(hypotheses), "--by", "rarity"]) == 2
     assert "slices by rarity need word frequencies" in capsys.readouterr().err
     short = hypotheses.with_name("short")
@@ -175,7 +175,7 @@ def test_the_report_shows_all_systems_with_their_alignments(
     assert "is known, so its words are not aligned: that needs a model" in page
 
 
-def test_given_translations_have_a_report_without_alignments_that_says_so(
+def test_the_report_of_given_translations_states_that_they_are_not_aligned(
     files: list[str], hypotheses: Path, tmp_path: Path
 ) -> None:
     options = ["--hyp", str(hypotheses), "--report", str(tmp_path / "figures")]

@@ -23,7 +23,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_lines_are_translated_and_drawn_in_every_format_asked_for(
+def test_lines_are_translated_and_drawn_in_every_requested_format(
     run_folder: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "new" / "pictures"
@@ -50,7 +50,7 @@ def test_without_lines_the_first_ones_are_drawn(run_folder: Path, corpus: Corpus
     assert len(names(tmp_path / "out")) == 20
 
 
-def test_weights_are_those_of_alignment_and_segments_those_of_the_model(run_folder: Path) -> None:
+def test_word_weights_agree_with_alignment_and_token_weights_with_the_model(run_folder: Path) -> None:
     run = open_run(run_folder, device="cpu", threads=1)
     source, target = "ab c", "AB C"
     (scored,) = run.scorer().score([(source, target)])
@@ -64,14 +64,14 @@ def test_weights_are_those_of_alignment_and_segments_those_of_the_model(run_fold
     assert segments.weights.sum(axis=1) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_blank_line_has_a_picture_too(run_folder: Path, tmp_path: Path) -> None:
+def test_an_empty_line_has_a_picture(run_folder: Path, tmp_path: Path) -> None:
     source = tmp_path / "in"
     source.write_text("\nab\n", encoding="utf-8")
     assert main(["heatmap", str(run_folder), str(source), "--out", str(tmp_path / "out"), "--quiet", *ONE_THREAD]) == 0
     assert names(tmp_path / "out") == ["1.png", "2.png"]
 
 
-def test_letters_that_no_font_has_are_named_once_with_what_helps(
+def test_letters_that_no_font_has_are_reported_once_with_a_remedy(
     run_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     run = open_run(run_folder, device="cpu", threads=1)
@@ -93,7 +93,7 @@ def test_letters_that_no_font_has_are_named_once_with_what_helps(
         (["--lines", "19-21"], "--lines names line 21, but there are only 20"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(
+def test_options_that_cannot_be_drawn_are_refused(
     options: list[str],
     message: str,
     run_folder: Path,
@@ -107,7 +107,7 @@ def test_what_cannot_be_drawn_is_refused(
     assert not out.exists()
 
 
-def test_a_folder_that_cannot_be_made_is_named(
+def test_a_folder_that_cannot_be_created_is_named(
     run_folder: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")

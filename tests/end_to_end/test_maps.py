@@ -34,7 +34,7 @@ def test_maps_of_words_phrases_and_sentences(
         assert table.read_text(encoding="utf-8").count("\n") == 1 + 6
 
 
-def test_lines_beyond_the_limit_are_told(
+def test_lines_beyond_the_limit_are_reported(
     run_folder: Path, texts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = tmp_path / "map.tsv"
@@ -63,7 +63,7 @@ def test_words_come_from_the_vocabulary_without_a_file(run_folder: Path, tmp_pat
         ),
     ],
 )
-def test_what_cannot_be_drawn_is_one_clear_line(
+def test_errors_are_one_clear_line(
     run_folder: Path,
     texts: str,
     arguments: list[str],

@@ -26,7 +26,7 @@ def test_the_score_of_an_output_is_the_log_probability_that_search_reported(
     assert scores == pytest.approx([translation["log_probability"] for translation in found], abs=1e-4)
 
 
-def test_scores_of_blank_sides_are_scores_too(run_folder: Path, tmp_path: Path) -> None:
+def test_empty_sides_have_scores(run_folder: Path, tmp_path: Path) -> None:
     pairs, out = tmp_path / "pairs.tsv", tmp_path / "scores"
     pairs.write_text("ab\tAB\n\tAB\nab\t\n\t\n", encoding="utf-8")
     assert main(["score", str(run_folder), str(pairs), "-o", str(out), "--quiet", *ONE_THREAD]) == 0

@@ -36,7 +36,7 @@ def sentences(path: Path) -> list[dict]:
     return json.loads(found[1])["sentences"]
 
 
-def test_of_a_large_dev_set_some_are_measured_under_the_numbers_of_their_lines(
+def test_a_large_dev_set_is_sampled_with_its_line_numbers(
     run_folder: Path, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reports, "TRAINING_SENTENCES", 5)
@@ -49,7 +49,7 @@ def test_of_a_large_dev_set_some_are_measured_under_the_numbers_of_their_lines(
     assert [sentence["s"] for sentence in shown] == [pairs[n].source for n in (0, 4, 8, 12, 16)]
 
 
-def test_bleu_takes_for_words_what_the_language_has(run_folder: Path, corpus: Corpus, tmp_path: Path) -> None:
+def test_the_bleu_tokenizer_follows_the_language(run_folder: Path, corpus: Corpus, tmp_path: Path) -> None:
     shutil.copytree(run_folder, tmp_path / "run")
     run = open_run(tmp_path / "run", device="cpu", threads=1)
     run = replace(run, config=override(run.config, ["text.target.language=zh"]))
@@ -58,7 +58,7 @@ def test_bleu_takes_for_words_what_the_language_has(run_folder: Path, corpus: Co
     assert "tokenised BLEU" not in page
 
 
-def test_of_a_large_test_set_the_worst_and_the_best_and_some_others_are_shown(
+def test_a_large_test_set_shows_the_worst_the_best_and_some_others(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reports, "SENTENCES", 6)
@@ -114,7 +114,7 @@ def test_windows_are_those_of_the_weights_for_given_and_for_own_translations(loc
     assert_inside(own)
 
 
-def test_segments_have_the_window_of_their_own_step(local: Run) -> None:
+def test_tokens_have_the_window_of_their_own_step(local: Run) -> None:
     (scored,) = local.scorer().score([("abc", "de")])
     (drawn,) = align_sentences(local, [("abc", "de")], segments=True).heat_maps
     assert scored.centres is not None

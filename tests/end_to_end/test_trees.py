@@ -27,7 +27,7 @@ def test_a_tree_as_text_picture_and_page(
     assert (tmp_path / "t.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
-def test_a_blank_line_has_no_tree(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_line_has_no_tree(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for line in ("", "  ", "\x07"):
         assert main(["tree", str(run_folder), "--text", line, *ONE_THREAD]) == 2
         assert "there is no text to translate; give a line with --text" in capsys.readouterr().err

@@ -24,7 +24,7 @@ def test_scores_are_those_of_the_metrics_on_the_corpus():
     assert [score.name for score in evaluation.scores] == ["BLEU", "chrF", "TER", "exact match"]
 
 
-def test_identical_text_gets_full_marks():
+def test_identical_text_has_the_best_scores():
     evaluation = evaluate(REFERENCES, REFERENCES)
     assert [round(score.value, 6) for score in evaluation.scores] == [100, 100, 0, 100]
     assert evaluation.length_ratio == 1
@@ -55,7 +55,7 @@ def test_slices_may_share_sentences():
     assert table.slices[5].scores == evaluate(HYPOTHESES[:3], REFERENCES[:3]).scores
 
 
-def test_tokenised_bleu_is_one_score_more_with_the_tokeniser_in_its_signature():
+def test_tokenised_bleu_is_an_additional_score_with_the_tokeniser_in_its_signature():
     evaluation = evaluate(HYPOTHESES, REFERENCES, tokenised=Preparation("upper", str.upper))
     assert [score.name for score in evaluation.scores] == ["BLEU", "tokenised BLEU", "chrF", "TER", "exact match"]
     signature = evaluation.scores[1].signature
@@ -139,7 +139,7 @@ def test_tokenizer_reaches_bleu():
         (["a"], ["a", "b"], "1 translations cannot be compared with 2 references; line n of one must belong to line n"),
     ],
 )
-def test_what_cannot_be_compared_is_an_error_with_counts(hypotheses, references, message):
+def test_unequal_numbers_of_lines_are_an_error_with_counts(hypotheses, references, message):
     with pytest.raises(InputError, match=message):
         evaluate(hypotheses, references)
 

@@ -55,7 +55,7 @@ def test_default_bleu_splits_punctuation_and_none_does_not():
     assert bleu(hypotheses, references, tokenizer="none") < 80
 
 
-def test_bleu_minds_case():
+def test_bleu_is_case_sensitive():
     assert bleu(["The Cat Sat Here Now"], ["the cat sat here now"]) == 0
 
 
@@ -85,7 +85,7 @@ def test_statistics_of_a_part_are_the_rows_of_the_whole(metric):
     np.testing.assert_array_equal(whole[5:9], part)
 
 
-def test_signatures_say_what_was_counted():
+def test_signatures_name_the_settings():
     assert "case:mixed" in _signature(bleu_metric())
     assert "tok:13a" in _signature(bleu_metric())
     assert "tok:none" in _signature(bleu_metric("none"))
@@ -104,13 +104,13 @@ def test_ter_counts_a_moved_block_as_one_edit():
     assert corpus_score(ter_metric(), ["d e a b c"], ["a b c d e"]) == pytest.approx(20)
 
 
-def test_exact_match_is_a_percentage_and_ignores_outer_blanks_only():
+def test_exact_match_is_a_percentage_and_ignores_outer_spaces_only():
     score = corpus_score(ExactMatch(), ["a b", " a b ", "a  b", "A b"], ["a b"] * 4)
     assert score == 50
 
 
 @pytest.mark.parametrize("tokenizer", TOKENIZERS)
-def test_every_tokenizer_gives_identical_text_full_marks(tokenizer):
+def test_every_tokenizer_gives_identical_text_the_best_score(tokenizer):
     line = "She paid 3.50, then left; 他们 去 北京 了。"
     assert bleu([line], [line], tokenizer=tokenizer) == pytest.approx(100)
 
@@ -127,7 +127,7 @@ def test_nothing_to_score_is_an_error(score):
         score([], [])
 
 
-def test_blank_lines_are_scored_without_complaint():
+def test_empty_lines_are_scored_without_a_warning():
     assert bleu(["", ""], ["", ""]) == 0
     assert chrf(["", "a"], ["a", ""]) == 0
 

@@ -20,7 +20,7 @@ def test_the_candidate_that_agrees_most_with_all_is_first() -> None:
     assert by_expected_utility(["a b", "b c", "c d"], [1, 1, 1], shared_words) == [1, 0, 2]
 
 
-def test_weights_count() -> None:
+def test_candidates_are_weighted() -> None:
     # 2 * 3 + 1, 3 + 2 + 1, 1 + 2.
     assert by_expected_utility(["a b", "b c", "c d"], [3, 1, 1], shared_words) == [0, 1, 2]
 
@@ -30,7 +30,7 @@ def test_a_candidate_drawn_twice_counts_twice_and_keeps_both_places() -> None:
 
 
 @pytest.mark.parametrize("name", ["chrf", "bleu"])
-def test_all_pairs_have_the_metric_of_sacrebleu(name: str) -> None:
+def test_all_pairs_have_the_score_of_sacrebleu(name: str) -> None:
     texts = [
         "The cat sat on the mat.",
         "a cat sat on a mat, today",

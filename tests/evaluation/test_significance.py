@@ -34,7 +34,7 @@ def test_a_clear_difference_is_significant_and_none_is_not():
     assert (same.bootstrap_p, same.randomisation_p) == (1, 1)
 
 
-def test_the_randomisation_agrees_with_a_test_written_anew():
+def test_the_randomisation_agrees_with_an_independent_implementation():
     references, (one, other) = corpus([0.10, 0.115])
     (found,) = compare(one, other, references, [bleu_metric()], "other", samples=10, trials=1000).metrics
     metric = bleu_metric()

@@ -34,7 +34,7 @@ def test_a_sentence_falls_into_the_bin_of_its_length(words, label):
     assert [label for label, members in zip(slicing.labels, slicing.members, strict=True) if members] == [label]
 
 
-def test_blanks_of_any_kind_and_number_separate_words():
+def test_spaces_of_any_kind_and_number_separate_words():
     slicing = by_source_length(["  a \t b\u3000c d   e "])
     assert slicing.members[slicing.labels.index("5-9")] == (0,)
 
@@ -55,7 +55,7 @@ def parts(slicing):
     return dict(zip(slicing.labels, slicing.members, strict=True))
 
 
-def test_references_are_divided_like_sources():
+def test_references_are_sliced_like_sources():
     slicing = by_length(lines(3, 12), "reference")
     assert slicing.name == "reference length in words"
     assert slicing.members == by_source_length(lines(3, 12)).members
@@ -97,7 +97,7 @@ def test_ranks_come_from_counts_or_from_the_order_of_words(tmp_path):
 @pytest.mark.parametrize(
     ("text", "fault"), [("a 1\nb\n", ":2: 'b'"), ("a b\n", ":1: 'a b'"), ("a 1 2\n", ":1: 'a 1 2'")]
 )
-def test_what_is_no_list_of_frequencies_is_named(text, fault, tmp_path):
+def test_a_line_that_is_no_frequency_is_reported(text, fault, tmp_path):
     path = tmp_path / "words"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=f"{path}{fault} is neither a word nor a word and its count"):

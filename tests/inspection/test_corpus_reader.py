@@ -43,7 +43,7 @@ def guess(raw: bytes) -> str:
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_western_text_is_told_by_its_bytes(sentence):
+def test_western_text_is_recognised_by_its_bytes(sentence):
     assert guess(sentence.encode("cp1252")) == "Windows-1252"
 
 
@@ -105,7 +105,7 @@ def test_bad_lines_are_found_where_they_are_and_nothing_else_changes(pairs, writ
     assert (repeated.origin, repeated.detail) == (f"{files[0]}:301", "first as pair 3")
 
 
-def test_the_example_says_which_byte_and_is_fit_to_print(pairs, write):
+def test_the_example_names_the_byte_and_is_printable(pairs, write):
     files = write(pairs)
     spoil(files[0], {7})
     (example,) = inspect_corpus([files], examples=1).findings[0].examples
@@ -157,7 +157,7 @@ def test_the_command_for_a_file_all_in_windows_1252_converts_it(pairs, write, tm
     assert converted.read_text(encoding="utf-8") == was
 
 
-def test_a_conversion_of_the_whole_file_is_not_advised_where_it_would_spoil_other_lines(pairs, write):
+def test_converting_the_whole_file_is_not_advised_where_it_would_damage_other_lines(pairs, write):
     files = write(pairs)  # nearly every target line has an ü
     spoil(files[1], {7, 8})
     (sentence,) = (sentence for sentence in advice(inspect_corpus([files])) if sentence.startswith(NOT_UTF8))
@@ -168,7 +168,7 @@ def test_a_conversion_of_the_whole_file_is_not_advised_where_it_would_spoil_othe
     assert str(files[0]) not in sentence
 
 
-def test_an_encoding_that_cannot_be_told_is_not_guessed(pairs, write):
+def test_an_unclear_encoding_is_not_guessed(pairs, write):
     files = write(pairs)
     spoil(files[0], set(range(1, 41)), "cp1251", " Привет")
     advised = " ".join(advice(inspect_corpus([files])))

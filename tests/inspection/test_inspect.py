@@ -42,7 +42,7 @@ def spoilt(pairs, write):
     return write(pairs)
 
 
-def test_every_kind_of_trouble_is_found_where_it_is(spoilt):
+def test_every_kind_of_finding_is_found_at_its_line(spoilt):
     listing = io.StringIO()
     inspection = inspect_corpus([spoilt], listing=listing)
     listed = {tuple(line.split("\t")[:3]) for line in listing.getvalue().splitlines()}
@@ -54,7 +54,7 @@ def test_every_kind_of_trouble_is_found_where_it_is(spoilt):
     assert all(finding.pairs == 1 for finding in inspection.findings)
 
 
-def test_examples_say_what_and_where(spoilt):
+def test_examples_have_details(spoilt):
     examples = {finding.kind: finding.examples[0] for finding in inspect_corpus([spoilt]).findings}
     assert examples["repeated pair"].detail == "first as pair 3"
     assert "fÃ¼r" in examples["mojibake"].detail
@@ -72,19 +72,19 @@ def test_a_clean_corpus_has_no_findings(pairs, write):
     assert advice(inspection)[0].startswith("400 pairs are few")
 
 
-def test_mixed_normal_forms_are_told(pairs, write):
+def test_mixed_normal_forms_are_reported(pairs, write):
     pairs[3] = (pairs[3][0], "u\u0308 " + pairs[3][1])
     (told,) = (each for each in advice(inspect_corpus([write(pairs)])) if each.startswith("decomposed letter"))
     composed = sum("ü" in target for _, target in pairs)
     assert f"Normal forms are mixed: {composed} lines have composed letters." in told
 
 
-def test_shuffled_sides_are_told_by_their_lengths(pairs, write):
+def test_shuffled_sides_are_detected_by_their_lengths(pairs, write):
     files = write([(source * (1 + place % 3), pairs[place - 1][1]) for place, (source, _) in enumerate(pairs)])
     assert any("hardly correlate" in sentence for sentence in advice(inspect_corpus([files])))
 
 
-def test_held_out_lines_seen_in_training_are_told(pairs, write):
+def test_held_out_lines_seen_in_training_are_reported(pairs, write):
     held = write([pairs[0], (pairs[1][0].upper() + " !", "wesh"), ("kot ari", pairs[2][1]), ("irati", "shel")], "dev")
     inspection = inspect_corpus([write(pairs)], {"dev": held})
     found = to_json(inspection)["held_out"]["dev"]
@@ -96,7 +96,7 @@ def test_held_out_lines_seen_in_training_are_told(pairs, write):
     assert inspection.source.words.held_out["dev"][-1].share < 1
 
 
-def test_the_limit_looks_at_the_beginning(spoilt):
+def test_the_limit_selects_the_beginning(spoilt):
     inspection = inspect_corpus([spoilt], limit=50)
     assert inspection.pairs == 50
     assert [finding.kind for finding in inspection.findings] == ["empty side", "copied", "too long", "unlikely lengths"]
@@ -120,7 +120,7 @@ def test_subwords_are_counted(pairs, write):
     assert subwords.too_long == 0
 
 
-def test_json_holds_numbers_only_and_text_is_complete(spoilt, write):
+def test_json_is_standard_and_text_is_complete(spoilt, write):
     inspection = inspect_corpus([spoilt], {"dev": write([("a", "b")], "dev")}, subwords=150)
     written = json.loads(json.dumps(to_json(inspection), allow_nan=False))
     assert written["pairs"] == 400

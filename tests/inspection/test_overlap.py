@@ -26,7 +26,7 @@ def test_exact_near_and_new_lines():
     assert found(held, train) == {0: (0, 1.0), 1: (1, 1.0), 4: (1, 2.0)}
 
 
-def test_no_near_line_is_missed():
+def test_no_near_duplicate_is_missed():
     draw = random.Random(1)
     words = [f"w{number}" for number in range(40)]
     train = [" ".join(draw.choices(words, weights=range(40, 0, -1), k=draw.randint(1, 12))) for _ in range(300)]

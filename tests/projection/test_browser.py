@@ -17,7 +17,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is no
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-def test_pointing_shows_the_text_and_nothing_is_fetched(tmp_path: Path) -> None:
+def test_hovering_shows_the_text_and_nothing_is_fetched(tmp_path: Path) -> None:
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         pytest.skip(f"no browser on this system: none of {', '.join(BROWSERS)} (apt-get install chromium)")

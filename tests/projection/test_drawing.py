@@ -35,7 +35,7 @@ def test_the_page_holds_all_points_and_cannot_be_broken_by_their_text(tmp_path):
     assert len(page) < 1_500_000
 
 
-def test_few_points_have_their_text_beside_them(tmp_path):
+def test_few_points_are_labelled(tmp_path):
     path = tmp_path / "map.svg"
     write_map(path, "t", LINES, PLACES)
     assert ">dog<" in path.read_text(encoding="utf-8")

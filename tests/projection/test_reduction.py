@@ -40,7 +40,7 @@ def test_too_few_points_are_an_error(method, fewest):
 
 
 @pytest.mark.parametrize("method", ["pca", "tsne"])
-def test_points_that_are_all_alike_are_an_error(method):
+def test_identical_points_are_an_error(method):
     with pytest.raises(InputError, match="all points have the same vector"):
         project(np.ones((6, 4), np.float32), method)
 

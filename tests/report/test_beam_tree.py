@@ -20,7 +20,7 @@ def small_tree():
     return Node(BOS, 0.0, 0.0, "kept", best=True, children=[first, second, Node(6, -3.0, -3.0, "dropped")])
 
 
-def test_every_hypothesis_is_drawn_with_its_figures():
+def test_every_hypothesis_is_drawn_with_its_log_probabilities():
     drawing = ElementTree.fromstring(as_svg(small_tree(), VOCABULARY))
     texts = drawing.findall(f"{SVG}text")
     assert [text.text for text in texts] == [

@@ -106,7 +106,7 @@ def background(locator: playwright.Locator) -> str:
     return locator.evaluate("word => getComputedStyle(word).backgroundColor")
 
 
-def test_pointing_at_a_target_word_lights_up_its_sources_the_more_the_heavier(show: Open) -> None:
+def test_hovering_over_a_target_word_highlights_its_source_words_by_weight(show: Open) -> None:
     page = show(house())
     assert lit(page) == {}
     word(page, "rote").hover()
@@ -119,26 +119,26 @@ def test_pointing_at_a_target_word_lights_up_its_sources_the_more_the_heavier(sh
     assert lit(page) == {}
 
 
-def test_pointing_at_a_source_word_lights_up_its_targets(show: Open) -> None:
+def test_hovering_over_a_source_word_highlights_its_target_words(show: Open) -> None:
     page = show(house())
     word(page, "house").hover()
     assert lit(page) == {"rote": 0.102, "Haus": 0.749}
     assert lit(page, 1) == {}
 
 
-def test_a_word_that_looked_nowhere_says_so(show: Open) -> None:
+def test_a_word_without_weights_is_shown_as_not_aligned(show: Open) -> None:
     page = show(house())
     word(page, "läuft").hover()
     assert lit(page, 1) == {}
     assert "not aligned" in page.locator("#list .aligned").nth(1).text_content()
 
 
-def test_under_each_word_stands_the_source_word_it_looked_at_most(show: Open) -> None:
+def test_below_each_word_is_the_source_word_with_the_highest_weight(show: Open) -> None:
     glosses = show(house()).locator("#list .gloss").all_text_contents()
     assert glosses == ["the", "red", "house", "a", "dog", "\u00a0"]
 
 
-def test_the_keyboard_does_what_pointing_does(show: Open) -> None:
+def test_the_keyboard_selects_words_like_the_pointer(show: Open) -> None:
     page = show(house())
     page.locator("#list .target .word").first.focus()
     page.keyboard.press("ArrowRight")
@@ -152,7 +152,7 @@ def test_the_keyboard_does_what_pointing_does(show: Open) -> None:
     assert page.evaluate("document.activeElement.dataset.text") == "the"
 
 
-def test_a_tap_does_it_too_and_another_one_elsewhere_ends_it(show: Open) -> None:
+def test_a_tap_selects_a_word_and_a_tap_elsewhere_clears_it(show: Open) -> None:
     page = show(house(), viewport=PHONE, has_touch=True, is_mobile=True)
     word(page, "rote").tap()
     assert lit(page) == {"red": 0.902, "house": 0.102}
@@ -161,7 +161,9 @@ def test_a_tap_does_it_too_and_another_one_elsewhere_ends_it(show: Open) -> None
     assert lit(page, 1) == {"a": 1}
 
 
-def test_a_click_shows_the_heat_map_in_grey_or_viridis_and_pointing_at_a_cell_lights_up_the_words(show: Open) -> None:
+def test_a_click_shows_the_heat_map_in_grey_or_viridis_and_hovering_highlights_its_words(
+    show: Open,
+) -> None:
     page = show(house())
     button = page.locator("#list .below button").first
     assert button.get_attribute("aria-expanded") == "false"
@@ -222,7 +224,7 @@ def test_differences_of_two_systems_are_marked_side_by_side(show: Open) -> None:
     assert page.locator("#list .source").first.text_content() == "a big dog"
 
 
-def test_without_weights_there_is_nothing_to_point_at(show: Open) -> None:
+def test_without_weights_no_word_can_be_selected(show: Open) -> None:
     page = show(Report(title="A run", systems=[System("one", [given_sample("a b", "c d", "c d")])]))
     assert page.locator("#list .target").text_content() == "c d"
     assert page.locator("#list button, .gloss, [tabindex]").count() == 0
@@ -261,7 +263,7 @@ def test_a_long_list_is_shown_in_parts_ordered_and_searched(show: Open) -> None:
     assert page.locator("#found").text_content() == "50 sentences"
 
 
-def test_the_worst_and_the_best_stand_in_front(show: Open) -> None:
+def test_the_worst_and_the_best_sentences_are_shown_first(show: Open) -> None:
     page = show(many())
     assert page.locator("#worst .source").first.text_content() == "s7 x"
     assert "chrF 100" in page.locator("#best .label").nth(1).text_content()
@@ -274,7 +276,7 @@ def test_a_confusion_leads_to_its_sentences(show: Open) -> None:
     assert page.locator("#found").text_content() == "2 sentences: “cat” instead of “dog”"
 
 
-def test_a_chart_says_what_was_measured_where_it_is_pointed_at_or_the_arrow_keys_lead(show: Open) -> None:
+def test_a_chart_shows_values_on_hover_and_by_arrow_keys(show: Open) -> None:
     page = show(many())
     chart = page.locator(".chart").first
     chart.locator(".column rect").nth(1).hover()
@@ -296,7 +298,7 @@ def test_the_page_fits_a_phone_and_follows_the_theme(show: Open, scheme: str) ->
     assert shade == {"light": "rgb(251, 250, 247)", "dark": "rgb(23, 25, 29)"}[scheme]
 
 
-def test_everything_that_can_be_worked_has_a_name_and_headings_go_down_step_by_step(show: Open) -> None:
+def test_every_control_has_a_name_and_headings_skip_no_level(show: Open) -> None:
     page = show(many())
     nameless = page.evaluate(
         """[...document.querySelectorAll("button, select, input, svg[role=img], [role=group], nav")].filter(
@@ -309,6 +311,6 @@ def test_everything_that_can_be_worked_has_a_name_and_headings_go_down_step_by_s
     assert all(after <= before + 1 for before, after in pairwise(levels)), levels
 
 
-def test_a_browser_that_is_too_old_is_told_so(show: Open) -> None:
+def test_a_browser_that_is_too_old_gets_a_message(show: Open) -> None:
     page = show(house(), before="delete window.DecompressionStream")
     assert page.locator("#found").text_content().startswith("This browser is too old to decompress the sentences")

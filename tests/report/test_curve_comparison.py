@@ -50,7 +50,7 @@ def test_curves_are_drawn_in_the_format_of_the_name(name, tmp_path):
         assert written.startswith((b"\x89PNG", b"%PDF"))
 
 
-def test_what_no_run_has_measured_is_an_error(tmp_path):
+def test_a_measurement_that_no_run_has_is_an_error(tmp_path):
     with pytest.raises(InputError, match=r"no run has measured bleu in its log\.jsonl; choose another --measure"):
         draw_curves(tmp_path / "c.svg", {"one": records(5.0)}, MEASURES["bleu"], "updates")
     assert not list(tmp_path.iterdir())

@@ -24,7 +24,7 @@ def test_tokens_are_words_without_the_marks_around_them(line, expected):
     assert cut(line) == expected
 
 
-def test_words_that_the_other_line_has_not_in_their_place_differ():
+def test_words_that_the_other_line_lacks_at_their_position_differ():
     one, other = "a big dog runs.", "a dog is running."
     mine, yours = differing(one, other)
     assert [one[start:end] for start, end in mine] == ["big", "runs"]
@@ -37,18 +37,18 @@ def test_a_word_overlaps_a_span_if_it_shares_a_character():
     assert overlapping([(0, 3)], [(3, 4)]) == []
 
 
-def test_a_word_in_the_place_of_another_is_counted_where_it_occurs_again():
+def test_a_confusion_is_counted_if_it_occurs_twice():
     hypotheses = ["the cat sleeps.", "a cat!", "the bird", "the long bird flies"]
     references = ["the dog sleeps.", "a dog!", "the fish", "the flies"]
     (found,) = confusions(hypotheses, references)
     assert (found.expected, found.written, found.sentences) == ("dog", "cat", (0, 1))
 
 
-def test_marks_are_no_confusion():
+def test_punctuation_is_not_a_confusion():
     assert confusions(["a.", "b."], ["a!", "b!"]) == []
 
 
-def test_missing_words_are_counted_against_all_there_are():
+def test_missing_words_are_counted_with_all_their_occurrences():
     hypotheses = ["the the dog", "dog dog", "a"]
     references = ["the dog the the", "the dog", "the a."]
     (found,) = missed(hypotheses, references)

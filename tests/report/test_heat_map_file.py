@@ -59,13 +59,13 @@ def test_the_same_input_gives_the_same_bytes(kind):
     assert heat_map_file(heat_map, kind) == heat_map_file(heat_map, kind)
 
 
-def test_an_svg_file_has_the_shapes_of_letters_so_that_it_looks_the_same_everywhere():
+def test_an_svg_file_has_the_outlines_of_letters_so_that_it_looks_the_same_everywhere():
     svg = heat_map_file(HeatMap(np.eye(1), ["a"], ["b"]), "svg").decode()
     assert "<text" not in svg
     assert svg.count("<use ") >= 2
 
 
-def test_letters_that_the_common_font_lacks_come_from_another_one_of_the_system_or_are_named():
+def test_letters_that_the_default_font_lacks_come_from_another_one_or_are_reported():
     assert font_families(["naïve Ünïcode ж"]) == ["DejaVu Sans"]
     assert missing_letters(["naïve\u200d Ünïcode ж"]) == ""
     for letters in ("漢字", "हिन्दी"):
@@ -73,7 +73,7 @@ def test_letters_that_the_common_font_lacks_come_from_another_one_of_the_system_
     assert missing_letters(["a\U000e0fffb"]) == "\U000e0fff"  # assigned to nobody
 
 
-def test_what_no_font_has_is_drawn_without_a_warning():
+def test_letters_that_no_font_has_are_drawn_without_a_warning():
     assert heat_map_file(HeatMap(np.eye(1), ["\U000e0fff"], ["a"]), "png").startswith(b"\x89PNG")
 
 
@@ -83,7 +83,7 @@ def test_a_dollar_sign_begins_no_formula():
     )
 
 
-def test_a_picture_of_nothing_is_a_picture():
+def test_an_empty_heat_map_is_drawn():
     assert heat_map_file(HeatMap(np.zeros((0, 0)), [], []), "png").startswith(b"\x89PNG")
 
 

@@ -13,6 +13,6 @@ def test_unknown_words_are_named_with_their_sentences_the_most_frequent_first():
     assert [(word.text, word.sentences) for word in found.listed] == [("a", (1, 1)), ("cat", (0, 1)), ("and", (1,))]
 
 
-def test_of_a_text_that_is_known_nothing_is_listed():
+def test_nothing_is_listed_for_a_text_without_unknown_words():
     side = TextSide(WordSegmentation("en"), Vocabulary(["the"]))
     assert count_oov(side, ["the", ""]).listed == ()

@@ -163,7 +163,7 @@ def test_scores_come_with_signatures_and_slices(written):
     assert [element["text"] for element in page.all("th") if element.get("scope") == "row"][:2] == ["0–4", "5–9"]
 
 
-def test_the_text_behind_a_run_is_described_with_advice(written):
+def test_the_training_text_is_described_with_advice(written):
     page = written(text_facts={"Pairs": "7"}, advice=["Find more."])
     assert page.all("dd")[0]["text"] == "7"
     assert page.all("li")[-1]["text"] == "Find more."
@@ -188,7 +188,7 @@ def test_words_that_are_confused_missing_or_unknown_lead_to_their_sentences(writ
     ("name", "p", "score", "words"),
     [("BLEU", 0.01, 60, "better"), ("BLEU", 0.2, 60, "no clear difference"), ("TER", 0.01, 60, "worse")],
 )
-def test_a_difference_is_called_one_if_both_tests_find_it(written, name, p, score, words):
+def test_a_difference_is_significant_if_both_tests_agree(written, name, p, score, words):
     samples = make_samples(("x", "the cat", "the dog"))
     comparison = Comparison(name, score, 50.0, 1.0, 1.0, 0.01, p, "signature")
     systems = [System(name, samples, measured(samples)) for name in ("one", "other")]
@@ -197,7 +197,7 @@ def test_a_difference_is_called_one_if_both_tests_find_it(written, name, p, scor
     assert "against other" in [element["text"] for element in page.all("th")]
 
 
-def test_slices_of_another_system_stand_beside(written):
+def test_slices_show_the_bleu_of_other_systems(written):
     samples = make_samples(("x", "a b c d e", "a b c d e"), ("y " * 7, "a b", "c d"), ("z " * 12, "e f", "e f"))
     page = written(systems=[System(name, samples, measured(samples)) for name in ("one", "other")])
     assert "BLEU of other" in [element["text"] for element in page.all("th")]
@@ -211,20 +211,20 @@ def test_languages_are_named_and_marked(written):
 
 
 @pytest.mark.parametrize("languages", [{}, {"source_language": "en", "target_language": "en"}])
-def test_languages_that_nobody_named_are_not_claimed(written, languages):
+def test_default_languages_are_not_shown(written, languages):
     page = written(samples=make_samples(("a b", "c d", None)), **languages)
     assert not page.all("p", "languages")
     assert '"languages":[null,null]' in page.html
 
 
-def test_a_page_of_nothing_but_a_title_is_a_page(written):
+def test_a_page_may_have_only_a_title(written):
     page = written()
     assert page.all("h1")[0]["text"] == "A run"
     assert not page.all("section")
     assert [element.get("id") for element in page.all("script")] == [None]
 
 
-def test_blank_lines_and_lines_of_anything_are_shown(written):
+def test_empty_lines_and_lines_of_any_characters_are_shown(written):
     lines = ["", "   ", "a\x00b", "tab\there", "x" * 100_000, "👩‍🚀 🎉", "\u2028"]
     page = written(samples=make_samples(*((line, line, line) for line in lines)))
     (texts,) = (element["text"] for element in page.all("script") if element.get("id") == "texts")

@@ -21,7 +21,7 @@ def log(updates=(100, 200, 300)) -> list[dict]:
     return records
 
 
-def test_what_was_measured_is_drawn():
+def test_measurements_are_drawn():
     curves = learning_curves(log())
     assert [curve.title for curve in curves] == ["Loss, nats per token", "Perplexity", "Score on the dev set"]
     perplexity = curves[1].svg
@@ -30,12 +30,12 @@ def test_what_was_measured_is_drawn():
     assert ">minutes<" in perplexity
 
 
-def test_what_was_not_measured_is_left_out():
+def test_missing_measurements_have_no_chart():
     without_scores = [{key: value for key, value in record.items() if key != "bleu"} for record in log()]
     assert [curve.title for curve in learning_curves(without_scores)] == ["Loss, nats per token", "Perplexity"]
 
 
-def test_one_point_is_no_curve_and_no_log_has_none():
+def test_a_single_point_and_an_empty_log_have_no_chart():
     assert learning_curves(log(updates=(100,))) == []
     assert learning_curves([]) == []
 
@@ -50,7 +50,7 @@ def test_the_same_log_gives_the_same_bytes():
     assert learning_curves(log()) == learning_curves(log())
 
 
-def test_figures_are_elements_that_can_stand_together_on_a_page():
+def test_charts_have_unique_ids_on_a_page():
     curves = learning_curves(log())
     ids = [name for curve in curves for name in re.findall(r'\bid="([^"]*)"', curve.svg)]
     assert len(ids) == len(set(ids)) > 0
@@ -61,7 +61,7 @@ def test_figures_are_elements_that_can_stand_together_on_a_page():
         assert set(re.findall(r'(?:url\(|href=")#([^")]*)', curve.svg)) <= own
 
 
-def test_colours_are_the_pages_and_no_date_is_inside():
+def test_charts_have_the_colours_of_the_page_and_no_date():
     for curve in learning_curves(log()):
         assert "currentColor" in curve.svg
         assert "var(--first" in curve.svg
@@ -70,7 +70,7 @@ def test_colours_are_the_pages_and_no_date_is_inside():
         assert "<dc:" not in curve.svg
 
 
-def test_words_in_figures_are_text():
+def test_labels_of_charts_are_text():
     assert "<text" in learning_curves(log())[0].svg
 
 
@@ -97,7 +97,7 @@ def test_one_or_two_slices_make_no_curve():
     assert slice_curves({"one": table}, "source length in words", ["BLEU"]) == []
 
 
-def test_every_place_can_be_pointed_at_and_the_whole_is_told_in_words():
+def test_every_x_value_has_a_hover_column_and_the_chart_a_description():
     svg = learning_curves(log())[1].svg
     assert re.findall('<g class="column"><title>(.*?)</title>', svg) == [
         "updates 100 · training 90.00 · dev 100.00",
@@ -124,7 +124,7 @@ def test_columns_lie_where_matplotlib_drew_the_points():
         assert abs(y - mark_y) < 0.1
 
 
-def test_of_a_long_log_some_places_can_be_pointed_at_and_all_of_the_few_validations():
+def test_a_long_log_has_some_hover_columns_and_one_for_each_validation():
     long = [record for update in range(1, 3001) for record in log((update,)) if record["kind"] == "train"]
     validations = [record for record in log(range(100, 3001, 100)) if record["kind"] == "validation"]
     loss, perplexity, _ = learning_curves([*long, *validations])

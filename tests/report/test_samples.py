@@ -62,7 +62,7 @@ def test_shifted_attention_belongs_to_the_word_before(side):
     np.testing.assert_allclose(sample.weights, [[0, 1]])
 
 
-def test_script_without_blanks_is_pointed_at_by_segment(side):
+def test_in_a_script_without_spaces_each_token_is_a_word(side):
     source, text = "ab c", "私は学生です。"
     sample = make_sample(
         translation(side, source, text, spread(side, source, text, eos=False)), None, side, side, attention_shift=0
@@ -73,14 +73,14 @@ def test_script_without_blanks_is_pointed_at_by_segment(side):
 
 
 @pytest.mark.parametrize(("source", "text"), [("", ""), ("ab", ""), (" ", "a")])
-def test_blank_sides_have_no_words(side, source, text):
+def test_empty_sides_have_no_words(side, source, text):
     sample = make_sample(
         translation(side, source, text, spread(side, source, text, eos=True)), None, side, side, attention_shift=0
     )
     assert sample.weights.shape == (len(text.split()), len(source.split()))
 
 
-def test_without_attention_there_is_nothing_to_point_at(side):
+def test_without_attention_there_are_no_weights(side):
     sample = make_sample(translation(side, "ab", "c", None), "c", side, side, attention_shift=0)
     assert sample.weights is None
     assert sample.windows is None

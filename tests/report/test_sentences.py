@@ -36,14 +36,14 @@ def test_texts_scores_and_numbers_are_there():
     assert (second["n"], second["r"], second["t"][0]["c"]) == (9, None, None)
 
 
-def test_weights_follow_each_other_row_by_row_as_bytes():
+def test_weights_are_bytes_row_by_row():
     samples = [sample("a b", "c d e"), sample("f", "g")]
     _, weights, _ = unpacked(samples)
     expected = np.concatenate([one.weights.ravel() for one in samples])
     np.testing.assert_allclose(weights / 255, expected, atol=0.5 / 255)
 
 
-def test_a_weight_that_lights_nothing_up_is_0_and_one_above_1_by_rounding_is_1():
+def test_tiny_weights_become_0_and_weights_rounded_above_1_become_1():
     weights = np.array([[FAINTEST * 0.99, 1.0000001]])
     assert unpacked([sample("a b", "c", weights=weights)])[1].tolist() == [0, 255]
 
@@ -55,7 +55,7 @@ def test_no_text_can_end_the_element_it_stands_in():
     assert texts["sentences"][0]["s"] == hostile
 
 
-def test_words_are_written_out_only_where_single_blanks_do_not_tell_them():
+def test_words_are_stored_only_where_single_spaces_do_not_separate_them():
     plain, tab = sample("a b", "c d"), sample("a\tb", "c  d")
     split = sample("ab", "cd", target_words=[(0, 1), (1, 2)], weights=np.ones((2, 1)))
     texts, _, _ = unpacked([plain, tab, split])
@@ -66,7 +66,7 @@ def test_words_are_written_out_only_where_single_blanks_do_not_tell_them():
     ]
 
 
-def test_what_two_systems_wrote_differently_is_marked_on_both_sides():
+def test_differences_of_two_systems_are_marked_in_both():
     texts, _, _ = unpacked([sample("x", "a big dog.")], [sample("x", "a small, dog.")])
     one, other = texts["sentences"][0]["t"]
     assert (other["d"], other["f"]) == ([1], [1])
@@ -89,12 +89,12 @@ def test_without_weights_or_with_too_many_there_are_none():
     assert weights.size == 0
 
 
-def test_windows_are_rounded_and_what_looked_nowhere_has_none():
+def test_windows_are_rounded_and_null_without_a_position():
     windows = np.array([[0.123456, -0.5, 1.5], [np.nan] * 3])
     texts, _, _ = unpacked([sample("a b", "c d", windows=windows)])
     assert texts["sentences"][0]["t"][0]["p"] == [[0.12, -0.5, 1.5], None]
 
 
-def test_the_direction_of_the_source_is_told():
+def test_the_direction_of_the_source_is_stored():
     texts, _, _ = unpacked([sample("مرحبا بكم", "hello"), sample("hello", "مرحبا")])
     assert [one["rtl"] for one in texts["sentences"]] == [True, False]
