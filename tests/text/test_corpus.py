@@ -82,7 +82,7 @@ def test_a_wrong_number_of_columns_names_file_and_line(tmp_path: Path, line: str
         ('{"source": "a", "target": 7}', '"target" must be a string, not 7'),
         (
             r'{"source": "a\ud83d", "target": ""}',
-            '"source" has half of a surrogate pair, which is no character; mend the \\u escape',
+            '"source" has half of a surrogate pair, not a character; correct the \\u escape',
         ),
     ],
 )
@@ -183,7 +183,7 @@ class TestLinks:
     def test_another_number_of_lines_names_both_counts(self, tmp_path: Path, count: int) -> None:
         assert self.error(tmp_path, [""] * count) == (
             f"links has {count:,} lines but the corpus train.tsv has 3 pairs; "
-            "line k must hold the links of pair k, and be blank where there are none"
+            "line k must hold the links of pair k, and be empty where there are none"
         )
 
     def test_what_is_no_link_is_named_with_its_line(self, tmp_path: Path) -> None:
@@ -194,12 +194,12 @@ class TestLinks:
     @pytest.mark.parametrize(
         ("lines", "expected"),
         [
-            (["0-0 2-0", "", ""], "links:1: the link 2-0 names source word 2, but train.tsv:1 has 2 there"),
-            (["", "0-1", ""], "links:2: the link 0-1 names target word 1, but train.tsv:2 has 1 there"),
-            (["", "", "0-0"], "links:3: the link 0-0 names source word 0, but train.tsv:3 has 0 there"),
+            (["0-0 2-0", "", ""], "links:1: the link 2-0 names source word 2, but train.tsv:1 has 2 source words"),
+            (["", "0-1", ""], "links:2: the link 0-1 names target word 1, but train.tsv:2 has 1 target words"),
+            (["", "", "0-0"], "links:3: the link 0-0 names source word 0, but train.tsv:3 has 0 source words"),
         ],
     )
     def test_a_link_beyond_the_sentence_is_named_with_its_line(
         self, tmp_path: Path, lines: list[str], expected: str
     ) -> None:
-        assert self.error(tmp_path, lines) == f"{expected}, counted from 0; words are what stands between blanks"
+        assert self.error(tmp_path, lines) == f"{expected}; words are counted from 0 and separated by whitespace"

@@ -1,1 +1,1 @@
-"""Text: lines of files, pairs of lines, lines as segments, segments as numbers."""
+"""Text: lines of files, sentence pairs, segmentations, vocabularies, ids."""

@@ -1,7 +1,7 @@
 """Sentence pairs: read from parallel files, tab-separated files or JSON lines, and cleaned with counts.
 
-With them may come the links between their words, from a Pharaoh file. Nothing is dropped in silence: the cleaner
-counts every pair that it refuses under its reason, and can list them.
+Pairs may have links between their words, from a Pharaoh file. The cleaner counts every pair that it leaves out by its
+reason, and can list them.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ Corpora = Sequence[Sequence[Path]]
 """Each corpus is two files (source, target) or one (.tsv, .jsonl)."""
 
 REASONS = ("empty side", "too long", "length ratio", "duplicate")
-"""Why a pair is left out, in the order in which the cleaner looks."""
+"""The reasons for which a pair is left out, in the order in which the cleaner tests them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A line and its translation, and where they come from, such as "train.en:17", for messages."""
+    """A line, its translation, and their origin for messages, such as "train.en:17"."""
 
     source: str
     target: str
     origin: str
     links: Sequence[Link] | None = None
-    """Between words as they stand between blanks; None where no alignment was given."""
+    """Between whitespace-separated words; None where no alignment was given."""
 
 
 def read_pairs(
@@ -48,7 +48,7 @@ def read_pairs(
 
     Args:
         alignments: none, or a Pharaoh file for each corpus: line k links the words of its pair k.
-        notice: is told of each line that is not UTF-8, before its pair is yielded; see `read_lines`.
+        on_undecodable: called with each line that is not UTF-8, before its pair is yielded; see `read_lines`.
 
     Raises:
         InputError: a corpus has no lines, its two files or its alignment differ in their number of lines, a line does
@@ -66,7 +66,7 @@ def read_pairs(
 
 
 def holds_pairs(path: Path) -> bool:
-    """Whether a file of this name holds both sides."""
+    """Whether a file of this name holds both sides of a corpus."""
     return _kind(path) in (".tsv", ".jsonl")
 
 
@@ -133,8 +133,8 @@ def _text(entry: dict[str, object], key: str, origin: str) -> str:
     text = entry[key]
     if not isinstance(text, str):
         raise InputError(f'{origin}: "{key}" must be a string, not {json.dumps(text)[:40]}')
-    if re.search("[\ud800-\udfff]", text):  # JSON can say half a character, UTF-8 cannot
-        raise InputError(f'{origin}: "{key}" has half of a surrogate pair, which is no character; mend the \\u escape')
+    if re.search("[\ud800-\udfff]", text):  # JSON can escape half a character, UTF-8 cannot encode it
+        raise InputError(f'{origin}: "{key}" has half of a surrogate pair, not a character; correct the \\u escape')
     return text
 
 
@@ -146,7 +146,7 @@ def _linked(pairs: Iterator[Pair], files: Sequence[Path], alignment: Path) -> It
             corpus, lines = counts if pair is None else reversed(counts)
             raise InputError(
                 f"{alignment} has {lines:,} lines but the corpus {' '.join(map(str, files))} has {corpus:,} pairs; "
-                "line k must hold the links of pair k, and be blank where there are none"
+                "line k must hold the links of pair k, and be empty where there are none"
             )
         _require_words(pair, links, f"{alignment}:{number}")
         yield replace(pair, links=links)
@@ -159,29 +159,29 @@ def _require_words(pair: Pair, links: Sequence[Link], origin: str) -> None:
             if word >= count:
                 raise InputError(
                     f"{origin}: the link {link[0]}-{link[1]} names {name} word {word}, but {pair.origin} has "
-                    f"{count} there, counted from 0; words are what stands between blanks"
+                    f"{count} {name} words; words are counted from 0 and separated by whitespace"
                 )
 
 
 class Cleaner:
-    """Decides which pairs are trained on, counts the others by reason, and lists them if asked.
+    """Decides which pairs are trained on, and counts the others by reason.
 
-    Exact duplicates are known by a 128-bit digest of the raw pair: no pair is called a duplicate wrongly in
-    practice (10^9 pairs collide with a chance of 10^-21), at about 100 bytes of memory a pair.
+    Exact duplicates are found by a 128-bit digest of the raw pair, at about 100 bytes of memory a pair; the chance that
+    two of 10^9 different pairs collide is 10^-21.
     """
 
     def __init__(self, config: CleaningConfig, dropped: TextIO | None = None) -> None:
-        """`dropped` receives a line "origin TAB reason TAB source TAB target" for every pair left out."""
+        """`dropped` receives a line "origin TAB reason TAB source TAB target" for every pair that is left out."""
         self.counts = dict.fromkeys(REASONS, 0)
         self._config = config
         self._dropped = dropped
         self._digests: set[bytes] = set()
 
     def check(self, pair: Pair, source_segments: int, target_segments: int) -> str | None:
-        """Say why a pair is left out (one of REASONS), or None to keep it.
+        """Return the reason why a pair is left out (one of REASONS), or None to keep it.
 
         Args:
-            source_segments, target_segments: lengths in segments, end of sentence not counted.
+            source_segments, target_segments: lengths in segments, without EOS.
         """
         reason = self._reason(pair, source_segments, target_segments)
         if reason is not None:
@@ -209,5 +209,5 @@ class Cleaner:
 
 def _digest(pair: Pair) -> bytes:
     source = pair.source.encode()
-    # The length in front keeps ("ab", "c") and ("a", "bc") apart.
+    # The length keeps ("ab", "c") and ("a", "bc") apart.
     return hashlib.blake2b(b"%d " % len(source) + source + pair.target.encode(), digest_size=16).digest()

@@ -38,12 +38,12 @@ def read_lines(path: str | Path, on_undecodable: OnUndecodable | None = None) ->
     without a line end counts.
 
     Args:
-        notice: is told of each line that is not UTF-8, before it is yielded. A private character then stands for each
-            byte that is not text; see `holds_bytes` and `bytes_shown`.
+        on_undecodable: called with each line that is not UTF-8, before it is yielded. A private-use character then
+            stands for each byte that is not text; see `holds_bytes` and `bytes_shown`.
 
     Raises:
         InputError: the file is missing, a folder, unreadable, or a damaged archive; it is UTF-16 or UTF-32; or a line
-            is not UTF-8, and there is nobody to notice.
+            is not UTF-8, and `on_undecodable` is None.
     """
     name = _name(path)
     try:
@@ -62,7 +62,7 @@ def read_lines(path: str | Path, on_undecodable: OnUndecodable | None = None) ->
 
 
 def not_found(path: str | Path) -> InputError:
-    """The error for a file or folder that does not exist, naming the nearest thing that does."""
+    """The error for a file or folder that does not exist, with the most similar name that does."""
     missing = Path(path)
     while not missing.parent.exists():
         missing = missing.parent
@@ -79,7 +79,7 @@ def _name(path: str | Path, stream: str = "standard input") -> str:
 
 
 class _ZstandardFile(io.RawIOBase):
-    """Decompressed bytes of a .zst file of one or more frames; unlike the library's reader, notices a cut end."""
+    """Decompressed bytes of a .zst file of one or more frames; raises if it is truncated, unlike the library's."""
 
     def __init__(self, path: str | Path) -> None:
         self._file = open(path, "rb")  # noqa: SIM115  close() closes it
@@ -99,7 +99,7 @@ class _ZstandardFile(io.RawIOBase):
             compressed = self._compressed or self._file.read(_CHUNK)
             if not compressed:
                 if self._frame is not None:
-                    raise EOFError("it ends in mid-frame")
+                    raise EOFError("it ends within a frame")
                 return 0
             if self._frame is None:
                 self._frame = zstandard.ZstdDecompressor().decompressobj()
@@ -127,27 +127,27 @@ class UndecodableLine(NamedTuple):
     """A line that is not UTF-8."""
 
     path: str | Path
-    """As it was given."""
+    """As given by the caller."""
     number: int
     """From 1."""
     raw: bytes
     """Without its line end."""
     first: int
-    """The place in `raw` of the first byte that is not UTF-8, from 0."""
+    """Position in `raw` of the first byte that is not UTF-8, from 0."""
 
     @property
     def fault(self) -> str:
-        """Which byte it is, for people: its position counts from 1."""
+        """The first such byte and its position, counted from 1, as text for messages."""
         return f"byte 0x{self.raw[self.first]:02x} at position {self.first + 1}"
 
     def error(self) -> InputError:
-        """What everybody raises who needs the line."""
+        """The error to raise where the line is needed as text."""
         what = f"{self.fault} is not UTF-8"
         return InputError(f"{_name(self.path)}:{self.number}: {what}; convert the file, for example with iconv")
 
 
 OnUndecodable = Callable[[UndecodableLine], None]
-"""Is told of each line that is not UTF-8, before it is yielded."""
+"""Called with each line that is not UTF-8, before it is yielded."""
 
 _BYTES = 0x10FF00  # and the byte: private characters, which pass through JSON and the columns of a table unchanged
 _BYTE = re.compile(f"[{chr(_BYTES + 0x80)}-{chr(_BYTES + 0xFF)}]")
@@ -155,17 +155,17 @@ _STAND_INS = {0xDC00 + byte: _BYTES + byte for byte in range(0x80, 0x100)}  # "s
 
 
 def has_raw_bytes(text: str) -> bool:
-    """Whether text from a line that was noticed holds bytes that are not UTF-8."""
+    """Whether text of an undecodable line holds private-use characters that stand for bytes."""
     return _BYTE.search(text) is not None
 
 
 def escape_raw_bytes(text: str) -> str:
-    """Such text with its bytes as \\xe9, fit to be printed."""
+    """Such text with its bytes written as \\xe9, for printing."""
     return _BYTE.sub(lambda found: f"\\x{ord(found[0]) - _BYTES:02x}", text)
 
 
 def _decode(raw: bytes, path: str | Path, number: int, on_undecodable: OnUndecodable | None) -> str:
-    """One line as text; `number` counts from 1."""
+    """Decode a line; `number` counts from 1."""
     if raw.endswith(b"\n"):
         raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
     elif raw.endswith(b"\r"):
@@ -191,8 +191,7 @@ def _decode(raw: bytes, path: str | Path, number: int, on_undecodable: OnUndecod
 
 
 def _wide_encoding(raw: bytes) -> str | None:
-    """The encoding of a file whose characters have two or four bytes, by its first line: by a byte order mark, or by
-    the NULs beside ASCII characters."""
+    """UTF-16 or UTF-32 if the first line of a file is so encoded: by its byte order mark, or the NULs beside ASCII."""
     if raw.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "UTF-32"
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):

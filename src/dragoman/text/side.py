@@ -1,7 +1,7 @@
-"""One language side of a run: raw line -> ids -> raw text, with all that this needs in the run folder.
+"""One language side of a run: its segmentation and vocabulary, from raw line to ids and back.
 
-In the folder `text` lie, for either side, SIDE.segmentation.json, SIDE.vocabulary and, for subwords, SIDE.model: a
-plain SentencePiece model that other tools read too.
+The folder RUN/text holds for each side SIDE.segmentation.json, SIDE.vocabulary and, for subwords, SIDE.model, a plain
+SentencePiece model that other tools read too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SideName = Literal["source", "target"]
 
 
 class Encoded(NamedTuple):
-    """A line as the model reads it, one entry in each list for a segment; no end of sentence."""
+    """The segments of a line, with an entry in each list for every segment; no EOS."""
 
     ids: list[int]
     pieces: list[str]
@@ -27,19 +27,19 @@ class Encoded(NamedTuple):
 
 
 class TextSide:
-    """The segmentation and the vocabulary of one side. Small to send to another process."""
+    """The segmentation and the vocabulary of one side; small to send to another process."""
 
     def __init__(self, segmentation: Segmentation, vocabulary: Vocabulary) -> None:
         self.segmentation = segmentation
         self.vocabulary = vocabulary
 
     def encode(self, line: str) -> Encoded:
-        """Cut a raw line and number its segments."""
+        """Segment a raw line and look up the ids of its segments."""
         pieces, offsets = self.segmentation.segment(line)
         return Encoded(self.vocabulary.ids(pieces), pieces, offsets)
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Raw text of segments up to the first EOS; an unknown one reads "<unk>"."""
+        """Raw text of the ids up to the first EOS; an unknown segment is written "<unk>"."""
         return self.segmentation.join(self.vocabulary.pieces(_words_only(ids)))
 
     def save(self, folder: Path, side: SideName) -> None:
@@ -65,7 +65,7 @@ class TextSide:
 
 
 def raw_words(line: str) -> list[tuple[int, int]]:
-    """The words of a raw line, between blanks, as [start, end) in characters: those that Pharaoh links count."""
+    """The whitespace-separated words of a raw line, as [start, end) in characters; Pharaoh links count these words."""
     return [match.span() for match in re.finditer(r"\S+", line)]
 
 

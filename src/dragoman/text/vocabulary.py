@@ -1,4 +1,4 @@
-"""Segments as numbers and back; the special symbols.
+"""Vocabularies: segments to ids and back; the special symbols.
 
 The file is plain text: a first line with the format version and the number of entries, then an entry a line, in
 the order of their ids.
@@ -22,9 +22,9 @@ _HEADER = "#dragoman-vocabulary"
 
 
 class Vocabulary:
-    """The segments that a model knows, numbered from 0, the special symbols first.
+    """The segments that a model knows, with ids from 0, the special symbols first.
 
-    A segment of text that is spelled like a special symbol is unknown: text can never end a sentence.
+    A segment that is spelled like a special symbol is unknown, so text never contains EOS.
     """
 
     def __init__(self, pieces: Iterable[str]) -> None:
@@ -39,23 +39,23 @@ class Vocabulary:
 
     @classmethod
     def from_counts(cls, counts: Mapping[str, int], size: int | None, minimum: int = 1) -> Vocabulary:
-        """The most frequent pieces; equal counts in the order of their code points.
+        """Make a vocabulary of the most frequent pieces; ties are in the order of their code points.
 
         Args:
             size: largest number of entries, special symbols included; None for no limit.
-            minimum: a piece counted less often is left out.
+            minimum: a piece with a lower count is left out.
         """
         frequent = [piece for piece, count in counts.items() if count >= minimum and piece not in SPECIALS]
         frequent.sort(key=lambda piece: (-counts[piece], piece))
         return cls(frequent if size is None else frequent[: max(0, size - len(SPECIALS))])
 
     def ids(self, pieces: Iterable[str]) -> list[int]:
-        """The number of each piece; UNK for one that is not known."""
+        """The id of each piece; UNK for an unknown one."""
         get = self._ids.get
         return [get(piece, UNK) for piece in pieces]
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
-        """The piece of each number, special symbols included."""
+        """The piece of each id, special symbols included."""
         return [self._pieces[index] for index in ids]
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
-"""Raw line <-> segments with character offsets: words, characters, SentencePiece, or as they stand between blanks.
+"""Segmentations, from raw lines to pieces with offsets and back: words, characters, SentencePiece, whitespace.
 
-Each kind is a file here and a branch in the two functions below, which make a segmentation from training text and
-read one back; its files say what kind they are, so a reader needs no configuration.
+Each kind is a file of this package and a branch of the two functions below, which make a segmentation from training
+text and load one. The saved files name their kind, so loading needs no configuration.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["Segmentation", "Segments", "load_segmentation", "train_segmentation"
 
 
 def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation:
-    """Make the segmentation that the configuration asks for; only bpe and unigram without a model read the lines.
+    """Make the segmentation that the configuration describes; only bpe and unigram without a model read the lines.
 
     Raises:
-        ConfigError: the vocabulary is too small for the characters of the text, or a model is given to a kind
-            that has none.
+        ConfigError: the vocabulary is too small for the characters of the text, or a model is given for another
+            kind.
         InputError: there is no text to train on, or the model file given cannot be used.
     """
     if config.segmentation in ("bpe", "unigram"):

@@ -1,4 +1,4 @@
-"""What every kind of segmentation promises, and what all of them do to a line first."""
+"""The protocol of segmentations, and the normalisation of control characters that they share."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ FORMAT = 2
 """Version of the file that describes a segmentation."""
 
 SPACE_SYMBOL = "▁"
-"""How a space is written inside a piece (U+2581, SentencePiece's habit), so that pieces show and fit on a line."""
+"""A space inside a piece (U+2581, as in SentencePiece), so that pieces are visible and fit on a line."""
 
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class Segments(NamedTuple):
-    """A line cut up."""
+    """The pieces of a line and their places."""
 
     pieces: list[str]
     offsets: list[tuple[int, int]]
-    """[start, end) in characters of the raw line, one for each piece; starts never decrease. A piece that only
-    announces a word (a lone "▁") is empty and lies where that word starts."""
+    """[start, end) in characters of the raw line, one for each piece; starts never decrease. The span of a lone "▁" is
+    empty and lies at the start of the word that follows."""
 
 
 class Segmentation(Protocol):
-    """One way of cutting raw lines into pieces, and of putting pieces together again.
+    """Segments raw lines into pieces, and joins pieces to text.
 
-    It takes any line: a line of blanks has no pieces, control characters count as blanks, and no piece holds a
-    line end or a tab.
+    It takes any line: a line of whitespace has no pieces, control characters count as whitespace, and no piece contains
+    a line end or a tab.
     """
 
     def segment(self, line: str) -> Segments:
-        """Cut a raw line."""
+        """Segment a raw line."""
 
     def join(self, pieces: Sequence[str]) -> str:
-        """Raw text again, from any pieces in any order."""
+        """Join any pieces, in any order, to raw text."""
 
     def save(self, path: Path) -> None:
-        """Write a small JSON file that says the kind, and beside it whatever else the kind needs."""
+        """Write a small JSON file with the kind, and beside it any other file that the kind needs."""
 
 
 def printable(line: str) -> str:

@@ -9,7 +9,7 @@ from dragoman.text.segmentation.base import SPACE_SYMBOL, Segments, printable, s
 
 
 class CharacterSegmentation:
-    """Every character is a piece; blanks at either end of a line are dropped, all others are kept."""
+    """Every character is a piece; whitespace at either end of a line is dropped, all other is kept."""
 
     def segment(self, line: str) -> Segments:
         line = printable(line)

@@ -3,11 +3,11 @@
 Models trained here
 - keep the text as it is (normalisation "identity"): `join(segment(line)) == line` for every line that has single
   spaces between words and none at its ends. SentencePiece's usual NFKC would turn "…" into "...", "²" into "2" and a
-  no-break space into a space, and a translator would never write them again;
-- write numbers digit by digit, so that a number never seen can be copied;
-- know every character of the training text unless they would fill more than half of the vocabulary (Chinese,
-  Japanese); then those that cover 99.95 % of it, as SentencePiece's documentation advises;
-- depend on nothing but the text: the same lines give the same bytes, on any number of cores.
+  no-break space into a space, and no translation could contain them;
+- split numbers into digits, so that an unseen number can be copied;
+- cover every character of the training text unless they would fill more than half of the vocabulary (Chinese,
+  Japanese), and then 99.95 % of it, as SentencePiece's documentation advises;
+- depend on the text alone: the same lines give the same bytes, on any number of cores.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from dragoman.text.lines import not_found, replace_file
 from dragoman.text.segmentation.base import Segments, printable, save_description
 from dragoman.text.vocabulary import SPECIALS, UNK
 
-_SAMPLE = 1_000_000  # lines; a model trained on more is hardly another one
-_LONGEST = 10_000  # characters of a line that are trained on
-_QUIET = 4  # above the level of fatal errors, which arrive as exceptions
+_SAMPLE = 1_000_000  # lines; more hardly change the model
+_LONGEST = 10_000  # characters of a line that a model is trained on
+_QUIET = 4  # log level above that of fatal errors, which are raised as exceptions
 
 
 class SubwordSegmentation:
-    """Pieces of a SentencePiece model, a space being written "▁" in front of the piece that follows it.
+    """Pieces of a SentencePiece model; a space is the "▁" at the start of the piece that follows it.
 
-    A run of characters that the model does not know stays as it is and becomes one piece.
+    A run of characters that the model does not know becomes one piece, unchanged.
     """
 
     def __init__(self, model: bytes) -> None:
@@ -65,7 +65,7 @@ class SubwordSegmentation:
     def segment(self, line: str) -> Segments:
         line = printable(line)
         encoded = self._processor.encode(line, return_type="offset_mapping")
-        # The library lets a piece begin with the blank before it; a span is to cover the word only.
+        # A piece of the library includes the space before the word; a span covers the word only.
         offsets = [
             (end - len(line[start:end].lstrip(" ")), end) if line.startswith(" ", start, end) else (start, end)
             for start, end in encoded["offsets"]
@@ -82,7 +82,7 @@ class SubwordSegmentation:
 
 
 def model_path(path: Path) -> Path:
-    """Where the model lies that belongs to the description at `path`: source.model by source.segmentation.json."""
+    """The model file beside the description at `path`: source.model for source.segmentation.json."""
     return path.with_name(path.name.split(".")[0] + ".model")
 
 
@@ -90,7 +90,7 @@ def read_model(path: Path) -> bytes:
     """Read a SentencePiece model that the user gives.
 
     Raises:
-        InputError: the file is missing, unreadable or no such model.
+        InputError: the file is missing, unreadable or not a SentencePiece model.
     """
     try:
         model = path.read_bytes()
@@ -108,8 +108,7 @@ def train_model(lines: Iterable[str], kind: Literal["bpe", "unigram"], vocabular
     """Train a SentencePiece model on at most a million of the lines.
 
     Args:
-        vocabulary: entries of the vocabulary that the pieces are for, its special symbols included; a small text
-            gives fewer.
+        vocabulary: entries of the vocabulary of the pieces, special symbols included; a small text gives fewer.
 
     Raises:
         InputError: every line is blank.
@@ -118,7 +117,7 @@ def train_model(lines: Iterable[str], kind: Literal["bpe", "unigram"], vocabular
     sample = _sample(printable(line)[:_LONGEST] for line in lines)
     characters = set(chain.from_iterable(sample)) - {" "}
     if not characters:
-        raise InputError("nothing to learn a segmentation from: every line of the training text is blank")
+        raise InputError("every line of the training text is blank, so no segmentation can be trained")
     size = vocabulary - len(SPECIALS)
     model = io.BytesIO()
     try:
@@ -126,7 +125,7 @@ def train_model(lines: Iterable[str], kind: Literal["bpe", "unigram"], vocabular
             sentence_iterator=iter(sample),
             model_writer=model,
             model_type=kind,
-            vocab_size=size + 1,  # its own unknown piece, which never shows
+            vocab_size=size + 1,  # plus its unknown piece, which never appears
             hard_vocab_limit=False,
             character_coverage=1.0 if len(characters) <= size // 2 else 0.9995,
             normalization_rule_name="identity",
@@ -150,7 +149,7 @@ def train_model(lines: Iterable[str], kind: Literal["bpe", "unigram"], vocabular
 
 
 def _sample(lines: Iterable[str]) -> list[str]:
-    """At most _SAMPLE of the lines, each as likely as any other, the same ones every time."""
+    """A uniform sample of at most _SAMPLE lines, the same on every call."""
     chance = random.Random(1)
     sample: list[str] = []
     for number, line in enumerate(lines):

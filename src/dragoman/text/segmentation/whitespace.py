@@ -1,4 +1,4 @@
-"""Text that is segmented already, by another tool: what stands between spaces is a piece."""
+"""Text that another tool has segmented: pieces are separated by spaces."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from dragoman.text.segmentation.base import Segments, printable, save_description
 
 _PIECE = re.compile("[^ ]+")
-"""Only the space parts: a piece may hold other blanks (a no-break space in a number), as in the field's other tools."""
+"""Only U+0020 separates: a piece may contain other whitespace (a no-break space in a number), as in other tools."""
 
 
 class WhitespaceSegmentation:
-    """Every piece is what stands between spaces, as it is; pieces are joined with one space."""
+    """Pieces are separated by spaces and otherwise unchanged; they are joined by one space."""
 
     def segment(self, line: str) -> Segments:
         found = list(_PIECE.finditer(printable(line)))

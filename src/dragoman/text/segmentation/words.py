@@ -1,7 +1,8 @@
-"""Words: Moses punctuation normalisation and tokenisation, by sacremoses, with the way back.
+"""Words: Moses punctuation normalisation, tokenisation and detokenisation, by sacremoses.
 
-sacremoses tells no offsets. They are found by walking along the raw line: a piece that lies where the walk stands
-spells its span; pieces that normalisation has changed (… to ...) or moved lie between the nearest ones that do.
+sacremoses gives no offsets. They are found by a scan of the raw line: a piece that occurs at the position of the scan
+has its span there; pieces that normalisation has changed (… to ...) or moved share the span up to the next piece that
+does occur.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
 from dragoman.text.segmentation.base import Segments, printable, save_description
 
-# A line with none of these is left alone by the normaliser, whose fifty substitutions cost as much as all the rest.
+# The normaliser does not change a line with none of these; its fifty substitutions cost as much as all the rest.
 _NORMALISED = re.compile("[()`\"„“”–—´‘‚’…«»\xa0%:;]|''|  ")
 
-# What the normaliser does to single characters; the walk compares pieces with the raw line so changed.
+# The normaliser's changes of single characters; the scan compares pieces with the raw line so changed.
 _FOLDED = str.maketrans("„“”«»–—´‘‚’`\xa0", '"' * 5 + "-" * 2 + "'" * 5 + " ")
 
 # Some of sacremoses' expressions take time quadratic in the length of what they match ("." * 100000 would take
-# minutes), so a long line goes through it in stretches of this many characters, cut at a space if there is one.
+# minutes), so a long line is processed in stretches of this many characters, split at a space if there is one.
 _STRETCH = 1000
 
-_ANCHORS = 8  # how many pieces ahead the walk looks for one that it can find
+_ANCHORS = 8  # pieces ahead that the scan searches for
 
 
 class _Tokenizer(MosesTokenizer):  # type: ignore[misc]
-    """The same tokeniser without its two slow places.
+    """The tokeniser without its two slow operations.
 
-    Its questions about letters build a set of 100,000 characters each time they are asked; and its expression for
-    Chinese, Japanese and Korean lists as many characters one by one, which takes a millisecond for every sign.
+    Its tests for letters build a set of 100,000 characters on every call, and its expression for Chinese, Japanese and
+    Korean lists as many characters one by one, which takes a millisecond for each character of the text.
     """
 
     def __init__(self, language: str) -> None:
@@ -51,10 +52,10 @@ class _Tokenizer(MosesTokenizer):  # type: ignore[misc]
 
 
 class WordSegmentation:
-    """Words and punctuation marks as the Moses scripts separate them; nothing is escaped, hyphens stay."""
+    """Words and punctuation marks as the Moses scripts separate them; nothing is escaped, hyphens are not split."""
 
     def __init__(self, language: str) -> None:
-        """`language` is an ISO 639-1 code; one that Moses has no rules for is treated like English abbreviations."""
+        """`language` is an ISO 639-1 code; a language without Moses rules gets those of English."""
         self._language = language
         self._normalizer = MosesPunctNormalizer(language)
         self._tokenizer = _Tokenizer(language)
@@ -99,13 +100,13 @@ def _character_class(characters: str) -> str:
 
 
 def _stretches(line: str) -> Iterator[tuple[int, int]]:
-    """Cut a long line into [start, end) of at most _STRETCH characters each."""
+    """Split a long line into [start, end) of at most _STRETCH characters each."""
     start = 0
     while start < len(line):
         end = start + _STRETCH
         if end < len(line):
-            blank = line.rfind(" ", start, end)
-            end = blank + 1 if blank >= 0 else end
+            space = line.rfind(" ", start, end)
+            end = space + 1 if space >= 0 else end
         yield start, min(end, len(line))
         start = end
 
@@ -129,10 +130,10 @@ def _locate(pieces: Sequence[str], line: str) -> list[tuple[int, int]]:
 
 
 def _next_anchor(pieces: Sequence[str], first: int, line: str, position: int) -> tuple[int, int]:
-    """How many pieces from `first` on are not to be found, and where in the line the one after them starts.
+    """The number of pieces from `first` on that do not occur in the line, and the position of the one after them.
 
-    Normalisation lengthens or shortens a piece by a few characters at most, so the search is for near pieces, and
-    the anchor that leaves out the fewest characters and pieces wins.
+    Normalisation changes the length of a piece by a few characters at most, so only near positions are searched, and
+    the anchor that skips the fewest characters and pieces is chosen.
     """
     anchors = []
     reach = position
@@ -150,7 +151,7 @@ def _next_anchor(pieces: Sequence[str], first: int, line: str, position: int) ->
 
 
 def _share(line: str, start: int, end: int, parts: int) -> list[tuple[int, int]]:
-    """Divide line[start:end] among so many pieces: by its words if it has as many, else evenly."""
+    """Divide line[start:end] among `parts` pieces: by its words if it has as many, else evenly."""
     words = [(start + word.start(), start + word.end()) for word in re.finditer(r"\S+", line[start:end])]
     if len(words) == parts:
         return words
