@@ -27,7 +27,7 @@ def all_sure(*links: tuple[int, int]) -> MarkedLinks:
     return MarkedLinks(frozenset(links), frozenset(links))
 
 
-def test_links_that_are_partly_right() -> None:
+def test_partly_correct_links() -> None:
     # the figure is NLTK's
     result = agreement([all_sure((0, 0), (1, 1), (2, 2))], [[(0, 0), (1, 2), (2, 1)]])
     assert result.aer == pytest.approx(0.6667, abs=5e-5)
@@ -44,13 +44,13 @@ def test_possible_links_help_precision_and_never_recall() -> None:
     assert result.aer == pytest.approx(1 - (1 + 2) / (3 + 2))
 
 
-def test_only_possible_links_and_all_sure_ones_are_no_error() -> None:
+def test_possible_links_with_all_sure_links_have_aer_0() -> None:
     gold = MarkedLinks(frozenset({(0, 0)}), frozenset({(0, 0), (1, 1)}))
     assert agreement([gold], [[(0, 0)]]).aer == 0
     assert agreement([gold], [[(0, 0), (1, 1)]]).aer == 0
 
 
-def test_counts_are_summed_over_sentences_not_figures() -> None:
+def test_counts_are_summed_before_the_measures_are_computed() -> None:
     gold = [all_sure((0, 0)), all_sure((0, 0), (1, 1), (2, 2))]
     result = agreement(gold, [[], [(0, 0), (1, 1), (2, 2)]])
     assert result.recall == pytest.approx(3 / 4)
@@ -62,7 +62,7 @@ def test_a_repeated_link_counts_once() -> None:
     assert agreement([all_sure((0, 0))], [[(0, 0), (0, 0)]]).precision == 1
 
 
-def test_what_nothing_is_counted_of_has_no_figure() -> None:
+def test_a_measure_without_counts_is_nan() -> None:
     result = agreement([all_sure((0, 0))], [[]])
     assert math.isnan(result.precision)
     assert (result.recall, result.aer) == (0, 1)
@@ -73,7 +73,7 @@ def test_what_nothing_is_counted_of_has_no_figure() -> None:
 
 
 @pytest.mark.parametrize(("gold", "found", "message"), [(2, 1, "2 sentences of gold"), (0, 0, "nothing to compare")])
-def test_what_cannot_be_compared_is_an_error(gold: int, found: int, message: str) -> None:
+def test_unequal_numbers_of_sentences_are_an_error(gold: int, found: int, message: str) -> None:
     with pytest.raises(InputError, match=message):
         agreement([all_sure()] * gold, [[]] * found)
 
@@ -102,9 +102,7 @@ def test_one_gold_alignment_in_two_formats_is_the_same(shared_data: Path) -> Non
 # The command ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_command_prints_figures_and_how_it_read_the_files(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_measures_and_detected_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gold, found = tmp_path / "gold", tmp_path / "found"
     gold.write_text("1 1 1 S\n1 2 2 P\n2 1 1 S\n", encoding="utf-8")
     found.write_text("0-0 1-1\n0-1\n\n", encoding="utf-8")  # the third sentence has no gold link
@@ -130,7 +128,7 @@ def test_the_command_prints_figures_and_how_it_read_the_files(
         ("0-0\n0-0\n", [], "2 sentences of gold alignments cannot be compared with 1 of the hypothesis"),
     ],
 )
-def test_what_cannot_be_read_is_one_line_and_exit_code_2(
+def test_an_unreadable_file_gives_one_line_and_exit_code_2(
     gold: str, options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "gold").write_text(gold, encoding="utf-8")

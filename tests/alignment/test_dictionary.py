@@ -41,7 +41,7 @@ def test_the_highest_count_wins_then_the_first_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["word", "a\tb\tc", "a\tb\t1\td", "\tb", "a\t", "a\tb\t-1"])
-def test_a_line_that_is_none_of_a_dictionary_is_named(tmp_path: Path, line: str) -> None:
+def test_a_malformed_dictionary_line_is_reported(tmp_path: Path, line: str) -> None:
     path = tmp_path / "words"
     path.write_text(f"a\tx\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError) as error:

@@ -18,7 +18,7 @@ def test_a_link_joins_all_segments_of_its_words() -> None:
     assert spread([(0, 0), (1, 1)], "ab c", "X YZ") == [(0, 0), (1, 0), *((s, t) for s in (2, 3) for t in (1, 2, 3))]
 
 
-def test_where_words_are_segments_links_stay_what_they_are() -> None:
+def test_links_are_unchanged_where_words_are_segments() -> None:
     assert spread([(0, 1), (1, 0), (1, 2)], "a b", "x y z", "words") == [(0, 1), (1, 0), (1, 2)]
 
 
@@ -27,6 +27,6 @@ def test_a_word_of_several_tokens_is_linked_with_all_of_them() -> None:
     assert spread([(0, 0), (1, 1)], "ab, c", "x y", "words") == [(0, 0), (1, 0), (2, 1)]
 
 
-def test_no_links_stay_none() -> None:
+def test_no_links_expand_to_none() -> None:
     assert spread([], "a b", "x") == []
     assert spread([], "", "") == []

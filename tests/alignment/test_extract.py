@@ -26,21 +26,21 @@ def test_without_shift_the_row_that_predicted_a_segment_is_its_own():
     assert segment_links(segment_weights(ATTENTION, 0, 3)) == [(0, 1), (1, 0)]
 
 
-def test_with_shift_the_row_after_it_is_and_the_last_segment_uses_that_of_the_end():
+def test_with_shift_the_next_row_counts_and_the_last_segment_uses_that_of_eos():
     assert segment_links(segment_weights(ATTENTION, 1, 3)) == [(0, 0), (2, 1)]
 
 
-def test_the_end_of_the_source_is_never_linked():
+def test_source_eos_is_never_linked():
     # In the last row the end has 0.7; without it the third segment is heaviest.
     assert segment_weights(ATTENTION, 1, 3).shape == (2, 3)
     assert segment_weights(ATTENTION[:, :3], 0, 3).shape == (2, 3)  # a model that reads no end
 
 
-def test_equal_weights_go_to_the_left():
+def test_ties_go_to_the_leftmost_word():
     assert segment_links(np.array([[0.2, 0.4, 0.4]], dtype=np.float32)) == [(1, 0)]
 
 
-def test_a_blank_source_or_target_has_no_segment_links():
+def test_an_empty_source_or_target_has_no_segment_links():
     assert segment_links(np.zeros((2, 0), dtype=np.float32)) == []
     assert segment_links(np.zeros((0, 2), dtype=np.float32)) == []
 
@@ -79,7 +79,7 @@ def test_word_weights_are_sums_over_the_source_word_and_means_over_the_target_wo
     np.testing.assert_allclose(shifted.end, [0.1, 0.25], atol=1e-7)
 
 
-def test_a_model_that_reads_no_end_has_no_weight_on_it():
+def test_a_model_without_source_eos_has_no_weight_on_it():
     assert eos_weights(ATTENTION[:, :3], 0, 3).tolist() == [0, 0]
 
 
@@ -92,7 +92,7 @@ def test_a_threshold_gives_a_word_no_link_one_or_several():
     assert links_from(words, 1.0) == []
 
 
-def test_words_that_were_not_read_or_written_are_told():
+def test_words_without_segments_are_marked():
     spans, words = [(2, 3)], [(0, 1), (2, 3)]
     found = word_weights(np.ones((1, 1), np.float32), np.zeros(1, np.float32), spans, words, spans, words)
     assert (found.source_read.tolist(), found.target_written.tolist()) == ([False, True], [False, True])
@@ -111,7 +111,7 @@ def test_words_beyond_the_segments_of_a_model_are_not_linked():
     assert word_links(weights, [(2, 3)], words, [(2, 3)], words) == [(1, 1)]
 
 
-def test_a_blank_side_has_no_word_links():
+def test_an_empty_side_has_no_word_links():
     assert word_links(np.zeros((1, 0), dtype=np.float32), [], [], [(0, 1)], [(0, 1)]) == []
     assert word_links(np.zeros((0, 1), dtype=np.float32), [(0, 1)], [(0, 1)], [], []) == []
 

@@ -32,18 +32,18 @@ def test_a_link_that_is_sure_and_possible_is_sure(read):
     assert read("0-0 0p0") == ([([(0, 0)], [])], "pharaoh")
 
 
-def test_a_word_0_anywhere_tells_that_words_count_from_0(read):
+def test_a_word_0_shows_that_words_count_from_0(read):
     assert read("1-1\n\n3-0\n") == ([([(1, 1)], []), ([], []), ([(3, 0)], [])], "pharaoh")
     assert read("1-1\n3-0\n", one_based=True)[1] == "pharaoh"
 
 
-def test_without_a_word_0_one_must_say_how_words_are_counted(read):
+def test_without_a_word_0_the_format_must_be_given(read):
     assert read("1-1 2p3\n", one_based=True) == ([([(0, 0)], [(1, 2)])], "talp")
     assert read("1-1 2p3\n", "talp") == ([([(0, 0)], [(1, 2)])], "talp")
     assert read("1-1 2p3\n", "pharaoh") == ([([(1, 1)], [(2, 3)])], "pharaoh")
 
 
-def test_blank_lines_are_sentences_without_links(read):
+def test_empty_lines_are_sentences_without_links(read):
     assert read("\n\n") == ([([], []), ([], [])], "pharaoh")
     assert read("") == ([], "pharaoh")
 

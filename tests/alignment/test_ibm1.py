@@ -32,7 +32,7 @@ def _by_hand(rounds: int) -> dict[tuple[int, int], float]:
     return table
 
 
-def test_probabilities_are_those_of_expectation_and_maximisation() -> None:
+def test_probabilities_follow_the_em_equations() -> None:
     learnt = train_ibm1(PAIRS, NOTHING, 10)
     expected = {key: value for key, value in _by_hand(ibm1.ITERATIONS).items() if key[0] != NOTHING}
     found = dict(
@@ -43,7 +43,7 @@ def test_probabilities_are_those_of_expectation_and_maximisation() -> None:
         assert found[key] == pytest.approx(value, abs=1e-9)
 
 
-def test_the_likeliest_translations_of_each_word_are_listed() -> None:
+def test_the_most_probable_translations_of_each_word_are_listed() -> None:
     offsets, words = list_translations(train_ibm1(PAIRS, NOTHING, 10), NOTHING, 1)
     lists = [words[offsets[word] : offsets[word + 1]].tolist() for word in range(NOTHING)]
     assert lists == [[], [], [], [], [6], [7], [], [], [9], []]
@@ -54,7 +54,7 @@ def test_no_more_pairs_are_read_than_needed(monkeypatch: pytest.MonkeyPatch) -> 
     assert list(enough_pairs(iter(PAIRS))) == PAIRS[:2]
 
 
-def test_nothing_is_learnt_from_nothing() -> None:
+def test_an_empty_corpus_gives_an_empty_table() -> None:
     offsets, words = list_translations(train_ibm1([], 5, 5), 5, 3)
     assert (offsets.tolist(), words.tolist()) == ([0] * 6, [])
     assert np.issubdtype(words.dtype, np.integer)

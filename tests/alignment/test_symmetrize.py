@@ -27,20 +27,20 @@ def test_methods_on_links_made_by_hand(method, added):
     assert symmetrize(FORWARD, BACKWARD, method) == sorted([(0, 0), (1, 1), *added])
 
 
-def test_growing_goes_on_from_what_it_has_taken_also_around_corners():
+def test_growing_continues_from_added_links_also_diagonally():
     # (0, 0) is common; (1, 1) touches it at a corner, (2, 2) touches that one.
     assert symmetrize([(0, 0), (1, 1), (2, 2)], [(0, 0)], "grow-diag") == [(0, 0), (1, 1), (2, 2)]
     assert symmetrize([(0, 0), (2, 2)], [(0, 0)], "grow-diag") == [(0, 0)]
 
 
-def test_growing_takes_no_link_between_words_that_have_one():
+def test_growing_adds_no_link_between_aligned_words():
     forward, backward = [(0, 0), (1, 1), (0, 1)], [(0, 0), (1, 1)]
     assert symmetrize(forward, backward, "grow-diag") == [(0, 0), (1, 1)]
     assert symmetrize(forward, backward, "grow-diag-final") == [(0, 0), (1, 1)]
     assert symmetrize(forward, backward, "union") == [(0, 0), (0, 1), (1, 1)]
 
 
-def test_growing_takes_a_link_with_one_free_word_and_final_and_does_not():
+def test_growing_adds_a_link_with_one_unaligned_word_and_final_and_does_not():
     assert symmetrize([(0, 0), (0, 1)], [(0, 0)], "grow-diag") == [(0, 0), (0, 1)]
     assert symmetrize([(0, 0), (0, 5)], [(0, 0)], "grow-diag-final") == [(0, 0), (0, 5)]
     assert symmetrize([(0, 0), (0, 5)], [(0, 0)], "grow-diag-final-and") == [(0, 0)]
@@ -52,7 +52,7 @@ def test_forward_links_come_before_backward_ones():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_equal_alignments_stay_and_none_stays_none(method):
+def test_equal_and_empty_alignments_are_unchanged(method):
     assert symmetrize(FORWARD, FORWARD, method) == sorted(FORWARD)
     assert symmetrize([], [], method) == []
 

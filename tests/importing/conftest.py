@@ -1,4 +1,4 @@
-"""What the tests of the importers share."""
+"""Fixtures of the importer tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sentencepiece
 
 @pytest.fixture(scope="session")
 def sentencepiece_model() -> bytes:
-    """A small model as spm_train makes them."""
+    """A small SentencePiece model."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(["der Hund läuft", "ein Hund und eine Katze", "die Katze läuft"] * 4),

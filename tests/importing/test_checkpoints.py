@@ -1,4 +1,4 @@
-"""Reading a file of somebody else's runs nothing of it."""
+"""Loading a foreign checkpoint runs no code."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_class_that_is_not_known_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"\x80\x02garbage", b"PK\x03\x04broken", bytes(1000)])
-def test_what_is_no_checkpoint_is_said_to_be_none(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_no_checkpoint_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m.pt"
     path.write_bytes(content)
     with pytest.raises(InputError) as caught:
@@ -77,7 +77,7 @@ def test_what_is_no_checkpoint_is_said_to_be_none(content: bytes, tmp_path: Path
     assert str(caught.value) == f"{path}: is no checkpoint, or damaged"
 
 
-def test_half_a_checkpoint_is_damaged(tmp_path: Path) -> None:
+def test_a_truncated_checkpoint_is_reported_as_damaged(tmp_path: Path) -> None:
     path = OpenNMT().save(tmp_path)
     path.write_bytes(path.read_bytes()[:3000])
     with pytest.raises(InputError) as caught:

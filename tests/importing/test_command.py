@@ -25,7 +25,7 @@ def test_an_existing_run_is_kept_unless_it_may_be_replaced(tmp_path: Path, capsy
     assert (tmp_path / "run" / "model.safetensors").read_bytes() != before
 
 
-def test_it_says_where_the_run_is_unless_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_run_folder_is_printed_unless_quiet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint, out = JoeyNMT().save(tmp_path), tmp_path / "run"
     assert main(["import", "--from", "joeynmt", str(checkpoint), "--out", str(out)]) == 0
     assert capsys.readouterr().err == f"run: {out}\n"

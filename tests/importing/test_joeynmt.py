@@ -1,4 +1,4 @@
-"""Models of JoeyNMT: the imported run says what the equations say."""
+"""Models of JoeyNMT: the imported run follows the equations."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from dragoman.runs.opening import Run, open_run
 from tests.importing.toolkits import WORDS, JoeyNMT
 
 PAIRS = [("der Hund läuft .", "a b"), ("x", "c"), ("y y unseen der", "b unseen a c a"), (". Hund", "")]
-"""Of different lengths, in one batch; with words that no vocabulary has."""
+"""Pairs of different lengths in one batch, with unknown words."""
 
 
 def imported(checkpoint: Path, *arguments: str) -> Run:
-    """The run that the command makes of a checkpoint."""
+    """The run imported from a checkpoint."""
     out = checkpoint.parent / "run"
     assert main(["import", "--from", "joeynmt", str(checkpoint), "--out", str(out), *arguments]) == 0
     return open_run(out, device="cpu")
 
 
 def assert_same_scores(run: Run, model: JoeyNMT) -> None:
-    """Every word of every pair is as probable here as there."""
+    """Assert equal log-probabilities of all pairs."""
     for (source, target), scored in zip(PAIRS, run.scorer().score(PAIRS), strict=True):
         expected = model.log_probabilities(source.split(), target.split())
         np.testing.assert_allclose(scored.token_log_probabilities, expected.numpy(), atol=2e-5)
@@ -49,26 +49,26 @@ def assert_same_scores(run: Run, model: JoeyNMT) -> None:
     ],
     ids=str,
 )
-def test_scores_are_those_of_the_equations(settings: dict[str, Any], tmp_path: Path) -> None:
+def test_scores_follow_the_equations(settings: dict[str, Any], tmp_path: Path) -> None:
     model = JoeyNMT(**settings)
     assert_same_scores(imported(model.save(tmp_path)), model)
 
 
-def test_what_search_reports_is_what_the_equations_give(tmp_path: Path) -> None:
+def test_scores_reported_by_search_follow_the_equations(tmp_path: Path) -> None:
     model = JoeyNMT(rnn="lstm", layers=2, feed=True, attention="luong")
     best = next(iter(imported(model.save(tmp_path)).translator().translate_lines(["der Hund ."])))[0]
     expected = model.log_probabilities(["der", "Hund", "."], best.tokens).sum()
     assert best.log_probability == pytest.approx(float(expected), abs=1e-4)
 
 
-def test_one_matrix_for_everything_stays_one(tmp_path: Path) -> None:
+def test_a_fully_tied_matrix_stays_tied(tmp_path: Path) -> None:
     run = imported(JoeyNMT(shared=True, tied=True, size=4).save(tmp_path))
     assert run.config.text.joint
     assert run.config.model.embedding.tied == "all"
     assert run.engine.model.source.weight is run.engine.model.output.weight
 
 
-def test_the_configuration_tells_the_composition(tmp_path: Path) -> None:
+def test_the_configuration_describes_the_composition(tmp_path: Path) -> None:
     config = imported(JoeyNMT(tied=True, rnn="lstm").save(tmp_path)).config
     assert config.model.source_eos
     assert config.model.embedding.tied == "output"
@@ -95,7 +95,7 @@ def test_the_configuration_tells_the_composition(tmp_path: Path) -> None:
         ({"max_output_length": 40, "generate_unk": False}, {"max_length_extra": 40, "block_unknown": True}),
     ],
 )
-def test_settings_of_search_come_along(testing: dict[str, Any], expected: dict[str, Any], tmp_path: Path) -> None:
+def test_search_settings_are_imported(testing: dict[str, Any], expected: dict[str, Any], tmp_path: Path) -> None:
     checkpoint = JoeyNMT().save(tmp_path, testing=testing)
     search = imported(checkpoint).config.search.values()
     assert {key: search[key] for key in expected} == expected
@@ -143,7 +143,7 @@ def test_a_sentencepiece_model_beside_the_checkpoint_is_used(tmp_path: Path, sen
     assert imported(checkpoint).source.encode("Hund läuft").pieces[0].startswith("▁")
 
 
-def test_what_joeynmt_does_to_text_itself_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_preprocessing_of_joeynmt_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     side = {"lang": "de", "level": "bpe", "lowercase": True, "tokenizer_type": "subword-nmt"}
     imported(JoeyNMT().save(tmp_path, data={"src": side}))
     assert capsys.readouterr().err.splitlines()[0] == (
@@ -158,7 +158,7 @@ def test_what_joeynmt_does_to_text_itself_is_said(tmp_path: Path, capsys: pytest
         ("decoder", "activation", "relu", "model.decoder.activation: relu: only tanh can be imported"),
     ],
 )
-def test_what_cannot_be_imported_is_named(
+def test_an_unsupported_setting_is_named(
     part: str, key: str, value: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checkpoint = JoeyNMT().save(tmp_path)
@@ -171,7 +171,7 @@ def test_what_cannot_be_imported_is_named(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_tensor_that_would_be_lost_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unused_tensor_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = JoeyNMT()
     model.decoder.gate = torch.nn.Linear(2, 2, bias=False)
     checkpoint = model.save(tmp_path)
@@ -189,7 +189,7 @@ def test_a_missing_file_is_named(name: str, tmp_path: Path, capsys: pytest.Captu
     assert capsys.readouterr().err.startswith(f"dragoman: error: {tmp_path / name}: cannot read ")
 
 
-def test_a_mistyped_checkpoint_is_what_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistyped_checkpoint_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", "--from", "joeynmt", str(tmp_path / "bset.ckpt"), "--out", str(tmp_path / "run")]) == 2
     assert capsys.readouterr().err.startswith(f"dragoman: error: {tmp_path / 'bset.ckpt'}: does not exist")
 

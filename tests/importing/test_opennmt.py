@@ -1,4 +1,4 @@
-"""Models of OpenNMT-py: the imported run says what the equations say."""
+"""Models of OpenNMT-py: the imported run follows the equations."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dragoman.runs.opening import Run, open_run
 from tests.importing.toolkits import OpenNMT
 
 PAIRS = [("der Hund läuft .", "a b"), ("x", "b"), ("y y unseen der", "b unseen a b a"), (". Hund", "")]
-"""Of different lengths, in one batch; with words that no vocabulary has."""
+"""Pairs of different lengths in one batch, with unknown words."""
 
 
 def imported(checkpoint: Path, *arguments: str) -> Run:
-    """The run that the command makes of a checkpoint."""
+    """The run imported from a checkpoint."""
     out = checkpoint.parent / "run"
     assert main(["import", "--from", "opennmt", str(checkpoint), "--out", str(out), *arguments]) == 0
     return open_run(out, device="cpu")
@@ -40,7 +40,7 @@ def imported(checkpoint: Path, *arguments: str) -> Run:
     ],
     ids=str,
 )
-def test_scores_are_those_of_the_equations(settings: dict[str, Any], tmp_path: Path) -> None:
+def test_scores_follow_the_equations(settings: dict[str, Any], tmp_path: Path) -> None:
     model = OpenNMT(**settings)
     for (source, target), scored in zip(PAIRS, imported(model.save(tmp_path)).scorer().score(PAIRS), strict=True):
         expected = model.log_probabilities(source.split(), target.split())
@@ -63,14 +63,14 @@ def test_weights_may_lie_beside_the_checkpoint(tmp_path: Path, capsys: pytest.Ca
     np.testing.assert_allclose(scored.token_log_probabilities, expected.numpy(), atol=2e-5)
 
 
-def test_what_search_reports_is_what_the_equations_give(tmp_path: Path) -> None:
+def test_scores_reported_by_search_follow_the_equations(tmp_path: Path) -> None:
     model = OpenNMT(layers=2)
     best = next(iter(imported(model.save(tmp_path)).translator().translate_lines(["der Hund ."])))[0]
     expected = model.log_probabilities(["der", "Hund", "."], best.tokens).sum()
     assert best.log_probability == pytest.approx(float(expected), abs=1e-4)
 
 
-def test_the_configuration_tells_the_composition(tmp_path: Path) -> None:
+def test_the_configuration_describes_the_composition(tmp_path: Path) -> None:
     config = imported(OpenNMT(tied=True).save(tmp_path)).config
     assert not config.model.source_eos
     assert config.text.joint
@@ -97,7 +97,7 @@ def test_a_sentencepiece_model_segments(tmp_path: Path, sentencepiece_model: byt
         assert side.segmentation.join(side.encode("Hund läuft").pieces) == "Hund läuft"
 
 
-def test_what_opennmt_does_to_text_itself_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_preprocessing_of_opennmt_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     imported(OpenNMT().save(tmp_path, transforms=["onmt_tokenize", "filtertoolong"]))
     assert capsys.readouterr().err.splitlines()[0] == (
         "transforms: onmt_tokenize, filtertoolong: OpenNMT-py preprocesses text itself, dragoman does not"
@@ -120,7 +120,7 @@ def test_what_opennmt_does_to_text_itself_is_said(tmp_path: Path, capsys: pytest
         ("lora_layers", ["linear_values"], "only [] can"),
     ],
 )
-def test_what_cannot_be_imported_is_named(
+def test_an_unsupported_setting_is_named(
     option: str, value: Any, allowed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     checkpoint = OpenNMT().save(tmp_path, **{option: value})

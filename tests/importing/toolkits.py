@@ -21,7 +21,7 @@ WORDS = ["der", "Hund", "läuft", "@-@", "x", "y", "."]
 
 
 class JoeyNMT(nn.Module):
-    """h_t = f([y; a]), c_t from h_t, a_t = tanh(W [h_t; c_t] + b); the source has an end of sentence."""
+    """h_t = f([y; a]), c_t from h_t, a_t = tanh(W [h_t; c_t] + b); the source ends with EOS."""
 
     specials = ("<unk>", "<pad>", "<s>", "</s>")
 
@@ -122,7 +122,7 @@ class JoeyNMT(nn.Module):
 
 
 class OpenNMT(nn.Module):
-    """h_t = f([y; a]), c_t from h_t, a_t = tanh(W [c_t; h_t]), or without the tanh; no end of the source."""
+    """h_t = f([y; a]), c_t from h_t, a_t = tanh(W [c_t; h_t]), or without the tanh; the source has no EOS."""
 
     specials = ("<unk>", "<blank>", "<s>", "</s>")
 

@@ -25,7 +25,7 @@ def test_an_entry_knows_its_parts():
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_what_is_not_changed_stays_byte_for_byte(line):
+def test_unchanged_fields_stay_byte_for_byte(line):
     entry = parse_entry(line, "list:1")
     assert entry.line == line
     added = entry.adding("Net", [-0.25, 3]).line
@@ -78,7 +78,7 @@ def test_lists_are_read_and_written_compressed_too(tmp_path, ending):
     assert list(read_lines(copy)) == list(LINES)
 
 
-def test_a_list_is_read_as_it_is_asked_for(tmp_path):
+def test_a_list_is_read_as_a_stream(tmp_path):
     path = tmp_path / "list"
     write_lines(path, [*LINES[:2], "broken"])
     entries = read_nbest(path)
@@ -103,7 +103,7 @@ def test_a_list_is_read_as_it_is_asked_for(tmp_path):
         ("0 ||| a ||| A= 1 ||| 1", "the id 0 comes after 1; the hypotheses of a sentence must stand together"),
     ],
 )
-def test_what_is_wrong_is_said_with_file_and_line(tmp_path, line, said):
+def test_errors_name_file_and_line(tmp_path, line, said):
     path = tmp_path / "list"
     write_lines(path, ["1 ||| a ||| A= 1 ||| 1", line])
     with pytest.raises(InputError) as caught:
@@ -111,14 +111,14 @@ def test_what_is_wrong_is_said_with_file_and_line(tmp_path, line, said):
     assert str(caught.value).startswith(f"{path}:2: {said}")
 
 
-def test_an_empty_list_is_said_to_be_empty(tmp_path):
+def test_an_empty_list_is_reported(tmp_path):
     (tmp_path / "list").write_text("")
     with pytest.raises(InputError, match=r"list: no hypotheses in it"):
         list(read_nbest(tmp_path / "list"))
 
 
 @pytest.mark.parametrize("number", range(1, 6))
-def test_real_lists_go_through_unchanged(shared_data, number):
+def test_real_lists_are_copied_unchanged(shared_data, number):
     path = shared_data / "moses-nbest-fr-en" / f"nbest.{number}.xz"
     entries = list(read_nbest(path))
     assert [entry.line for entry in entries] == list(read_lines(path))

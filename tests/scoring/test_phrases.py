@@ -63,7 +63,7 @@ def test_sources_are_grouped_and_pairs_distinct(tmp_path, ending):
         ("a ||| b ||| 1 1", "2 scores, where the first line has 5"),
     ],
 )
-def test_what_is_wrong_is_said_with_file_and_line(tmp_path, line, said):
+def test_errors_name_file_and_line(tmp_path, line, said):
     path = tmp_path / "table"
     write_lines(path, [LINES[0], line])
     with pytest.raises(InputError) as caught:
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_said_with_file_and_line(tmp_path, line, said):
 
 
 @pytest.mark.parametrize(("name", "scores"), [("de-en.model2", 4), ("fr-en.lexreo", 5)])
-def test_real_tables_go_through_unchanged(shared_data, name, scores):
+def test_real_tables_are_copied_unchanged(shared_data, name, scores):
     path = shared_data / "moses-phrase-tables" / f"{name}.phrase-table.xz"
     count = 0
     for row, line in zip(read_table(path), read_lines(path), strict=True):

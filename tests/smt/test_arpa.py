@@ -60,7 +60,7 @@ def test_ngrams_are_read_in_order(tmp_path):
         (GOOD[:2], ": no line `ngram 1=NUMBER` after \\data\\"),
     ],
 )
-def test_a_malformed_file_is_named_by_line(lines, said, tmp_path):
+def test_a_malformed_file_is_reported_with_its_line(lines, said, tmp_path):
     path = tmp_path / "lm.arpa"
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(InputError) as caught:
@@ -68,7 +68,7 @@ def test_a_malformed_file_is_named_by_line(lines, said, tmp_path):
     assert str(caught.value).startswith(f"{path}{said}")
 
 
-def test_what_kenlm_cannot_read_is_named_by_line(tmp_path):
+def test_a_file_that_kenlm_rejects_is_reported_with_its_line(tmp_path):
     path = tmp_path / "lm.arpa"
     path.write_text("\n".join(changed(7, ["x\ta\t-0.3"])) + "\n")
     with pytest.raises(InputError, match=r"lm\.arpa:7: a logarithm is 'x'"):

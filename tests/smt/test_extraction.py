@@ -22,7 +22,7 @@ def by_definition(source_length, target_length, links, limit):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_pairs_are_those_that_no_link_contradicts(seed):
+def test_extracted_pairs_are_consistent_with_the_links(seed):
     random = np.random.default_rng(seed)
     lengths = random.integers(1, 8, size=2)
     grid = random.random(lengths) < random.choice([0.1, 0.2, 0.4])
@@ -32,7 +32,7 @@ def test_pairs_are_those_that_no_link_contradicts(seed):
     assert found == by_definition(*map(int, lengths), links, limit)
 
 
-def test_words_without_a_link_may_stand_at_either_edge():
+def test_phrases_extend_over_unaligned_words():
     pairs = {(pair.source, pair.target) for pair in consistent_pairs(3, 2, [(1, 0)], 7)}
     sources = {(1, 2), (0, 2), (1, 3), (0, 3)}
     assert pairs == {(source, target) for source in sources for target in ((0, 1), (0, 2))}

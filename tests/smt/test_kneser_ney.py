@@ -88,7 +88,7 @@ def after(model, context):
 
 
 @pytest.mark.parametrize(("text", "order"), [(TEXT, 2), (TEXT, 4), (random_text(1), 2), (random_text(2), 3)])
-def test_probabilities_are_those_of_the_equations(text, order, load):
+def test_probabilities_follow_the_equations(text, order, load):
     plainly, model = Plainly(text, order), load(text, order)
     contexts = {ngram[:-1] for ngram in plainly.counts} | {("a", "d"), ("<s>", "c")}
     assert len(contexts) >= 8
@@ -128,7 +128,7 @@ def test_two_words_by_hand(tmp_path):
     }
 
 
-def test_each_number_is_that_of_lmplz(tmp_path):
+def test_estimates_equal_those_of_lmplz(tmp_path):
     model = estimate([line.split() for line in read_lines(BY_LMPLZ.with_suffix(".txt"))], 4)
     assert model.fallback_orders == [4]
     write_arpa(tmp_path / "lm.arpa", model)
@@ -140,7 +140,7 @@ def test_each_number_is_that_of_lmplz(tmp_path):
     assert ours == {words: pytest.approx(values, rel=0, abs=1e-5) for words, values in theirs.items()}
 
 
-def test_discounts_are_those_of_equation_26():
+def test_discounts_follow_equation_26():
     # n1 = 4, n2 = 2, n3 = 1, n4 = 1: Y = 1/2.
     assert discounts(np.array([1, 1, 1, 1, 2, 2, 3, 4, 9])) == (1 - 1 * 2 / 4, 2 - 1.5 * 1 / 2, 3 - 2 * 1 / 1)
     assert discounts(np.array([1, 1, 2, 4])) is None  # none of count 3

@@ -11,7 +11,7 @@ from dragoman.text.links import parse_links
 from .conftest import lines_of
 
 
-def test_translation_probabilities_are_those_of_moses(shared_data):
+def test_translation_probabilities_equal_those_of_moses(shared_data):
     folder = shared_data / "moses-phrase-scoring"
     french, english, links = (lines_of(folder / f"lexw.{name}.xz") for name in ("fr", "en", "align.fr-en"))
     lexicon = count_lexical_table(
@@ -27,7 +27,7 @@ def test_translation_probabilities_are_those_of_moses(shared_data):
     assert sorted(found) == sorted(lines_of(folder / "lexw.expected.xz"))
 
 
-def test_weights_and_counts_of_phrases_are_those_of_moses(shared_data):
+def test_lexical_weights_and_counts_equal_those_of_moses(shared_data):
     folder = shared_data / "moses-phrase-scoring"
     table = {}
     for line in lines_of(folder / "score.lex.f2e.xz"):
@@ -50,7 +50,7 @@ def test_weights_and_counts_of_phrases_are_those_of_moses(shared_data):
         assert int(counts.split()[0]) == sum(other.count for pair, other in seen.items() if pair[0] == source)
 
 
-def test_a_word_with_several_links_has_their_mean_and_one_without_is_given_null():
+def test_several_links_are_averaged_and_unaligned_words_are_linked_to_null():
     lexicon = LexicalTable({("x", "a"): 0.5, ("x", "b"): 0.1, ("y", "NULL"): 0.2}, {("a", "x"): 0.4, ("b", "x"): 0.3})
     backward, forward = lexicon.weights(["a", "b"], ["x", "y"], [(0, 0), (1, 0)])
     assert forward == pytest.approx((0.5 + 0.1) / 2 * 0.2)

@@ -59,7 +59,7 @@ def test_names_and_numbers_of_scores_are_those_of_the_file(tmp_path):
         ("LM0= 0.8", "LM0= much", "moses.ini:20: a weight of LM0 is 'much', not a finite number"),
     ],
 )
-def test_what_cannot_be_used_is_named(old, new, said, tmp_path):
+def test_an_unsupported_feature_is_named(old, new, said, tmp_path):
     assert CONFIGURATION.count(old) == 1
     (tmp_path / "moses.ini").write_text(CONFIGURATION.replace(old, new))
     with pytest.raises(InputError) as caught:
@@ -67,7 +67,7 @@ def test_what_cannot_be_used_is_named(old, new, said, tmp_path):
     assert str(caught.value).startswith(f"{tmp_path}/{said}")
 
 
-def test_a_section_without_effect_is_said(tmp_path, caplog):
+def test_a_section_without_effect_gives_a_warning(tmp_path, caplog):
     (tmp_path / "moses.ini").write_text(f"[drop-unknown]\n1\n{CONFIGURATION}")
     with caplog.at_level(logging.WARNING):
         read_configuration(tmp_path)

@@ -100,7 +100,7 @@ def search(system, words, limit, settings=WIDE):
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 6])
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_all_derivations_come_in_order_with_their_features(sentence, limit, system):
+def test_all_derivations_are_enumerated_in_order_with_their_features(sentence, limit, system):
     words = sentence.split()
     weights, features = system.configuration.weights, system.configuration.features
     expected = [(total(values, weights), text, values) for text, values in Everything(system, limit).of(words)]
@@ -119,7 +119,7 @@ def rounded(values):
     return tuple(round(float(value), 3) + 0.0 for row in values.values() for value in row)
 
 
-def test_a_limit_below_zero_is_none(make_system):
+def test_a_negative_distortion_limit_is_unlimited(make_system):
     system = PhraseSystem.open(make_system())
     words = ["a", "b", "c", "d", "e"]
     assert search(system, words, -1).score == search(system, words, len(words)).score > search(system, words, 0).score
@@ -156,7 +156,7 @@ def test_recombination_keeps_the_other_edges(system):
 
 
 @pytest.mark.parametrize("sentence", ["a b c d e a b", "c b a c b a b c"])
-def test_wider_beams_are_not_worse_and_narrow_ones_come_through(sentence, system):
+def test_wider_beams_are_not_worse_and_narrow_ones_still_finish(sentence, system):
     words = sentence.split()
     beams = (DecoderSettings(1, 1, 0.001), DecoderSettings(2, 8, 0.5), DecoderSettings(20, 60, 2.0), WIDE)
     scores = [search(system, words, 3, beam).score for beam in beams]
@@ -175,7 +175,7 @@ def test_scaling_the_weights_changes_no_translation(make_system):
     assert found[0] == found[1]
 
 
-def test_links_are_those_of_the_phrases_at_their_places(system):
+def test_links_of_phrases_are_shifted_to_their_places(system):
     links = {" ".join(one.words): one.links for one in best_derivations(search(system, ["a", "zzz", "b", "c"], 3))}
     assert links["X Y zzz C B"] == [(0, 0), (0, 1), (1, 2), (2, 4), (3, 3)]
     assert links["B zzz A C"] == [(0, 2), (1, 1), (2, 0), (3, 3)]
@@ -204,7 +204,7 @@ LM0= 0.5
 """
 
 
-def test_a_system_of_moses_gives_its_own_translations_and_scores(shared_data, tmp_path):
+def test_translations_and_scores_of_a_moses_system_are_reproduced(shared_data, tmp_path):
     folder = shared_data / "moses-phrase-tables"
     (tmp_path / "moses.ini").write_text(CONFIGURATION.format(folder=folder))
     (tmp_path / "lm.arpa").write_text("\n".join(read_lines(folder / "fr-en.lexreo.en.lm.arpa.xz")) + "\n")

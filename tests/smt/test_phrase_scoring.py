@@ -45,7 +45,7 @@ def test_lines_are_sorted_by_their_bytes():
     assert rows == sorted(rows)
 
 
-def test_the_most_frequent_links_count_and_of_equally_frequent_ones_the_largest():
+def test_the_most_frequent_alignment_counts_and_ties_go_to_the_largest():
     one, other, third = ((0, 0), (1, 1)), ((1, 0), (0, 1)), ((0, 0), (0, 1))
     seen = PhraseCounts()
     seen.alignments.update([one, other, other, third])
@@ -56,7 +56,7 @@ def test_the_most_frequent_links_count_and_of_equally_frequent_ones_the_largest(
     assert seen.alignment == third
 
 
-def test_a_table_of_moses_has_pairs_that_we_extract_and_relative_frequencies_in_our_order(shared_data):
+def test_the_pairs_and_scores_of_a_moses_table_are_reproduced(shared_data):
     rows = list(read_table(shared_data / "moses-phrase-tables" / "de-en.model2.phrase-table.xz"))
     assert len(rows) == 10587
     for row in rows[::4]:

@@ -13,12 +13,12 @@ def orientations(source_length, target_length, links):
     }
 
 
-def test_words_in_order_are_monotone_also_at_the_ends_of_the_sentence():
+def test_words_in_order_are_monotone_at_sentence_boundaries_too():
     found = orientations(3, 3, [(0, 0), (1, 1), (2, 2)])
     assert set(found.values()) == {(MONOTONE, MONOTONE)}
 
 
-def test_words_that_change_places_are_swapped():
+def test_exchanged_words_have_swap_orientation():
     found = orientations(2, 2, [(0, 1), (1, 0)])
     # The first written comes from the end of the source: nothing stands beside it there.
     assert found[(1, 2), (0, 1)] == (DISCONTINUOUS, SWAP)
@@ -26,7 +26,7 @@ def test_words_that_change_places_are_swapped():
     assert found[(0, 2), (0, 2)] == (MONOTONE, MONOTONE)
 
 
-def test_a_neighbour_from_elsewhere_or_without_a_link_is_discontinuous():
+def test_a_distant_or_unaligned_neighbour_is_discontinuous():
     found = orientations(4, 4, [(0, 0), (2, 1), (1, 2), (3, 3)])
     assert found[(2, 3), (1, 2)] == (DISCONTINUOUS, SWAP)
     assert found[(1, 3), (1, 3)] == (MONOTONE, MONOTONE)

@@ -18,7 +18,7 @@ def options(system, limit=0):
     )
 
 
-def test_spans_are_those_of_the_table_and_single_words(system):
+def test_spans_are_table_entries_and_single_words(system):
     found = {(span.start, span.end): span.options for span in options(system).of(["a", "b", "d", "e"])}
     assert found.keys() == {(0, 1), (0, 2), (1, 2), (2, 3), (2, 4), (3, 4)}
     assert [option.words for option in found[2, 3]] == [("d",)]  # a longer phrase has it, but alone it is unknown
@@ -28,7 +28,7 @@ def test_spans_are_those_of_the_table_and_single_words(system):
     assert found[2, 4][0].orientations == (0.0,) * 6  # the reordering table lacks it
 
 
-def test_the_best_of_a_phrase_are_kept(system):
+def test_the_table_limit_keeps_the_best_options(system):
     everything = options(system).of(["a"])[0].options
     assert len(everything) == 2
     estimates = [option.estimate for option in everything]
@@ -37,7 +37,7 @@ def test_the_best_of_a_phrase_are_kept(system):
     assert (best.words, best.estimate) == (everything[0].words, everything[0].estimate)
 
 
-def test_logarithms_end_at_minus_100(make_system):
+def test_logarithms_are_limited_to_minus_100(make_system):
     system = PhraseSystem.open(make_system(phrases=["a ||| A ||| 1e-50 0 0.5 1 ||| 0-0"]))
     ((option,),) = [span.options for span in options(system).of(["a"])]
     assert option.scores == (-100.0, -100.0, pytest.approx(math.log(0.5)), 0.0)
@@ -62,7 +62,7 @@ def test_logarithms_end_at_minus_100(make_system):
         ({"reordering": [*REORDERING, "f"]}, "reordering-table.gz:10: no triple bar; expected `source ||| target"),
     ],
 )
-def test_a_malformed_table_is_named_by_line(changes, said, make_system):
+def test_a_malformed_table_is_reported_with_its_line(changes, said, make_system):
     folder = make_system(**changes)
     with pytest.raises(InputError) as caught:
         options(PhraseSystem.open(folder)).of(["a"])

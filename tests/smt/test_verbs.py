@@ -52,7 +52,7 @@ def smt(verb, folder, *more):
     return main(["smt", verb, str(folder / "system"), *map(str, more), "--quiet"])
 
 
-def test_a_folder_is_what_moses_has(folder):
+def test_training_writes_the_files_of_moses(folder):
     assert {path.name for path in (folder / "system").iterdir()} == {
         "moses.ini",
         "phrase-table.gz",
@@ -120,7 +120,7 @@ def test_distinct_lists_and_links_as_a_column(folder, tmp_path):
         assert sorted(one[0].fields[4].split()) == sorted(links.split())
 
 
-def test_text_of_one_language_teaches_the_language_model_and_limits_are_kept(folder, tmp_path):
+def test_monolingual_text_trains_the_language_model_and_limits_are_kept(folder, tmp_path):
     write_lines(tmp_path / "more", ["granny sees"] * 3)
     words = ["--train", str(folder / "train.de"), str(folder / "train.en"), "--alignments", str(folder / "train.align")]
     more = ["--monolingual", str(tmp_path / "more"), "--out", str(tmp_path / "system"), "--order", "2", "--quiet"]
@@ -134,7 +134,7 @@ def test_text_of_one_language_teaches_the_language_model_and_limits_are_kept(fol
     assert "[distortion-limit]\n0\n" in (tmp_path / "system" / "moses.ini").read_text()
 
 
-def test_tuning_begins_again_from_its_seed_and_mends_bad_weights(folder, tmp_path, capsys):
+def test_tuning_is_reproducible_and_improves_bad_weights(folder, tmp_path, capsys):
     bad = tmp_path / "bad"
     weights = read_weights(folder / "system" / "moses.ini")
     write_lines(bad, (f"{name}= {' '.join('-0.1' for _ in row)}" for name, row in weights.items()))
@@ -208,7 +208,7 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(words, said, folder, tm
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
-def test_a_blank_line_has_a_list_of_one_blank_text(folder, tmp_path):
+def test_an_empty_line_has_a_list_of_one_empty_text(folder, tmp_path):
     write_lines(tmp_path / "in", ["hund", "", "katze"])
     assert smt("nbest", folder, "-i", tmp_path / "in", "-o", tmp_path / "list", "--alignments") == 0
     (blank,) = [entry for entry in read_nbest(tmp_path / "list") if entry.sentence == 1]

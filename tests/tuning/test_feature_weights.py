@@ -26,12 +26,12 @@ def test_weights_are_read_as_they_were_written(tmp_path):
     assert as_weights(vector, SHAPE) == weights
 
 
-def test_the_form_is_that_of_moses(tmp_path):
+def test_the_format_is_that_of_moses(tmp_path):
     write_weights(tmp_path / "w", {"LM0": (0.5,), "TM0": np.array([0.2, 0.1])})
     assert (tmp_path / "w").read_text() == "LM0= 0.5\nTM0= 0.2 0.1\n"
 
 
-def test_the_section_of_a_whole_moses_ini_counts(tmp_path):
+def test_weights_are_read_from_the_section_of_a_moses_ini(tmp_path):
     ini = "[feature]\nKENLM name=LM0 order=3\n\n[weight]\n# tuned\nLM0= 0.5\nTM0= 1 2 3\n\n[threads]\n4\n"
     assert read_weights(written(tmp_path, ini)) == {"LM0": (0.5,), "TM0": (1, 2, 3)}
 
@@ -51,7 +51,7 @@ def test_weights_follow_the_order_of_the_list_not_of_the_file():
         ("\n# nothing\n", ": no weights in it"),
     ],
 )
-def test_files_that_hold_no_weights_are_refused(tmp_path, text, said):
+def test_files_without_weights_are_refused(tmp_path, text, said):
     path = written(tmp_path, text)
     with pytest.raises(InputError) as caught:
         read_weights(path)

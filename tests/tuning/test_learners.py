@@ -1,4 +1,4 @@
-"""MIRA and PRO: not exact, so what they must find is lists with a clear answer."""
+"""MIRA and PRO are approximate, so they are tested on lists with a clear optimum."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_pro_orders_a_pair_by_hand():
     assert weights[1] == 0
 
 
-def test_pro_has_nothing_to_learn_from_equal_hypotheses():
+def test_pro_refuses_lists_of_equal_hypotheses():
     pool = make_pool({"A": 1}, [(["a b"], [("a c", (1,)), ("a d", (2,))])])
     with pytest.raises(InputError, match="no sentence has two hypotheses that differ by 5 points"):
         tune_pro(pool, np.zeros(1), np.random.default_rng(1))

@@ -17,7 +17,7 @@ def total_score(pool, scores):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_between_corners_the_envelope_is_what_the_largest_total_is(seed):
+def test_the_envelope_between_corners_is_the_largest_total(seed):
     random = np.random.default_rng(seed)
     pool = random_pool(random, sentences=5, size=3)
     weights, direction = random.normal(size=(2, 3))
@@ -39,7 +39,7 @@ def test_between_corners_the_envelope_is_what_the_largest_total_is(seed):
 
 @pytest.mark.parametrize("metric", [BLEU, CHRF], ids=lambda metric: metric.name)
 @pytest.mark.parametrize("seed", range(4))
-def test_no_point_of_a_line_is_better_than_the_one_found(seed, metric):
+def test_line_search_finds_the_best_point_of_a_line(seed, metric):
     random = np.random.default_rng(seed)
     pool = random_pool(random, sentences=8, size=4, metric=metric)
     weights, direction = random.normal(size=(2, 4))
@@ -61,7 +61,7 @@ def test_two_weights_are_as_good_as_the_best_of_a_grid(seed, metric):
     assert tuned.score == pytest.approx(total_score(pool, pool.features @ tuned.weights), abs=1e-9)
 
 
-def test_lists_where_one_feature_marks_the_reference_are_solved():
+def test_a_feature_that_marks_the_reference_gets_all_the_weight():
     random = np.random.default_rng(1)
     pool = random_pool(random, sentences=12, size=5, marked=3)
     assert pool.score(np.ones(5)) < 85
@@ -84,7 +84,7 @@ def test_the_optimum_between_two_corners_is_found():
     assert tune_mert(pool, np.array([1.0, -1]), np.random.default_rng(1)).score == pytest.approx(100)
 
 
-def test_features_that_never_differ_and_single_hypotheses_are_no_harm():
+def test_constant_features_and_single_hypotheses_are_harmless():
     pool = make_pool({"A": 2}, [(["a"], [("a", (1, 1))]), (["b"], [("c", (1, 2)), ("b", (1, 2))])])
     tuned = tune_mert(pool, np.zeros(2), np.random.default_rng(1), restarts=2)
     assert tuned.score == pool.score(np.ones(2))

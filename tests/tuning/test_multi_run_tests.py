@@ -1,4 +1,4 @@
-"""Tests over runs of tuning: with one run a side they must give sacreBLEU's p-values."""
+"""Multi-run significance tests: with one run of each system they agree with sacreBLEU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def corpora():
 
 @pytest.mark.parametrize(("reference_metric", "metric"), [(bleu_metric("none"), BLEU), (chrf_metric(), CHRF)])
 @pytest.mark.parametrize("other", [2, 3])
-def test_of_single_runs_the_p_values_are_those_of_sacrebleu(corpora, reference_metric: SacreBleu, metric, other):
+def test_p_values_of_single_runs_agree_with_sacrebleu(corpora, reference_metric: SacreBleu, metric, other):
     references, ours = corpora[0], corpora[1]
     rows = [
         np.stack([metric.statistics([line], [reference])[0] for line, reference in zip(text, references, strict=True)])

@@ -29,13 +29,13 @@ def test_the_largest_total_wins_and_the_first_of_equal_ones():
     assert chosen(lambda entries: np.ones(len(entries))) == 0
 
 
-def test_weights_are_of_single_values():
+def test_each_value_of_a_feature_has_its_own_weight():
     assert chosen(by_weights({"LM": (0.0,), "Net": (0.0, 1.0)}, "w", "list")) == 2
     assert chosen(by_weights({"LM": (1.0,), "Net": (0.0, 0.0)}, "w", "list")) == 0
     assert chosen(by_weights({"LM": (0.0,), "Net": (0.0, -1.0)}, "w", "list")) == 3
 
 
-def test_the_plain_average_weighs_total_and_feature_alike():
+def test_the_average_weights_total_and_feature_equally():
     np.testing.assert_allclose(by_average(["LM"], "list")(ENTRIES), [(t - n) / 2 for n, t in enumerate(TOTALS)])
     np.testing.assert_allclose(
         by_average(["Net"], "list")(ENTRIES), [(t + a + b) / 3 for t, (a, b) in zip(TOTALS, NETS, strict=True)]

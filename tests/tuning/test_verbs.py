@@ -33,7 +33,7 @@ def select(files, *more):
 
 
 def complaint(capsys, out, *words):
-    """What a command that cannot work says; it writes nothing."""
+    """The error message of a failing command, which writes nothing."""
     assert main([*words, "-o", str(out), "--quiet"]) == 2
     assert not out.exists()
     printed = capsys.readouterr()
@@ -41,12 +41,12 @@ def complaint(capsys, out, *words):
     return printed.err.removeprefix("dragoman: error: ").rstrip("\n")
 
 
-def test_there_is_a_line_for_each_sentence_also_where_the_list_has_none(files):
+def test_a_sentence_without_hypotheses_gives_an_empty_line(files):
     assert select(files) == ["a b c d", "", "x y"]
     assert select(files, "--lines", "5") == ["a b c d", "", "x y", "", ""]
 
 
-def test_each_rule_chooses_its_own(files):
+def test_each_criterion_selects_its_own_hypothesis(files):
     (files / "weights").write_text("Net= 1\nLM= 0.1\n")
     assert select(files, "--weights", str(files / "weights")) == ["a b c e", "", "x z"]
     assert select(files, "--average", "Net") == ["a b c e", "", "x y"]
@@ -55,7 +55,7 @@ def test_each_rule_chooses_its_own(files):
 
 
 @pytest.mark.parametrize("method", ["mert", "mira", "pro"])
-def test_tuned_weights_choose_what_tuning_said(files, capsys, method):
+def test_tuned_weights_reach_the_reported_score(files, capsys, method):
     needed = ["--reference", str(files / "reference"), "--method", method, "-o", str(files / "weights")]
     more = ["--test", str(files / "list.gz"), "--test-reference", str(files / "reference")]
     assert main(["tune", str(files / "list.gz"), *needed, *more]) == 0
@@ -137,7 +137,7 @@ def test_real_lists_are_tuned_and_rescored_totals_are_linear_in_the_features(sha
         (["tune", "LIST", "--reference", "R", "--method", "pro", "--restarts", "3"], "--restarts is about mert"),
     ],
 )
-def test_what_cannot_work_is_said_in_one_line(files, capsys, words, said):
+def test_errors_are_reported_in_one_line(files, capsys, words, said):
     (files / "weights").write_text("LM= 1\n")
     write_lines(files / "bad", [LISTS[0], "0 ||| a ||| LM= 1 ||| 0"])
     write_lines(files / "empty", [])
