@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dragoman.errors import ConfigError
-from dragoman.projection.drawing import WRITTEN_OUT, require_format, write_map
+from dragoman.projection.drawing import MAX_LABELS, require_format, write_map
 from dragoman.projection.reduction import Projection
 from dragoman.projection.vectors import LabelledText
 
@@ -39,7 +39,7 @@ def test_few_points_are_labelled(tmp_path):
     path = tmp_path / "map.svg"
     write_map(path, "t", LINES, PLACES)
     assert ">dog<" in path.read_text(encoding="utf-8")
-    many = [LabelledText(f"w{number}") for number in range(WRITTEN_OUT + 1)]
+    many = [LabelledText(f"w{number}") for number in range(MAX_LABELS + 1)]
     places = Projection(np.random.default_rng(1).normal(size=(len(many), 2)), ("a", "b"))
     write_map(path, "t", many, places)
     assert ">w7<" not in path.read_text(encoding="utf-8")

@@ -10,9 +10,10 @@ from dragoman.cli.shared.parsing import Parser, add_general_options, natural, po
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.projection.reduction import Method
-    from dragoman.projection.vectors import LabelledText, Points, SideName
+    from dragoman.projection.reduction import ReductionMethod
+    from dragoman.projection.vectors import LabelledText, Points
     from dragoman.runs.opening import Run
+    from dragoman.text.side import SideName
 
 SUMMARY = "draw words, phrases or sentences in the plane"
 DESCRIPTION = (
@@ -69,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
         require_format(path)
     opened = open_run(options.run, device=options.device, threads=options.threads)
     points = _points(opened, options)
-    method: Method = options.method or ("pca" if options.of == "sentences" else "tsne")
+    method: ReductionMethod = options.method or ("pca" if options.of == "sentences" else "tsne")
     projection = project(points.vectors, method, seed=options.seed)
     title = f"{len(points.lines):,} {options.of} of {opened.folder.path.resolve().name}"
     for path in options.out:

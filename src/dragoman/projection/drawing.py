@@ -1,6 +1,6 @@
-"""A map as an interactive page, a picture, or a table.
+"""Writes a map of points as an interactive page, an image or a table.
 
-The page holds all it needs, Vega's programs included; vl-convert writes it and the pictures, without a browser.
+The page is self-contained, including Vega's scripts; vl-convert renders it and the images without a browser.
 """
 
 from __future__ import annotations
@@ -20,29 +20,31 @@ from dragoman.projection.reduction import Projection
 from dragoman.projection.vectors import LabelledText
 from dragoman.text.lines import replace_file, replace_output
 
-WRITTEN_OUT = 80
-"""Points up to which each has its text beside it; of more the page shows texts where one points."""
+MAX_LABELS = 80
+"""Maximum number of points with labels; with more, labels appear as tooltips."""
 
 FAR_RIGHT = 0.75
-"""Beyond this share of the width a text stands to the left of its point."""
+"""Share of the width beyond which a label is to the left of its point."""
 
 SIZE = (900, 650)
-"""Of pictures, in pixels; PNG has twice as many."""
+"""Image size in pixels; doubled for PNG."""
 
 _DATA = "the points of the map"
 _LONGEST = 60
 
 
 def require_format(path: str | Path) -> None:
-    """Raises:
-    ConfigError: the name of the file says no format that maps are written in.
+    """Check that the file name ends in a supported format.
+
+    Raises:
+        ConfigError: it does not.
     """
     if _kind(path) not in _WRITERS:
         raise ConfigError(f"--out {path}: a map is written as {', '.join(_WRITERS)}; end the name in one of them")
 
 
 def write_map(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
-    """Write the points in the form that the name of the file says.
+    """Write the points in the format of the file name.
 
     Raises:
         InputError: the file cannot be written.
@@ -55,7 +57,7 @@ def _kind(path: str | Path) -> str:
 
 
 def _chart(title: str, lines: Sequence[LabelledText], projection: Projection, values: Sequence[Any]) -> dict[str, Any]:
-    """The Vega-Lite description, with `values` for data."""
+    """The Vega-Lite specification with the data `values`."""
     grouped = any(line.group for line in lines)
     quiet = alt.Axis(grid=False, tickCount=6)
     x = alt.X("x:Q", title=projection.axes[0], axis=quiet).scale(zero=False, padding=20)
@@ -66,8 +68,8 @@ def _chart(title: str, lines: Sequence[LabelledText], projection: Projection, va
     base = alt.Chart({"name": "points"}).encode(x=x, y=y, opacity=found, color=colour)
     about = [alt.Tooltip("text:N"), *([alt.Tooltip("group:N")] if grouped else [])]
     layers: list[alt.Chart] = [base.mark_circle(size=45).encode(tooltip=about).add_params(wanted).interactive()]
-    if len(lines) <= WRITTEN_OUT:
-        # Beside a point is its text, on the side where there is room: the picture ends at its axes.
+    if len(lines) <= MAX_LABELS:
+        # Labels go to the side with room, because the image is clipped at its axes.
         beside = base.encode(text="text:N", tooltip=about)
         to_the_right = beside.mark_text(align="left", dx=6, fontSize=11, limit=260)
         to_the_left = beside.mark_text(align="right", dx=-6, fontSize=11, limit=260)
@@ -94,7 +96,7 @@ def _rows(lines: Sequence[LabelledText], projection: Projection) -> list[dict[st
 
 
 def _write_page(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
-    # The texts come in last, escaped: in a program inside a page "</script>" would end it.
+    # Texts are inserted last and escaped: "</script>" in a text would end the script.
     described = _chart("", lines, projection, [_DATA])
     described["width"] = "container"
     described["usermeta"] = {"embedOptions": {"actions": {"source": False, "editor": False, "compiled": False}}}
@@ -136,7 +138,7 @@ def _picture(title: str, lines: Sequence[LabelledText], projection: Projection) 
 
 
 def _write_table(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
-    """A line each: both coordinates, group and text, between tabs, under their names."""
+    """Write a TSV file with a header: both coordinates, group and text of each point."""
     with replace_output(path) as file:
         file.write("x\ty\tgroup\ttext\n")
         for line, (x, y) in zip(lines, projection.places, strict=True):

@@ -1,4 +1,4 @@
-"""Many dimensions to two: principal components, or neighbourhoods by Barnes-Hut t-SNE; both by scikit-learn."""
+"""Dimensionality reduction to the plane by PCA or Barnes-Hut t-SNE, both from scikit-learn."""
 
 from __future__ import annotations
 
@@ -11,35 +11,36 @@ from sklearn.manifold import TSNE
 
 from dragoman.errors import InputError
 
-Method = Literal["pca", "tsne"]
+ReductionMethod = Literal["pca", "tsne"]
 
-FEWEST: dict[Method, int] = {"pca": 3, "tsne": 5}
-"""Points that a map must have to mean anything."""
+MIN_POINTS: dict[ReductionMethod, int] = {"pca": 3, "tsne": 5}
+"""Minimum number of points of a meaningful map."""
 
 PERPLEXITY = 30.0
-"""Of t-SNE: about how many neighbours a point looks to (van der Maaten and Hinton 2008 name 5 to 50). With fewer than
-91 points it is a third of them less one."""
+"""Perplexity of t-SNE, about the number of neighbours of a point (van der Maaten and Hinton 2008 suggest 5 to 50). With
+N < 91 points it is (N - 1) / 3."""
 
 PCA_FIRST = 50
-"""Dimensions that t-SNE is given at most: the first principal components, as van der Maaten and Hinton do."""
+"""Maximum input dimension of t-SNE, after PCA, as in van der Maaten and Hinton 2008."""
 
 
 class Projection(NamedTuple):
-    """Points in the plane, float64 [N, 2], and what the axes are."""
+    """Points in the plane, float64 [N, 2], and the labels of the axes."""
 
     places: NDArray[np.float64]
     axes: tuple[str, str]
 
 
-def project(vectors: NDArray[np.float32], method: Method, *, seed: int = 1) -> Projection:
-    """The plane in which `vectors` [N, W] are spread most widely (pca), or in which neighbours stay neighbours (tsne).
+def project(vectors: NDArray[np.float32], method: ReductionMethod, *, seed: int = 1) -> Projection:
+    """Project `vectors` [N, W] to the plane: along the directions of largest variance (pca), or so that neighbours stay
+    neighbours (tsne).
 
     Raises:
-        InputError: there are too few points, or they are all the same.
+        InputError: there are too few points, or they are all equal.
     """
-    if len(vectors) < FEWEST[method]:
+    if len(vectors) < MIN_POINTS[method]:
         raise InputError(
-            f"{len(vectors)} points are too few for a map by {method}; give at least {FEWEST[method]} lines"
+            f"{len(vectors)} points are too few for a map by {method}; give at least {MIN_POINTS[method]} lines"
         )
     if not np.ptp(vectors, axis=0).any():
         raise InputError("all points have the same vector, so there is nothing to draw; give texts that differ")

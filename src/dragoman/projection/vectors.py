@@ -1,18 +1,18 @@
-"""The vectors that a model has for words, phrases and sentences.
+"""Vector representations of words, phrases and sentences.
 
-words:      rows of the embedding matrix; of a word of several segments their mean (Cho et al. 2014, figure 4)
-phrases:    the summary c of the source that a decoder without attention starts from: the top layer's last state, or
-            tanh(V h_N) of it where the model has that (Cho et al. 2014, figure 5)
-sentences:  the states of all encoder layers after the last word, of LSTMs also the memories, side by side: the 8000
-            numbers of Sutskever et al. 2014, figure 2
+words:      rows of the embedding matrix; the mean over the segments of a word (Cho et al. 2014, figure 4)
+phrases:    the source summary c from which a decoder without attention starts: the last state of the top encoder layer,
+            or tanh(V h_N) of it if the model has such a layer (Cho et al. 2014, figure 5)
+sentences:  the final states of all encoder layers, and the cell states of LSTMs, concatenated: the 8000 numbers of
+            Sutskever et al. 2014, figure 2
 
-In a model with attention little need be in the last two: its decoder looks at every word anew.
+With attention, the last two may contain little information, because the decoder attends to every word.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,20 +20,19 @@ from numpy.typing import NDArray
 from dragoman.errors import InputError
 from dragoman.runs.opening import Run
 from dragoman.text.padding import pad
-from dragoman.text.side import TextSide
+from dragoman.text.side import SideName, TextSide
 from dragoman.text.vocabulary import SPECIALS, UNK
 
 if TYPE_CHECKING:
     from dragoman.model.translation import TranslationModel
 
-SideName = Literal["source", "target"]
 
 BATCH = 64
-"""Lines that are encoded together."""
+"""Lines per batch of the encoder."""
 
 
 class LabelledText(NamedTuple):
-    """A text to be shown, and the group that it is coloured by."""
+    """A text and the group that determines its colour."""
 
     text: str
     group: str = ""
@@ -45,11 +44,11 @@ class Points(NamedTuple):
     lines: list[LabelledText]
     vectors: NDArray[np.float32]
     left_out: int
-    """Lines that have no vector: blank ones, and words that the model does not know."""
+    """Number of lines without a vector: empty lines and unknown words."""
 
 
 def read_lines_and_groups(lines: Iterable[str], origin: str) -> list[LabelledText]:
-    """A text a line, or a text, a tab and its group.
+    """Parse lines of a text, optionally followed by a tab and its group.
 
     Raises:
         InputError: a line has more than one tab.
@@ -64,17 +63,17 @@ def read_lines_and_groups(lines: Iterable[str], origin: str) -> list[LabelledTex
 
 
 def frequent_words(run: Run, side: SideName, count: int) -> list[LabelledText]:
-    """The first entries of a vocabulary, which are its most frequent ones."""
+    """The most frequent entries of a vocabulary, which are its first ones."""
     vocabulary = _side(run, side).vocabulary
     last = min(len(vocabulary), len(SPECIALS) + count)
     return [LabelledText(piece) for piece in vocabulary.pieces(range(len(SPECIALS), last))]
 
 
 def embed_words(run: Run, side: SideName, lines: Sequence[LabelledText], *, entries: bool = False) -> Points:
-    """Words by their embeddings.
+    """The embeddings of words.
 
     Args:
-        entries: the texts are entries of the vocabulary, not raw text.
+        entries: whether the texts are vocabulary entries instead of raw text.
 
     Raises:
         ConfigError: the run was exported.
@@ -88,7 +87,7 @@ def embed_words(run: Run, side: SideName, lines: Sequence[LabelledText], *, entr
 
 
 def summarise_phrases(run: Run, lines: Sequence[LabelledText]) -> Points:
-    """Phrases by the summary that the encoder makes of them.
+    """The encoder's summaries of phrases.
 
     Raises:
         ConfigError: the run was exported.
@@ -99,7 +98,7 @@ def summarise_phrases(run: Run, lines: Sequence[LabelledText]) -> Points:
 
 
 def sentence_states(run: Run, lines: Sequence[LabelledText]) -> Points:
-    """Sentences by the states of all layers after the last word.
+    """The final encoder states of sentences.
 
     Raises:
         ConfigError: the run was exported.
@@ -116,7 +115,7 @@ def _encoded(run: Run, lines: Sequence[LabelledText], encode: VectorFunction) ->
     model = run.model()
     sources = [run.source.encode(line.text).ids for line in lines]
     full = [place for place, ids in enumerate(sources) if ids]
-    full.sort(key=lambda place: len(sources[place]))  # little padding
+    full.sort(key=lambda place: len(sources[place]))  # to reduce padding
     found: dict[int, NDArray[np.float32]] = {}
     for start in range(0, len(full), BATCH):
         places = full[start : start + BATCH]
