@@ -321,8 +321,8 @@ DAMAGES = {
     "altered vocabulary": (_alter("text/source.vocabulary"), "text/source.vocabulary: is damaged"),
     "altered configuration": (_alter("config.yaml"), "config.yaml: is damaged"),
     "truncated manifest": (_cut("manifest.json"), "manifest.json: is damaged, it is not JSON"),
-    "a list for a manifest": (lambda folder: (folder / "manifest.json").write_text("[]"), "lacks what every manifest"),
-    "manifest without files": (_rewrite(files=None), "manifest.json: is damaged, it lacks what every manifest has"),
+    "a list for a manifest": (lambda folder: (folder / "manifest.json").write_text("[]"), "lacks required entries"),
+    "manifest without files": (_rewrite(files=None), "manifest.json: is damaged, it lacks required entries"),
     "manifest that forgets the graphs": (_rewrite(files={}), "manifest.json does not list it"),
     "manifest that leads elsewhere": (_rewrite(files={"../x": {}}), "manifest.json: is damaged, it lacks what"),
     "newer format": (

@@ -32,7 +32,7 @@ def load_config(path: Path, base: Config | None = None) -> Config:
 
 
 def read_values(path: Path) -> dict[str, Any]:
-    """What a configuration file says, of whatever kind it is; nothing is checked but its format.
+    """Read a configuration file of any kind; only its format number is checked.
 
     Raises:
         ConfigError: unreadable, not YAML, a newer format.
@@ -77,7 +77,7 @@ def dump_config(config: Config | LanguageConfig) -> str:
         preset, comments = load_preset(config.preset), preset_comments(config.preset)
         own = {key: comment for key, comment in comments.items() if _at(config, key) == _at(preset, key)}
         lines.append(f"# Preset {config.preset}: {preset_title(config.preset)}")
-        lines.append("# In brackets: what the preset says of its value, with sections of that paper.")
+        lines.append("# In brackets: the preset's comment on its value, with sections of the paper.")
     _dump_section(config, "", own, lines)
     return "\n".join(lines) + "\n"
 

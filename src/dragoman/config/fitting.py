@@ -130,10 +130,10 @@ def _check_attention(model: ModelConfig) -> None:
         )
     if attention.score == "location" and attention.scope != "global":
         raise ValueError(
-            f"model.attention.score: location says where to look by itself; {attention.scope} needs a score of words"
+            f"model.attention.score: location needs scope global; {attention.scope} needs a score of annotations"
         )
     if attention.coverage and attention.score not in ("additive", "normed-additive", "concat", "concat-identity"):
-        raise ValueError(f"model.attention.coverage: only additive and concat scores look at it, not {attention.score}")
+        raise ValueError(f"model.attention.coverage: only additive and concat scores support it, not {attention.score}")
 
 
 def _check_readout(model: ModelConfig) -> None:

@@ -24,13 +24,13 @@ from dragoman.config.schema import (
 from dragoman.config.section import Count, Positive, Section, Share, says
 
 LANGUAGE_MODEL = "language-model"
-"""What `kind` says in the configuration of a language model."""
+"""The value of `kind` in the configuration of a language model."""
 
 
 class LineCleaningConfig(Section):
-    """Which training lines are left out; blank ones always are."""
+    """Which training lines are left out; empty ones always are."""
 
-    max_length: Annotated[Count, says("segments, end of sentence not counted")] = 100
+    max_length: Annotated[Count, says("maximum number of segments, EOS excluded")] = 100
 
 
 class FeedForwardConfig(Section):

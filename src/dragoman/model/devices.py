@@ -15,7 +15,7 @@ def choose_device(name: DeviceName) -> torch.device:
     """The device of that name; `auto` is the GPU if there is one.
 
     Raises:
-        ConfigError: a GPU is asked for and there is none.
+        ConfigError: a GPU is requested but not available.
     """
     available = torch.cuda.is_available()
     if name == "cuda" and not available:

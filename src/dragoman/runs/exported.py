@@ -99,7 +99,7 @@ def is_export(path: str | Path) -> bool:
 
 
 def write_manifest(folder: Path, *, int8: bool, parameters: int) -> None:
-    """Describe the files that lie in a folder; written last, it says that they are all there."""
+    """Write the manifest of a folder's files; written last, it marks the folder as complete."""
     files = {}
     for file in sorted(entry for entry in folder.rglob("*") if entry.is_file()):
         content = file.read_bytes()
@@ -126,7 +126,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
             "upgrade dragoman"
         )
     if version != FORMAT or not _is_complete(manifest):
-        raise RunError(f"{path}: is damaged, it lacks what every manifest has; {_REMEDY}")
+        raise RunError(f"{path}: is damaged, it lacks required entries; {_REMEDY}")
     complete: dict[str, Any] = manifest
     return complete
 
@@ -147,8 +147,11 @@ def _is_plain(name: str) -> bool:
 
 
 def _check(path: Path, facts: dict[str, Any]) -> None:
-    """A file against what the manifest says of it. Mapped, since fresh memory for all of it takes longer than its
-    digest, and in pieces it would wait for other threads after each."""
+    """Compare a file with its manifest entry.
+
+    The file is memory-mapped: allocating memory for all of it would take longer than the digest, and reading in blocks
+    would wait for other threads after each block.
+    """
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -156,7 +159,7 @@ def _check(path: Path, facts: dict[str, Any]) -> None:
                 raise RunError(
                     f"{path}: is damaged: it has {size} bytes where {facts.get('bytes')} were exported; {_REMEDY}"
                 )
-            # Nothing cannot be mapped.
+            # An empty file cannot be mapped.
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else nullcontext(b"") as content:
                 digest = hashlib.sha256(content).hexdigest()
     except FileNotFoundError:

@@ -64,7 +64,7 @@ def open_language_run(path: str | Path, *, device: DeviceName = "auto", threads:
 
     Raises:
         RunError: the folder does not exist, lacks a part, is of another kind or a newer format, or is damaged.
-        ConfigError: a GPU is asked for and there is none.
+        ConfigError: a GPU is requested but not available.
     """
     folder, config = existing_language_folder(path)
     folder.require_weights()

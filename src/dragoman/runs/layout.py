@@ -1,4 +1,4 @@
-"""The run folder: what lies where, and whether it is all there.
+"""The run folder: its files, and checks that they exist.
 
     RUN/config.yaml          the complete configuration, with the format version of the folder
     RUN/text/                segmentations and vocabularies of both sides
@@ -9,7 +9,7 @@
     RUN/tensorboard/         the same for TensorBoard
     RUN/report.html          curves, sample translations, data facts
 
-Nothing here needs torch, so that a mistyped path is told at once.
+This module does not import torch, so that a mistyped path is reported at once.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Run:
 
 
 def parameters(model: TranslationModel) -> int:
-    """The number of trained parameters; a matrix that is shared counts once."""
+    """The number of trained parameters; tied matrices count once."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -71,11 +71,11 @@ def open_run(
 ) -> Run:
     """Open a run folder or an exported folder for translating and scoring; `threads` None leaves one a core.
 
-    Without `shortlist` that of an exported folder is not used, so that any word may be written.
+    Without `shortlist`, the shortlist of an exported folder is ignored, so that all target words are scored.
 
     Raises:
         RunError: the folder does not exist, lacks a part, is of a newer format, or is damaged.
-        ConfigError: a GPU is asked for and there is none, or the folder was exported, which is for the CPU.
+        ConfigError: a GPU is requested but not available, or the folder was exported, which is for the CPU.
     """
     if is_export(path):
         return _open_exported(path, device, threads, shortlist=shortlist)

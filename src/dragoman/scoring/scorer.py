@@ -1,11 +1,11 @@
-"""ForcedScores decoding: how probable a model, or an ensemble, finds given translations, and how it aligns them.
+"""Forced decoding: scores and alignments of given translations by a model or an ensemble.
 
 Results come in the order of what is given, a window of the stream at a time, so that memory does not grow with its
 length. The score of a translation that search returned equals the log-probability that search reported, if its text
 is segmented the way the search wrote it.
 
-Blank lines are scored too. A blank target is EOS alone. A blank source is EOS alone where the model reads one, and
-otherwise one unknown word. A side with more than `MAX_SEGMENTS` segments is truncated with one warning a side: the
+Blank lines are scored, too. A blank target is EOS alone. A blank source is EOS alone if the model reads EOS, else
+one unknown word. A side with more than `MAX_SEGMENTS` segments is truncated with one warning a side: the
 score is then that of the truncated pair.
 """
 

@@ -65,13 +65,13 @@ class Beam:
     """
 
     length: int
-    """Segments in each of them."""
+    """Segments in each hypothesis."""
     sentences: NDArray[np.int64]
     """[A] their places in the batch, ascending."""
     counts: NDArray[np.int64]
     """[A] live hypotheses of each, at least one."""
     slots: int
-    """W, the largest of these."""
+    """W, the largest of `counts`."""
     log_probabilities: NDArray[np.float64]
     """[R] totals so far."""
     parents: NDArray[np.int64]

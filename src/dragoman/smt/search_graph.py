@@ -15,11 +15,11 @@ from dragoman.text.links import Link
 
 
 class Edge(NamedTuple):
-    """The extension of a hypothesis by one phrase, or by the end of the sentence."""
+    """The extension of a hypothesis by one phrase, or by EOS."""
 
     origin: PhraseHypothesis
     option: TranslationOption | None
-    """None at the end of the sentence."""
+    """None for EOS."""
     score: float
     """What the edge adds to the score of `origin`."""
     language_model: float

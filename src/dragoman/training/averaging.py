@@ -89,7 +89,7 @@ class BestWeights:
     """
 
     def __init__(self, folder: Path, count: int, *, lowest: bool) -> None:
-        """`lowest` says that low values are the good ones."""
+        """`lowest`: whether lower values are better."""
         self.kept: list[SavedValidation] = []
         """The best first."""
         self._folder, self._count, self._sign = folder, count, 1 if lowest else -1

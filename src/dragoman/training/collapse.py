@@ -1,8 +1,8 @@
-"""Does the model still translate, or does it say the same thing to everybody, or never stop talking?
+"""Detection of collapsed models, whose translations hardly depend on the source or do not end.
 
-A collapsed model can have a falling loss: it has learned which words are frequent and ignores the source. It shows
-at once in what it writes. The dev references are the yardstick, so a corpus that repeats itself, or of one-word
-lines, raises no alarm.
+A collapsed model can have a falling loss: it has learned which words are frequent and ignores the source. Its
+translations show that at once. They are compared with the references, so that a repetitive corpus, or one of one-word
+lines, gives no warning.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from dragoman.training.validation import DevTranslations
 
 ALIKE = 0.1
-"""Alarm when there are fewer different hypotheses than this share of the different references."""
+"""Warn if the number of different hypotheses is below this share of the number of different references."""
 FEW = 10
-"""... unless there are fewer different references than this: too few to tell."""
+"""Minimum number of different references for that warning."""
 LONG, SHORT = 3.0, 0.2
-"""Alarm when hypotheses are, all together, so many times as long as the references, in characters."""
+"""Warn if the ratio of hypothesis to reference characters is above `LONG` or below `SHORT`."""
 UNFINISHED = 0.5
-"""Alarm when more than this share of the hypotheses never came to their end."""
+"""Warn if more than this share of the hypotheses reached the length limit without EOS."""
 
 _ADVICE = (
     "usual in the first minutes of training; if it stays, lower training.optimiser.learning_rate or lengthen "
@@ -25,13 +25,13 @@ _ADVICE = (
 
 
 def signs_of_collapse(translations: DevTranslations) -> list[str]:
-    """What is suspicious about translations of the dev set, each as a sentence with the figures and advice."""
+    """Warnings about translations of the dev set, each a sentence with figures and advice."""
     signs = []
     different, expected = len(set(translations.hypotheses)), len(set(translations.references))
     if expected >= FEW and different < ALIKE * expected:
         signs.append(
-            f"the model says nearly the same to every sentence: {different} different translations where the "
-            f"references have {expected}"
+            f"the model gives nearly the same translation for every sentence: {different} different translations, but "
+            f"{expected} different references"
         )
     written, wanted = (sum(map(len, texts)) for texts in (translations.hypotheses, translations.references))
     if wanted and written > LONG * wanted:
@@ -41,6 +41,6 @@ def signs_of_collapse(translations: DevTranslations) -> list[str]:
     if translations.unfinished > UNFINISHED * len(translations.hypotheses):
         signs.append(
             f"{translations.unfinished} of {len(translations.hypotheses)} translations ran into the length "
-            "limit without an end of sentence"
+            "limit without EOS"
         )
     return [f"{sign} ({_ADVICE})" for sign in signs]

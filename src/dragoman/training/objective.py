@@ -44,7 +44,7 @@ class UpdateTotals(NamedTuple):
     nll: Tensor
     """Plain negative log-likelihood, detached, in nats."""
     tokens: int
-    """Target tokens, end of sentence counted."""
+    """Target tokens, EOS included."""
     guidance: Tensor | float = 0.0
     """Loss of guided attention, detached, not weighted, in nats; 0 where attention is not guided."""
     linked: int = 0

@@ -22,21 +22,21 @@ class DevTranslations:
     scores: dict[str, float] = field(default_factory=dict)
     """Metric ("bleu", "chrf", 0 to 100 each) to its value."""
     unfinished: int = 0
-    """How many hypotheses reached the maximum length without an end of sentence."""
+    """How many hypotheses reached the maximum length without EOS."""
 
 
 @dataclass(frozen=True)
 class Validators(Generic[Model]):
-    """The questions. Each is asked with the model in evaluation mode, no gradients, averaged weights in place."""
+    """The measurements of a validation; they run in evaluation mode, without gradients, with averaged weights."""
 
     perplexity: Callable[[Model], float]
     """Perplexity of the dev set's references."""
     translate: Callable[[Model], DevTranslations] | None = None
-    """Translation of the dev set with the search that the validation asks for."""
+    """Translation of the dev set with the search of the validation."""
 
 
 def perplexity(model: Trainable, batches: Iterable[Batch]) -> float:
-    """exp(total negative log-likelihood / number of target tokens), end of sentence counted, no label smoothing."""
+    """exp(total negative log-likelihood / number of target tokens), EOS included, without label smoothing."""
     total, tokens = 0.0, 0
     for batch in batches:
         loss = model.loss(batch, label_smoothing=0.0)
@@ -46,5 +46,5 @@ def perplexity(model: Trainable, batches: Iterable[Batch]) -> float:
 
 
 def perplexity_of(nll: float) -> float:
-    """exp of nats per token; infinite where that is more than a float holds."""
+    """exp of nats per token; infinite if it overflows."""
     return math.inf if nll > 700 else math.exp(nll)

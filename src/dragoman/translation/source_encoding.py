@@ -32,11 +32,11 @@ class EncodedLine(NamedTuple):
     pieces: list[str]
     """What the columns of the attention stand for; a column for EOS is left out."""
     offsets: list[Span]
-    """The spans of these in the raw line."""
+    """The spans of the pieces in the raw line."""
 
     @property
     def segments(self) -> int:
-        """The segments of the model that has most; 0 for a blank line."""
+        """The largest number of segments of any model; 0 for a blank line."""
         return max(len(part.ids) for part in self.parts)
 
 
