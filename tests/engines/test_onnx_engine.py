@@ -1,4 +1,4 @@
-"""The ONNX engine keeps what engines/protocol.py promises."""
+"""The ONNX engine keeps the promises of engines/protocol.py."""
 
 from __future__ import annotations
 
@@ -6,37 +6,27 @@ import functools
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.config.building import override
-from dragoman.config.schema import Config, SearchConfig
+from dragoman.config.schema import SearchConfig
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import RunError
 from dragoman.export.writing import Graphs, make_graphs
-from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.text.padding import pad
+from tests.compositions import small_model
 
 SOURCES = [[4, 9, 12, 5], [6], [11, 10, 9, 8, 7, 6, 5], [13, 13], [5, 9, 9]]
 
-COMPOSITIONS = {
-    "additive, look, then update": [],
-    "fed, covered": ["decoder.order=update-then-look", "decoder.input_feeding=true", "attention.coverage=true"],
-    "groundhog": ["decoder.order=groundhog"],
-    "fixed context": ["decoder.context=fixed"],
-    "no attention": ["decoder.context=none", "source_eos=false"],
-}
+NAMES = ["rnnsearch", "luong", "concat, covered", "groundhog", "rnnencdec", "no attention"]
+"""Compositions that differ in what the graphs receive and return."""
 
 
 def _model(name: str) -> TranslationModel:
-    sizes = ["embedding.source=5", "embedding.target=5", "encoder.size=4", "decoder.size=6", "readout.size=5"]
-    chosen = [*sizes, "attention.size=4", "initialisation=uniform", "init_scale=1.2", *COMPOSITIONS[name]]
-    torch.manual_seed(9)
-    return build(override(Config(), [f"model.{setting}" for setting in chosen]).model, 17, 17).eval()
+    return small_model(name).float()
 
 
 def _graphs(name: str, *, int8: bool = False) -> Graphs:
@@ -49,13 +39,13 @@ def _engines(name: str) -> tuple[TorchEngine, tuple[OnnxEngine, ...]]:
     return TorchEngine(_model(name)), tuple(OnnxEngine(*_graphs(name), threads=threads) for threads in (1, 2))
 
 
-@pytest.fixture(scope="module", params=COMPOSITIONS)
+@pytest.fixture(scope="module", params=NAMES)
 def engine(request: pytest.FixtureRequest) -> OnnxEngine:
     return OnnxEngine(*_graphs(request.param), threads=1)
 
 
 def test_rows_may_be_repeated_reordered_and_dropped(engine: OnnxEngine) -> None:
-    """Every row goes on as if it were alone with its own history, and its weights stand in the columns given."""
+    """Every row continues as if it were alone, and its attention has the columns of the source."""
     source = pad(SOURCES[:3], eos=engine.source_eos)
     first = engine.step(engine.start(*source), np.arange(3), np.full(3, 2), 4)
     second = engine.step(first.state, np.array([0, 0, 1]), np.array([7, 5, 9]), 4)
@@ -93,9 +83,9 @@ def test_targets_of_sources_encoded_once_score_as_with_their_own_sources(engine:
             np.testing.assert_allclose(shared.attention[real], expected.attention[real], atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["additive, look, then update", "fed, covered"])
-def test_int8_answers_do_not_depend_on_the_rows_beside(name: str) -> None:
-    """One scale for a whole batch, which is usual, would make them."""
+@pytest.mark.parametrize("name", ["rnnsearch", "concat, covered"])
+def test_int8_results_do_not_depend_on_the_other_rows(name: str) -> None:
+    """With one quantisation scale for a whole batch, as is usual, they would."""
     engine, search = OnnxEngine(*_graphs(name, int8=True), threads=1), SearchConfig(beam=4, max_length_extra=5)
     together = beam_search(engine, *pad(SOURCES, eos=True), search, n_best=3)
     for source, n_best in zip(SOURCES, together, strict=True):
@@ -109,7 +99,7 @@ ids = st.lists(st.integers(4, 16), min_size=1, max_size=9)
 
 
 @settings(max_examples=25, derandomize=True)
-@given(st.sampled_from(sorted(COMPOSITIONS)), st.lists(ids, min_size=1, max_size=6), st.integers(1, 6), st.data())
+@given(st.sampled_from(sorted(NAMES)), st.lists(ids, min_size=1, max_size=6), st.integers(1, 6), st.data())
 def test_any_batch_in_any_order_gives_what_torch_gives(
     name: str, sources: list[list[int]], beam: int, data: st.DataObject
 ) -> None:
@@ -124,13 +114,13 @@ def test_any_batch_in_any_order_gives_what_torch_gives(
         assert found.log_probability == pytest.approx(expected[index][0].log_probability, abs=1e-4)
 
 
-def test_a_graph_that_onnxruntime_cannot_use_is_told() -> None:
+def test_a_graph_that_onnxruntime_cannot_use_is_an_error() -> None:
     graphs = _graphs("groundhog")
     with pytest.raises(RunError, match=r"onnxruntime [\d.]+ cannot use the exported model: "):
         OnnxEngine(graphs.encoder, graphs.step[:-50], threads=1)
 
 
-def test_a_graph_that_is_not_ours_is_told() -> None:
+def test_a_graph_without_our_metadata_is_an_error() -> None:
     graphs = _graphs("groundhog")
     with pytest.raises(RunError, match="the exported model does not state its vocabulary size; export the run again"):
         OnnxEngine(graphs.encoder.replace(b"vocabulary_size", b"vocabulary_sise"), graphs.step, threads=1)

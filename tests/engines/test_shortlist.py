@@ -1,4 +1,4 @@
-"""Searching among a few likely words: the shortlist, and the ONNX engine with one."""
+"""The shortlist, and the ONNX engine with one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.ensemble import Combination
+from dragoman.engines.ensemble_engine import Combination
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import ShortlistEngine
 from dragoman.engines.shortlist import OutputColumns, Shortlist
@@ -46,7 +46,7 @@ def _words_of(source: list[int], *, eos: bool) -> set[int]:
     return set(ALWAYS).union(*(_listed_by(word) for word in [*source, *([3] if eos else [])]))
 
 
-def test_a_batch_takes_the_words_of_all_its_sentences_and_opens_to_each_its_own() -> None:
+def test_a_batch_has_the_words_of_all_its_sentences_and_allows_each_its_own() -> None:
     model = small_model("rnnsearch").float()
     shortlist = _shortlist(model).for_batch(*pad(SOURCES, eos=False))
     in_graph, handed_in = np.split(shortlist.words, 2)
@@ -75,12 +75,12 @@ def test_what_was_written_is_read_again() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing of the kind", b"PK\x05\x06" + bytes(18)])
-def test_what_is_no_shortlist_is_told(content: bytes) -> None:
+def test_a_damaged_shortlist_is_an_error(content: bytes) -> None:
     with pytest.raises(RunError, match=r"the shortlist cannot be used: .*; export the run again"):
         Shortlist.from_bytes(content)
 
 
-def test_log_probabilities_are_those_of_the_vocabulary_shared_out_among_the_listed_words(engine: OnnxEngine) -> None:
+def test_log_probabilities_are_normalised_over_the_shortlist(engine: OnnxEngine) -> None:
     assert isinstance(engine, ShortlistEngine)
     source = pad(SOURCES, eos=engine.source_eos)
     rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
@@ -166,7 +166,7 @@ def test_models_that_choose_together_have_one_list(combination: Combination) -> 
 
 
 @pytest.mark.parametrize("fault", ["none given", "not asked for", "of another model"])
-def test_a_shortlist_that_does_not_belong_to_the_graphs_is_told(fault: str) -> None:
+def test_a_shortlist_of_another_model_is_an_error(fault: str) -> None:
     model = small_model("rnnsearch").float()
     graphs = make_graphs([model], always=None if fault == "not asked for" else np.array(ALWAYS))
     layer = OutputColumns(np.zeros((5, 9), np.float32), None, np.zeros(9, np.float32))

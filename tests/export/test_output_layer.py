@@ -50,7 +50,7 @@ def test_the_best_of_many_words_are_found_in_two_rounds(best: int) -> None:
 
 @pytest.mark.parametrize("combination", ["probabilities", "log-probabilities", "logits"])
 def test_models_answer_together_as_their_formulas_say(combination: str) -> None:
-    """engines/ensemble.py has the formulas; here they are worked out once more, with whole distributions."""
+    """engines/ensemble_engine.py has the formulas; here they are worked out once more, with whole distributions."""
     draw = np.random.default_rng(4)
     logits = [draw.normal(size=(ROWS, 2 * CHUNK), scale=scale).astype(np.float32) for scale in (1, 30)]
     for own in logits:

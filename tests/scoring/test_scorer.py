@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.ensemble import COMBINATIONS
+from dragoman.engines.ensemble_engine import COMBINATIONS
 from dragoman.errors import RunError
-from dragoman.scoring.scorer import Scorer
+from dragoman.scoring.scorer import CandidateTranslations, Scorer
+from dragoman.scoring.token_scores import log_probability
 from dragoman.text.padding import pad
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
@@ -169,3 +170,11 @@ def test_links_of_an_ensemble_are_those_of_the_weighted_sum_of_its_members_weigh
     for number, scored in enumerate(Scorer.of_ensemble(Ensemble(both, weights=[1, 3]), TARGET).score(pairs)):
         one, two = (own[number].word_weights.weights for own in alone)
         np.testing.assert_allclose(scored.word_weights.weights, (one + 3 * two) / 4, atol=1e-6)
+
+
+def test_lists_scored_by_an_ensemble_get_the_scores_of_their_pairs(toy_engine):
+    lists = [CandidateTranslations("ab c", ["x y", "z", "x y", ""]), CandidateTranslations("d", ["w w x"])]
+    scorer = Scorer.of_ensemble(Ensemble(members(toy_engine)), TARGET)
+    for one, scores in zip(lists, scorer.score_lists(lists), strict=True):
+        expected = [scored.log_probability for scored in scorer.score((one.source, target) for target in one.targets)]
+        assert [log_probability(own) for own in scores] == pytest.approx(expected, abs=1e-5)

@@ -15,7 +15,7 @@ from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.alignment.extract import WordWeights
-    from dragoman.engines.ensemble import Combination
+    from dragoman.engines.ensemble_engine import Combination
     from dragoman.scoring.scorer import Scorer
     from dragoman.text.links import Link
 

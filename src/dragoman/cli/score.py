@@ -11,7 +11,7 @@ from dragoman.cli.shared.parsing import Parser, add_general_options, positive_fl
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.engines.ensemble import Combination
+    from dragoman.engines.ensemble_engine import Combination
     from dragoman.runs.opening import Run
     from dragoman.scoring.scorer import Scorer
 

@@ -2,8 +2,8 @@
 
     log_probabilities, words [R, k], target_log_probabilities [R]
 
-Several models are combined as `engines/ensemble.py` says. log sum exp is the largest logit less the logarithm of its
-probability, which is never small: the softmax is a fast operator, a sum of exponentials is not.
+Several models are combined as in `engines/ensemble_engine.py`. log sum exp is the largest logit less the logarithm of
+its probability, which is never small: the softmax is a fast operator, a sum of exponentials is not.
 
 The k best are looked for in two rounds, because the operator for that is slow on long rows: they lie in the k chunks of
 `CHUNK` words whose best words are best. So logits are made for whole chunks; those that fill up are -inf.
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.engines.ensemble import Combination
+from dragoman.engines.ensemble_engine import Combination
 from dragoman.engines.shortlist import CHUNK, in_chunks
 from dragoman.export.cells import Array, apply, array
 from dragoman.export.graph import Graph, Value

@@ -1,6 +1,6 @@
 """The source side of an ensemble: each member segments the raw lines in its own way; the target vocabulary is one.
 
-How the members choose words together is `engines/ensemble.py`.
+How the members choose words together is `engines/ensemble_engine.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span, words_of
-from dragoman.engines.ensemble import Combination, EnsembleEngine, EnsembleMember, MemberSource, normalised_weights
+from dragoman.engines.ensemble_engine import (
+    Combination,
+    EnsembleEngine,
+    EnsembleMember,
+    MemberSource,
+    normalised_weights,
+)
 from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError
 from dragoman.text.side import Encoded, TextSide, raw_words
