@@ -7,11 +7,15 @@ import lzma
 import os
 import random
 import resource
+import stat
+import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 import zstandard
@@ -23,9 +27,9 @@ from dragoman.text.lines import (
     has_raw_bytes,
     is_compressed,
     not_found,
-    open_output,
     read_lines,
     replace_file,
+    replace_output,
     write_lines,
 )
 
@@ -299,12 +303,12 @@ def test_replace_file_in_a_missing_folder_gives_the_reason(tmp_path: Path) -> No
 def test_an_error_about_another_file_is_not_blamed_on_the_one_being_written(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="other"), replace_file(tmp_path / "state"):
         (tmp_path / "other").read_text()
-    with pytest.raises(FileNotFoundError, match="other"), open_output(tmp_path / "state"):
+    with pytest.raises(FileNotFoundError, match="other"), replace_output(tmp_path / "state"):
         (tmp_path / "other").read_text()
 
 
-def test_open_output_writes_to_standard_output_and_leaves_it_open(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    with open_output("-") as file:
+def test_an_output_goes_to_standard_output_and_leaves_it_open(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    with replace_output("-") as file:
         file.write("ä\r\n")
         file.flush()
         assert capfdbinary.readouterr().out == "ä\r\n".encode()
@@ -314,15 +318,128 @@ def test_open_output_writes_to_standard_output_and_leaves_it_open(capfdbinary: p
     assert capfdbinary.readouterr().out == b"b\nc\n"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+def device(path: Path, minor: int) -> Path:
+    """A device of the kind of /dev/null (3) or /dev/full (7): never the real one, which root could destroy."""
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, minor))
+        path.open("wb").close()
+    except OSError as error:
+        pytest.skip(f"no device can be made here: {error.strerror}")
+    return path
+
+
 @pytest.mark.parametrize("count", [1, 100_000])
-def test_a_full_disk_under_a_stream_gives_the_reason(count: int) -> None:
+def test_a_full_device_gives_the_reason(tmp_path: Path, count: int) -> None:
+    full = device(tmp_path / "full", 7)
     with pytest.raises(InputError) as caught:
-        write_lines("/dev/full", ["some text"] * count)
-    assert str(caught.value) == "/dev/full: cannot be written: No space left on device"
+        write_lines(full, ["some text"] * count)
+    assert str(caught.value) == f"{full}: cannot be written: No space left on device"
 
 
-def test_open_output_in_a_missing_folder_gives_the_reason(tmp_path: Path) -> None:
+@pytest.mark.parametrize("write", [replace_output, replace_file])
+def test_a_device_stays_one(tmp_path: Path, write: Callable[[Path], AbstractContextManager[TextIO]]) -> None:
+    null = device(tmp_path / "null", 3)
+    with write(null) as file:
+        file.write("text")
+    assert stat.S_ISCHR(null.stat().st_mode), "a device was replaced by a file"
+    assert os.listdir(tmp_path) == ["null"]
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_fifo_passes_everything_on_and_its_reader_comes_to_an_end(tmp_path: Path, suffix: str, linked: bool) -> None:
+    fifo = tmp_path / f"fifo{suffix}"
+    os.mkfifo(fifo)
+    name = tmp_path / f"link{suffix}" if linked else fifo
+    if linked:
+        name.symlink_to(fifo)
+    with ThreadPoolExecutor(1) as beside:
+        reading = beside.submit(lambda: list(read_lines(fifo)))
+        write_lines(name, ["a", "b"])
+        assert reading.result(timeout=20) == ["a", "b"]
+    assert stat.S_ISFIFO(fifo.stat().st_mode), "the FIFO was replaced by a file"
+
+
+def test_a_fifo_gets_a_picture_too(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with ThreadPoolExecutor(1) as beside:
+        reading = beside.submit(fifo.read_bytes)
+        with replace_file(fifo, binary=True) as file:
+            file.write(b"\xff")
+        assert reading.result(timeout=20) == b"\xff"
+    assert stat.S_ISFIFO(fifo.stat().st_mode), "the FIFO was replaced by a file"
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
+@pytest.mark.parametrize("to", ["a pipe", "a file"])
+def test_standard_output_by_any_name_is_written_after_what_is_there(tmp_path: Path, name: str, to: str) -> None:
+    program = (
+        "import sys; from dragoman.text.lines import write_lines\n"
+        "print('first', flush=True); write_lines(sys.argv[1], ['second']); print('third')"
+    )
+    command = [sys.executable, "-c", program, name]
+    if to == "a pipe":
+        found = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    else:
+        with (tmp_path / "out").open("wb") as out:
+            subprocess.run(command, stdout=out, check=True)
+        found = (tmp_path / "out").read_bytes()
+    assert found == b"first\nsecond\nthird\n"
+
+
+def test_a_folder_is_no_output(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        write_lines(tmp_path, ["a"])
+    assert str(caught.value) == f"{tmp_path}: is a folder; give a file"
+
+
+def interrupted() -> Iterator[str]:
+    yield "new"
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_an_output_that_fails_is_kept_beside_the_old_one_if_asked(tmp_path: Path, suffix: str) -> None:
+    path, kept = tmp_path / f"out.en{suffix}", tmp_path / f"out.en.partial{suffix}"
+    path.write_text("old")
+    for name in (kept, tmp_path / f"out.en.partial2{suffix}"):
+        with pytest.raises(KeyboardInterrupt) as caught:
+            write_lines(path, interrupted(), keep_partial=True)
+        assert path.read_text() == "old"
+        assert list(read_lines(name)) == ["new"]
+        assert caught.value.__notes__ == [f"what was written so far is in {name}; {path} is as it was before"]
+
+
+def test_nothing_is_kept_of_an_output_without_content(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught, replace_output(tmp_path / "out", keep_partial=True):
+        raise InputError("bad input")
+    assert not os.listdir(tmp_path)
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text("old")
+    path.chmod(0o640)
+    write_lines(path, ["new"])
+    assert path.read_text() == "new\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_of_two_outputs_the_one_that_failed_is_named(tmp_path: Path) -> None:
+    def write_both(outer: Path, inner: Path) -> None:
+        with replace_output(outer) as first, replace_output(inner) as second:
+            first.write("x" * 1_000_000)
+            second.write("x" * 1_000_000)
+
+    full, out = device(tmp_path / "full", 7), tmp_path / "out"
+    for both in ((full, out), (out, full)):
+        with pytest.raises(InputError, match=r"full: cannot be written: No space left on device$"):
+            write_both(*both)
+
+
+def test_an_output_in_a_missing_folder_gives_the_reason(tmp_path: Path) -> None:
     for suffix in COMPRESS:
         with pytest.raises(InputError, match="cannot be written: No such file or directory"):
             write_lines(tmp_path / "nowhere" / f"out{suffix}", [])

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.cli.score import add_runs_and_pairs, add_several_runs, make_scorer, require_several, split_runs
+from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.parsing import Parser, add_general_options, probability
 from dragoman.cli.symmetrize import BEST_KNOWN, METHODS
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
+    from dragoman.alignment.attention_file import AttentionFile
     from dragoman.alignment.extract import WordWeights
     from dragoman.engines.ensemble_engine import Combination
     from dragoman.scoring.scorer import Scorer
@@ -84,15 +87,19 @@ def run(options: argparse.Namespace) -> None:
     """Print the links of each pair."""
     _require_sense(options)
 
+    from dragoman.alignment.attention_file import AttentionFile
     from dragoman.alignment.formats import format_alignments
     from dragoman.text.lines import write_lines
 
-    sentences = _by_model(options) if options.aligner is None else _by_aligner(options)
-    write_lines(options.output, format_alignments(sentences, options.format, one_based=options.one_based))
+    with nullcontext() if options.matrix is None else AttentionFile(options.matrix) as matrix:
+        sentences = _by_model(options, matrix) if options.aligner is None else _by_aligner(options)
+        lines = format_alignments(sentences, options.format, one_based=options.one_based)
+        write_lines(options.output, lines, keep_partial=True)
 
 
 def _require_sense(options: argparse.Namespace) -> None:
-    """Refuse options that would be without effect."""
+    """Refuse options that would be without effect, and one file for both outputs."""
+    require_outputs_apart((options.output, options.matrix))
     if options.aligner is None:
         if options.symmetrize is not None and not options.reverse:
             raise ConfigError("--symmetrize joins the links of two directions; give the other run with --reverse RUN2")
@@ -134,7 +141,7 @@ def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
     return [symmetrize(there, [(i, j) for j, i in home], options.symmetrize) for there, home in both]
 
 
-def _by_model(options: argparse.Namespace) -> Iterator[list[Link]]:
+def _by_model(options: argparse.Namespace, matrix: AttentionFile | None) -> Iterator[list[Link]]:
     """Links read off attention, as a stream."""
     from dragoman.alignment.extract import heaviest_links, links_from
     from dragoman.alignment.symmetrize import symmetrize
@@ -150,8 +157,8 @@ def _by_model(options: argparse.Namespace) -> Iterator[list[Link]]:
 
     pairs, again = tee((pair.source, pair.target) for pair in read_pairs([files]))
     ahead = _weights(forward, pairs)
-    if options.matrix is not None:
-        ahead = _written(ahead, options.matrix)
+    if matrix is not None:
+        ahead = _written(ahead, matrix)
     if backward is None:
         yield from map(links, ahead)
         return
@@ -181,14 +188,11 @@ def _weights(scorer: Scorer, pairs: Iterable[tuple[str, str]]) -> Iterator[WordW
         yield scored.word_weights
 
 
-def _written(weights: Iterable[WordWeights], path: str) -> Iterator[WordWeights]:
-    """The same; each is written to a file as it passes."""
+def _written(weights: Iterable[WordWeights], file: AttentionFile) -> Iterator[WordWeights]:
+    """The same; each is written to the file as it passes."""
     import numpy as np
 
-    from dragoman.alignment.attention_file import AttentionFile
-
-    with AttentionFile(path) as file:
-        for number, words in enumerate(weights):
-            file.write(number, words.weights.astype(np.float32))
-            file.write(f"{number}.eos", words.end.astype(np.float32))
-            yield words
+    for number, words in enumerate(weights):
+        file.write(number, words.weights.astype(np.float32))
+        file.write(f"{number}.eos", words.end.astype(np.float32))
+        yield words

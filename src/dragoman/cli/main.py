@@ -8,8 +8,11 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import cast
 
 import dragoman
@@ -87,19 +90,22 @@ TRAINING = ("demo", "train", "lm train")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
-        _run(sys.argv[1:] if arguments is None else arguments)
+        with _terminated_as_interrupted():
+            _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except DragomanError as error:
-        return _complain(str(error), error.exit_code)
+        return _complain(error, str(error), error.exit_code)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)
         if extra is None:
             raise
-        return _complain(f"this needs {error.name}, which is not installed; pip install 'dragoman[{extra}]'", 2)
-    except KeyboardInterrupt:
-        return _complain("interrupted", 130)
-    except BrokenPipeError:
+        return _complain(error, f"this needs {error.name}, which is not installed; pip install 'dragoman[{extra}]'", 2)
+    except KeyboardInterrupt as error:
+        return _complain(error, "interrupted", 130)
+    except BrokenPipeError as error:
+        for note in getattr(error, "__notes__", ()):
+            print(f"dragoman: {note}", file=sys.stderr)
         # The reader has had enough. What is still buffered must go somewhere when the interpreter flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
@@ -157,6 +163,21 @@ def _general_parser() -> Parser:
     return parser
 
 
-def _complain(message: str, code: int) -> int:
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM stops a command as Ctrl-C does, so that it too leaves nothing unfinished behind without a word."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread can have signal handlers
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _complain(error: BaseException, message: str, code: int) -> int:
+    """Print the one line of an error, with the notes that were added to it on its way."""
+    message = "; ".join([message, *getattr(error, "__notes__", ())])
     print(f"dragoman: error: {message}" if code == 2 else f"dragoman: {message}", file=sys.stderr)
     return code

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from dragoman.cli.shared.files import is_same_file
 from dragoman.cli.shared.parsing import Parser, add_general_options
 from dragoman.errors import ConfigError
+from dragoman.text.lines import is_standard_output
 
 SUMMARY = "add neural scores to a phrase table"
 DESCRIPTION = (
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
         return
     if not options.model or options.out is None:
         raise ConfigError("--model and --out are needed, or --pairs (see dragoman phrase-table --help)")
-    if options.out == "-" or _is_same_file(options.table, options.out):
+    if is_standard_output(options.out) or is_same_file(options.table, options.out):
         raise ConfigError(f"--out {options.out}: give a file of its own; it is written when all scores are there")
     _add_columns(options)
 
@@ -105,7 +106,3 @@ def _add_columns(options: argparse.Namespace) -> None:
 
 def _column_names(forward: int, reverse: int, unknown: bool) -> Sequence[str]:
     return ["forward"] * forward + ["reverse"] * reverse + ["unknown"] * unknown
-
-
-def _is_same_file(one: str, other: str) -> bool:
-    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)

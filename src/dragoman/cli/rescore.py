@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         sentences = with_sources(lists, read_lines(options.source), options.source)
     rescored = add_features(sentences, features, options.nbest)
-    with replace_output(options.output) as file:
+    with replace_output(options.output, keep_partial=True) as file:
         for line in _counted(rescored, Console(quiet=options.quiet)):
             file.write(line + "\n")
 

@@ -126,4 +126,4 @@ def run(options: argparse.Namespace) -> None:
     runs = [open_run(name, device=options.device, threads=options.threads) for name in names]
     scorer = make_scorer(names, runs, options.combine or "probabilities", options.weights)
     pairs = ((pair.source, pair.target) for pair in read_pairs([files]))
-    write_lines(options.output, (f"{scored.log_probability:.6f}" for scored in scorer.score(pairs)))
+    write_lines(options.output, (f"{scored.log_probability:.6f}" for scored in scorer.score(pairs)), keep_partial=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import logging
 import math
-import os
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
 from dragoman.cli.score import add_several_runs, require_several
+from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.parsing import (
     Parser,
     add_general_options,
@@ -273,17 +273,7 @@ def _require_sense(options: argparse.Namespace) -> None:
     inputs = [name for name in given if name is not None]
     if inputs.count("-") > 1:
         raise ConfigError("standard input is read twice; give a file for all but one of the inputs")
-    written = (options.output, options.alignments, options.attention, options.unk_log)
-    outputs = [name for name in written if name is not None]
-    for position, name in enumerate(outputs):
-        if name != "-" and any(_is_same_file(name, other) for other in inputs):
-            raise ConfigError(f"{name}: is the input as well as an output, which would destroy it; give another file")
-        if name in outputs[:position]:
-            raise ConfigError(f"{name}: is given for two outputs; each needs a file of its own")
-
-
-def _is_same_file(one: str, other: str) -> bool:
-    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+    require_outputs_apart((options.output, options.alignments, options.attention, options.unk_log), inputs)
 
 
 def _search(options: argparse.Namespace, config: SearchConfig) -> SearchConfig:

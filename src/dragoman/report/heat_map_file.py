@@ -25,9 +25,9 @@ from matplotlib.font_manager import FontEntry, fontManager, get_font
 from matplotlib.patches import Rectangle
 
 from dragoman.alignment.heat_map import HeatMap
-from dragoman.errors import InputError
 from dragoman.report.charts import without_mathtext
 from dragoman.text.display import visible
+from dragoman.text.lines import replace_file
 
 Scale = Literal["paper", "modern"]
 SCALES: dict[Scale, str] = {"paper": "gray", "modern": "viridis"}
@@ -74,10 +74,8 @@ def write_heat_map(path: Path, heat_map: HeatMap, scale: Scale = "paper") -> Non
         InputError: the file cannot be written.
     """
     picture = heat_map_file(heat_map, path.suffix.removeprefix("."), scale)
-    try:
-        path.write_bytes(picture)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    with replace_file(path, binary=True) as file:
+        file.write(picture)
 
 
 def _figure(heat_map: HeatMap, scale: Scale) -> Figure:

@@ -103,9 +103,11 @@ class Journal:
         """Open the file for appending after the first `rows` rows; the rest is removed.
 
         Raises:
-            InputError: the file cannot be written.
+            InputError: it cannot be written, or a file of that name holds something else.
         """
         try:
+            if not rows:
+                self._require_journal()
             file = self._path.open("r+b" if rows else "w+b")
             if not rows:
                 file.write(self._head)
@@ -114,6 +116,18 @@ class Journal:
         except OSError as error:
             raise InputError(f"{self._path}: cannot be written: {error.strerror}") from None
         return file
+
+    def _require_journal(self) -> None:
+        """Begin anew over the journal of another table or model, and over nothing else."""
+        if not self._path.exists():
+            return
+        with self._path.open("rb") as file:
+            head = file.readline(len(self._head) + 1_000_000)
+        if head and b'"dragoman-phrase-scores": ' not in head:
+            raise InputError(
+                f"{self._path}: is where computed scores are kept until the table is written, but holds something "
+                "else; move it, or give another --out"
+            )
 
     def read(self, columns: int) -> Iterator[list[float]]:
         """The scores, row by row."""

@@ -13,13 +13,14 @@ import io
 import lzma
 import os
 import re
+import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
+from typing import Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 
 import zstandard
 
@@ -205,44 +206,199 @@ def _wide_encoding(raw: bytes) -> str | None:
 
 
 @overload
-def replace_file(path: str | Path, *, binary: Literal[False] = False) -> AbstractContextManager[TextIO]: ...
+def replace_file(
+    path: str | Path, *, binary: Literal[False] = False, keep_partial: bool = False
+) -> AbstractContextManager[TextIO]: ...
 @overload
-def replace_file(path: str | Path, *, binary: Literal[True]) -> AbstractContextManager[BinaryIO]: ...
-def replace_file(path: str | Path, *, binary: bool = False) -> AbstractContextManager[Any]:
+def replace_file(
+    path: str | Path, *, binary: Literal[True], keep_partial: bool = False
+) -> AbstractContextManager[BinaryIO]: ...
+def replace_file(path: str | Path, *, binary: bool = False, keep_partial: bool = False) -> AbstractContextManager[Any]:
     """Give an open file that takes the place of `path` at the end of a successful `with` block.
 
     Until then everything goes to a file beside it, which reaches the disk before it is renamed. When the block
-    fails, when the disk is full or the power goes, the old file is as it was. A symbolic link stays one.
+    fails, when the disk is full or the power goes, the old file is as it was. A symbolic link stays one, and the new
+    file has the permissions of the old one.
+
+    Only a regular file is replaced. Anything else that `path` names (a FIFO, a device, and standard output by any of
+    its names) is written through: opened, and given everything as it is written.
+
+    Args:
+        keep_partial: the file beside is called NAME.partial (NAME.partial2 and so on where that exists), and stays
+            when the block fails; the error has a note that names it.
 
     Raises:
-        InputError: the folder is missing or may not be written to, or the disk is full.
+        InputError: the path is a folder, the folder is missing or may not be written to, or the disk is full. A closed
+            pipe stays a BrokenPipeError, because the reader has simply had enough.
     """
-    return _replacing(Path(os.path.realpath(path)), name=str(path), binary=binary)
+    file = _output(path, keep_partial=keep_partial)
+    return file if binary else _as_text(file)
 
 
 @contextmanager
-def _replacing(path: Path, name: str, *, binary: bool) -> Iterator[IO[Any]]:
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    file: IO[Any] | None = None
+def replace_output(path: str | Path, *, keep_partial: bool = False) -> Iterator[TextIO]:
+    """Like `replace_file` for a file of text that is compressed if its name says so.
+
+    Raises:
+        InputError, BrokenPipeError: as for `replace_file`.
+    """
+    with _output(path, keep_partial=keep_partial) as file, _as_text(_compressed(file, path)) as text:
+        yield text
+
+
+@contextmanager
+def _as_text(binary: AbstractContextManager[BinaryIO]) -> Iterator[TextIO]:
+    with binary as raw:
+        text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+        try:
+            yield text
+            text.flush()
+        finally:
+            with suppress(OSError, ValueError):  # after a failed write there is an error to report already
+                text.detach()
+
+
+def _compressed(file: BinaryIO, path: str | Path) -> AbstractContextManager[BinaryIO]:
+    compress = _WRITERS.get(Path(path).suffix)
+    return nullcontext(file) if compress is None else cast(AbstractContextManager[BinaryIO], compress(file))
+
+
+@contextmanager
+def _output(path: str | Path, *, keep_partial: bool) -> Iterator[BinaryIO]:
+    """What `replace_file` gives, in bytes."""
+    name = _name(path, "standard output")
+    if is_standard_output(path):
+        with _naming(name, None):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+    elif _is_written_through(path):
+        with _naming(name, path), _opened(path, "wb") as file:  # opening a FIFO waits for its reader
+            yield file
+            file.flush()
+    else:
+        with _replacing(Path(os.path.realpath(path)), name, keep_partial=keep_partial) as file:
+            yield file
+
+
+def is_standard_output(path: str | Path) -> bool:
+    """Whether a name, such as "-" or /dev/stdout, stands for what standard output is connected to."""
+    if str(path) == STANDARD_STREAM:
+        return True
+    with suppress(OSError):
+        return os.path.samestat(os.stat(path), os.fstat(1))
+    return False
+
+
+def _is_written_through(path: str | Path) -> bool:
+    """Whether something is there that is not a regular file, such as a FIFO or a device.
+
+    Raises:
+        InputError: it is a folder.
+    """
     try:
-        file = beside.open("wb") if binary else beside.open("w", encoding="utf-8", newline="\n")
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-        file.close()
-        os.replace(beside, path)
-        _sync_folder(path.parent)
-    except BaseException as error:
-        if file is not None:
-            with suppress(OSError):  # closing flushes again, and fails again on a full disk
-                file.close()
-        with suppress(OSError):
-            beside.unlink()
-        # An OSError that names some other file is not about ours.
-        if isinstance(error, OSError) and error.filename in (None, str(beside)):
-            kept = "; the old file is unchanged" if path.exists() else ""
-            raise InputError(f"{name}: cannot be written: {error.strerror}{kept}") from error
+        mode = os.stat(path).st_mode
+    except OSError:
+        return False
+    if stat.S_ISDIR(mode):
+        raise InputError(f"{path}: is a folder; give a file")
+    return not stat.S_ISREG(mode)
+
+
+class _NamedFile(io.FileIO):
+    """A file whose failed writes say which file it was: of several outputs each must know its own."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = self.name
+            raise
+
+
+def _opened(path: str | Path, mode: Literal["wb", "xb"]) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedWriter(_NamedFile(str(path), mode), _BUFFER))
+
+
+@contextmanager
+def _naming(name: str, file: str | Path | None, hint: str = "") -> Iterator[None]:
+    """A failed write becomes an error that names the output; an OSError about any other file is not ours."""
+    try:
+        yield
+    except BrokenPipeError:
         raise
+    except OSError as error:
+        if error.filename != (None if file is None else str(file)):
+            raise
+        raise _unwritable(name, error, hint) from error
+
+
+def _unwritable(name: str, error: OSError, hint: str = "") -> InputError:
+    return InputError(f"{name}: cannot be written: {error.strerror}{hint}")
+
+
+@contextmanager
+def _replacing(final: Path, name: str, *, keep_partial: bool) -> Iterator[BinaryIO]:
+    """For a regular file or a free name."""
+    old = os.stat(final) if os.path.exists(final) else None
+    unchanged = "" if old is None or keep_partial else "; the old file is unchanged"
+    try:
+        file = _open_beside(final, keep_partial)
+    except OSError as error:
+        raise _unwritable(name, error) from error
+    beside = Path(file.name)
+    try:
+        with _naming(name, beside, unchanged):
+            yield file
+            file.flush()
+        try:
+            _put_in_place(file, final, old)
+        except OSError as error:
+            raise _unwritable(name, error, unchanged) from error
+    except BaseException as error:
+        with suppress(OSError):  # closing flushes again, and fails again on a full disk
+            file.close()
+        _leave(beside, name, error, keep=keep_partial, unchanged=old is not None)
+        raise
+
+
+def _open_beside(final: Path, keep_partial: bool) -> BinaryIO:
+    number = 1
+    while True:
+        try:
+            return _opened(_beside(final, keep_partial, number), "xb" if keep_partial else "wb")
+        except FileExistsError:
+            number += 1
+
+
+def _beside(final: Path, keep_partial: bool, number: int) -> Path:
+    """The name of the file that is written first; its ending still says how it is compressed."""
+    if not keep_partial:
+        return final.with_name(f".{final.name}.{os.getpid()}.new")
+    ending = final.suffix if is_compressed(final) else ""
+    return final.with_name(f"{final.name.removesuffix(ending)}.partial{'' if number == 1 else number}{ending}")
+
+
+def _put_in_place(file: BinaryIO, final: Path, old: os.stat_result | None) -> None:
+    """Rename the file when its content has reached the disk, with owner and permissions of the old one if we may."""
+    os.fsync(file.fileno())
+    if old is not None:
+        with suppress(OSError):
+            os.fchown(file.fileno(), old.st_uid, old.st_gid)
+        with suppress(OSError):
+            os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
+    file.close()
+    os.replace(file.name, final)
+    _sync_folder(final.parent)
+
+
+def _leave(beside: Path, name: str, error: BaseException, *, keep: bool, unchanged: bool) -> None:
+    """After a failure: remove the file beside, or say that it is kept. One with nothing in it is of no use."""
+    with suppress(OSError):
+        if keep and beside.stat().st_size:
+            before = f"; {name} is as it was before" if unchanged else ""
+            error.add_note(f"what was written so far is in {beside}{before}")
+        else:
+            beside.unlink()
 
 
 def _sync_folder(folder: Path) -> None:
@@ -254,77 +410,17 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-@contextmanager
-def open_output(path: str | Path) -> Iterator[TextIO]:
-    """Give a text stream to a file (compressed if its name says so), or to standard output for "-".
-
-    What is written is there for a reader at once, unlike with `replace_file`. A closed pipe stays a
-    BrokenPipeError, because the reader has simply had enough.
-
-    Raises:
-        InputError: the file cannot be opened or written, for example because the disk is full.
-    """
-    name = _name(path, "standard output")
-    try:
-        with _create_binary(path) as raw:
-            text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
-            try:
-                yield text
-                text.flush()
-            finally:
-                with suppress(OSError, ValueError):  # after a failed write there is an error to report already
-                    text.detach()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if error.filename not in (None, str(path)):
-            raise
-        raise InputError(f"{name}: cannot be written: {error.strerror}") from error
-
-
-@contextmanager
-def replace_output(path: str | Path) -> Iterator[TextIO]:
-    """Like `open_output`, but a file takes the place of `path` only at the end of a successful `with` block.
-
-    Raises:
-        InputError: the file cannot be opened or written, for example because the disk is full.
-    """
-    if str(path) == STANDARD_STREAM:
-        with open_output(path) as text:
-            yield text
-        return
-    final = Path(os.path.realpath(path))
-    if not final.parent.is_dir():
-        raise not_found(final.parent)
-    beside = final.with_name(f".{final.stem}.{os.getpid()}.new{final.suffix}")  # its ending says how to compress
-    try:
-        with open_output(beside) as text:
-            yield text
-        os.replace(beside, final)
-    except BaseException:
-        with suppress(OSError):
-            beside.unlink()
-        raise
-
-
-def _create_binary(path: str | Path) -> AbstractContextManager[BinaryIO]:
-    if str(path) == STANDARD_STREAM:
-        return nullcontext(sys.stdout.buffer)
-    compress = _WRITERS.get(Path(path).suffix)
-    return open(path, "wb") if compress is None else cast(BinaryIO, compress(path, "wb"))
-
-
-_WRITERS: dict[str, Callable[[str | Path, str], Any]] = {
+_WRITERS: dict[str, Callable[[BinaryIO], Any]] = {
     # The level of the program gzip: of a phrase table a sixth of the time that Python's 9 takes, and 4% more bytes.
-    ".gz": partial(gzip.open, compresslevel=6),
-    ".xz": lzma.open,
-    ".zst": zstandard.open,
+    ".gz": partial(gzip.GzipFile, "", "wb", 6),
+    ".xz": partial(lzma.open, mode="wb"),
+    ".zst": partial(zstandard.open, mode="wb"),
 }
 
 
-def write_lines(path: str | Path, lines: Iterable[str]) -> None:
-    """Write each line and a line end, as `open_output` does; no line holds a line end itself."""
-    with open_output(path) as file:
+def write_lines(path: str | Path, lines: Iterable[str], *, keep_partial: bool = False) -> None:
+    """Write each line and a line end, as `replace_output` does; no line holds a line end itself."""
+    with replace_output(path, keep_partial=keep_partial) as file:
         for line in lines:
             assert "\n" not in line
             file.write(line + "\n")

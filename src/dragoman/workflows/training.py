@@ -29,7 +29,7 @@ from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import open_run
 from dragoman.text.corpus import Cleaner, Corpora, Pair, read_pairs
-from dragoman.text.lines import open_output, write_lines
+from dragoman.text.lines import replace_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation
 from dragoman.training.loop import TrainingResult
 from dragoman.training.loop import train as train_model
@@ -166,7 +166,7 @@ def _prepare(
     """Make the segmentations, then store the corpus and make its vocabularies."""
     console.info("segmentation ...")
     segmentations = _segmentations(config, corpora)
-    with nullcontext() if dropped is None else open_output(dropped) as listing:
+    with nullcontext() if dropped is None else replace_output(dropped, keep_partial=True) as listing:
         cleaner = Cleaner(config.cleaning, listing)
         with console.counter("pairs") as progress:
             pairs = read_pairs(corpora, alignments)

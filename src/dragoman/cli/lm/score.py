@@ -38,6 +38,6 @@ def run(options: argparse.Namespace) -> None:
     scorer = open_language_run(options.run, device=options.device, threads=options.threads).scorer()
     scores = scorer.score_lines(read_lines(options.text))
     if options.tokens:
-        write_lines(options.output, (" ".join(f"{term:.6f}" for term in one) for one in scores))
+        write_lines(options.output, (" ".join(f"{term:.6f}" for term in one) for one in scores), keep_partial=True)
     else:
-        write_lines(options.output, (f"{log_probability(one):.6f}" for one in scores))
+        write_lines(options.output, (f"{log_probability(one):.6f}" for one in scores), keep_partial=True)

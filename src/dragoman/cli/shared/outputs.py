@@ -1,4 +1,4 @@
-"""Where the results of `translate` go: files that grow with the stream, in the formats of the field."""
+"""Where the results of `translate` go: streams and files, in the formats of the field."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from types import TracebackType
+from typing import TextIO
 
 from dragoman.alignment.attention_file import AttentionFile
 from dragoman.scoring.nbest import BARS, ESCAPED_BARS
-from dragoman.text.lines import open_output
+from dragoman.text.lines import replace_output
 from dragoman.text.links import format_links
 from dragoman.translation.translator import Translation
 
 
 class Outputs:
-    """Where translations, alignments and alignment weights go: files that grow with the stream."""
+    """Where translations, alignments and alignment weights go.
+
+    Standard output, FIFOs and devices get everything as it is written. A file is replaced when the whole input has
+    been translated; until then, and after a failure, the results lie in NAME.partial beside it.
+    """
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
@@ -26,9 +31,9 @@ class Outputs:
     def __enter__(self) -> Outputs:
         with ExitStack() as files:
             options = self._options
-            self._text = files.enter_context(open_output(options.output))
-            self._links = files.enter_context(open_output(options.alignments)) if options.alignments else None
-            self._unknown = files.enter_context(open_output(options.unk_log)) if options.unk_log else None
+            self._text = files.enter_context(replace_output(options.output, keep_partial=True))
+            self._links = self._opened(files, options.alignments)
+            self._unknown = self._opened(files, options.unk_log)
             self._weights = files.enter_context(AttentionFile(options.attention)) if options.attention else None
             self._files = files.pop_all()
         return self
@@ -37,6 +42,10 @@ class Outputs:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._files.__exit__(kind, error, trace)
+
+    @staticmethod
+    def _opened(files: ExitStack, path: str | None) -> TextIO | None:
+        return files.enter_context(replace_output(path, keep_partial=True)) if path else None
 
     def flushed_before(self, lines: Iterable[str]) -> Iterator[str]:
         """The lines; before waiting for one, everything written so far is handed over."""

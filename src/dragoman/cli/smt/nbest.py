@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     searcher = open_searcher(options)
     lists = searcher.n_best(read_lines(options.input), options.size, distinct=options.distinct)
     console = Console(quiet=options.quiet)
-    with replace_output(options.output) as file, console.counter("sentences") as advance:
+    with replace_output(options.output, keep_partial=True) as file, console.counter("sentences") as advance:
         for number, translations in enumerate(lists):
             for one in translations:
                 file.write(one.entry(number, alignment=options.alignments) + "\n")

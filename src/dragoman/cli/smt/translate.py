@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.parsing import Parser, add_general_options
 from dragoman.cli.shared.smt_search import add_search_options, add_system, add_weights, open_searcher
 
@@ -35,13 +36,16 @@ def run(options: argparse.Namespace) -> None:
     """Write a line for each line."""
     from contextlib import ExitStack
 
-    from dragoman.text.lines import open_output, read_lines
+    from dragoman.text.lines import read_lines, replace_output
     from dragoman.text.links import format_links
 
+    require_outputs_apart((options.output, options.alignments), (options.input,))
     searcher = open_searcher(options)
     with ExitStack() as files:
-        text = files.enter_context(open_output(options.output))
-        links = files.enter_context(open_output(options.alignments)) if options.alignments else None
+        text = files.enter_context(replace_output(options.output, keep_partial=True))
+        links = None
+        if options.alignments:
+            links = files.enter_context(replace_output(options.alignments, keep_partial=True))
         for translation in searcher.translate(read_lines(options.input)):
             text.write(translation.text + "\n")
             if links is not None:
