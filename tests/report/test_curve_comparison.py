@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dragoman.errors import ConfigError, InputError
-from dragoman.report.curve_comparison import MEASURES, curve, draw_curves, require_picture
+from dragoman.report.curve_comparison import draw_curves, require_picture
+from dragoman.report.measurements import MEASUREMENTS, points
 
 
 def records(*perplexities):
@@ -27,9 +28,9 @@ def records(*perplexities):
 
 @pytest.mark.parametrize(("along", "places"), [("updates", [10, 30]), ("epochs", [1, 3]), ("minutes", [1.5, 4.5])])
 def test_a_curve_has_what_was_measured_as_a_number(along, places):
-    found = curve(records(50.0, None, 20.0), MEASURES["perplexity"], along)
+    found = points(records(50.0, None, 20.0), MEASUREMENTS["perplexity"], along)
     assert found == list(zip(places, [50.0, 20.0], strict=True))
-    assert curve(records(), MEASURES["loss"], "updates") == [(5, 4.0)]
+    assert points(records(), MEASUREMENTS["loss"], "updates") == [(5, 4.0)]
 
 
 @pytest.mark.parametrize("name", ["c.png", "c.svg", "c.PDF"])
@@ -37,9 +38,9 @@ def test_curves_are_drawn_in_the_format_of_the_name(name, tmp_path):
     path = tmp_path / name
     runs = {"one <run>": records(50.0, 30.0), "other": records(40.0, 20.0, 15.0), "none": []}
     require_picture(path)
-    draw_curves(path, runs, MEASURES["perplexity"], "updates")
+    draw_curves(path, runs, MEASUREMENTS["perplexity"], "updates")
     written = path.read_bytes()
-    draw_curves(path, runs, MEASURES["perplexity"], "updates")
+    draw_curves(path, runs, MEASUREMENTS["perplexity"], "updates")
     assert path.read_bytes() == written
     if name.endswith("svg"):
         drawing = written.decode()
@@ -52,7 +53,7 @@ def test_curves_are_drawn_in_the_format_of_the_name(name, tmp_path):
 
 def test_a_measurement_that_no_run_has_is_an_error(tmp_path):
     with pytest.raises(InputError, match=r"no run has measured bleu in its log\.jsonl; choose another --measure"):
-        draw_curves(tmp_path / "c.svg", {"one": records(5.0)}, MEASURES["bleu"], "updates")
+        draw_curves(tmp_path / "c.svg", {"one": records(5.0)}, MEASUREMENTS["bleu"], "updates")
     assert not list(tmp_path.iterdir())
 
 

@@ -1,7 +1,7 @@
 """Alignment weights of one sentence pair as a heat map, after Bahdanau et al. 2015, figure 3: the value and its HTML.
 
-Source words stand along the top and target words down the side; the first word of a source that runs from right to
-left is at the right. Every drawing takes its labels from here: the notebook's table below, the pictures of
+Source words are along the top and target words down the side; the first word of a source that runs from right to left
+is at the right. Every drawing takes its labels from here: the notebook's table below, the pictures of
 `report/heat_map_file.py`, and the report page. Imports neither matplotlib nor jinja, so that a notebook cell is cheap.
 
 Letters: I columns (source words or segments), J rows (target words or segments).
@@ -38,7 +38,7 @@ class HeatMap:
 
     @property
     def labels(self) -> tuple[list[str], list[str]]:
-        """Source and target words as they stand beside the cells."""
+        """Source and target words as shown beside the cells."""
         source, target = (
             [shortened(visible(word)) for word in words] for words in (self.source_words, self.target_words)
         )
@@ -46,7 +46,7 @@ class HeatMap:
 
     @property
     def right_to_left(self) -> bool:
-        """Whether the first source word stands at the right."""
+        """Whether the first source word is at the right."""
         return runs_right_to_left(self.source_words)
 
 

@@ -36,13 +36,14 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, draw."""
-    from dragoman.report.curve_comparison import MEASURES, draw_curves, require_picture
+    from dragoman.report.curve_comparison import draw_curves, require_picture
+    from dragoman.report.measurements import MEASUREMENTS
     from dragoman.training.log import read_log
 
     require_picture(options.output)
     logs = {name: _log(path) for name, path in zip(_names(options.runs), options.runs, strict=True)}
     records = {name: read_log(log) for name, log in logs.items()}
-    draw_curves(options.output, records, MEASURES[options.measure], options.along)
+    draw_curves(options.output, records, MEASUREMENTS[options.measure], options.along)
 
 
 def _log(path: str) -> Path:

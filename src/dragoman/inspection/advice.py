@@ -31,7 +31,7 @@ NEARLY_ALL = 0.95
 
 
 class CorpusCheck(NamedTuple):
-    """A condition on the whole corpus, and what to say where it holds; `{0}` is the inspection."""
+    """A condition on the whole corpus, and the advice where it holds; `{0}` is the inspection."""
 
     applies: Callable[[Inspection], bool]
     advice: str
@@ -57,7 +57,7 @@ CORPUS_CHECKS = (
 
 
 class SideCheck(NamedTuple):
-    """A condition on one side, and what to say where it holds; `{0}` is its name, `{1}` its singleton share."""
+    """A condition on one side, and the advice where it holds; `{0}` is its name, `{1}` its singleton share."""
 
     applies: Callable[[SideFacts], bool]
     advice: str
@@ -78,7 +78,7 @@ SIDE_CHECKS = (
 
 
 def advice(inspection: Inspection) -> list[str]:
-    """Return sentences, problems before settings; one says so if there are no problems."""
+    """Return sentences, problems before settings; without problems the first sentence states that."""
     problems = [
         *(check.advice.format(inspection) for check in CORPUS_CHECKS if check.applies(inspection)),
         *_held_out_problems(inspection),

@@ -119,7 +119,7 @@ class CorpusReader:
 
 
 def _by_file(files: Sequence[Path], pairs: Sequence[Pair]) -> list[list[str]]:
-    """Return the part of some pairs that stands in each file of a corpus."""
+    """Return the part of some pairs that is in each file of a corpus."""
     if len(files) == 1:
         return [[pair.source + pair.target for pair in pairs]]
     return [[pair.source for pair in pairs], [pair.target for pair in pairs]]
@@ -129,7 +129,7 @@ _CUT = re.compile(rb"(?:^|[^A-Z])[\xc2-\xc5]$|\xe2[\x80-\x82]$|\xf0\x9f[\x80-\xb
 """The line ends within a UTF-8 character: Latin, punctuation or emoji. Other such endings are words in Windows-1252."""
 _NO_TEXT = re.compile(
     r"[^\x00-\x7fA-Za-zÀ-ÖØ-öø-ÿŠšŽžŒœŸªº\xa0¡¿§©®°²³´·«»½¼¾£±×€‚„…‘’“”•–—™‹›]"  # rare in Western text
-    r"|[A-Za-zÀ-ÿ][¡¿§©®°²³´½¼¾£±×][A-Za-zÀ-ÿ]"  # stands between letters in other encodings: ³ is ł in ISO 8859-2
+    r"|[A-Za-zÀ-ÿ][¡¿§©®°²³´½¼¾£±×][A-Za-zÀ-ÿ]"  # between letters in other encodings: ³ is ł in ISO 8859-2
     r"|[À-ÿŠšŽžŒœŸ]{3}|[^\x00-\x7f]{5}"  # stretches of Cyrillic, Greek, Chinese
 )
 

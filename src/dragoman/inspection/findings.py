@@ -60,7 +60,7 @@ FINDING_KINDS = {
         "Get the text again from its source; if that is impossible, a tool such as ftfy repairs most of it.",
     ),
     "replacement character": FindingKind(
-        "U+FFFD, which stands where a character was lost",
+        "U+FFFD, which replaces a character that was lost",
         "The text is damaged: get it again, or remove these lines.",
     ),
     "control character": FindingKind(
@@ -82,7 +82,7 @@ FINDING_KINDS = {
     ),
 }
 """By name, in the order in which they are shown. JSON, text and advice all take their wording from here; the conditions
-stand in `inspect.py` and `character_issues.py` under the same names."""
+are in `inspect.py` and `character_issues.py` under the same names."""
 
 
 class FindingExample(NamedTuple):

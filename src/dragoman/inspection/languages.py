@@ -1,4 +1,4 @@
-"""Finds lines that do not look like the side they stand on, with a classifier trained on the corpus itself.
+"""Finds lines that do not look like their side, with a classifier trained on the corpus itself.
 
 A naive Bayes classifier over letter trigrams (after Cavnar and Trenkle 1994) is trained on the two sides: it compares
 the probability of a line's trigrams on its own side with that on the other. It needs no model and no list of

@@ -1,4 +1,4 @@
-"""Held-out lines that also stand in the training text, as exact or near duplicates.
+"""Held-out lines that also occur in the training text, as exact or near duplicates.
 
 Two lines are near duplicates if their sets of words, without case and punctuation, have a Jaccard similarity of NEAR or
 more. None is missed: a line with n words can lack at most n - ceil(NEAR n) words of a near duplicate, so two such lines

@@ -28,7 +28,7 @@ class OovCounts:
     unknown: int
     """Those that the vocabulary lacks."""
     listed: tuple[OovToken, ...]
-    """The most frequent of these."""
+    """The most frequent unknown tokens."""
 
 
 def count_oov(side: TextSide, lines: Sequence[str]) -> OovCounts:

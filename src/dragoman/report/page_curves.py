@@ -5,23 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dragoman.evaluation.evaluate import Evaluation, SliceTable
 from dragoman.report.charts import LINES, Chart, ChartLine, draw
-
-Records = Sequence[Mapping[str, Any]]
-"""Records as read by `training.log.read_log`: mappings with `kind`, `update`, `seconds` and the measurements."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """The measurement that one line of a learning curve shows."""
-
-    name: str
-    kind: str
-    """Kind of the records that have it, under `key`."""
-    key: str
+from dragoman.report.measurements import MEASUREMENTS, Measurement, Records, points
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +16,19 @@ class Panel:
     """Measurements that share a chart."""
 
     title: str
-    lines: tuple[Measurement, ...]
+    lines: tuple[tuple[str, Measurement], ...]
+    """Name and measurement of each line."""
     logarithmic: bool = False
 
 
 PANELS = (
-    Panel("Loss, nats per token", (Measurement("training", "train", "loss"),)),
+    Panel("Loss, nats per token", (("training", MEASUREMENTS["loss"]),)),
     Panel(
         "Perplexity",
-        (Measurement("training", "train", "perplexity"), Measurement("dev", "validation", "perplexity")),
+        (("training", MEASUREMENTS["training-perplexity"]), ("dev", MEASUREMENTS["perplexity"])),
         logarithmic=True,
     ),
-    Panel(
-        "Score on the dev set", (Measurement("BLEU", "validation", "bleu"), Measurement("chrF", "validation", "chrf"))
-    ),
+    Panel("Score on the dev set", (("BLEU", MEASUREMENTS["bleu"]), ("chrF", MEASUREMENTS["chrf"]))),
 )
 
 
@@ -59,7 +45,7 @@ def learning_curves(records: Records) -> list[Curve]:
     """Return a chart for each panel with at least two points on a line."""
     curves = []
     for number, panel in enumerate(PANELS):
-        lines = [ChartLine(line.name, _points(records, line)) for line in panel.lines]
+        lines = [ChartLine(name, points(records, measurement)) for name, measurement in panel.lines]
         drawn = [line for line in lines if len(line.points) > 1]
         if drawn:
             chart = Chart(
@@ -115,15 +101,6 @@ def _by_slice(table: SliceTable, metric: str) -> list[tuple[float, float]]:
         for place, part in enumerate(table.slices)
         for score in part.scores
         if score.name == metric
-    ]
-
-
-def _points(records: Records, line: Measurement) -> list[tuple[float, float]]:
-    """Return (update, value) of each record that has the measurement; null (not finite) is skipped."""
-    return [
-        (record["update"], record[line.key])
-        for record in records
-        if record["kind"] == line.kind and record.get(line.key) is not None
     ]
 
 

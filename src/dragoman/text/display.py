@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 
 LONGEST_LABEL = 28
-"""Characters of a word that stands beside a heat map."""
+"""Characters of a word beside a heat map."""
 
 
 def visible(text: str) -> str:

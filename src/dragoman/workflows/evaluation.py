@@ -145,9 +145,9 @@ def _slicing(name: str, pairs: Sequence[Pair], run: Run | None, options: Measure
     if run is None:
         raise ConfigError("slices by rarity need word frequencies: give a run, or a file of frequencies")
     # The vocabulary is sorted by frequency, after the special tokens.
-    segments = [run.source.encode(pair.source).ids for pair in pairs]
+    tokens = [run.source.encode(pair.source).ids for pair in pairs]
     rarest = len(run.source.vocabulary)
-    ranks = [[rarest if index == UNK else index - len(SPECIALS) + 1 for index in ids] for ids in segments]
+    ranks = [[rarest if index == UNK else index - len(SPECIALS) + 1 for index in ids] for ids in tokens]
     return by_rarity([sum(line) / len(line) if line else 0.0 for line in ranks], options.group)
 
 
