@@ -38,19 +38,20 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", [text for texts in WRONG.values() for text in texts])
-def test_mojibake_of_many_languages_is_recognised(wrong):
-    assert "mojibake" in character_issues(f"well {wrong} then")
+def test_mojibake_of_many_languages_is_recognised():
+    for encoding, texts in WRONG.items():
+        for text in texts:
+            assert "mojibake" in character_issues(f"well {text} then"), (encoding, text)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_text_of_many_languages_is_not_mojibake(text):
-    assert "mojibake" not in character_issues(f"well {text} then")
+def test_text_of_many_languages_is_not_mojibake():
+    for text in TEXTS:
+        assert "mojibake" not in character_issues(f"well {text} then"), text
 
 
-@pytest.mark.parametrize("line", ["CAFÉ…", "MENÜ“", "IRMÃ”", "voilà…", "É possível", "Ã", "às “vezes”", "Åland, Ærø"])
-def test_text_that_only_looks_like_mojibake_is_accepted(line):
-    assert "mojibake" not in character_issues(line)
+def test_text_that_only_looks_like_mojibake_is_accepted():
+    for line in ("CAFÉ…", "MENÜ“", "IRMÃ”", "voilà…", "É possível", "Ã", "às “vezes”", "Åland, Ærø"):
+        assert "mojibake" not in character_issues(line), line
 
 
 def test_composed_letters():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.config.presets import load_preset, preset_names
-from dragoman.config.schema import Config, SideConfig
+from dragoman.config.schema import FORMAT, Config, SideConfig
 from dragoman.errors import InputError, RunError
 from dragoman.runs.layout import RunFolder
 from dragoman.text.segmentation import train_segmentation
@@ -192,10 +192,11 @@ class TestDoors:
 
     def test_newer_format_is_refused(self, tmp_path: Path, door: object) -> None:
         folder = complete(tmp_path / "run")
-        text = folder.config.read_text()
-        assert "format: 1" in text
-        folder.config.write_text(text.replace("format: 1", "format: 2", 1))
-        with pytest.raises(RunError, match=r"config.yaml: configuration format 2 is newer than .* upgrade dragoman"):
+        text, newer = folder.config.read_text(), FORMAT + 1
+        assert f"format: {FORMAT}" in text
+        folder.config.write_text(text.replace(f"format: {FORMAT}", f"format: {newer}", 1))
+        message = rf"config.yaml: configuration format {newer} is newer than .* upgrade dragoman"
+        with pytest.raises(RunError, match=message):
             door(folder.path)  # type: ignore[operator]
 
     def test_wrong_key_is_an_error_of_the_run(self, tmp_path: Path, door: object) -> None:
