@@ -324,7 +324,7 @@ DAMAGES = {
     "a list for a manifest": (lambda folder: (folder / "manifest.json").write_text("[]"), "lacks required entries"),
     "manifest without files": (_rewrite(files=None), "manifest.json: is damaged, it lacks required entries"),
     "manifest that forgets the graphs": (_rewrite(files={}), "manifest.json does not list it"),
-    "manifest that leads elsewhere": (_rewrite(files={"../x": {}}), "manifest.json: is damaged, it lacks what"),
+    "manifest that leads elsewhere": (_rewrite(files={"../x": {}}), "manifest.json: is damaged, it lacks required"),
     "newer format": (
         _rewrite(format=export_folder.FORMAT + 1),
         "exported in format 2, which is newer than this version of dragoman reads (1); upgrade dragoman",

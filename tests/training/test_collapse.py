@@ -22,7 +22,7 @@ def test_good_translations_give_no_sign() -> None:
         (
             ["ein Mann mit einem roten Hut"] * 40,
             0,
-            "nearly the same to every sentence: 1 different translations where the references have 40",
+            "nearly the same translation for every sentence: 1 different translations, but 40 different references",
         ),
         ([f"ein Mann {number % 3} mit rotem Hut" for number in range(40)], 0, "3 different translations"),
         ([f"{number} " + "der " * 40 for number in range(40)], 0, "6.3 times as long as the references"),
