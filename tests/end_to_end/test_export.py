@@ -309,7 +309,7 @@ def _rewrite(**changes: object) -> Callable[[Path], object]:
 
 
 DAMAGES = {
-    "no encoder": (_remove("encoder.onnx"), "encoder.onnx: is missing; copy the exported folder anew, or export"),
+    "no encoder": (_remove("encoder.onnx"), "encoder.onnx: is missing; copy the exported folder again, or export"),
     "no vocabulary": (_remove("text/target.vocabulary"), "text/target.vocabulary: is missing"),
     "no manifest": (_remove("manifest.json"), "an exported folder, but its manifest.json is missing"),
     "a shortlist of another folder": (

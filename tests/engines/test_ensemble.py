@@ -47,7 +47,7 @@ FORMULAS = {
 
 
 @pytest.mark.parametrize("combination", FORMULAS)
-def test_each_step_combines_the_members_as_the_formula_says(toy_engine, combination):
+def test_each_step_combines_the_members_by_the_formula(toy_engine, combination):
     pairs = members(toy_engine)
     ensemble = Ensemble(pairs, combination, WEIGHTS)
     batch = read(ensemble)
@@ -93,7 +93,7 @@ def test_the_same_model_twice_is_that_model(toy_engine):
             np.testing.assert_allclose([t.score for t in one], [t.score for t in two], atol=1e-5)
 
 
-def test_members_see_their_own_segments_in_any_batch(toy_engine):
+def test_members_read_their_own_segments_in_any_batch(toy_engine):
     translator = Translator.of_ensemble(Ensemble(members(toy_engine), "logits"), TARGET, SearchConfig(beam=3))
     together = [best for [best] in translator.translate_lines([*LINES, "", "ab c"])]
     assert together[4].text == ""
@@ -127,7 +127,7 @@ def test_alignment_is_the_weighted_sum_over_members_of_each_ones_own_words(toy_e
         assert best.alignment == expected
 
 
-def test_a_member_without_attention_has_no_say_in_alignment(toy_engine):
+def test_a_member_without_attention_does_not_count_in_alignment(toy_engine):
     best = Translator.of_ensemble(Ensemble(members(toy_engine, attends=False)), TARGET, SearchConfig()).translate(
         "ab c"
     )
@@ -157,7 +157,7 @@ def test_target_vocabularies_must_be_the_same():
         require_same_target(["A", "B"], [one, two])
     assert "A and B cannot choose words together: their target vocabularies differ" in str(error.value)
     assert "(6 and 7 entries; entry 5 is 'y' in the first and 'z' in the second)" in str(error.value)
-    with pytest.raises(ConfigError, match="6 and 7 entries; the longer one goes on after that"):
+    with pytest.raises(ConfigError, match="6 and 7 entries; the longer one continues after that"):
         require_same_target(["A", "B", "C"], [one, one, three])
 
 

@@ -8,7 +8,7 @@ from dragoman.engines.rows import arrange, first_rows, round_width, widened
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.booleans(), st.data())
-def test_every_row_goes_on_from_its_own_parent_wherever_it_is_laid(sentences, steps, rounded, data):
+def test_every_row_continues_its_own_parent_in_any_layout(sentences, steps, rounded, data):
     rows, contents = first_rows(sentences), [(sentence,) for sentence in range(sentences)]
     cells = list(contents)  # what each cell of the layout remembers
     for step in range(steps):
@@ -43,7 +43,7 @@ def test_round_widths_are_few_and_at_most_an_eighth_wider():
     assert len(set(round_ones)) == 16 + 6 * 8
 
 
-def test_weights_are_handed_out_in_the_width_of_the_given_source():
+def test_weights_have_the_width_of_the_given_source():
     seen = np.ones((2, 3), dtype=np.float32)
     assert widened(seen, 3, 0) is seen
     assert widened(seen, 5, 0).tolist() == [[1, 1, 1, 0, 0]] * 2

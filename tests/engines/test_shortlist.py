@@ -123,7 +123,7 @@ def test_given_targets_are_scored_over_the_whole_vocabulary() -> None:
 
 @pytest.mark.parametrize("int8", [False, True], ids=["float32", "int8"])
 @pytest.mark.parametrize("step", [1, 3, 30], ids=["all", "two chunks", "one chunk"])
-def test_the_whole_vocabulary_answers_the_same_however_it_is_divided(step: int, int8: bool) -> None:
+def test_the_full_vocabulary_gives_the_same_in_any_division(step: int, int8: bool) -> None:
     """Into words that are always listed, which lie in the graph, and those that are handed in."""
     size = 100
     model = build(model_config(COMPOSITIONS["rnnsearch"]), VOCABULARY, size).eval()
@@ -146,7 +146,7 @@ def test_the_whole_vocabulary_answers_the_same_however_it_is_divided(step: int, 
 
 
 @pytest.mark.parametrize("combination", ["probabilities", "log-probabilities", "logits"])
-def test_models_that_choose_together_have_one_list(combination: Combination) -> None:
+def test_an_ensemble_has_one_shortlist(combination: Combination) -> None:
     models = [small_model(name).float() for name in ("rnnsearch", "luong")]
     mixture = Mixture(combination, [0.6, 0.4])
     engine = OnnxEngine(*make_graphs(models, mixture, always=np.array(ALWAYS)), _shortlist(*models), threads=1)

@@ -89,7 +89,7 @@ def test_a_source_with_many_translations_does_not_widen_the_layout_of_those_with
         assert group == pytest.approx(found(Scorer(engine, SIDE, SIDE).score_lists([one]))[0], abs=1e-5)
 
 
-def test_a_step_is_made_and_the_vocabulary_looked_through_once_where_translations_begin_alike(monkeypatch):
+def test_shared_prefixes_are_stepped_and_normalised_once(monkeypatch):
     model = small_model("rnnsearch")
     stepped, looked_through = [], []
     advance, of_words = model.advance, model.output.word_log_probabilities
@@ -121,7 +121,7 @@ def test_few_rows_of_the_vocabulary_at_a_time_change_nothing(monkeypatch, rows):
 
 
 @pytest.mark.parametrize("source_eos", [True, False])
-def test_an_engine_that_cannot_share_scores_the_same(toy_engine, source_eos, monkeypatch):
+def test_an_engine_without_shared_sources_gives_the_same_scores(toy_engine, source_eos, monkeypatch):
     monkeypatch.setattr(scorer, "WINDOW_TARGETS", 4)
     engine = toy_engine(len(SIDE.vocabulary), source_eos=source_eos)
     assert found(Scorer(engine, SIDE, SIDE).score_lists(LISTS)) == expected(engine)
@@ -171,5 +171,5 @@ def test_lists_are_read_a_window_at_a_time(toy_engine, monkeypatch):
         assert read == -(-given // 2) * 2
 
 
-def test_the_mean_counts_the_end_of_sentence():
+def test_the_mean_counts_eos():
     assert mean_log_probability(np.array([-1, -2, -6], np.float32)) == -3

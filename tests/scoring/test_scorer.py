@@ -48,7 +48,7 @@ def test_every_pair_is_scored_in_order_blank_sides_too(engine, monkeypatch):
         assert one.token_log_probabilities.sum() == pytest.approx(one.log_probability, rel=1e-5)
 
 
-def test_attention_has_no_padding_and_the_end_of_the_source_only_where_it_is_read(engine):
+def test_attention_has_no_padding_and_a_column_for_eos_only_where_it_is_read(engine):
     for (source, target), one in zip(PAIRS, Scorer(engine, SIDE, SIDE).score(PAIRS), strict=True):
         segments = len(SIDE.encode(source).ids)
         assert one.attention.shape == (len(SIDE.encode(target).ids) + 1, segments + engine.source_eos)
@@ -109,9 +109,7 @@ def test_pairs_are_read_a_window_at_a_time(engine, monkeypatch):
         assert read == -(-given // 5) * 5
 
 
-def test_of_a_side_too_long_for_a_model_the_first_segments_are_scored_with_one_warning_a_side(
-    engine, caplog, monkeypatch
-):
+def test_a_side_that_is_too_long_is_truncated_with_one_warning_a_side(engine, caplog, monkeypatch):
     monkeypatch.setattr(source_encoding, "MAX_SEGMENTS", 20)
     with caplog.at_level(logging.WARNING):
         scored = list(Scorer(engine, SIDE, SIDE).score([("ab", "a"), ("a" * 100_000, "b" * 25), ("ab", "b" * 25)]))
@@ -122,7 +120,7 @@ def test_of_a_side_too_long_for_a_model_the_first_segments_are_scored_with_one_w
     ]
 
 
-def test_answers_that_are_not_numbers_are_refused(toy_engine):
+def test_nan_is_refused(toy_engine):
     engine = toy_engine(SIZE, answer=lambda source, prefix: {5: float("nan")})
     with pytest.raises(RunError, match="log-probabilities that are not numbers"):
         list(Scorer(engine, SIDE, SIDE).score([("a", "a")]))

@@ -140,7 +140,7 @@ def test_a_wide_beam_equals_exhaustive_enumeration(toy_engine, finish, normalisa
         {"normalisation": "power", "alpha": 1.2, "word_penalty": 0.5, "coverage_penalty": 1.0},
     ],
 )
-def test_coverage_and_charges_for_length_rank_as_in_exhaustive_enumeration(toy_engine, settings, source_eos):
+def test_coverage_and_length_penalties_rank_as_in_exhaustive_enumeration(toy_engine, settings, source_eos):
     line, changed = [4, 5], 0
     for seed in range(3):
         engine = toy_engine(6, seed, spread=1.0, source_eos=source_eos)
@@ -227,7 +227,7 @@ def test_the_reported_log_probability_and_attention_are_those_of_forced_decoding
             np.testing.assert_array_equal(hypothesis.attention, forced.attention[0])
 
 
-def test_refill_goes_on_where_shrink_has_given_up_its_slots(toy_engine):
+def test_refill_continues_where_shrink_has_given_up_its_slots(toy_engine):
     script = {
         (BOS,): {EOS: 0.4, A: 0.35, B: 0.25},  # ending at once takes a slot; A has the other
         (BOS, A): {A: 0.6, B: 0.4},
@@ -288,7 +288,7 @@ def test_lengths_are_rounded_as_if_factors_were_exact(toy_engine):
     assert len(hypothesis.tokens) - 1 == 23
 
 
-def test_what_never_ends_is_closed_at_the_longest_length_and_marked(toy_engine):
+def test_hypotheses_that_never_end_are_closed_at_the_longest_length_and_marked(toy_engine):
     engine = toy_engine(20, answer=lambda source, prefix: {**dict.fromkeys(range(4, 20), 0.0624), EOS: 0.001})
     for finish in ("refill", "shrink"):
         [found, _] = search(engine, [[4, 4], [4]], 3, beam=3, max_length_factor=2.0, max_length_extra=1, finish=finish)
@@ -341,7 +341,7 @@ def test_search_without_normalisation_stops_when_no_live_hypothesis_can_win(toy_
     assert len(engine.steps) == 1
 
 
-def test_only_as_many_continuations_are_asked_for_as_can_matter(toy_engine):
+def test_only_as_many_continuations_are_requested_as_can_matter(toy_engine):
     engine = toy_engine(50, 1)
     search(engine, [[4, 5, 6]], beam=3, block_unknown=True, max_length_extra=40)
     assert {k for _, k in engine.steps} == {3 + 1 + 3}
@@ -376,7 +376,7 @@ def test_a_model_without_attention_gives_hypotheses_without_attention(toy_engine
     assert hypothesis.attention is None
 
 
-def test_answers_that_are_not_numbers_stop_the_search(toy_engine):
+def test_nan_stops_the_search(toy_engine):
     engine = toy_engine(6, answer=lambda source, prefix: {A: float("nan")})
     with pytest.raises(RunError, match="log-probabilities that are not numbers: its weights are damaged"):
         search(engine, [[4]], beam=2)

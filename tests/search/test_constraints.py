@@ -89,7 +89,7 @@ def test_a_wide_beam_finds_the_best_of_all_that_is_allowed(toy_engine, case):
 
 @pytest.mark.parametrize("finish", ["refill", "shrink"])
 @pytest.mark.parametrize("beam", [1, 2, 4])
-def test_narrow_beams_keep_every_rule_in_any_batch(toy_engine, beam, finish):
+def test_narrow_beams_meet_every_constraint_in_any_batch(toy_engine, beam, finish):
     random = np.random.default_rng(beam)
     for seed in range(4):
         engine = toy_engine(12, seed)
@@ -122,7 +122,7 @@ def test_narrow_beams_keep_every_rule_in_any_batch(toy_engine, beam, finish):
                     assert len(set(itertools.pairwise(words))) == max(len(words) - 1, 0)
 
 
-def test_a_required_word_that_the_model_would_never_write_is_written(toy_engine):
+def test_a_required_word_of_probability_zero_is_produced(toy_engine):
     engine = toy_engine(8, answer=lambda source, prefix: {source[min(len(prefix), len(source)) - 1]: 1.0})
     [[hypothesis]] = search(engine, [[5, 6]], beam=2, constraints=[IdConstraints(phrases=[[A, C]])])
     assert holds(hypothesis.tokens, (A, C))
@@ -153,7 +153,7 @@ def test_without_phrases_no_more_continuations_are_requested_than_can_matter(toy
     assert [k for _, k in engine.steps][:3] == [3 + 3, 3 + 3 + 1, 3 + 3 + 2]
 
 
-def test_samples_keep_the_rules(toy_engine):
+def test_samples_meet_the_constraints(toy_engine):
     engine, lines = toy_engine(8, 2), [[4, 5, 6], [7]]
     config = SearchConfig(no_repeat_ngram=2)
     constraints = [IdConstraints(prefix=[B, B]), IdConstraints()]
@@ -181,12 +181,12 @@ def test_samples_keep_the_rules(toy_engine):
         ([[A], [A]], [A], 1),
     ],
 )
-def test_what_has_been_met_follows_from_the_words(phrases, words, met):
+def test_the_number_of_ids_met_follows_from_the_words(phrases, words, met):
     required = PhraseConstraints(phrases)
     assert required.met(required.state(words)) == met
 
 
-def test_a_state_is_the_longest_beginning_that_ends_the_words():
+def test_a_state_is_the_longest_prefix_that_ends_the_words():
     random = np.random.default_rng(7)
     for _ in range(200):
         phrase = random.integers(4, 6, size=random.integers(1, 6)).tolist()
@@ -252,9 +252,9 @@ def test_diverse_search_is_a_plain_search_with_penalised_pruning(toy_engine, pen
 def test_segments_are_kept_only_where_a_constraint_needs_them(settings, constraints, banned):
     segments = np.array([3])
     plain = BatchConstraints.from_config(SearchConfig(), 8, segments, [IdConstraints(prefix=[A])], [[B]])
-    asking = BatchConstraints.from_config(SearchConfig(**settings), 8, segments, constraints, banned)
+    needing = BatchConstraints.from_config(SearchConfig(**settings), 8, segments, constraints, banned)
     rows = np.array([0, 0])
     assert plain.first_words(2) is None
     assert append_tokens(None, rows, rows) is None
-    words = append_tokens(asking.first_words(1), rows, np.array([A, B]))
+    words = append_tokens(needing.first_words(1), rows, np.array([A, B]))
     assert append_tokens(words, np.array([1]), np.array([C])).tolist() == [[B, C]]

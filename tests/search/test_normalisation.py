@@ -25,7 +25,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "log_probability", "length", "alpha", "expected"), CASES)
-def test_scores_are_those_worked_out_by_hand(name, log_probability, length, alpha, expected):
+def test_scores_are_those_computed_by_hand(name, log_probability, length, alpha, expected):
     assert Normalisation(name, alpha).score(log_probability, length) == pytest.approx(expected, abs=1e-12)
 
 
@@ -36,7 +36,7 @@ def test_every_choice_of_the_configuration_exists():
         assert Normalisation.from_config(SearchConfig(normalisation=name, alpha=0.3)) == Normalisation(name, 0.3)
 
 
-def test_a_charge_for_length_is_added_to_the_cost_as_in_the_code_of_jean_et_al():
+def test_a_length_penalty_is_added_to_the_cost_as_in_the_code_of_jean_et_al():
     cost, length, exponent, weight = 6.0, 4, 0.5, 0.25
     charged = Normalisation("power", exponent, weight).score(-cost, length)
     assert charged == pytest.approx(-(cost / length**exponent + weight * length))

@@ -72,7 +72,7 @@ def test_later_symbols_follow_their_own_prefix(toy_engine):
     assert {tuple(hypothesis.tokens) for hypothesis in found} == {(A, C, EOS), (B, D, EOS)}
 
 
-def test_every_step_draws_anew(toy_engine):
+def test_every_step_draws_independently(toy_engine):
     engine = toy_engine(8, answer=lambda source, prefix: {A: 0.5, B: 0.5})
     [found] = draw(engine, [[4]], 1000, max_length_factor=10, max_length_extra=0)
     pairs = np.bincount([2 * (h.tokens[0] == A) + (h.tokens[1] == A) for h in found], minlength=4)

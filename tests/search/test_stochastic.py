@@ -111,14 +111,14 @@ def test_the_log_probability_is_that_of_forced_decoding(toy_engine):
             np.testing.assert_array_equal(hypothesis.attention, forced.attention[0])
 
 
-def test_what_does_not_end_is_closed_and_marked(toy_engine):
+def test_unfinished_translations_are_closed_and_marked(toy_engine):
     engine = toy_engine(6, answer=lambda source, prefix: {A: 0.5, B: 0.5})
     [found] = draw(engine, [[4]], 10, max_length_factor=2.0, max_length_extra=0)
     assert sorted(h.tokens for h in found[:4]) == [[A, A, EOS], [A, B, EOS], [B, A, EOS], [B, B, EOS]]
     assert not any(hypothesis.finished for hypothesis in found[:4])
 
 
-def test_rules_hold_for_draws(toy_engine):
+def test_draws_meet_the_constraints(toy_engine):
     engine, config = toy_engine(8, 1), SearchConfig(no_repeat_ngram=1)
     rules = BatchConstraints.from_config(config, 8, np.array([2]), [IdConstraints(prefix=[B])], [[A]])
     source = pad_sources(engine, [[4, 4]])
@@ -130,7 +130,7 @@ def test_rules_hold_for_draws(toy_engine):
         assert len(set(words)) == len(words)
 
 
-def test_sums_are_moved_as_the_formula_says():
+def test_sums_are_conditioned_as_in_the_formula():
     noisy = np.array([[0.3, -1.0, 2.0, -np.inf]])
     largest = np.array([[-0.7]])
     moved = np.array([-np.log(np.exp(0.7) - np.exp(-2.0) + np.exp(-value)) for value in noisy[0, :3]])

@@ -67,7 +67,7 @@ def test_what_was_kept_is_better_than_what_was_dropped(toy_engine):
     assert any(node.fate == "dropped" for nodes in levels.values() for node in nodes)
 
 
-def test_as_many_dropped_ones_are_shown_as_asked_for(toy_engine):
+def test_the_tree_has_the_requested_number_of_dropped_hypotheses(toy_engine):
     root, _ = search_tree(toy_engine(9, 4), SOURCE, SearchConfig(beam=3), dropped=2)
     lengths = [len(symbols) for symbols, node in walk(root) if node.fate == "dropped"]
     assert max(lengths.count(length) for length in set(lengths)) == 2
@@ -75,7 +75,7 @@ def test_as_many_dropped_ones_are_shown_as_asked_for(toy_engine):
     assert not any(node.fate == "dropped" for _, node in walk(none))
 
 
-def test_a_translation_that_is_cut_off_ends_so(toy_engine):
+def test_an_unfinished_translation_is_marked_as_cut_off(toy_engine):
     engine = toy_engine(9, answer=lambda source, prefix: {4: 0.9, EOS: 0.1})
     root, best = search_tree(engine, SOURCE, SearchConfig(beam=1, max_length_factor=1, max_length_extra=0), dropped=3)
     assert not best.finished
@@ -84,7 +84,7 @@ def test_a_translation_that_is_cut_off_ends_so(toy_engine):
     assert end.total == best.log_probability
 
 
-def test_symbols_that_no_rule_allows_are_not_in_the_tree(toy_engine):
+def test_forbidden_symbols_are_not_in_the_tree(toy_engine):
     config = SearchConfig(beam=3, block_unknown=True, min_length_factor=0.5)
     root, _ = search_tree(toy_engine(9, 6), SOURCE, config, dropped=100)
     assert not any(node.token in (PAD, BOS, UNK) for _, node in walk(root))

@@ -66,7 +66,7 @@ def test_a_window_is_divided_among_the_workers(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_windows")
-def test_a_mistake_in_one_of_several_batches_ends_the_stream():
+def test_an_error_in_one_of_several_batches_ends_the_stream():
     def work(batch):
         raise InputError("line 7: no")
 

@@ -74,7 +74,7 @@ def test_translations_come_in_the_order_of_the_lines_whatever_these_hold(babbler
         assert (alone.text, alone.score, alone.alignment) == (best.text, best.score, best.alignment)
 
 
-def test_a_blank_line_is_a_blank_translation_without_asking_the_model():
+def test_a_blank_line_has_a_blank_translation_without_the_model():
     class Silent:
         vocabulary_size, source_eos, attention_shift = SIZE, True, 0
 
@@ -103,7 +103,7 @@ def test_lines_are_read_a_window_at_a_time(copier, monkeypatch):
         assert read == -(-given // 5) * 5
 
 
-def test_a_translation_holds_what_the_model_did(copier):
+def test_a_translation_has_tokens_attention_and_scores(copier):
     [[best]] = copier.translate_lines(["ab c"])
     assert best.tokens == best.source_tokens == ["▁a", "b", "▁c"]
     assert best.attention.shape == (3 + 1, 3 + 1)
@@ -167,7 +167,7 @@ def test_samples_follow_from_seed_and_line_number_alone(toy_engine, monkeypatch)
     assert texts(lines, 1) == drawn
 
 
-def test_a_line_too_long_for_a_model_is_one_line_and_is_warned_of_once(copier, caplog, monkeypatch):
+def test_a_line_that_is_too_long_is_truncated_with_one_warning(copier, caplog, monkeypatch):
     monkeypatch.setattr(source_encoding, "MAX_SEGMENTS", 50)
     line = "ab " * 33_334
     with caplog.at_level(logging.WARNING):
@@ -203,7 +203,7 @@ def test_one_line_has_one_translation(copier):
     assert copier.translate("ab c").text == "ab c"
 
 
-def test_reading_ahead_by_one_line_answers_each_at_once(copier):
+def test_with_a_window_of_one_line_each_is_translated_at_once(copier):
     read = []
 
     def lines():
@@ -244,7 +244,7 @@ def test_constraints_are_met_line_by_line(toy_engine):
     assert alone.text == found[2].text
 
 
-def test_banned_words_are_not_written(toy_engine):
+def test_banned_words_are_not_produced(toy_engine):
     [found] = constrained(toy_engine, ["a b c"], None, banned=["b", "a c", " "])
     assert "b" not in found.text.split()
     assert "a c" not in found.text
@@ -274,12 +274,12 @@ def test_constraints_that_cannot_be_met_are_refused(toy_engine, constraints, mes
         constrained(toy_engine, ["a", "b"], constraints, banned=["c b"])
 
 
-def test_a_banned_word_that_the_model_never_writes_is_refused(toy_engine):
+def test_a_banned_word_that_the_model_does_not_know_is_refused(toy_engine):
     with pytest.raises(ConfigError, match="banned word 'X': the model does not know 'X', so it never writes that"):
         constrained(toy_engine, ["a"], None, banned=["X"])
 
 
-def test_a_phrase_that_only_appears_inside_a_word_is_warned_of_once(copier, caplog):
+def test_a_phrase_that_appears_only_inside_a_word_gives_one_warning(copier, caplog):
     with caplog.at_level(logging.WARNING):
         found = list(copier.translate_lines(["abc", "b ab"], constraints=[TextConstraints(phrases=["a"])] * 2))
     assert found[0][0].text == "abc"

@@ -54,7 +54,7 @@ def translate(engine, text, unknown, source=WORDS):
         ("lowercase-dictionary", "the hound runs Otto x"),
     ],
 )
-def test_an_unknown_word_becomes_what_the_rule_says(writer, rule, text, shift):
+def test_an_unknown_word_is_replaced_by_the_rule(writer, rule, text, shift):
     engine = writer([4, UNK, 6, UNK, UNK], looks=[0, 2, 0, 1, 3], shift=shift)
     best = translate(engine, "der Otto hund x", UnknownWordReplacer(rule, DICTIONARY))
     assert best.text == text
@@ -77,13 +77,13 @@ def test_a_translation_of_several_words_counts_as_such_in_the_alignment(writer):
     assert best.alignment == [(0, 2), (1, 0), (1, 1)]
 
 
-def test_of_letters_whole_words_are_copied_without_punctuation(writer):
+def test_character_models_copy_whole_words_without_punctuation(writer):
     # "ab, (cd)": a b , ▁ ( c d ) are segments 0 to 7.
     best = translate(writer([UNK, 4, UNK], looks=[5, 0, 1]), "ab, (cd)", UnknownWordReplacer("copy"), LETTERS)
     assert best.text == "cd the ab"
 
 
-def test_an_ensemble_copies_the_word_most_looked_at_by_all(writer):
+def test_an_ensemble_copies_the_word_with_most_attention(writer):
     engines = [writer([UNK], looks=[0]), writer([UNK], looks=[3])]
     ensemble = Ensemble([(engines[0], WORDS), (engines[1], LETTERS)], weights=[1, 2])
     unknown = UnknownWordReplacer("dictionary", {"b": "bee"})

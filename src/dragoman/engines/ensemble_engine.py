@@ -10,8 +10,8 @@ At every step the distributions p_m of the members are combined with weights w_m
 
 Members may read different segments of a line, so their attention is compared by the words of the raw line: each
 member's weights are summed over the segments of a word (weight on EOS is left out), and then over the members with
-their weights w_m. Where members differ in `Engine.attention_shift`, the weights of those without a shift are handed
-out one step later. Members without attention do not count.
+their weights w_m. Where members differ in `Engine.attention_shift`, the weights of those without a shift are returned
+one step later. Members without attention do not count.
 
 Letters: B sentences, S source length of a member, I words of the raw line, R rows in search, V vocabulary.
 """
@@ -59,7 +59,7 @@ class _EnsembleState:
     sentences: NDArray[np.int64]
     """[R] places in the batch."""
     delayed: list[NDArray[np.float32] | None]
-    """For each member, [R, I] the weights that are to be handed out with the next step."""
+    """For each member, [R, I] the weights that the next step returns."""
 
 
 def normalised_weights(weights: Sequence[float] | None, members: int) -> list[float]:
@@ -173,7 +173,7 @@ class EnsembleEngine:
         parents: NDArray[np.int64],
         delayed: Sequence[NDArray[np.float32] | None],
     ) -> tuple[NDArray[np.float32] | None, list[NDArray[np.float32] | None]]:
-        """[R, I] the weighted sum over the members with attention, and the weights that the next step hands out."""
+        """[R, I] the weighted sum over the members with attention, and the weights that the next step returns."""
         share = sum(
             member.weight for member, step in zip(self._members, steps, strict=True) if step.attention is not None
         )

@@ -36,7 +36,7 @@ class _OnnxState:
     rows: RowLayout
     time: int
     source: NDArray[np.int64]
-    """[B, S] as given; attention is handed out in this width."""
+    """[B, S] as given; attention is returned in this width."""
     lengths: NDArray[np.int64]
     """[B] as given."""
     shortlist: BatchShortlist | None

@@ -1,12 +1,12 @@
-"""The exported folder: what lies where, and whether it is all there as it was written.
+"""The exported folder: its files, and their check against the manifest.
 
     DIR/encoder.onnx, step.onnx   the model
     DIR/config.yaml               the complete configuration of the run
     DIR/text/                     segmentations and vocabularies of both sides
-    DIR/shortlist.npz             where there is one: likely target words of each source word, rest of the output layer
+    DIR/shortlist.npz             with a shortlist: likely target words of each source word, rest of the output layer
     DIR/manifest.json             format version, precision, and size and SHA-256 of every other file
 
-Nothing is used before everything has been checked against the manifest.
+No file is used before all have been checked against the manifest.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from dragoman.errors import ConfigError, RunError
 from dragoman.text.side import TextSide
 
 FORMAT = 1
-"""Version of the folder; a reader refuses a newer one."""
-_REMEDY = "copy the exported folder anew, or export the run again"
+"""Version of the folder; newer ones are refused."""
+_REMEDY = "copy the exported folder again, or export the run again"
 MANIFEST, CONFIG, ENCODER, STEP, TEXT = "manifest.json", "config.yaml", "encoder.onnx", "step.onnx", "text"
 SHORTLIST = "shortlist.npz"
 
@@ -39,7 +39,7 @@ class ExportFolder:
     path: Path
     int8: bool
     parameters: int
-    """Numbers that were learnt."""
+    """Trained parameters; a matrix that is shared counts once."""
     shortlist: bytes | None
 
     @property

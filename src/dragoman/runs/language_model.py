@@ -1,4 +1,4 @@
-"""A trained language model, opened."""
+"""Opening a trained language model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dragoman.text.side import TextSide
 
 @dataclass(frozen=True)
 class LanguageRun:
-    """What the run folder of a language model holds, ready to use; its text side is that of a target."""
+    """The contents of a language model's run folder, ready to use; its text side is a target side."""
 
     folder: RunFolder
     config: LanguageConfig
@@ -60,7 +60,7 @@ def existing_language_folder(path: str | Path) -> tuple[RunFolder, LanguageConfi
 
 
 def open_language_run(path: str | Path, *, device: DeviceName = "auto", threads: int | None = None) -> LanguageRun:
-    """Open the run folder of a language model for scoring; `threads` None leaves one a core.
+    """Open the run folder of a language model for scoring; `threads` None is one for each core.
 
     Raises:
         RunError: the folder does not exist, lacks a part, is of another kind or a newer format, or is damaged.

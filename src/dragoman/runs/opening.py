@@ -1,7 +1,7 @@
-"""A trained run, opened: its configuration, both text sides, and its model behind a search engine.
+"""An opened run: its configuration, both text sides, and its model behind an engine.
 
-A folder that was exported opens like the run folder it came from, and without torch: what needs that is imported
-where it is used.
+An exported folder opens like the run folder that it was made from, and without torch, which is imported only where it
+is used.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run folder or an exported folder holds, ready to use."""
+    """The contents of a run folder or an exported folder, ready to use."""
 
     folder: RunFolder | ExportFolder
     config: Config
@@ -103,7 +103,7 @@ def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> 
 def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *, shortlist: bool) -> Run:
     if device == "cuda":
         raise ConfigError(f"--device cuda: {path} was exported, which is for the CPU; give the run folder instead")
-    # What starting consists of goes on two threads: digests beside imports, graphs beside text and configuration.
+    # Two threads share the start: digests beside imports, then graphs beside text and configuration.
     with ThreadPoolExecutor(1) as beside:
         opening = beside.submit(ExportFolder.open, path)
 
@@ -129,7 +129,7 @@ def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *,
 
 
 def load(path: str | Path, *, device: DeviceName = "auto") -> Translator:
-    """The translator of a run folder or an exported folder, as its configuration has it.
+    """The translator of a run folder or an exported folder, with the search settings of its configuration.
 
     Raises:
         RunError, ConfigError: as for `open_run`.

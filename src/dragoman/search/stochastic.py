@@ -1,10 +1,11 @@
-"""Stochastic beam search: different translations drawn from the model, none of them twice (Kool et al. 2019).
+"""Stochastic beam search: translations drawn from the model without replacement (Kool et al. 2019).
 
-Every translation has its log-probability plus noise of its own (Gumbel's), and the K with the largest sum are K draws
-without replacement, in this order. They are found without going through all translations: the largest sum below a
-prefix is known when the prefix is (its own log-probability plus noise), and the sums of its continuations are drawn on
-the condition that the largest of them is just that. A beam of the K largest sums, ended translations among them,
-so loses none. The first draw is distributed as a plain sample is; the first k of K draws are those of k.
+To the log-probability of every translation Gumbel noise is added, and the K translations with the largest sums are K
+draws without replacement, in this order. They are found without enumerating all translations: the largest sum of any
+translation with a given prefix is drawn with the prefix (its own log-probability plus noise), and the sums of its
+continuations are drawn on the condition that the largest of them is that sum. So a beam of the K largest sums, ended
+translations included, loses none. The first draw is distributed like a plain sample; the first k of K draws are those
+of k.
 
 Noise follows from the seed, the number of the line, the step, the place in the beam and the symbol alone (sampling.py).
 

@@ -109,7 +109,7 @@ def require_same_target(names: Sequence[str], vocabularies: Sequence[Vocabulary]
         places = range(min(len(first), len(other)))
         different = next((place for place in places if first.pieces([place]) != other.pieces([place])), None)
         detail = (
-            "the longer one goes on after that"
+            "the longer one continues after that"
             if different is None
             else f"entry {different} is {first.pieces([different])[0]!r} in the first "
             f"and {other.pieces([different])[0]!r} in the second"

@@ -1,8 +1,8 @@
-"""What is written in place of the unknown word: a dictionary's translation of the source word it came from, or a copy.
+"""Replacement of unknown words: by a dictionary's translation of the aligned source word, or by a copy of it.
 
-The source word is the one with most alignment weight in the step that speaks of the unknown word (`segment_weights`;
-Luong et al. 2015 look one step later than Bahdanau et al. 2015), ends of sentences left out. What is done with it are
-the three heuristics of the code of Jean et al. 2015:
+The aligned source word is the one with most alignment weight in the step of the unknown word (`segment_weights`; one
+step later in Luong et al. 2015 than in Bahdanau et al. 2015), EOS left out. There are the three heuristics of the code
+of Jean et al. 2015:
 
     copy                    the source word itself (0)
     dictionary              its translation, else the word itself (1); also Luong et al. 2015
@@ -33,13 +33,13 @@ class Replacement(NamedTuple):
     source: str
     """The source word."""
     target: str
-    """What stands in its place."""
+    """Its replacement."""
     how: Literal["dictionary", "copy"]
 
 
 @dataclass(frozen=True)
 class UnknownWordReplacer:
-    """The rule, and the dictionary it looks into: source word -> target word."""
+    """The rule, and the dictionary that it uses: source word -> target word."""
 
     rule: UnknownRule = "dictionary"
     dictionary: Mapping[str, str] = field(default_factory=dict)
@@ -52,15 +52,15 @@ class UnknownWordReplacer:
         text: str,
         words: list[Span],
     ) -> list[Replacement]:
-        """What stands for the target segments `unknown`.
+        """The replacements of the target segments `unknown`.
 
-        `weights` [T, S] speak of each target segment, S source segments lie at `segments` in the raw line `text`, and
-        its words at `words`; a line without words replaces nothing.
+        `weights` [T, S] are those of each target segment; the S source segments have the spans `segments` in the raw
+        line `text`, and its words the spans `words`. Without words there is no replacement.
         """
         owners = words_of(segments, words)[: weights.shape[1]]
         if not (owners >= 0).any():
             return []
-        by_word = np.zeros((len(weights), len(words) + 1))  # the last column for what belongs to no word
+        by_word = np.zeros((len(weights), len(words) + 1))  # the last column is for segments of no word
         np.add.at(by_word.T, owners, weights[:, : len(owners)].T.astype(np.float64))
         read = np.isin(np.arange(len(words)), owners)
         heaviest = np.where(read, by_word[:, :-1], -np.inf).argmax(axis=1)
