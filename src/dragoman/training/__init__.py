@@ -1,1 +1,1 @@
-"""From a model and batches to weights: the objective, the update rules, what is saved, logged and watched."""
+"""Training a model on batches: objective, optimisers, schedules, checkpoints, logging and validation."""

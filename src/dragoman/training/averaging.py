@@ -1,7 +1,7 @@
-"""Averages of weights: a running one during training, and one over the files of the best validations.
+"""Averages of weights: a running average during training, and the mean of the best validations' weights.
 
 An average over the last stretch of training generalises better than the point where it happened to stop (Polyak and
-Juditsky 1992); it costs one pass over the weights now and then, and nothing when translating.
+Juditsky 1992); it costs one pass over the weights every few updates, and nothing when translating.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class RunningAverage:
     """
 
     STRIDE = 8
-    """Updates taken together as one: d is multiplied up and the weights are looked at once. Over a horizon of a
-    thousand updates the difference is nothing, and one pass over 15 million weights costs 16 ms on two cores."""
+    """Updates that are averaged at once, with the product of their d. Over a horizon of a thousand updates the
+    difference is negligible, and one pass over 15 million weights costs 16 ms on two cores."""
 
     def __init__(self, parameters: Mapping[str, Tensor], decay: float) -> None:
         self._weights = {name: parameter.detach() for name, parameter in parameters.items()}
@@ -35,10 +35,10 @@ class RunningAverage:
         self.values = {name: weight.clone() for name, weight in self._weights.items()}
         """The average, by parameter name."""
         self.updates = 0
-        """Updates seen."""
+        """Updates so far."""
 
     def update(self) -> None:
-        """Take notice of an update of the weights."""
+        """Update the average after an update of the weights."""
         self.updates += 1
         if self.updates % self.STRIDE == 0:
             keep = 1.0
@@ -48,14 +48,14 @@ class RunningAverage:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """While inside, the model's parameters hold the average; afterwards exactly what they held before."""
+        """Inside, the model's parameters hold the average; afterwards exactly their own values again."""
         with swapped(self._weights, self.values):
             yield
 
 
 @contextmanager
 def swapped(weights: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> Iterator[None]:
-    """While inside, each tensor of `weights` holds the values of its namesake, and the other way round."""
+    """Inside, each tensor of `weights` and the one of the same name in `others` have swapped their values."""
     _swap(weights, others)
     try:
         yield
@@ -65,8 +65,8 @@ def swapped(weights: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> Iter
 
 @torch.no_grad()
 def _swap(weights: Mapping[str, Tensor], others: Mapping[str, Tensor]) -> None:
-    # By copying, one tensor at a time: whoever holds the parameters, or something computed from them and checked by
-    # their version, sees the change.
+    # Copied in place, one tensor at a time, so that references to the parameters, and caches that check their version,
+    # see the change.
     for name, weight in weights.items():
         before = weight.clone()
         weight.copy_(others[name])
@@ -84,8 +84,8 @@ class SavedValidation(NamedTuple):
 class BestWeights:
     """The weights of the `count` best validations, each in a file of its own, CHECKPOINTS/best-UPDATE.safetensors.
 
-    A file that has fallen out of the best stays until the next training state is saved, because a run resumed from
-    the last state may need it. Of equal validations the earlier one is the better.
+    A file that is no longer among the best stays until the next training state is saved, because a run resumed from
+    the last state may need it. Of equal validations the earlier one is better.
     """
 
     def __init__(self, folder: Path, count: int, *, lowest: bool) -> None:
@@ -108,18 +108,18 @@ class BestWeights:
             save_weights(self.path(update), weights)
 
     def tidy(self) -> None:
-        """Remove the files of all others, and those half written of a process that was killed."""
+        """Remove the files of all other validations, and incomplete files of a killed process."""
         wanted = {self.path(kept.update) for kept in self.kept}
         for path in (*self._folder.glob("best-*.safetensors"), *self._folder.glob(".best-*.safetensors.*")):
             if path not in wanted:
                 path.unlink()
 
     def path(self, update: int) -> Path:
-        """The file for the weights of a validation."""
+        """The file of the weights of a validation."""
         return self._folder / f"best-{update}.safetensors"
 
     def weights(self, update: int) -> dict[str, Tensor]:
-        """What was kept of a validation.
+        """Load the weights of a validation.
 
         Raises:
             RunError: the file is missing or damaged.
@@ -127,7 +127,7 @@ class BestWeights:
         return load_weights(self.path(update))
 
     def mean(self) -> dict[str, Tensor]:
-        """The mean of the weights that are kept.
+        """The mean of the weights of the best validations.
 
         Raises:
             RunError: a file is missing or damaged.

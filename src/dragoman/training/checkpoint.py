@@ -1,10 +1,10 @@
-"""The training state on disk: everything that a run needs to go on as if it had never stopped.
+"""The training state on disk, from which a run resumes as if it had never stopped.
 
-One safetensors file holds it all: tensors (weights, their running average, the optimiser's, the random generators')
-as tensors, and the rest (position, counters, best result) as JSON in the header. Nothing in it can run code. The
-file is replaced whole, so whenever the process dies there is one consistent state: the last one or the one before.
+It is one safetensors file: weights, their running average, the states of the optimiser and of the random generators as
+tensors, and the rest (position, counters, best result) as JSON in the header. Loading it cannot run code. The file is
+replaced as a whole, so there is one consistent state whenever the process dies: the last one or the one before.
 
-A digest of the tensors is kept beside them, because a file may have the right length and wrong bytes.
+The header has a digest of the tensors, because a file may have the right length and wrong bytes.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ FORMAT = 2
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A training state, as it lies on disk."""
+    """A training state as it is stored."""
 
     values: dict[str, Any]
-    """What is not a tensor: numbers, strings, and lists and mappings of them."""
+    """Everything but tensors: numbers, strings, and lists and mappings of them."""
     tensors: dict[str, Tensor]
-    """Names begin with the part they belong to: `weights.`, `average.`, `optimiser.`, `random.`."""
+    """Names begin with their part: `weights.`, `average.`, `optimiser.`, `random.`."""
 
     def part(self, name: str) -> dict[str, Tensor]:
-        """The tensors of one part, without its name."""
+        """The tensors of one part, their names without it."""
         prefix = f"{name}."
         return {key.removeprefix(prefix): value for key, value in self.tensors.items() if key.startswith(prefix)}
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Put a training state in the place of the last one.
+    """Save a training state in place of the last one.
 
     Raises:
         InputError: it cannot be written, for example because the disk is full; the last one is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    for leftover in path.parent.glob(f".{path.name}.*"):  # of a process killed while it saved; a state is large
+    for leftover in path.parent.glob(f".{path.name}.*"):  # a killed process leaves a large file
         leftover.unlink()
     header = {"format": FORMAT, "digest": _digest(checkpoint.tensors), "values": checkpoint.values}
     with replace_file(path, binary=True) as file:
@@ -62,7 +62,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
     """Read a training state.
 
     Raises:
-        RunError: there is none, it is damaged, or it was written by a newer version.
+        RunError: there is none, it is damaged, or it has another format.
     """
     if not path.exists():
         raise RunError(f"{path}: there is no training state to resume from; start the run again without --resume")
@@ -89,7 +89,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
 
 
 def optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
-    """What the optimiser remembers, as `<number of the parameter>.<quantity>`."""
+    """The state of the optimiser, as `<number of the parameter>.<quantity>`."""
     return {
         f"{number}.{quantity}": tensor
         for number, quantities in optimiser.state_dict()["state"].items()
@@ -98,7 +98,7 @@ def optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
 
 
 def restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Give an optimiser over the same parameters the memory of another."""
+    """Set the state of an optimiser over the same parameters."""
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         number, quantity = key.split(".")
@@ -108,10 +108,10 @@ def restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> No
 
 @torch.no_grad()
 def restore_tensors(tensors: Mapping[str, Tensor], saved: Mapping[str, Tensor], path: Path) -> None:
-    """Copy saved tensors into those of the same name.
+    """Copy saved tensors into the tensors of the same name.
 
     Raises:
-        RunError: the names or shapes are not those of this model.
+        RunError: the names or shapes differ from those of this model.
     """
     for name in sorted(tensors.keys() | saved.keys()):
         here, there = tensors.get(name), saved.get(name)
@@ -125,7 +125,7 @@ def restore_tensors(tensors: Mapping[str, Tensor], saved: Mapping[str, Tensor], 
 
 
 def random_state(device: torch.device) -> dict[str, Tensor]:
-    """The states of the generators that dropout draws from."""
+    """The states of the random generators, which dropout uses."""
     state = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         state["cuda"] = torch.cuda.get_rng_state(device)
@@ -133,7 +133,7 @@ def random_state(device: torch.device) -> dict[str, Tensor]:
 
 
 def restore_random_state(state: Mapping[str, Tensor], device: torch.device) -> None:
-    """Put the generators back; one that the saved run did not have is left alone."""
+    """Restore the random generators; the GPU's stays as it is if the saved run had none."""
     torch.set_rng_state(state["cpu"])
     if device.type == "cuda" and "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"], device)

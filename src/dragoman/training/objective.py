@@ -1,10 +1,10 @@
-"""What an update minimises: the summed loss of its batches, divided by their tokens, by their sentences, or not at all.
+"""The objective of an update: the summed loss of its batches, divided by their tokens, their sentences, or nothing.
 
 Sutskever et al. 2014 and Luong et al. 2015 divide by sentences, and their rates and their clipping norm of 5 only make
 sense so; today's habit is to divide by tokens, which makes gradients some twenty-five times smaller; GroundHog, the
 code of Bahdanau et al. 2015, does not divide, which decides how often its clipping acts. The sum comes first and the
 division last, over all batches of the update: several small batches give the gradient of one large one. The loss of
-guided attention is a sum over target positions too, and is divided by the same number.
+guided alignment is a sum over target positions too, and is divided by the same number.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from dragoman.training.scheduled_sampling import sample_previous_words
 
 @dataclass(frozen=True, slots=True)
 class TrainingObjective:
-    """What is minimised, at one moment of the training."""
+    """The objective at one moment of the training."""
 
     unit: Literal["tokens", "sentences", "none"] = "tokens"
     """What the sum is divided by; nothing, if `none`."""
     label_smoothing: float = 0.0
     guided_alignment: float = 0.0
-    """Weight of the loss of alignment weights against given links."""
+    """Weight of the guided alignment loss."""
     sampled: float = 0.0
-    """Share of previous words that are the model's own."""
+    """Share of previous words that are sampled from the model."""
 
 
 class UpdateTotals(NamedTuple):
     """Sums over the batches of an update."""
 
     objective: Tensor
-    """Label-smoothed negative log-likelihood, and the weighted loss of guided attention, detached, in nats."""
+    """Label-smoothed negative log-likelihood plus the weighted guided alignment loss, detached, in nats."""
     nll: Tensor
     """Plain negative log-likelihood, detached, in nats."""
     tokens: int
     """Target tokens, EOS included."""
     guidance: Tensor | float = 0.0
-    """Loss of guided attention, detached, not weighted, in nats; 0 where attention is not guided."""
+    """Guided alignment loss, detached, not weighted, in nats; 0 without guided alignment."""
     linked: int = 0
-    """Target positions that it is summed over: those with links."""
+    """Target positions that it is summed over, those with links."""
 
 
 def accumulate_gradients(model: Trainable, batches: Sequence[Batch], objective: TrainingObjective) -> UpdateTotals:
-    """Add to the gradients those of the summed loss of `batches`, divided as `objective` has it over them all."""
+    """Add the gradients of the summed loss of `batches`, divided over all of them as `objective` describes."""
     tokens = sum(int(batch.target_lengths.sum()) for batch in batches)
     sentences = sum(len(batch.target_lengths) for batch in batches)
     divisor = {"tokens": tokens, "sentences": sentences, "none": 1}[objective.unit]
@@ -68,7 +68,7 @@ def accumulate_gradients(model: Trainable, batches: Sequence[Batch], objective: 
 
 
 def _add_gradients(model: Trainable, batch: Batch, objective: TrainingObjective, divisor: int) -> Loss:
-    """The loss of one batch, detached: with what led to it, its memory would be kept until all batches are done."""
+    """Add the gradients of one batch; return its loss, detached, so that its graph is freed at once."""
     previous = None
     if objective.sampled:
         assert isinstance(model, TranslationModel), "scheduled sampling is for translation"

@@ -1,9 +1,9 @@
-"""Scheduled sampling: some of the words that a step reads in training are the model's own (Bengio et al. 2015).
+"""Scheduled sampling: some previous words in training are samples of the model (Bengio et al. 2015).
 
-A translation is written after words of the model's own choice; training on known words only never shows it what comes
-after a mistake. Here each previous word is, with a probability, a sample of the model's distribution after the words
-before it, be they known or sampled. The share of samples grows linearly over the training, from none to the
-configured one. The targets stay the known words, and no gradient goes through the choice.
+In search the model reads its own words, and a model trained on reference words only never sees what follows a mistake.
+Here each previous word is, with a probability, a sample of the model's distribution after the words before it, be they
+reference words or samples. The probability grows linearly over the training, from zero to the configured value. The
+targets stay the reference words, and no gradient flows through the samples.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dragoman.text.vocabulary import BOS, EOS, PAD
 
 @torch.no_grad()
 def sample_previous_words(model: TranslationModel, batch: Batch, share: float) -> Tensor:
-    """The words that each step reads, [B, T]: BOS first, then each a sample with probability `share`, else known.
+    """The previous word of each step, [B, T]: BOS, then a sample with probability `share`, else the reference word.
 
-    Samples are drawn on the path of search: step by step, and without dropout. What search never reads (padding, the
-    two ends of a sentence) is never drawn. All random numbers are torch's.
+    Samples are drawn step by step as in search, without dropout. PAD, BOS and EOS, which search never reads, are never
+    drawn. All random numbers are torch's.
     """
     words = model.previous_words(batch)
     chosen = torch.rand(words.shape, device=words.device) < share
@@ -40,8 +40,8 @@ def sample_previous_words(model: TranslationModel, batch: Batch, share: float) -
 
 
 def _draw(log_probabilities: Tensor) -> Tensor:
-    """A word for each row of [B, V]: the largest of log p_v - log E_v, E_v exponential, is v with probability p_v."""
+    """Draw a word for each row: the argmax of log p_v - log E_v, E_v exponential, is v with probability p_v."""
     waiting = torch.empty_like(log_probabilities).exponential_().log_()
     keys = log_probabilities - waiting
     keys[:, [PAD, BOS, EOS]] = -torch.inf
-    return keys.argmax(dim=1)
+    return keys.argmax(dim=1)  # [B, V] -> [B]

@@ -1,16 +1,16 @@
-"""Learning rates: a number for every update, from how far training has come.
+"""Learning rate schedules: the rate of every update, from the progress of the training.
 
     constant       peak
     halving        peak * 1/2 for every `every` epochs begun from epoch `start` on (Sutskever 2014, Luong 2015)
     inverse-sqrt   peak * sqrt(warmup / update), from the end of the warmup on (Vaswani et al. 2017 section 5.3)
     cosine         from peak down to `minimum` at the end of training (Loshchilov and Hutter 2017, one period)
-    plateau        peak * factor for every `patience` validations in a row that brought nothing better
+    plateau        peak * factor for every `patience` validations in a row without improvement
 
-In front of each of them stands a linear warmup from zero, which multiplies the rate by update / warmup; updates count
-from 1, so the first one already moves.
+Before each of them comes a linear warmup, which multiplies the rate by update / warmup; updates count from 1, so the
+first one has a rate above zero.
 
-With a wall-clock budget the end of training, and so the cosine, depends on the clock: two such runs are alike only as
-far as their machines keep the same pace. All other rates are functions of updates, epochs and dev results.
+With a wall-clock budget the end of training, and so the cosine, depends on the clock: two such runs agree only if their
+machines are equally fast. All other rates are functions of updates, epochs and dev results.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from dragoman.config.schema import ScheduleConfig
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """How far training has come when an update begins."""
+    """The progress of a training at the start of an update."""
 
     update: int
     """The update that begins, from 1."""
     epochs: float
-    """Passes over the training data that are done, with fraction."""
+    """Passes over the training data so far, with fraction."""
     fraction: float
     """Share of the whole training that is done, 0 to 1: of its epochs or of its minutes, whichever is more."""
     plateaus: int = 0
-    """How often the plateau rule has fired (see `Plateau`)."""
+    """Plateaus so far (see `PlateauCounter`)."""
 
 
 def learning_rate(config: ScheduleConfig, peak: float, progress: TrainingProgress) -> float:
-    """The rate of the update that begins."""
+    """The learning rate of the update that starts now."""
     warmup = min(1.0, progress.update / config.warmup) if config.warmup else 1.0
     return warmup * _RATES[config.name](config, peak, progress)
 

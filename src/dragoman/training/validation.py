@@ -1,4 +1,4 @@
-"""What the loop asks about a model on the dev set. Whoever starts the training answers; the loop knows no search."""
+"""Measurements on the dev set, which the loop receives as functions, so that it does not depend on search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DevTranslations:
     """The dev set, translated."""
 
     hypotheses: Sequence[str]
-    """Raw text, one for each dev sentence looked at."""
+    """Raw text, one for each dev sentence that was translated."""
     references: Sequence[str]
     """Raw text, as many."""
     scores: dict[str, float] = field(default_factory=dict)
