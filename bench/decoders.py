@@ -93,7 +93,7 @@ def dragoman_decoder(folder: Path, threads: int) -> Decoder:
                 str(LONGEST),
             ),
             *("--threads", str(threads), "--device", "cpu"),
-            *(("--batch", "1") if alone else ()),
+            *(("--chunk-size", "1") if alone else ()),
         ]
 
     # Allow the checkout to cache byte code, as an installed package does.

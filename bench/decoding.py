@@ -204,7 +204,7 @@ def import_and_export(peer: str, model: str, scratch: Path) -> None:
     raw = run_folder(peer, model, scratch, "raw")
     dragoman(*importing, str(raw), "--source-model", bpe, "--target-model", bpe)
     segments = run_folder(peer, model, scratch)
-    listing = ("--int8", "--shortlist", str(SHORTLIST), "--pairs")
+    listing = ("--int8", "--shortlist", str(SHORTLIST), "--shortlist-corpus")
     pairs, raw_pairs = (
         (str(scratch / "text" / f"{name}.en"), str(scratch / "text" / f"{name}.de")) for name in ("train", "train.raw")
     )

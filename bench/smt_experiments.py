@@ -206,7 +206,7 @@ def make_pairs(options: argparse.Namespace) -> list[object]:
     """Write the distinct phrase pairs of the table; every 500th is for validation."""
     everything = options.work / "pairs.tsv.gz"
     if not everything.exists():
-        dragoman("phrase-table", options.system / TABLE, "--pairs", everything)
+        dragoman("phrase-table", options.system / TABLE, "--write-pairs", everything)
     parts = options.work / "pairs.train.tsv.gz", options.work / "pairs.dev.tsv.gz"
     with replace_output(parts[0]) as training, replace_output(parts[1]) as validation:
         for number, line in enumerate(read_lines(everything), 1):
@@ -227,13 +227,11 @@ def make_lists(options: argparse.Namespace) -> None:
     met = [list(read_lines(options.work / f"{name}.de")) for name in SETS]
     filter_table(options.system / TABLE, {phrase for lines in met for phrase in phrases_of(lines)}, folder / "part.gz")
     network = options.work / "rnn"
-    dragoman(
-        "phrase-table", folder / "part.gz", "--model", network, "--unknown", "--threads", 1, "--out", folder / TABLE
-    )
+    dragoman("phrase-table", folder / "part.gz", "--model", network, "--unknown", "--threads", 1, "-o", folder / TABLE)
     write_configuration(options.system, folder)
     for name in SETS:
         source, plain = options.work / f"{name}.de", options.work / f"{name}.nbest.gz"
-        dragoman("smt", "nbest", folder / "moses.ini", "-i", source, "--size", options.size, "--distinct", "-o", plain)
+        dragoman("smt", "nbest", folder / "moses.ini", "-i", source, "--nbest", options.size, "--distinct", "-o", plain)
         add_networks(options, name)
 
 
@@ -273,13 +271,13 @@ def add_networks(options: argparse.Namespace, name: str) -> None:
     scored = options.work / f"{name}.scored.gz"
     general = "--threads", 1, "--source", source
     dragoman(
-        "rescore", options.work / f"{name}.nbest.gz", *general, "--model", networks["forward"], "--add", "Forward",
+        "rescore", options.work / f"{name}.nbest.gz", *general, "--model", networks["forward"], "--feature", "Forward",
         "-o", part,
     )  # fmt: skip
-    dragoman("rescore", part, *general, "--model", networks[REVERSED[0]], "--add", "Reversed", "-o", scored)
+    dragoman("rescore", part, *general, "--model", networks[REVERSED[0]], "--feature", "Reversed", "-o", scored)
     ensemble = [networks[each] for each in REVERSED]
-    dragoman("rescore", scored, *general, "--model", *ensemble, "--ensemble", "--add", "Ensemble", "-o", part)
-    dragoman("rescore", part, "--threads", 1, "--lm", options.work / "cslm", "--add", "Ngram", "-o", scored)
+    dragoman("rescore", scored, *general, "--model", *ensemble, "--ensemble", "--feature", "Ensemble", "-o", part)
+    dragoman("rescore", part, "--threads", 1, "--lm", options.work / "cslm", "--feature", "Ngram", "-o", scored)
     part.unlink()
 
 
@@ -445,7 +443,9 @@ def search_with_network(options: argparse.Namespace) -> None:
         lines = (f"{feature}= {' '.join(map(str, values))}\n" for feature, values in weights.items())
         start.write_text("".join(lines), encoding="utf-8")
         dev = "--source", options.work / "dev.de", "--reference", text(options, SETS["dev"], "en")
-        dragoman("smt", "tune", configuration, *dev, "--start", start, "--rounds", options.rounds, "-o", tuned)
+        dragoman(
+            "smt", "tune", configuration, *dev, "--initial-weights", start, "--iterations", options.rounds, "-o", tuned
+        )
         found[name] = {which: decoded(options, configuration, tuned, which) for which in SETS}
     rows = {
         name: {which: compared(own[which], found["baseline"][which]) for which in SETS} for name, own in found.items()
@@ -609,7 +609,7 @@ def draw_maps(options: argparse.Namespace) -> None:
     phrases.write_text("".join(f"{phrase}\n" for phrase in chosen), encoding="utf-8")
     for number, what in ((4, words), (5, (phrases, "--of", "phrases"))):
         picture, table = options.images / f"cho2014-figure-{number}.png", options.work / f"figure-{number}.tsv"
-        dragoman("map", options.work / "rnn", *what, "--threads", 1, "--out", picture, "--out", table)
+        dragoman("map", options.work / "rnn", *what, "--threads", 1, "-o", picture, "-o", table)
         make_small(picture)
 
 

@@ -155,7 +155,7 @@ def quality(run: Run, files: list[Path]) -> dict[str, dict[str, Any]]:
     pairs = list(read_pairs([files]))
     result = {}
     for beam in BEAMS:
-        measured = measure(run, pairs, beam=beam).evaluation
+        measured = measure(run, pairs, search=run.config.search.replaced(beam=beam)).evaluation
         rows = {
             "BLEU": measured.score("BLEU"),
             "chrF": measured.score("chrF"),

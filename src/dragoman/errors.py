@@ -12,6 +12,8 @@ Anything else that escapes is a bug of ours and keeps its traceback (exit code 1
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class DragomanError(Exception):
     """Something the user can put right; `str()` is the one line to show."""
@@ -39,3 +41,16 @@ class Interrupted(DragomanError):
     """A signal stopped the work; whatever had to be saved has been saved."""
 
     exit_code = 130
+
+
+def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
+    """The up to `count` known words that are spelt most like `word`, best first; those unlike it are left out."""
+    import difflib  # here, because most commands make no mistake
+
+    return difflib.get_close_matches(word, list(known), n=count)
+
+
+def did_you_mean(word: str, known: Iterable[str], count: int = 1) -> str:
+    """The nearest known words as the end of a message; empty where none is similar."""
+    near = nearest(word, known, count)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""

@@ -43,8 +43,13 @@ def test_values_carry_the_section_of_the_paper(capsys: pytest.CaptureFixture[str
     assert main(["config", "luong2015-local-p-dot"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "# Preset luong2015-local-p-dot: Luong et al. 2015, local attention" in lines[1]
-    assert any(line.startswith("    window: 10  ") and "# [section 4.1: D = 10] D of the" in line for line in lines)
-    assert any(line.startswith("  epochs: 12.0  ") and line.endswith("# [section 4.1, with dropout]") for line in lines)
+    assert any(
+        line.startswith("    window: 10  ") and "# [section 4.1: D = 10] local scopes: half width D" in line
+        for line in lines
+    )
+    assert any(
+        line.startswith("  epochs: 12.0  ") and "# [section 4.1, with dropout] maximum" in line for line in lines
+    )
 
 
 def test_sizes_are_scaled_before_values_are_set(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,8 +62,8 @@ def test_sizes_are_scaled_before_values_are_set(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["standrd"], "no preset named 'standrd' (did you mean 'standard'?)"),
-        (["standard", "--set", "training.epoch=3"], "unknown key 'training.epoch' (did you mean 'training.epochs'?)"),
+        (["standrd"], "no preset named 'standrd' (did you mean standard?); `dragoman presets` lists all"),
+        (["standard", "--set", "training.epoch=3"], "unknown key 'training.epoch' (did you mean training.epochs?)"),
         (["standard", "--set", "training.epochs=many"], "training.epochs"),
         (["standard", "--set", "training.epochs"], "write key=value"),
         (["standard", "--scale", "0"], "argument --scale: '0' is not a number above 0"),

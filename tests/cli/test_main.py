@@ -29,10 +29,10 @@ def _fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["trian"], "unknown command trian (did you mean train?); commands: demo, inspect, train, translate, score, "),
-        (["xyzzy"], "unknown command xyzzy; commands: demo"),
-        (["smt"], "smt is the first word of a command: smt train, smt tune, smt translate, smt nbest; add --help"),
-        (["smt", "trian"], "smt is the first word of a command: smt train, smt tune"),
+        (["trian"], "unknown command trian (did you mean train?); see dragoman --help"),
+        (["xyzzy"], "unknown command xyzzy; see dragoman --help"),
+        (["smt"], "smt needs a second word: smt train, smt tune, smt translate, smt nbest; each has --help"),
+        (["smt", "trian"], "smt needs a second word: smt train, smt tune"),
         (["smt", "train", "--order", "9"], "argument --order: '9' is not a whole number from 2 to 6"),
         (["train", "--trian", "a", "b"], "unknown option --trian (did you mean --train?) (see dragoman train --help)"),
         (

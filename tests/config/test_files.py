@@ -50,7 +50,7 @@ def test_a_value_that_is_no_longer_the_presets_loses_its_comment() -> None:
     before = _lines(load_preset("bahdanau2015"))
     after = _lines(override(load_preset("bahdanau2015"), ["model.readout.size=400"]))
     assert "[A.2.2, A.2.3: l = 500]" in before["model.readout.size"]
-    assert after["model.readout.size"].split("#")[1] == " maxout units, or size of the attentional vector"
+    assert after["model.readout.size"].split("#")[1] == " number of maxout units, or size of the attentional vector"
     assert {key for key in before if before[key] != after[key]} == {"model.readout.size"}
 
 

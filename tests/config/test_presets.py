@@ -140,7 +140,7 @@ def test_presets_in_a_circle_are_refused(shelf: Shelf) -> None:
 
 
 def test_an_unknown_preset_is_answered_with_the_nearest_one() -> None:
-    with pytest.raises(ConfigError, match=r"no preset named 'bahdanou2015' \(did you mean 'bahdanau2015'\?\)"):
+    with pytest.raises(ConfigError, match=r"no preset named 'bahdanou2015' \(did you mean bahdanau2015 or "):
         load_preset("bahdanou2015")
 
 

@@ -105,14 +105,14 @@ def test_symmetrize_refuses_files_of_unequal_length(tmp_path: Path, capsys: pyte
     ahead.write_text("0-0\n0-0\n", encoding="utf-8")
     back.write_text("0-0\n", encoding="utf-8")
     assert main(["symmetrize", str(ahead), str(back)]) == 2
-    assert f"{back}: ends after 1 lines, before the other file does" in capsys.readouterr().err
+    assert f"{back}: ends after line 1, but the other file goes on" in capsys.readouterr().err
     assert main(["symmetrize", "-", "-"]) == 2
     assert "cannot both be standard input" in capsys.readouterr().err
 
 
 def test_symmetrizing_needs_a_second_run(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["align", "run", *files, "--symmetrize", "union"]) == 2
-    assert "give the other run with --reverse RUN2" in capsys.readouterr().err
+    assert "give it with --reverse RUN2" in capsys.readouterr().err
 
 
 # Statistical aligners ------------------------------------------------------------------------------------------------
@@ -163,9 +163,9 @@ def test_a_statistical_aligner_keeps_blank_lines(tmp_path: Path, capsys: pytest.
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--aligner", "hmm", "--threshold", "0.5"], "--threshold is about the attention of a model"),
-        (["--aligner", "hmm", "--reverse", "R"], "--reverse is about the attention of a model"),
-        (["--train", "a", "b"], "--train is what a statistical aligner learns from; choose one with --aligner"),
+        (["--aligner", "hmm", "--threshold", "0.5"], "--threshold has no effect with --aligner"),
+        (["--aligner", "hmm", "--reverse", "R"], "--reverse has no effect with --aligner"),
+        (["--train", "a", "b"], "--train requires a statistical aligner; choose one with --aligner"),
     ],
 )
 def test_options_of_the_other_way_are_refused(

@@ -108,11 +108,11 @@ def test_an_empty_corpus_and_an_empty_dev_set(corpus: Corpus, tmp_path: Path, sa
 
 def test_missing_corpora_are_asked_for(corpus: Corpus, tmp_path: Path, said: Said) -> None:
     assert main(["train", "--out", str(tmp_path / "run"), "--dev", *map(str, corpus.dev)]) == 2
-    assert said().startswith("--train is missing: give the source and the target file")
+    assert said().startswith("--train is required: give the source and the target file")
     assert main(["train", "--out", str(tmp_path / "run"), "--train", *map(str, corpus.train)]) == 2
-    assert said().startswith("--dev is missing")
+    assert said().startswith("--dev is required")
     assert main(["train", "--out", "r", "--dev", "a", "b", "--train", "a", "b", "c"]) == 2
-    assert said().startswith("--train: one file or two (source and target), not 3: a b c; repeat --train")
+    assert said().startswith("--train: expected one or two files (source and target), not 3: a b c; repeat --train")
     assert _train(corpus, tmp_path / "run", train=(corpus.train[0],)) == 2
     assert "a corpus in one file is .tsv or .jsonl" in said()
 
@@ -120,10 +120,10 @@ def test_missing_corpora_are_asked_for(corpus: Corpus, tmp_path: Path, said: Sai
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("model.encoder.sizes=5", "unknown key 'model.encoder.sizes' (did you mean 'model.encoder.size'?)"),
+        ("model.encoder.sizes=5", "unknown key 'model.encoder.sizes' (did you mean model.encoder.size?)"),
         ("model.encoder.size=big", "model.encoder.size: expected a whole number, not 'big'"),
         ("model.encoder.size=0", "model.encoder.size: expected a whole number >= 1, not 0"),
-        ("model.encoder.cell=gruu", "not 'gruu' (did you mean 'gru'?)"),
+        ("model.encoder.cell=gruu", "not 'gruu' (did you mean gru?)"),
         ("training.epochs", "--set training.epochs: write key=value"),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_wrong_configuration_file_is_named(corpus: Corpus, tmp_path: Path, sai
     config = tmp_path / "mine.yaml"
     config.write_text("training:\n  epoch: 5\n", encoding="utf-8")
     assert main(["train", str(config), "--out", "r", "--train", "a", "b", "--dev", "a", "b"]) == 2
-    assert said() == f"{config}: unknown key 'training.epoch' (did you mean 'training.epochs'?)"
+    assert said() == f"{config}: unknown key 'training.epoch' (did you mean training.epochs?)"
     config.write_text("training: [\n", encoding="utf-8")
     assert main(["train", str(config), "--out", "r", "--train", "a", "b", "--dev", "a", "b"]) == 2
     assert said().startswith(f"{config}, line ")
@@ -257,4 +257,4 @@ def test_align_without_attention_is_refused(corpus: Corpus, tmp_path: Path, said
     assert main(["align", str(tmp_path / "run"), *map(str, corpus.test)]) == 2
     assert said() == f"the model of {tmp_path / 'run'} has no attention, so it cannot align"
     assert main(["translate", str(tmp_path / "run"), "--alignments", str(tmp_path / "a")]) == 2
-    assert said() == f"--alignments: the model of {tmp_path / 'run'} has no attention, so there is nothing to write"
+    assert said() == f"--alignments requires attention, and the model of {tmp_path / 'run'} has none"

@@ -126,10 +126,10 @@ def test_the_table_shows_the_comparison_last(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--hyp", "x", "--beam", "2"], "--beam is about the run's own translations, and --hyp gives others"),
+        (["--hyp", "x", "--beam", "2"], "--beam has no effect with --hyp"),
         (["--against", "x", "--against", "x"], "--against x is given 2 times; once is enough"),
-        (["--hyp", "x", "--without-unknown"], "--without-unknown is about the run's own translations"),
-        (["--frequencies", "x"], "--frequencies is about --by rarity, and has no meaning without it"),
+        (["--hyp", "x", "--without-unknown"], "--without-unknown has no effect with --hyp"),
+        (["--frequencies", "x"], "--frequencies requires --by rarity"),
     ],
 )
 def test_options_without_effect_are_refused(

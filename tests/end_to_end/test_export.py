@@ -58,7 +58,7 @@ def test_exporting_says_how_near_its_numbers_are_and_how_large_it_is(
     printed = capsys.readouterr()
     difference, size = printed.err.splitlines()
     assert printed.out == ""
-    assert float(difference.removeprefix("largest difference of a log-probability from the run's: ")) < 1e-4
+    assert float(difference.removeprefix("largest difference from the log-probabilities of the run: ")) < 1e-4
     assert size.startswith(f"exported: {tmp_path / 'light'} (")
     names = {file.relative_to(tmp_path / "light").as_posix() for file in (tmp_path / "light").rglob("*.*")}
     assert {"manifest.json", "config.yaml", "encoder.onnx", "step.onnx", "text/source.vocabulary"} <= names
@@ -233,19 +233,22 @@ def test_a_shortlist_is_learnt_from_given_pairs_where_the_training_data_is_gone(
     assert main(words) == 2
     assert capsys.readouterr().err == (
         f"dragoman: error: {bare}: has no data/train any more, from which a shortlist is learnt; give sentence pairs "
-        "with --pairs SRC TGT, or export without --shortlist\n"
+        "with --shortlist-corpus SRC TGT, or export without --shortlist\n"
     )
-    assert main([*words, "--pairs", *map(str, corpus.train)]) == 0
+    assert main([*words, "--shortlist-corpus", *map(str, corpus.train)]) == 0
     assert (tmp_path / "light" / "shortlist.npz").is_file()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--pairs", "a", "b"], "--pairs is what a shortlist is learnt from; add --shortlist K"),
-        (["--pairs", "a", "b", "c", "--shortlist", "2"], "--pairs: a corpus is two files, source and target, or one"),
-        (["--combine", "logits"], "--combine is about several runs, but RUN is the only one"),
-        (["RUN", "--weights", "1"], "1 weights for 2 runs; give one for each"),
+        (["--shortlist-corpus", "a", "b"], "--shortlist-corpus requires --shortlist K"),
+        (
+            ["--shortlist-corpus", "a", "b", "c", "--shortlist", "2"],
+            "--shortlist-corpus: give two files (source and target), or one",
+        ),
+        (["--combine", "logits"], "--combine requires several runs, but only RUN is given"),
+        (["RUN", "--weights", "1"], "--weights: 1 weights for 2 runs; give one per run"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(

@@ -87,10 +87,10 @@ def test_letters_that_no_font_has_are_reported_once_with_a_remedy(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--format", "html", "--segments"], "--segments is for pictures"),
-        (["--lines", "3-1"], "'3-1' is not a list of lines from 1 on, such as 1,5-8"),
-        (["--lines", "0"], "'0' is not a list of lines from 1 on"),
-        (["--lines", "19-21"], "--lines names line 21, but there are only 20"),
+        (["--format", "html", "--segments"], "--segments has no effect on --format html"),
+        (["--lines", "3-1"], "'3-1' is not a list of line numbers such as 1,5-8"),
+        (["--lines", "0"], "'0' is not a list of line numbers"),
+        (["--lines", "19-21"], "--lines: there is no line 21, the input has 20"),
     ],
 )
 def test_options_that_cannot_be_drawn_are_refused(

@@ -24,13 +24,13 @@ def test_maps_of_words_phrases_and_sentences(
     table = tmp_path / "map.tsv"
     for of, more in (("words", [texts, "--method", "pca"]), ("phrases", [texts]), ("sentences", [texts])):
         page = tmp_path / f"{of}.svg"
-        outputs = ["--out", str(page), "--out", str(table)]
+        outputs = ["-o", str(page), "-o", str(table)]
         assert main(["map", str(run_folder), *more, "--of", of, *outputs, *ONE_THREAD]) == 0
         printed = capsys.readouterr()
         assert printed.out == ""
         assert page.read_text(encoding="utf-8").startswith("<svg")
         assert f"6 {of} of tiny, " in printed.err
-        assert "; 1 blank or unknown ones left out" in printed.err
+        assert "; 1 empty or unknown ones left out" in printed.err
         assert table.read_text(encoding="utf-8").count("\n") == 1 + 6
 
 
@@ -38,27 +38,27 @@ def test_lines_beyond_the_limit_are_reported(
     run_folder: Path, texts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = tmp_path / "map.tsv"
-    more = ["--of", "sentences", "--limit", "5", "--out", str(table)]
+    more = ["--of", "sentences", "--limit", "5", "-o", str(table)]
     assert main(["map", str(run_folder), texts, *more, *ONE_THREAD]) == 0
-    assert f"only the first 5 lines of {texts} are drawn; --limit draws more" in capsys.readouterr().err
+    assert f"only the first 5 lines of {texts} are drawn; raise --limit" in capsys.readouterr().err
     assert table.read_text(encoding="utf-8").count("\n") == 1 + 4
 
 
 def test_words_come_from_the_vocabulary_without_a_file(run_folder: Path, tmp_path: Path) -> None:
     table = tmp_path / "map.tsv"
-    assert main(["map", str(run_folder), "--of", "words", "--limit", "5", "--out", str(table), *ONE_THREAD]) == 0
+    assert main(["map", str(run_folder), "--of", "words", "--limit", "5", "-o", str(table), *ONE_THREAD]) == 0
     assert table.read_text(encoding="utf-8").count("\n") == 6
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--of", "phrases", "--out", "m.html"], "--of phrases: give a FILE with phrases, one a line"),
-        (["TEXTS", "--of", "sentences", "--side", "target", "--out", "m.svg"], "--side is about words; sentences"),
-        (["--of", "words", "--seed", "4294967296", "--out", "m.svg"], "--seed: at most 4294967295, not 4294967296"),
-        (["--of", "words", "--out", "m.gif"], "--out m.gif: a map is written as .html, .svg, .png, .tsv"),
+        (["--of", "phrases", "-o", "m.html"], "--of phrases requires a FILE with phrases, one a line"),
+        (["TEXTS", "--of", "sentences", "--side", "target", "-o", "m.svg"], "--side requires --of words; sentences"),
+        (["--of", "words", "--seed", "4294967296", "-o", "m.svg"], "--seed: at most 4294967295, not 4294967296"),
+        (["--of", "words", "-o", "m.gif"], "--output m.gif: a map is written as .html, .svg, .png, .tsv"),
         (
-            ["--of", "words", "--limit", "2", "--method", "pca", "--out", "m.svg"],
+            ["--of", "words", "--limit", "2", "--method", "pca", "-o", "m.svg"],
             "2 points are too few for a map",
         ),
     ],

@@ -108,8 +108,8 @@ def test_several_runs_score_and_align_together(run_folder: Path, corpus: Corpus,
     [
         (["test.de", "test.en"], "test.de test.en: a run and two files, source and target, are needed, or a run and"),
         (["test.tsv.gz"], "the following arguments are required: FILE"),
-        (["RUN", "test.tsv", "--weights", "1", "2"], "--weights is about several runs, but RUN is the only one"),
-        (["RUN", "a", "b", "--combine", "logits"], "--combine is about several runs, but RUN is the only one"),
+        (["RUN", "test.tsv", "--weights", "1", "2"], "--weights requires several runs, but only RUN is given"),
+        (["RUN", "a", "b", "--combine", "logits"], "--combine requires several runs, but only RUN is given"),
         (["RUN1", "RUN2", "a.tsv"], "RUN1: "),
     ],
 )

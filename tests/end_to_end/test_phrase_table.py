@@ -37,7 +37,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def _words(table: Path, run_folder: Path, out: Path, *more: str) -> list[str]:
-    return ["phrase-table", str(table), "--model", str(run_folder), "--out", str(out), "--quiet", *more]
+    return ["phrase-table", str(table), "--model", str(run_folder), "--output", str(out), "--quiet", *more]
 
 
 def test_the_new_columns_are_probabilities_and_the_rest_stays(
@@ -150,7 +150,7 @@ def test_a_kill_loses_little(run_folder: Path, tmp_path: Path) -> None:
     size = journal.stat().st_size
     assert 8 * 1000 < size < 8 * len(lines)
     done = subprocess.run([word for word in words if word != "--quiet"], capture_output=True, text=True, check=True)
-    (said,) = [line for line in done.stderr.splitlines() if line.endswith("phrase pairs had been scored before")]
+    (said,) = [line for line in done.stderr.splitlines() if line.endswith("phrase pairs were scored before")]
     assert 900 < int(said.split()[0]) <= size // 8
     scored = list(read_table(out))
     assert [row.source for row in scored] == [line.split(" ||| ")[0] for line in lines]
@@ -159,7 +159,7 @@ def test_a_kill_loses_little(run_folder: Path, tmp_path: Path) -> None:
 
 def test_distinct_pairs_are_training_text(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "pairs.tsv.gz"
-    assert main(["phrase-table", str(table), "--pairs", str(out)]) == 0
+    assert main(["phrase-table", str(table), "--write-pairs", str(out)]) == 0
     pairs = list(read_lines(out))
     assert pairs == list(dict.fromkeys("\t".join(line.split(" ||| ")[:2]) for line in LINES))
     assert [(pair.source, pair.target) for pair in read_pairs([[out]])] == [tuple(pair.split("\t")) for pair in pairs]
@@ -168,12 +168,12 @@ def test_distinct_pairs_are_training_text(table: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--out", "O"], "--model and --out are needed, or --pairs"),
-        (["--model", "RUN"], "--model and --out are needed, or --pairs"),
-        (["--model", "RUN", "--out", "TABLE"], "--out TABLE: give a file of its own"),
-        (["--pairs", "O.txt"], "--pairs O.txt: `dragoman train` knows pairs by the ending .tsv"),
-        (["--pairs", "O.tsv", "--model", "RUN"], "--pairs writes pairs of phrases and scores nothing"),
-        (["--model", "RUN", "--out", "O"], "TABLE:2: no scores in the third field"),
+        (["--output", "O"], "--model and --output are required, or --write-pairs"),
+        (["--model", "RUN"], "--model and --output are required, or --write-pairs"),
+        (["--model", "RUN", "--output", "TABLE"], "--output TABLE: give another file"),
+        (["--write-pairs", "O.txt"], "--write-pairs O.txt: give a name that ends in .tsv"),
+        (["--write-pairs", "O.tsv", "--model", "RUN"], "--write-pairs computes no scores"),
+        (["--model", "RUN", "--output", "O"], "TABLE:2: no scores in the third field"),
     ],
 )
 def test_what_cannot_work_is_said_in_one_line(

@@ -53,7 +53,7 @@ def test_several_models_reverse_ensemble_and_normalised(
     plain, out, mean = tmp_path / "plain", tmp_path / "out", tmp_path / "mean"
     assert _rescore(n_best, corpus, run_folder, plain) == 0
     # The same run as the other direction: what it makes of lower case as target is a number like any other.
-    assert _rescore(n_best, corpus, run_folder, out, "--model", run, run, "--reverse", run, "--add", "Net") == 0
+    assert _rescore(n_best, corpus, run_folder, out, "--model", run, run, "--reverse", run, "--feature", "Net") == 0
     assert _rescore(n_best, corpus, run_folder, mean, "--model", run, run, "--ensemble", "--normalised") == 0
     sources = list(read_lines(corpus.test[0]))
     scorer = open_run(run_folder).scorer()
@@ -99,10 +99,10 @@ def test_sentences_may_be_missing_and_the_list_comes_from_a_pipe(
 @pytest.mark.parametrize(
     ("lines", "more", "said"),
     [
-        (["0 ||| A ||| Neural= 1 ||| 1"], [], "sentence 0 has a feature Neural already; give another name (--add)"),
+        (["0 ||| A ||| Neural= 1 ||| 1"], [], "sentence 0 has a feature Neural already; give another name (--feature)"),
         (["0 ||| A ||| 1"], [], ":1: 3 of at least 4 fields between triple bars"),
         (["99 ||| A ||| X= 1 ||| 1"], [], "ends before sentence 99 (counted from 0), which the list has"),
-        (["0 ||| A ||| X= 1 ||| 1"], ["--add", "a b"], "--add 'a b': the name of a feature has no blank"),
+        (["0 ||| A ||| X= 1 ||| 1"], ["--feature", "a b"], "--feature 'a b': feature names contain no space"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_an_old_output_alone(

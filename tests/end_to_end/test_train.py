@@ -172,7 +172,7 @@ def test_a_scaled_preset_trains_and_resumes(
     assert main([*command, "--resume", *settings]) == 0  # the same command: the same sizes
     capsys.readouterr()
     assert main(["train", "--out", str(run), "--resume", "--scale", "0.5"]) == 2
-    assert "--scale: a run that is resumed has its sizes already" in capsys.readouterr().err
+    assert "--scale cannot change the sizes of an existing run" in capsys.readouterr().err
 
 
 def test_an_existing_run_is_kept_unless_asked_to_overwrite(
@@ -197,7 +197,10 @@ def test_a_finished_run_resumed_for_longer_equals_a_long_one(train: Train, run: 
 
 def test_the_same_command_with_resume_goes_on(train: Train, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(run, "--resume", settings=BRIEF) == 0
-    assert "the corpus stored in the run is used; --train, --dev, --alignments and --dropped" in capsys.readouterr().err
+    assert (
+        "--resume uses the corpus stored in the run; --train, --dev, --alignments and --dropped"
+        in capsys.readouterr().err
+    )
 
 
 def test_an_automatic_precision_is_settled_once_and_kept_when_resumed(

@@ -123,7 +123,7 @@ def test_moses_n_best_lists_have_id_text_feature_and_score(
         ["--beam", "4", "--normalisation", "none", "--finish", "shrink"],
         ["--normalisation", "gnmt", "--alpha", "0.8", "--finish", "refill"],
         ["--block-unknown", "--max-length-factor", "2", "--max-length-extra", "5", "--min-length-factor", "0.5"],
-        ["--batch", "1"],
+        ["--chunk-size", "1"],
         ["--quiet"],
     ],
 )
@@ -156,11 +156,11 @@ def test_sampling_follows_from_the_seed(run_folder: Path, corpus: Corpus, capsys
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--temperature", "2"], "--temperature is about sampling; add --sample"),
-        (["--top-k", "2"], "--top-k is about sampling; add --sample"),
-        (["--sample", "--beam", "2"], "--beam is about searching, --sample draws instead; leave one of them out"),
-        (["--nbest", "2"], "--nbest 2: plain text has one translation a line; add --format nbest or --format jsonl"),
-        (["--alpha", "1"], "--alpha: is the exponent of --normalisation gnmt"),
+        (["--temperature", "2"], "--temperature requires --sample"),
+        (["--top-k", "2"], "--top-k requires --sample"),
+        (["--sample", "--beam", "2"], "--beam has no effect with --sample; leave one of them out"),
+        (["--nbest", "2"], "--nbest 2: --format text has one translation per line; use --format nbest or jsonl"),
+        (["--alpha", "1"], "--alpha requires --normalisation gnmt or power"),
         (["--nbest", "6", "--beam", "5", "--format", "nbest"], "n-best is 6, but a beam of 5 keeps no more than 5"),
         (["-o", "SOURCE"], "is the input as well as an output, which would destroy it"),
         (["--alignments", "SOURCE"], "is the input as well as an output, which would destroy it"),
@@ -247,7 +247,7 @@ def test_a_line_of_100_000_characters_is_a_line(
 
 
 def test_a_reader_gets_answers_before_the_input_ends_and_may_leave(run_folder: Path) -> None:
-    command = [sys.executable, "-m", "dragoman", "translate", str(run_folder), "--batch", "2", "--threads", "1"]
+    command = [sys.executable, "-m", "dragoman", "translate", str(run_folder), "--chunk-size", "2", "--threads", "1"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, **pipes) as process:

@@ -120,7 +120,7 @@ def test_unknown_words_are_replaced_by_a_dictionary_learnt_from_the_runs_own_lin
 ) -> None:
     links, words, log = tmp_path / "links", tmp_path / "words", tmp_path / "log"
     assert main(["align", str(words_run), *map(str, corpus.train), "-o", str(links), "--threads", "1"]) == 0
-    assert main(["dictionary", *map(str, corpus.train), str(links), "--minimum", "1", "-o", str(words)]) == 0
+    assert main(["dictionary", *map(str, corpus.train), str(links), "--min-count", "1", "-o", str(words)]) == 0
     learnt = [line.split("\t") for line in read_lines(words)]
     assert len(learnt) > 20
     assert all(int(count) >= 1 for _, _, count in learnt)
@@ -144,8 +144,8 @@ def test_the_share_that_was_cut_off_is_said(run_folder: Path, source: Path, caps
         == 0
     )
     assert capsys.readouterr().err == (
-        "dragoman: warning: 2 of 4 translations (50.0 %) did not end within the longest length and were cut off there; "
-        "--max-length-factor and --max-length-extra allow for more\n"
+        "dragoman: warning: 2 of 4 translations (50.0 %) were truncated at the maximum length; raise "
+        "--max-length-factor or --max-length-extra\n"
     )
 
 
@@ -162,17 +162,17 @@ def test_a_missing_file_of_constraints_leaves_an_older_output_alone(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--combine", "logits"], "--combine is about several runs, but RUN is the only one"),
-        (["--weights", "1"], "--weights is about several runs, but RUN is the only one"),
-        (["RUN", "--weights", "1"], "1 weights for 2 models; give one for each, in their order"),
+        (["--combine", "logits"], "--combine requires several runs, but only RUN is given"),
+        (["--weights", "1"], "--weights requires several runs, but only RUN is given"),
+        (["RUN", "--weights", "1"], "--weights: 1 weights for 2 runs; give one per run"),
         (["WORDS"], "their target vocabularies differ"),
-        (["--mbr", "chrf"], "--mbr chooses among several translations; add --nbest N"),
-        (["--distinct"], "--distinct is about sampling; add --sample"),
-        (["--sample", "--constraints", "SOURCE"], "--constraints are for searching, --sample draws instead"),
-        (["--dictionary", "SOURCE"], "--dictionary is about unknown words; add --replace-unk"),
+        (["--mbr", "chrf"], "--mbr requires several translations per sentence; add --nbest N"),
+        (["--distinct"], "--distinct requires --sample"),
+        (["--sample", "--constraints", "SOURCE"], "--constraints requires beam search; leave --sample out"),
+        (["--dictionary", "SOURCE"], "--dictionary requires --replace-unk"),
         (
             ["--replace-unk", "--unk-rule", "dictionary"],
-            "--unk-rule dictionary: looks words up; give --dictionary FILE",
+            "--unk-rule dictionary requires --dictionary FILE",
         ),
         (["--replace-unk", "--unk-log", "SOURCE"], "is the input as well as an output, which would destroy it"),
         (["--prefix", "-", "--constraints", "-"], "standard input is read twice; give a file for all but one"),

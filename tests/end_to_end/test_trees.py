@@ -21,7 +21,7 @@ def test_a_tree_as_text_picture_and_page(
     assert "* finished" in printed
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ab c\nnot looked at\n")))
     page = tmp_path / "tree.html"
-    assert main(["tree", str(run_folder), "-o", str(page), "--dropped", "0", *ONE_THREAD]) == 0
+    assert main(["tree", str(run_folder), "-o", str(page), "--pruned", "0", *ONE_THREAD]) == 0
     assert '<h1 dir="auto">ab c</h1>' in page.read_text(encoding="utf-8")
     assert main(["tree", str(run_folder), "--text", "ab c", "-o", str(tmp_path / "t.svg"), *ONE_THREAD]) == 0
     assert (tmp_path / "t.svg").read_text(encoding="utf-8").startswith("<svg")
@@ -30,4 +30,4 @@ def test_a_tree_as_text_picture_and_page(
 def test_an_empty_line_has_no_tree(run_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for line in ("", "  ", "\x07"):
         assert main(["tree", str(run_folder), "--text", line, *ONE_THREAD]) == 2
-        assert "there is no text to translate; give a line with --text" in capsys.readouterr().err
+        assert "no text to translate; give a sentence with --text" in capsys.readouterr().err

@@ -110,7 +110,7 @@ NEW = ("lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "TEXT")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["lm", "train", "--out", "RUN"], "--train is missing: give a file of text"),
+        (["lm", "train", "--out", "RUN"], "--train is required: give a text file"),
         (["lm", "train", "--out", "RUN", "--train", "NO", "--dev", "TEXT"], "NO: does not exist"),
         (["lm", "train", "--out", "RNN", "--train", "TEXT", "--dev", "TEXT"], "a run is there already"),
         (
@@ -134,13 +134,13 @@ NEW = ("lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "TEXT")
             ["lm", "train", "--out", "RNN", "--resume", "--set", "model.embedding=9"],
             "--resume: model.embedding is 9 here but 8 in the run; a resumed training may change only",
         ),
-        (["lm", "perplexity", "RNN", "EMPTY"], "EMPTY: no lines in it"),
+        (["lm", "perplexity", "RNN", "EMPTY"], "EMPTY: empty file"),
         (["lm", "perplexity", "NO", "TEXT"], "NO: does not exist"),
-        (["lm", "scores", "RNN"], "lm is the first word of a command: lm train, lm score, lm perplexity"),
+        (["lm", "scores", "RNN"], "lm needs a second word: lm train, lm score, lm perplexity"),
         (["translate", "RNN", "-i", "TEXT"], "the configuration of a language model, which does not translate"),
-        (["rescore", "LIST"], "nothing to add: give --model, --reverse or --lm"),
-        (["rescore", "LIST", "--model", "RNN"], "--source is missing"),
-        (["rescore", "LIST", "--lm", "RNN", "--source", "TEXT"], "--source is not looked at by language models"),
+        (["rescore", "LIST"], "--model, --reverse or --lm is required"),
+        (["rescore", "LIST", "--model", "RNN"], "--model and --reverse require --source"),
+        (["rescore", "LIST", "--lm", "RNN", "--source", "TEXT"], "--source requires --model or --reverse"),
     ],
 )
 def test_what_cannot_work_is_said(folder, tmp_path, capsys, monkeypatch, words, said):

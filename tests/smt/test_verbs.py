@@ -86,7 +86,7 @@ def test_lines_are_translated_with_their_links(folder, tmp_path):
 
 def test_lists_are_what_the_other_verbs_read_and_totals_are_linear_in_what_is_printed(folder, tmp_path):
     lists, out = tmp_path / "test.nbest.gz", tmp_path / "out"
-    assert smt("nbest", folder, "-i", folder / "test.de", "-o", lists, "--size", 20, *WIDE) == 0
+    assert smt("nbest", folder, "-i", folder / "test.de", "-o", lists, "--nbest", 20, *WIDE) == 0
     weights = read_weights(folder / "system" / "moses.ini")
     entries = list(by_sentence(read_nbest(lists)))
     assert len(entries) == 20
@@ -98,7 +98,7 @@ def test_lists_are_what_the_other_verbs_read_and_totals_are_linear_in_what_is_pr
             assert list(entry.features) == list(weights) or entry.features.keys() == weights.keys()
             expected = sum(w * v for name in weights for w, v in zip(weights[name], entry.features[name], strict=True))
             assert entry.total == pytest.approx(expected, rel=1e-8)
-    assert main(["select", str(lists), "-o", str(out)]) == 0
+    assert main(["rerank", str(lists), "-o", str(out)]) == 0
     assert list(read_lines(out)) == list(read_lines(folder / "test.en"))
     needed = ["--reference", str(folder / "test.en"), "--runs", "1", "--quiet"]
     assert main(["tune", str(lists), *needed, "-o", str(tmp_path / "weights")]) == 0
@@ -109,8 +109,8 @@ def test_lists_are_what_the_other_verbs_read_and_totals_are_linear_in_what_is_pr
 
 def test_distinct_lists_and_links_as_a_column(folder, tmp_path):
     lists, plain = tmp_path / "list", tmp_path / "plain"
-    assert smt("nbest", folder, "-i", folder / "test.de", "-o", lists, "--distinct", "--alignments", *WIDE) == 0
-    assert smt("nbest", folder, "-i", folder / "test.de", "-o", plain, "--size", 1, *WIDE) == 0
+    assert smt("nbest", folder, "-i", folder / "test.de", "-o", lists, "--distinct", "--with-alignments", *WIDE) == 0
+    assert smt("nbest", folder, "-i", folder / "test.de", "-o", plain, "--nbest", 1, *WIDE) == 0
     for one, (best,), links in zip(
         by_sentence(read_nbest(lists)), by_sentence(read_nbest(plain)), read_lines(folder / "test.align"), strict=True
     ):
@@ -138,7 +138,7 @@ def test_tuning_is_reproducible_and_improves_bad_weights(folder, tmp_path, capsy
     bad = tmp_path / "bad"
     weights = read_weights(folder / "system" / "moses.ini")
     write_lines(bad, (f"{name}= {' '.join('-0.1' for _ in row)}" for name, row in weights.items()))
-    needed = ["--source", folder / "dev.de", "--reference", folder / "dev.en", "--start", bad, "--size", 10]
+    needed = ["--source", folder / "dev.de", "--reference", folder / "dev.en", "--initial-weights", bad, "--nbest", 10]
     before = (folder / "system" / "moses.ini").read_bytes()
     for name in ("one", "two"):
         words = [str(folder / "system"), *map(str, needed), "-o", str(tmp_path / name), "--restarts", "1"]
@@ -157,7 +157,7 @@ def test_tuning_is_reproducible_and_improves_bad_weights(folder, tmp_path, capsy
 
 
 def test_tuning_writes_into_the_system(folder, tmp_path):
-    needed = ["--source", folder / "dev.de", "--reference", folder / "dev.en", "--size", 5, "--rounds", 2]
+    needed = ["--source", folder / "dev.de", "--reference", folder / "dev.en", "--nbest", 5, "--iterations", 2]
     before = read_weights(folder / "system" / "moses.ini")
     assert smt("tune", folder, *needed, "-o", tmp_path / "weights", "--seed", 4) == 0
     copy = tmp_path / "system"
@@ -190,7 +190,7 @@ def test_tuning_writes_into_the_system(folder, tmp_path):
         (["smt", "translate", "{0}/system", "--weights", "{1}/weights"], "weights: the list has no feature X"),
         (["smt", "nbest", "{0}/system", "-i", "{1}/nowhere", "-o", "{1}/new"], "nowhere: does not exist"),
         (["smt", "tune", "{0}/system", "--source", "{0}/dev.de", "--reference", "{0}/train.en"], "has 20 lines but"),
-        (["smt", "tune", "{0}/system", "--source", "{1}/empty", "--reference", "{1}/empty"], "empty: no lines in it"),
+        (["smt", "tune", "{0}/system", "--source", "{1}/empty", "--reference", "{1}/empty"], "empty: empty file"),
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing_behind(words, said, folder, tmp_path, capsys):
@@ -210,8 +210,8 @@ def test_bad_input_is_one_line_and_leaves_nothing_behind(words, said, folder, tm
 
 def test_an_empty_line_has_a_list_of_one_empty_text(folder, tmp_path):
     write_lines(tmp_path / "in", ["hund", "", "katze"])
-    assert smt("nbest", folder, "-i", tmp_path / "in", "-o", tmp_path / "list", "--alignments") == 0
+    assert smt("nbest", folder, "-i", tmp_path / "in", "-o", tmp_path / "list", "--with-alignments") == 0
     (blank,) = [entry for entry in read_nbest(tmp_path / "list") if entry.sentence == 1]
     assert (blank.text, blank.features["WordPenalty0"]) == ("", (0.0,))
-    assert main(["select", str(tmp_path / "list"), "-o", str(tmp_path / "out")]) == 0
+    assert main(["rerank", str(tmp_path / "list"), "-o", str(tmp_path / "out")]) == 0
     assert list(read_lines(tmp_path / "out")) == ["dog", "", "cat"]

@@ -1,4 +1,4 @@
-"""`dragoman select` and `dragoman tune`."""
+"""`dragoman rerank` and `dragoman tune`."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def files(tmp_path):
     return tmp_path
 
 
-def select(files, *more):
-    assert main(["select", str(files / "list.gz"), "-o", str(files / "out"), *more]) == 0
+def rerank(files, *more):
+    assert main(["rerank", str(files / "list.gz"), "-o", str(files / "out"), *more]) == 0
     return list(read_lines(files / "out"))
 
 
@@ -42,16 +42,16 @@ def complaint(capsys, out, *words):
 
 
 def test_a_sentence_without_hypotheses_gives_an_empty_line(files):
-    assert select(files) == ["a b c d", "", "x y"]
-    assert select(files, "--lines", "5") == ["a b c d", "", "x y", "", ""]
+    assert rerank(files) == ["a b c d", "", "x y"]
+    assert rerank(files, "--sentences", "5") == ["a b c d", "", "x y", "", ""]
 
 
 def test_each_criterion_selects_its_own_hypothesis(files):
     (files / "weights").write_text("Net= 1\nLM= 0.1\n")
-    assert select(files, "--weights", str(files / "weights")) == ["a b c e", "", "x z"]
-    assert select(files, "--average", "Net") == ["a b c e", "", "x y"]
-    assert select(files, "--oracle", str(files / "reference")) == ["a b c e", "", "x z"]
-    assert select(files, "--mbr", "--mbr-scale", "2", "--mbr-size", "3") == ["a b c d", "", "x y"]
+    assert rerank(files, "--weights", str(files / "weights")) == ["a b c e", "", "x z"]
+    assert rerank(files, "--average", "Net") == ["a b c e", "", "x y"]
+    assert rerank(files, "--oracle", str(files / "reference")) == ["a b c e", "", "x z"]
+    assert rerank(files, "--mbr", "--mbr-scale", "2", "--mbr-size", "3") == ["a b c d", "", "x y"]
 
 
 @pytest.mark.parametrize("method", ["mert", "mira", "pro"])
@@ -70,7 +70,7 @@ def test_tuned_weights_reach_the_reported_score(files, capsys, method):
     assert pool.score(vector) == pytest.approx(best, abs=0.005)
     # MIRA gives up a sentence whose totals lie further apart than BLEU can be.
     last = "x y" if method == "mira" else "x z"
-    assert select(files, "--weights", str(files / "weights")) == ["a b c e", "", last]
+    assert rerank(files, "--weights", str(files / "weights")) == ["a b c e", "", last]
 
 
 def test_the_difference_to_other_weights_is_tested_on_dev_and_test(files, capsys):
@@ -89,11 +89,11 @@ def test_the_difference_to_other_weights_is_tested_on_dev_and_test(files, capsys
     assert said[-1].endswith("(randomisation)")
 
 
-def test_the_oracle_of_select_can_be_by_chrf(files, capsys):
+def test_the_oracle_of_rerank_can_be_by_chrf(files, capsys):
     reference = str(files / "reference")
-    assert select(files, "--oracle", reference, "--metric", "chrf") == ["a b c e", "", "x z"]
-    assert main(["select", str(files / "list.gz"), "--metric", "chrf"]) == 2
-    assert "--metric is about --oracle and --mbr" in capsys.readouterr().err
+    assert rerank(files, "--oracle", reference, "--metric", "chrf") == ["a b c e", "", "x z"]
+    assert main(["rerank", str(files / "list.gz"), "--metric", "chrf"]) == 2
+    assert "--metric requires --oracle or --mbr" in capsys.readouterr().err
 
 
 def test_the_same_seed_gives_the_same_weights_and_lists_accumulate(files):
@@ -123,18 +123,24 @@ def test_real_lists_are_tuned_and_rescored_totals_are_linear_in_the_features(sha
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["select", "LIST", "--average", "No"], "LIST: a hypothesis of sentence 0 has no feature No; it has LM, Net"),
-        (["select", "LIST", "--weights", "W"], "W: no weight for the feature Net of the list"),
-        (["select", "LIST", "--oracle", "W"], "W: sentence 2 (counted from 0) has no reference; there are 1 lines"),
-        (["select", "LIST", "--lines", "2"], "LIST: has hypotheses of more than the 2 sentences of --lines"),
-        (["select", "LIST", "--mbr", "--oracle", "W"], "--oracle knows what is best, --mbr does not; leave one of "),
+        (["rerank", "LIST", "--average", "No"], "LIST: a hypothesis of sentence 0 has no feature No; it has LM, Net"),
+        (["rerank", "LIST", "--weights", "W"], "W: no weight for the feature Net of the list"),
+        (["rerank", "LIST", "--oracle", "W"], "W: sentence 2 (counted from 0) has no reference; there are 1 lines"),
+        (["rerank", "LIST", "--sentences", "2"], "LIST: has more than 2 sentences (--sentences)"),
+        (["rerank", "LIST", "--mbr", "--oracle", "W"], "--oracle and --mbr exclude each other; leave one of "),
         (["tune", "LIST", "--reference", "W"], "LIST: sentence 2 (counted from 0) has no reference; W has 1 lines"),
-        (["tune", "LIST", "--reference", "R", "--start", "W"], "W: no weight for the feature Net of the list"),
+        (
+            ["tune", "LIST", "--reference", "R", "--initial-weights", "W"],
+            "W: no weight for the feature Net of the list",
+        ),
         (["tune", "LIST", "--reference", "R", "W"], "R has 3 lines but W has 1"),
         (["tune", "BAD", "--reference", "R"], "BAD: a hypothesis of sentence 0 has the features LM(1), others LM(1) "),
         (["tune", "EMPTY", "--reference", "R"], "EMPTY: no hypotheses in it"),
-        (["tune", "LIST", "--reference", "R", "--test", "LIST"], "--test and --test-reference belong together"),
-        (["tune", "LIST", "--reference", "R", "--method", "pro", "--restarts", "3"], "--restarts is about mert"),
+        (["tune", "LIST", "--reference", "R", "--test", "LIST"], "--test and --test-reference require each other"),
+        (
+            ["tune", "LIST", "--reference", "R", "--method", "pro", "--restarts", "3"],
+            "--restarts requires --method mert",
+        ),
     ],
 )
 def test_errors_are_reported_in_one_line(files, capsys, words, said):

@@ -1,21 +1,22 @@
-"""`dragoman aer`: how far word alignments agree with gold ones."""
+"""`dragoman aer`: the alignment error rate of word alignments."""
 
 from __future__ import annotations
 
 import argparse
 import json
 
-from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.options import COMPRESSION_HELP, add_general_options
+from dragoman.cli.shared.parsing import Parser
 
-SUMMARY = "measure word alignments against gold ones"
+SUMMARY = "compute the alignment error rate against gold alignments"
 DESCRIPTION = (
-    "Prints the alignment error rate, precision, recall and F of the links of HYP, over all sentences, against those\n"
-    "of GOLD, which may mark links as sure or only possible. Marks in HYP mean nothing.\n\n"
+    "Prints alignment error rate, precision, recall and F1 of the links in HYP against GOLD over all\n"
+    "sentences. GOLD may distinguish sure and possible links; such marks in HYP are ignored.\n\n"
     "formats:\n"
-    "  pharaoh  a line a sentence, links 3-4, possible ones 3p4 or 3?4, words counted from 0\n"
-    "  talp     the same, words counted from 1\n"
-    "  naacl    a line a link, `SENTENCE SOURCE TARGET S|P`, all counted from 1\n"
-    "Unless it is given, the format is found out: a file of Pharaoh's shape with a word 0 counts from 0."
+    "  pharaoh  one sentence per line, links 3-4, possible links 3p4 or 3?4, words counted from 0\n"
+    "  talp     as pharaoh, words counted from 1\n"
+    "  naacl    one link per line, `SENTENCE SOURCE TARGET S|P`, everything counted from 1\n"
+    "By default the format is detected; a file in Pharaoh or Talp style that has a word 0 is Pharaoh."
 )
 EXAMPLES = (
     "dragoman aer test.gold test.align",
@@ -28,21 +29,21 @@ _FORMATS = ("pharaoh", "talp", "naacl")
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `aer`."""
-    parser.add_argument("gold", metavar="GOLD", help="gold alignments; may be .gz, .xz or .zst")
-    parser.add_argument("hypothesis", metavar="HYP", help="alignments to measure, the same; - for standard input")
-    parser.add_argument("--gold-format", choices=_FORMATS, help="how GOLD is written (default: found out)")
-    parser.add_argument("--hyp-format", choices=_FORMATS, help="how HYP is written (default: found out)")
+    parser.add_argument("gold", metavar="GOLD", help=f"gold alignments; {COMPRESSION_HELP}")
+    parser.add_argument("hypothesis", metavar="HYP", help="alignments to score; - for standard input")
+    parser.add_argument("--gold-format", choices=_FORMATS, help="format of GOLD (default: detected)")
+    parser.add_argument("--hyp-format", choices=_FORMATS, help="format of HYP (default: detected)")
     parser.add_argument(
         "--one-based",
         action="store_true",
-        help="words count from 1 in a file of Pharaoh's shape that has no word 0 and no format given",
+        help="count words from 1 in files of undeclared format that have no word 0",
     )
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--json", action="store_true", help="print the scores as JSON")
     add_general_options(parser, device=False)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compare, print."""
+    """Compare the alignments and print the scores."""
     from dragoman.alignment.aer import agreement
     from dragoman.alignment.formats import MarkedLinks, read_alignments
     from dragoman.errors import ConfigError

@@ -9,10 +9,20 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.score import add_runs_and_pairs, add_several_runs, make_scorer, require_several, split_runs
 from dragoman.cli.shared.files import require_outputs_apart
-from dragoman.cli.shared.parsing import Parser, add_general_options, probability
-from dragoman.cli.symmetrize import BEST_KNOWN, METHODS
+from dragoman.cli.shared.options import (
+    ALIGNERS,
+    DEFAULT_SYMMETRIZATION,
+    PAIRS_HELP,
+    SYMMETRIZATIONS,
+    add_ensemble_options,
+    add_general_options,
+    add_output,
+    add_pairs,
+    add_runs,
+)
+from dragoman.cli.shared.parsing import Parser, probability
+from dragoman.cli.shared.runs import make_scorer, open_runs, require_several_runs, split_runs
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,11 +34,12 @@ if TYPE_CHECKING:
 
 SUMMARY = "align the words of given translations"
 DESCRIPTION = (
-    "Prints for each pair of lines the links between their words, as they stand between blanks: Pharaoh format, i-j,\n"
-    "source and target word from 0. Each target word has one link, to the source word with most alignment weight.\n"
-    "Several runs with one target vocabulary align together: their weights are added up, word by word.\n"
-    "With a run that translates from target to source (--reverse) the links of both directions are joined.\n\n"
-    "With --aligner there is no RUN: a statistical aligner learns from the very text it aligns."
+    "Prints word alignments of sentence pairs, read off the attention weights of forced decoding: one\n"
+    "line per pair, Pharaoh format i-j, source-target, words counted from 0 and separated by spaces.\n"
+    "Each target word is linked to the source word with the largest weight. Several runs with the same\n"
+    "target vocabulary form an ensemble. With a run of the opposite direction (--reverse) the\n"
+    "alignments of both directions are symmetrized.\n\n"
+    "With --aligner, a statistical word aligner is trained on the pairs themselves and no RUN is given."
 )
 EXAMPLES = (
     "dragoman align RUN test.de test.en > test.align",
@@ -41,36 +52,42 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `align`."""
-    add_runs_and_pairs(parser)
-    add_several_runs(parser)
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the links go")
+    add_runs(parser)
+    add_pairs(parser)
+    add_output(parser, "the alignments")
     parser.add_argument(
         "--format",
         choices=("pharaoh", "talp", "naacl"),
         default="pharaoh",
-        help="pharaoh: i-j, words from 0; talp: the same from 1; naacl: a line for each link, all from 1",
+        help="pharaoh: i-j, words counted from 0; talp: the same, counted from 1; naacl: one link per line, counted "
+        "from 1",
     )
-    parser.add_argument("--one-based", action="store_true", help="count words from 1 in the Pharaoh format too")
+    parser.add_argument("--one-based", action="store_true", help="count words from 1 in Pharaoh format")
     parser.add_argument(
         "--threshold",
         type=probability,
         metavar="T",
-        help="all links with a weight of T or more, instead of the heaviest of each target word",
+        help="print all links with a weight of at least T instead of the largest for each target word",
     )
     parser.add_argument(
-        "--matrix", metavar="FILE.npz", help="write the weights between words: arrays N and N.eos for line N, from 0"
+        "--matrix",
+        metavar="FILE.npz",
+        help="write the word-to-word weights to this file: arrays N and N.eos for line N, counted from 0",
     )
     parser.add_argument(
-        "--reverse", action="append", default=[], metavar="RUN2", help="a run of the other direction; may come again"
+        "--reverse", action="append", default=[], metavar="RUN2", help="target-to-source run; may be repeated"
     )
     parser.add_argument(
-        "--symmetrize", choices=METHODS, help=f"how the links of both are joined (default: {BEST_KNOWN})"
+        "--symmetrize",
+        choices=SYMMETRIZATIONS,
+        metavar="METHOD",
+        help=f"symmetrization heuristic: {', '.join(SYMMETRIZATIONS)} (default: {DEFAULT_SYMMETRIZATION})",
     )
-    baseline = parser.add_argument_group("without a model")
+    baseline = parser.add_argument_group("statistical word alignment")
     baseline.add_argument(
         "--aligner",
-        choices=("ibm1", "ibm2", "hmm", "fast-align", "eflomal"),
-        help="align SRC TGT with a statistical aligner, in both directions if --symmetrize is given (extra `align`)",
+        choices=ALIGNERS,
+        help="align with this aligner, in both directions if --symmetrize is given (needs the extra `align`)",
     )
     baseline.add_argument(
         "--train",
@@ -78,8 +95,9 @@ def add_options(parser: Parser) -> None:
         action="append",
         type=Path,
         metavar="FILE",
-        help="text that it learns from besides: SRC TGT, or one .tsv or .jsonl; may be repeated",
+        help=f"additional text to train the aligner on: {PAIRS_HELP}; may be repeated",
     )
+    add_ensemble_options(parser)
     add_general_options(parser)
 
 
@@ -98,21 +116,21 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _require_sense(options: argparse.Namespace) -> None:
-    """Refuse options that would be without effect, and one file for both outputs."""
+    """Refuse options that have no effect, and one file for both outputs."""
     require_outputs_apart((options.output, options.matrix))
     if options.aligner is None:
         if options.symmetrize is not None and not options.reverse:
-            raise ConfigError("--symmetrize joins the links of two directions; give the other run with --reverse RUN2")
+            raise ConfigError("--symmetrize requires a run of the opposite direction; give it with --reverse RUN2")
         if options.train is not None:
-            raise ConfigError("--train is what a statistical aligner learns from; choose one with --aligner")
+            raise ConfigError("--train requires a statistical aligner; choose one with --aligner")
         return
     for name in ("threshold", "matrix", "reverse", "combine", "weights"):
         if getattr(options, name) not in (None, []):
-            raise ConfigError(f"--{name} is about the attention of a model, and --aligner {options.aligner} has none")
+            raise ConfigError(f"--{name} has no effect with --aligner {options.aligner}; leave it out")
 
 
 def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
-    """Links of a statistical aligner. What it is given as RUN is a file too."""
+    """Links of a statistical aligner; the names parsed as RUN are files here."""
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.progress import Console
     from dragoman.text.corpus import read_pairs
@@ -142,13 +160,13 @@ def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
 
 
 def _by_model(options: argparse.Namespace, matrix: AttentionFile | None) -> Iterator[list[Link]]:
-    """Links read off attention, as a stream."""
+    """Links extracted from attention weights, as a stream."""
     from dragoman.alignment.extract import heaviest_links, links_from
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.text.corpus import read_pairs
 
     names, files = split_runs(options)
-    require_several(options, names)
+    require_several_runs(options, names)
     forward = _open(names, options, options.combine or "probabilities", options.weights)
     backward = _open(options.reverse, options) if options.reverse else None
 
@@ -165,7 +183,7 @@ def _by_model(options: argparse.Namespace, matrix: AttentionFile | None) -> Iter
     back = _weights(backward, ((target, source) for source, target in again))
     for there, home in zip(ahead, back, strict=True):
         turned = [(source, target) for target, source in links(home)]
-        yield symmetrize(links(there), turned, options.symmetrize or BEST_KNOWN)
+        yield symmetrize(links(there), turned, options.symmetrize or DEFAULT_SYMMETRIZATION)
 
 
 def _open(
@@ -174,9 +192,7 @@ def _open(
     combination: Combination = "probabilities",
     weights: Sequence[float] | None = None,
 ) -> Scorer:
-    from dragoman.runs.opening import open_run
-
-    runs = [open_run(name, device=options.device, threads=options.threads) for name in names]
+    runs = open_runs(names, options)
     if all(run.config.model.decoder.context != "attended" for run in runs):
         raise ConfigError(f"the model of {names[0]} has no attention, so it cannot align")
     return make_scorer(names, runs, combination, weights)

@@ -1,4 +1,4 @@
-"""`dragoman curves`: the learning curves of several runs in one picture."""
+"""`dragoman curves`: the learning curves of several runs in one figure."""
 
 from __future__ import annotations
 
@@ -7,30 +7,31 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.options import add_general_options
+from dragoman.cli.shared.parsing import Parser
 
-SUMMARY = "draw the learning curves of several runs"
+SUMMARY = "plot the learning curves of several runs"
 DESCRIPTION = (
-    "Reads the log.jsonl of each run folder and draws one measurement of all of them, as the figure that compares six\n"
-    "models in Luong et al. 2015 does with the perplexity. A run that is still training can be drawn too."
+    "Reads the log.jsonl of each run folder and plots one metric of all of them in one figure, as Luong\n"
+    "et al. 2015 do for perplexity (figure 5). Runs that are still training can be plotted too."
 )
 EXAMPLES = (
     "dragoman curves RUN1 RUN2 RUN3 -o curves.png",
-    "dragoman curves RUN1 RUN2 --measure bleu --along minutes -o bleu.svg",
+    "dragoman curves RUN1 RUN2 --metric bleu --x-axis minutes -o bleu.svg",
 )
 
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `curves`."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; their names name the lines")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the legend shows their names")
     parser.add_argument(
-        "--measure",
+        "--metric",
         choices=("perplexity", "bleu", "chrf", "loss", "training-perplexity"),
         default="perplexity",
-        help="of the dev set; the last two of the training text",
+        help="y axis: perplexity, bleu or chrf of the dev set; loss or perplexity of the training text",
     )
-    parser.add_argument("--along", choices=("updates", "epochs", "minutes"), default="updates", help="the other axis")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help=".png, .svg or .pdf")
+    parser.add_argument("--x-axis", choices=("updates", "epochs", "minutes"), default="updates", help="x axis")
+    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="figure to write: .png, .svg or .pdf")
     add_general_options(parser, device=False)
 
 
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _log(path: str) -> Path:
-    """The log of a run folder, which need not be complete: training may still go on."""
+    """The log of a run folder, which may be incomplete because training is still running."""
     from dragoman.errors import RunError
     from dragoman.runs.layout import RunFolder
     from dragoman.text.lines import not_found
@@ -56,11 +57,11 @@ def _log(path: str) -> Path:
     if not os.path.exists(path):
         raise RunError(str(not_found(path)))
     if not log.is_file():
-        raise RunError(f"{path}: has no {log.name}; give a folder that `dragoman train --out` writes")
+        raise RunError(f"{path}: has no {log.name}; give a run folder written by `dragoman train`")
     return log
 
 
 def _names(paths: Sequence[str]) -> list[str]:
-    """The last part of each path, or the whole where two would be alike."""
+    """The last part of each path, or the whole paths if two names are equal."""
     last = [Path(path).resolve().name for path in paths]
     return last if len(set(last)) == len(last) else list(paths)

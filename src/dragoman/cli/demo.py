@@ -1,4 +1,4 @@
-"""`dragoman demo`: the main job in a few minutes, without a download."""
+"""`dragoman demo`: training, translation and a report in a few minutes, without a download."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.parsing import Parser, add_general_options, positive_float
+from dragoman.cli.shared.options import add_general_options
+from dragoman.cli.shared.parsing import Parser, positive_float
 
 if TYPE_CHECKING:
     from dragoman.translation.translator import Translation
 
-SUMMARY = "train on an embedded corpus, translate, write a report; no download"
+SUMMARY = "train on a built-in corpus, translate and write a report, without a download"
 DESCRIPTION = (
-    "Trains a small model on a translation task made of the Unicode CLDR data (dates, times, amounts, names, lists),\n"
-    "measures it on lines it has not seen, shows some with their alignments, and writes a report. Under 3 minutes on\n"
-    "2 cores."
+    "Trains a small model on a corpus generated from the Unicode CLDR (dates, times, amounts, names,\n"
+    "lists), evaluates it on held-out lines, shows some translations with their alignments, and writes\n"
+    "a report. Takes under 3 minutes on 2 cores."
 )
 EXAMPLES = ("dragoman demo", "dragoman demo --from de --to ja --out de-ja")
 SHOWN = 6
@@ -23,16 +24,20 @@ SHOWN = 6
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `demo`."""
-    parser.add_argument("--from", dest="source", default="en", metavar="LOCALE", help="source language, of the CLDR's")
-    parser.add_argument("--to", dest="target", default="ko", metavar="LOCALE", help="target language, of the CLDR's")
-    parser.add_argument("--out", type=Path, default=Path("demo-run"), metavar="RUN", help="the run folder to write")
-    parser.add_argument("--overwrite", action="store_true", help="start anew where a run is")
-    parser.add_argument("--minutes", type=positive_float, metavar="N", help="train for at most so long")
+    parser.add_argument(
+        "--from", dest="source", default="en", metavar="LOCALE", help="CLDR locale of the source language"
+    )
+    parser.add_argument(
+        "--to", dest="target", default="ko", metavar="LOCALE", help="CLDR locale of the target language"
+    )
+    parser.add_argument("--out", type=Path, default=Path("demo-run"), metavar="RUN", help="run folder to write")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing run")
+    parser.add_argument("--minutes", type=positive_float, metavar="N", help="stop training after N minutes")
     add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Do it all, print the figures and some translations."""
+    """Train, evaluate, and print the scores with some translations."""
     from dragoman.model.devices import set_threads
     from dragoman.progress import Console
     from dragoman.workflows.demo import demonstrate
@@ -59,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _shown(translation: Translation) -> str:
-    """A translation, and under it each word with the source word it came from."""
+    """A translation, and below it each word with the source word aligned to it."""
     source, target = translation.source.split(), translation.text.split()
     links = "   ".join(f"{target[j]} < {source[i]}" for i, j in sorted(translation.alignment, key=lambda link: link[1]))
     return f"\n{translation.source}\n{translation.text}\n    {links}"

@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dragoman.cli.config import add_change_options, changed
-from dragoman.cli.shared.parsing import Parser, add_general_options, positive_int
+from dragoman.cli.shared.configuration import add_configuration_options, apply_configuration_options
+from dragoman.cli.shared.options import add_general_options
+from dragoman.cli.shared.parsing import Parser, positive_int
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
 SUMMARY = "show the parts of a model, their shapes and parameter counts"
 DESCRIPTION = (
-    "Shows the parts of a model, the shapes of their parameters, how many there are, and how a step goes.\n"
-    "Nothing is trained and no memory is used, so a paper's full size is no trouble. Vocabularies are a run's own, or\n"
-    "the largest that the configuration allows."
+    "Lists the parts of a model with the shapes and counts of their parameters, and outlines one\n"
+    "decoder step. No parameters are allocated, so the full size of a paper is no problem. Vocabulary\n"
+    "sizes are those of the run, or the maximum that the configuration allows."
 )
 EXAMPLES = (
     "dragoman describe bahdanau2015",
@@ -28,8 +29,8 @@ EXAMPLES = (
 )
 
 
-class Described(NamedTuple):
-    """What is described: its configuration, and the vocabularies of a run, or of None its largest."""
+class DescribedModel(NamedTuple):
+    """A configuration, and the vocabulary sizes of its run; None for the maximum that it allows."""
 
     config: Config
     vocabularies: tuple[int, int] | None
@@ -40,24 +41,24 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "what",
         metavar="PRESET|CONFIG.yaml|RUN",
-        help="a name that `dragoman presets` lists, a configuration file, or a run folder",
+        help="preset name, configuration file or run folder",
     )
-    add_change_options(parser)
+    add_configuration_options(parser)
     parser.add_argument(
         "--vocabulary",
         nargs=2,
         type=positive_int,
         metavar=("SRC", "TGT"),
-        help="entries of both vocabularies, the four special symbols included",
+        help="vocabulary sizes, the four special symbols included",
     )
-    parser.add_argument("--json", action="store_true", help="everything as one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_general_options(parser, device=False)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the description."""
     found = _find(options.what)
-    config = changed(found.config, options)
+    config = apply_configuration_options(found.config, options)
 
     from dragoman.model.description import describe
 
@@ -66,11 +67,11 @@ def run(options: argparse.Namespace) -> None:
     print(_as_json(description, config, source, target) if options.json else _as_table(description))
 
 
-def _find(what: str) -> Described:
-    """A preset of that name, else the run or the file of that path.
+def _find(what: str) -> DescribedModel:
+    """Find a preset of that name, else a run folder or configuration file at that path.
 
     Raises:
-        ConfigError, RunError: there is none, or it is not what it should be.
+        ConfigError, RunError: there is none, or it cannot be read.
     """
     from dragoman.config.files import load_config
     from dragoman.config.presets import load_preset, preset_names
@@ -80,11 +81,11 @@ def _find(what: str) -> Described:
     if what not in preset_names() and path.is_dir():
         folder = RunFolder(path)
         config = folder.load_config()
-        return Described(config, (len(folder.source_side().vocabulary), len(folder.target_side().vocabulary)))
+        return DescribedModel(config, (len(folder.source_side().vocabulary), len(folder.target_side().vocabulary)))
     if what not in preset_names() and (path.exists() or path.suffix in (".yaml", ".yml")):
-        return Described(load_config(path), None)
+        return DescribedModel(load_config(path), None)
     try:
-        return Described(load_preset(what), None)
+        return DescribedModel(load_preset(what), None)
     except ConfigError as error:
         raise ConfigError(f"no file or folder {what}, and {error}") from None
 

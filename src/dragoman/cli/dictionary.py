@@ -1,17 +1,18 @@
-"""`dragoman dictionary`: a dictionary of words out of aligned text, for replacing unknown words."""
+"""`dragoman dictionary`: a bilingual dictionary from aligned text, for unknown word replacement."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from dragoman.cli.shared.parsing import Parser, add_general_options, positive_int
+from dragoman.cli.shared.options import add_general_options, add_output
+from dragoman.cli.shared.parsing import Parser, positive_int
 
-SUMMARY = "learn a dictionary from aligned text"
+SUMMARY = "extract a bilingual dictionary from word-aligned text"
 DESCRIPTION = (
-    "Prints for each source word the target word it is linked to most often, and how often, between tabs; rarer pairs\n"
-    "than --minimum are left out. Links are in Pharaoh format, whoever made them: `dragoman align`, or an aligner.\n"
-    "Words are what stands between blanks, without the punctuation around them."
+    "Prints for each source word the target word that it is aligned to most often, and the count,\n"
+    "separated by tabs. Alignments are in Pharaoh format, from `dragoman align` or any word aligner.\n"
+    "Words are separated by spaces and lose surrounding punctuation."
 )
 EXAMPLES = (
     "dragoman align RUN train.de train.en > train.align",
@@ -22,21 +23,25 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `dictionary`."""
-    parser.add_argument("source", type=Path, metavar="SRC", help="lines of the source language")
-    parser.add_argument("target", type=Path, metavar="TGT", help="their translations")
-    parser.add_argument("links", type=Path, metavar="LINKS", help="their word alignments")
+    parser.add_argument("source", type=Path, metavar="SRC", help="source side of the corpus")
+    parser.add_argument("target", type=Path, metavar="TGT", help="target side of the corpus")
+    parser.add_argument("links", type=Path, metavar="LINKS", help="word alignments, Pharaoh format")
     parser.add_argument(
-        "--minimum", type=positive_int, default=10, metavar="N", help="links that a pair needs (Luong et al. 2015: 10)"
+        "--min-count",
+        type=positive_int,
+        default=10,
+        metavar="N",
+        help="drop word pairs aligned fewer than N times (Luong et al. 2015 use 10)",
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the dictionary goes")
+    add_output(parser, "the dictionary")
     add_general_options(parser, device=False)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Count, and print the best of each word."""
+    """Count the aligned word pairs and print the most frequent one of each source word."""
     from dragoman.alignment.dictionary import learn_dictionary, write_dictionary
     from dragoman.text.corpus import read_pairs
 
     pairs = read_pairs([[options.source, options.target]], [options.links])
     sentences = ((pair.source, pair.target, pair.links or []) for pair in pairs)
-    write_dictionary(options.output, learn_dictionary(sentences, options.minimum))
+    write_dictionary(options.output, learn_dictionary(sentences, options.min_count))

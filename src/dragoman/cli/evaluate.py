@@ -1,4 +1,4 @@
-"""`dragoman evaluate`: how good the translations of a test set are."""
+"""`dragoman evaluate`: scores of the translations of a test set."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.score import add_pair_options
-from dragoman.cli.shared.parsing import Parser, add_general_options, positive_int
+from dragoman.cli.shared.options import add_general_options, add_pairs, add_run
+from dragoman.cli.shared.parsing import Parser, positive_int
+from dragoman.cli.shared.search_options import add_search_options, given_search_options, override_search
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -23,17 +24,19 @@ if TYPE_CHECKING:
     from dragoman.workflows.evaluation import MeasureOptions
     from dragoman.workflows.reports import EvaluatedSystem
 
-SUMMARY = "measure a run on a test set"
+SUMMARY = "evaluate a run or given translations on a test set"
 DESCRIPTION = (
-    "Translates a test set and measures the translations against the references: BLEU, tokenised BLEU, chrF, TER,\n"
-    "exact match, with the signatures that let others repeat them; also by parts of the test set; and the perplexity\n"
-    "of the references. With --hyp it measures given translations; without RUN there is then no perplexity."
+    "Translates a test set and scores the translations against the references: BLEU, tokenised BLEU,\n"
+    "chrF, TER and exact match with their signatures, scores on slices of the test set, and the\n"
+    "perplexity of the references. With --hyp it scores given translations instead; RUN may then be\n"
+    "left out, and there is no perplexity without it. Search options default to the run's\n"
+    "configuration."
 )
 EXAMPLES = (
     "dragoman evaluate RUN test.de test.en",
-    "dragoman evaluate RUN test.de test.en --beam 1 --json > figures.json",
-    "dragoman evaluate RUN test.tsv --report figures --output test.hyp",
-    "dragoman evaluate RUN test.de test.en --against RUN2 --report figures",
+    "dragoman evaluate RUN test.de test.en --beam 1 --json > scores.json",
+    "dragoman evaluate RUN test.tsv --report report --output test.hyp",
+    "dragoman evaluate RUN test.de test.en --against RUN2 --report report",
     "dragoman evaluate test.de test.en --hyp one.hyp --against other.hyp --by reference-groups --by rarity",
 )
 
@@ -50,52 +53,53 @@ _SLICES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `evaluate`."""
-    add_pair_options(parser)
-    parser.add_argument("--beam", type=positive_int, metavar="K", help="hypotheses kept (default: the run's)")
-    parser.add_argument("--hyp", metavar="FILE", help="measure these translations, a line for each pair")
+    add_run(parser)
+    add_pairs(parser)
+    parser.add_argument("--hyp", metavar="FILE", help="score these translations, one line per pair")
     parser.add_argument(
         "--against",
         action="append",
         default=[],
         metavar="RUN2|FILE",
-        help="test whether the difference to another run, or to a file of translations, is due to chance; may be "
-        "repeated",
+        help="test the significance of the difference to another run or a file of translations; may be repeated",
     )
     parser.add_argument(
         "--tokenizer",
         choices=("13a", "none", "intl", "char", "zh"),
         default="13a",
-        help="what BLEU takes for words: zh or char for text without blanks, none for text that is tokenised",
+        help="sacreBLEU tokenizer for BLEU; zh or char for text without spaces, none for tokenised text",
     )
     parser.add_argument(
         "--language",
         metavar="LANG",
-        help="of the references, for tokenised BLEU (default: the run's, or en without a run)",
+        help="language of the references, for tokenised BLEU (default: target language of the run; en without a run)",
     )
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the translations")
+    parser.add_argument("--json", action="store_true", help="print the scores as JSON")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the translations to this file")
     parser.add_argument(
-        "--report", type=Path, metavar="DIR", help="write figures and translations as a page, DIR/report.html"
+        "--report", type=Path, metavar="DIR", help="write scores and translations as a web page, DIR/report.html"
     )
-    parts = parser.add_argument_group("parts of the test set")
+    parts = parser.add_argument_group("slices of the test set")
     parts.add_argument(
         "--by",
         action="append",
         choices=_SLICES,
-        help="divide by length in fixed bins, in groups of equal size, or in overlapping windows of 10 lengths; or by "
-        "how rare the words of the source are; may be repeated (default: source-length)",
+        metavar="SLICING",
+        help="score slices by length (fixed bins, groups of equal size, or windows of 10 lengths) or by the rarity of "
+        f"source words: {', '.join(_SLICES)}; may be repeated (default: source-length)",
     )
-    parts.add_argument("--group", type=positive_int, default=200, metavar="N", help="sentences of a group")
+    parts.add_argument("--group", type=positive_int, default=200, metavar="N", help="sentences per group")
     parts.add_argument(
         "--frequencies",
         metavar="FILE",
-        help="words of the source, the most frequent first, or with their counts (default: the run's vocabulary)",
+        help="source words for --by rarity, most frequent first or with counts (default: the vocabulary of the run)",
     )
     parts.add_argument(
         "--without-unknown",
         action="store_true",
-        help="also the pairs without unknown words, translated without producing one",
+        help="also score the pairs without unknown words, translated with the unknown word blocked",
     )
+    add_search_options(parser)
     add_general_options(parser)
 
 
@@ -120,7 +124,7 @@ def run(options: argparse.Namespace) -> None:
         tokenizer=options.tokenizer,
         language=options.language,
     )
-    # With given translations and two names, RUN SRC are really SRC REF, unless the first is a folder.
+    # With --hyp and two names, these are SRC REF without a RUN, unless the first is a folder.
     no_run = options.hyp is not None and len(options.files) == 1 and not os.path.isdir(options.run)
     pairs = list(read_pairs([[Path(options.run), *options.files] if no_run else options.files]))
     opened = None if no_run else open_run(options.run, device=options.device, threads=options.threads)
@@ -138,16 +142,13 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _require_sense(options: argparse.Namespace) -> None:
-    """Refuse options that would be without effect."""
+    """Refuse options that have no effect."""
     if options.hyp is not None:
-        for name in ("beam", "output", "without_unknown"):
+        for name in (*given_search_options(options), "output", "without_unknown"):
             if getattr(options, name):
-                raise ConfigError(
-                    f"--{name.replace('_', '-')} is about the run's own translations, and --hyp gives others; "
-                    "leave one of them out"
-                )
+                raise ConfigError(f"--{name.replace('_', '-')} has no effect with --hyp; leave one of them out")
     if options.frequencies is not None and "rarity" not in (options.by or ()):
-        raise ConfigError("--frequencies is about --by rarity, and has no meaning without it")
+        raise ConfigError("--frequencies requires --by rarity")
     for name in options.against:
         if options.against.count(name) > 1:
             raise ConfigError(f"--against {name} is given {options.against.count(name)} times; once is enough")
@@ -156,7 +157,7 @@ def _require_sense(options: argparse.Namespace) -> None:
 def _measure(
     options: argparse.Namespace, pairs: Sequence[Pair], opened: Run | None, measuring: MeasureOptions, console: Console
 ) -> EvaluatedSystem:
-    """The translations that all this is about: given ones, or the run's own."""
+    """The translations to evaluate: given ones, or those of the run."""
     from dragoman.text.lines import read_lines
     from dragoman.workflows.evaluation import measure, measure_given
     from dragoman.workflows.reports import EvaluatedSystem, evaluated_run
@@ -165,7 +166,9 @@ def _measure(
         hypotheses = list(read_lines(options.hyp))
         return EvaluatedSystem(options.hyp, hypotheses, measure_given(hypotheses, pairs, opened, measuring), opened)
     assert opened is not None
-    quality = measure(opened, pairs, beam=options.beam, options=measuring, console=console)
+    quality = measure(
+        opened, pairs, search=override_search(opened.config.search, options), options=measuring, console=console
+    )
     return evaluated_run(opened, quality)
 
 
@@ -184,9 +187,7 @@ def _measure_other(
         hypotheses = list(read_lines(name))
         return EvaluatedSystem(name, hypotheses, measure_given(hypotheses, pairs, None, measuring))
     other = open_run(name, device=options.device, threads=options.threads)
-    search = other.config.search
-    if options.beam is not None:
-        search = search.replaced(beam=options.beam)
+    search = override_search(other.config.search, options)
     found = translate(other, [pair.source for pair in pairs], search, console)
     hypotheses = [translation.text for translation in found]
     return EvaluatedSystem(name, hypotheses, measure_given(hypotheses, pairs, None, measuring), other, found)

@@ -1,4 +1,4 @@
-"""`dragoman export`: a run, or several, becomes a folder that travels light."""
+"""`dragoman export`: one run or an ensemble as ONNX graphs."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.parsing import Parser, add_general_options, positive_float, positive_int
+from dragoman.cli.shared.options import PAIRS_HELP, add_ensemble_options, add_general_options
+from dragoman.cli.shared.parsing import Parser, positive_int
+from dragoman.cli.shared.runs import require_several_runs
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.export.output_layer import Mixture
 
-SUMMARY = "write a folder that translates without torch"
+SUMMARY = "export to ONNX: a folder that translates without torch"
 DESCRIPTION = (
-    "Writes the model of a run as ONNX graphs, with its text processing and configuration. `translate`, `score` and\n"
-    "`align` take the folder like a run folder; `pip install dragoman` without extras is enough for them. In float32\n"
-    "it gives the translations of the run; --int8 is smaller and faster and rounds; --shortlist is faster still: each\n"
-    "sentence is translated with a few likely words only (see docs/export.md). Several runs that read and write the\n"
-    "same symbols become one folder, which chooses each word as `translate RUN1 RUN2` does."
+    "Writes the model of a run as ONNX graphs, together with its vocabularies, segmentation and\n"
+    "configuration. `translate`, `score` and `align` accept the folder in place of a run folder and\n"
+    "then need no extras (no torch). In float32 translations are those of the run; --int8 quantises the\n"
+    "model, which makes it smaller and faster; --shortlist restricts each sentence to a few likely\n"
+    "target words, which is faster still (see docs/export.md). Several runs with the same vocabularies\n"
+    "become one ensemble, the one of `translate RUN1 RUN2`."
 )
 EXAMPLES = (
     "dragoman export RUN --out LIGHT",
@@ -29,39 +32,32 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `export`."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run folder, or several")
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="the folder to write")
-    parser.add_argument("--int8", action="store_true", help="matrix products in 8-bit whole numbers")
-    parser.add_argument("--overwrite", action="store_true", help="replace a folder that was exported before")
-    several = parser.add_argument_group("several runs")
-    several.add_argument(
-        "--combine",
-        choices=("probabilities", "log-probabilities", "logits"),
-        help="whose mean is taken at each word (default: probabilities)",
-    )
-    several.add_argument(
-        "--weights", type=positive_float, nargs="+", metavar="W", help="of the runs, in their order (default: alike)"
-    )
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder; several form an ensemble")
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write")
+    parser.add_argument("--int8", action="store_true", help="quantise matrix products to 8-bit integers")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing exported folder")
     shortlist = parser.add_argument_group("shortlist")
     shortlist.add_argument(
         "--shortlist",
         type=positive_int,
         metavar="K",
-        help="translate with the K most frequent target words and the likeliest for each source word only",
+        help="restrict the target vocabulary of a sentence to the K most frequent words and the likeliest translations "
+        "of its source words",
     )
     shortlist.add_argument(
-        "--pairs",
+        "--shortlist-corpus",
         type=Path,
         nargs="+",
         default=[],
         metavar="FILE",
-        help="corpus to learn it from, SRC TGT or one .tsv or .jsonl (default: the training data in the run folder)",
+        help=f"corpus to learn word translations from: {PAIRS_HELP} (default: training data stored in the run)",
     )
+    add_ensemble_options(parser)
     add_general_options(parser, device=False)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Export, and say how large the folder is and how near its numbers are."""
+    """Export, and print the size of the folder and its deviation from the run."""
     _require_sense(options)
 
     from dragoman.export.writing import Options, export_runs
@@ -69,24 +65,20 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.runs.opening import open_run
 
     runs = [open_run(name, device="cpu") for name in options.runs]
-    chosen = Options(options.int8, options.shortlist, options.pairs, _mixture(options))
+    chosen = Options(options.int8, options.shortlist, options.shortlist_corpus, _mixture(options))
     exported = export_runs(runs, options.out, chosen, overwrite=options.overwrite)
     console = Console(quiet=options.quiet)
-    console.info(f"largest difference of a log-probability from the run's: {exported.difference:.1g}")
+    console.info(f"largest difference from the log-probabilities of the run: {exported.difference:.1g}")
     console.info(f"exported: {options.out} ({exported.bytes / 1e6:.1f} MB)")
 
 
 def _require_sense(options: argparse.Namespace) -> None:
-    """Refuse options that would be without effect."""
-    for name in ("combine", "weights"):
-        if len(options.runs) == 1 and getattr(options, name) is not None:
-            raise ConfigError(f"--{name} is about several runs, but {options.runs[0]} is the only one")
-    if options.weights is not None and len(options.weights) != len(options.runs):
-        raise ConfigError(f"{len(options.weights)} weights for {len(options.runs)} runs; give one for each")
-    if options.pairs and options.shortlist is None:
-        raise ConfigError("--pairs is what a shortlist is learnt from; add --shortlist K")
-    if len(options.pairs) > 2:
-        raise ConfigError("--pairs: a corpus is two files, source and target, or one .tsv or .jsonl file")
+    """Refuse options that have no effect."""
+    require_several_runs(options, options.runs)
+    if options.shortlist_corpus and options.shortlist is None:
+        raise ConfigError("--shortlist-corpus requires --shortlist K")
+    if len(options.shortlist_corpus) > 2:
+        raise ConfigError("--shortlist-corpus: give two files (source and target), or one .tsv or .jsonl file")
 
 
 def _mixture(options: argparse.Namespace) -> Mixture:

@@ -1,4 +1,4 @@
-"""`dragoman heatmap`: pictures of the alignment weights between a sentence and its translation."""
+"""`dragoman heatmap`: images of the alignment weights between a sentence and its translation."""
 
 from __future__ import annotations
 
@@ -7,75 +7,78 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.options import PAIRS_HELP, add_general_options, add_run
+from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 
-SUMMARY = "draw which source words a translation looked at"
+SUMMARY = "draw the alignment weights of translations"
 DESCRIPTION = (
-    "Translates lines, or takes given translations, and draws for each which source words it looked at: source words\n"
-    "along the top, target words down the side. For local attention the window of each row is drawn in, with p_t.\n"
-    "Pictures go to DIR/N.png (N: the line), all of them as one page to DIR/heatmaps.html."
+    "Translates sentences, or takes given translations, and draws the alignment weights between source\n"
+    "words (columns) and target words (rows). For local attention, the window of each row and its\n"
+    "centre p_t are drawn too. Writes one image per line, DIR/N.png (N: line number), or all on one\n"
+    "page, DIR/heatmaps.html."
 )
 EXAMPLES = (
     "dragoman heatmap RUN new.de --out pictures",
-    "dragoman heatmap RUN test.de test.en --out pictures --format svg --lines 7,12-15 --scale modern",
+    "dragoman heatmap RUN test.de test.en --out pictures --format svg --lines 7,12-15 --colormap modern",
     "dragoman heatmap RUN test.tsv --out pictures --format html",
 )
 
 MOST = 20
-"""Lines that are drawn if none are named."""
+"""Lines drawn without --lines."""
 
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `heatmap`."""
-    parser.add_argument("run", metavar="RUN", help="a run folder, or one that was exported")
+    add_run(parser)
     parser.add_argument(
         "files",
         nargs="*",
         type=Path,
         metavar="FILE",
-        help="SRC, which is translated (default: standard input); or SRC TGT, or one .tsv or .jsonl",
+        help=f"SRC to translate (default: standard input); or given pairs: {PAIRS_HELP}",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder for the pictures")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the images")
     parser.add_argument(
         "--format",
         nargs="+",
         choices=("png", "svg", "pdf", "html"),
         metavar="FORMAT",
-        help="png, svg, pdf, html; several may be given (default: png)",
+        help="png, svg, pdf or html; several may be given (default: png)",
     )
     parser.add_argument(
-        "--scale",
+        "--colormap",
         choices=("paper", "modern"),
         default="paper",
-        help="paper: grey, 0 black and 1 white, as in Bahdanau et al. 2015; modern: viridis",
+        help="paper: grey, 0 black and 1 white (Bahdanau et al. 2015); modern: viridis",
     )
+    parser.add_argument("--segments", action="store_true", help="show the model's segments and EOS instead of words")
     parser.add_argument(
-        "--segments", action="store_true", help="the model's own segments and its end of sentence, instead of words"
-    )
-    parser.add_argument(
-        "--lines", type=line_numbers, metavar="LIST", help=f"such as 1,5-8 (default: the first {MOST} lines)"
+        "--lines",
+        type=line_numbers,
+        metavar="LIST",
+        help=f"line numbers to draw, for example 1,5-8 (default: the first {MOST} lines)",
     )
     add_general_options(parser)
 
 
 def line_numbers(text: str) -> list[int]:
-    """Numbers from 1 out of "1,5-8", ascending, each once."""
+    """Parse a list of line numbers such as "1,5-8" into ascending numbers from 1."""
     numbers: set[int] = set()
     for part in text.split(","):
         found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part.strip())
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
         if not 1 <= first <= last or last - first >= 10_000:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a list of lines from 1 on, such as 1,5-8")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a list of line numbers such as 1,5-8")
         numbers.update(range(first, last + 1))
     return sorted(numbers)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Look, draw, say where."""
+    """Translate or score, draw, and print the names of the files."""
     formats = options.format or ["png"]
     if options.segments and "html" in formats:
-        raise ConfigError("--segments is for pictures; the page of --format html shows words; leave one of them out")
+        raise ConfigError("--segments has no effect on --format html, which shows words; leave one of them out")
 
     from dragoman.progress import Console
     from dragoman.runs.opening import open_run
@@ -83,21 +86,21 @@ def run(options: argparse.Namespace) -> None:
 
     opened = open_run(options.run, device=options.device, threads=options.threads)
     if opened.config.model.decoder.context != "attended":
-        raise ConfigError(f"the model of {options.run} has no attention, so there is nothing to draw")
+        raise ConfigError(f"the model of {options.run} has no attention, so there are no alignment weights to draw")
     numbers, pairs = _chosen(options)
     aligned = align_sentences(opened, pairs, segments=options.segments)
     console = Console(quiet=options.quiet)
-    for path in draw_heat_maps(options.out, opened, aligned, numbers, formats, options.scale):
+    for path in draw_heat_maps(options.out, opened, aligned, numbers, formats, options.colormap):
         console.info(str(path))
 
 
 def _chosen(options: argparse.Namespace) -> tuple[list[int], list[tuple[str, str | None]]]:
-    """The numbers of the lines to draw, and these: sources, with the translations that were given."""
+    """The numbers of the lines to draw, and their sources with the given translations."""
     pairs = _pairs(options.files or [Path("-")])
     if options.lines is None:
         return list(range(1, min(MOST, len(pairs)) + 1)), pairs[:MOST]
     if options.lines[-1] > len(pairs):
-        raise ConfigError(f"--lines names line {options.lines[-1]}, but there are only {len(pairs)}")
+        raise ConfigError(f"--lines: there is no line {options.lines[-1]}, the input has {len(pairs)}")
     return options.lines, [pairs[number - 1] for number in options.lines]
 
 

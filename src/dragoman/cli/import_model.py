@@ -1,19 +1,21 @@
-"""`dragoman import`: a model that another toolkit trained becomes a run folder."""
+"""`dragoman import`: a model of another toolkit as a run folder."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.options import add_general_options
+from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 
-SUMMARY = "turn a model of JoeyNMT or OpenNMT-py into a run folder"
+SUMMARY = "convert a JoeyNMT or OpenNMT-py model to a run folder"
 DESCRIPTION = (
-    "Reads a recurrent model that JoeyNMT 2.x or OpenNMT-py 3.x trained, without running any code of the file, and\n"
-    "writes a run folder that gives the same scores. JoeyNMT's config.yaml and vocabularies are looked for beside the\n"
-    "checkpoint; OpenNMT-py keeps both in it. The run takes text as the model was trained on it: segmented, pieces\n"
-    "between blanks, unless there is a SentencePiece model."
+    "Reads a recurrent model of JoeyNMT 2.x or OpenNMT-py 3.x without executing code from the\n"
+    "checkpoint, and writes a run folder that gives the same scores. The config.yaml and vocabularies\n"
+    "of JoeyNMT are looked up beside the checkpoint; an OpenNMT-py checkpoint contains both. The run\n"
+    "expects text segmented as in training, tokens separated by spaces, unless a SentencePiece model is\n"
+    "given."
 )
 EXAMPLES = (
     "dragoman import --from joeynmt models/deen/best.ckpt --out RUN",
@@ -23,36 +25,36 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `import`."""
-    parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help="a .ckpt of JoeyNMT, a .pt of OpenNMT-py")
     parser.add_argument(
-        "--from", dest="toolkit", required=True, choices=("joeynmt", "opennmt"), help="the toolkit that trained it"
+        "checkpoint", type=Path, metavar="CHECKPOINT", help="checkpoint: .ckpt (JoeyNMT) or .pt (OpenNMT-py)"
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="the run folder to write")
-    parser.add_argument("--overwrite", action="store_true", help="replace a run that is there")
+    parser.add_argument(
+        "--from", dest="toolkit", required=True, choices=("joeynmt", "opennmt"), help="toolkit of the checkpoint"
+    )
+    parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="run folder to write")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing run")
     joeynmt = parser.add_argument_group("JoeyNMT")
     joeynmt.add_argument(
-        "--config", type=Path, metavar="FILE", help="its configuration (default: config.yaml beside CHECKPOINT)"
+        "--config", type=Path, metavar="FILE", help="configuration file (default: config.yaml beside CHECKPOINT)"
     )
     joeynmt.add_argument(
         "--vocabulary",
         nargs=2,
         type=Path,
         metavar=("SRC", "TGT"),
-        help="its vocabularies (default: src_vocab.txt and trg_vocab.txt beside CHECKPOINT)",
+        help="vocabulary files (default: src_vocab.txt and trg_vocab.txt beside CHECKPOINT)",
     )
-    text = parser.add_argument_group("text")
+    text = parser.add_argument_group("segmentation")
     for side in ("source", "target"):
-        text.add_argument(
-            f"--{side}-model", type=Path, metavar="FILE", help=f"the SentencePiece model that cut the {side} text"
-        )
+        text.add_argument(f"--{side}-model", type=Path, metavar="FILE", help=f"SentencePiece model of the {side} side")
     add_general_options(parser, device=False)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Import, say what its user has to know and where the result is."""
+    """Import, and print notes for the user and where the run is."""
     segmenters = (options.source_model, options.target_model)
     if options.toolkit == "opennmt" and (options.config or options.vocabulary):
-        raise ConfigError("--config and --vocabulary are for --from joeynmt; a checkpoint of OpenNMT-py holds both")
+        raise ConfigError("--config and --vocabulary require --from joeynmt; an OpenNMT-py checkpoint contains both")
 
     from dragoman.importing.imported_model import write_run
     from dragoman.importing.joeynmt import read_joeynmt

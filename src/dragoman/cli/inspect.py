@@ -1,4 +1,4 @@
-"""`dragoman inspect`: what a corpus is like, and what is wrong with it, before anybody trains on it."""
+"""`dragoman inspect`: statistics and problems of a corpus before training."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import argparse
 import json
 from pathlib import Path
 
-from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
+from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP, add_general_options
+from dragoman.cli.shared.parsing import Parser, natural, positive_int
 
-SUMMARY = "look for trouble in parallel text"
+SUMMARY = "check a parallel corpus for problems"
 DESCRIPTION = (
-    "Reads a corpus twice and prints its lengths, vocabulary coverage, repetitions, lines in the wrong language or\n"
-    "script, text in wrong encodings, and what of --dev and --test it holds already, with examples and advice.\n"
-    "Nothing is downloaded and nothing is changed; it needs no more than the core packages."
+    "Reads a corpus twice and reports lengths, vocabulary coverage, repetitions, lines in the wrong\n"
+    "language or script, encoding errors, and overlap with the --dev and --test sets, with examples and\n"
+    "advice. The corpus is not changed and nothing is downloaded; no extras are needed."
 )
 EXAMPLES = (
     "dragoman inspect train.de train.en",
@@ -28,29 +29,40 @@ def add_options(parser: Parser) -> None:
         nargs="+",
         type=Path,
         metavar="FILE",
-        help="source and target, or one .tsv or .jsonl; .gz, .xz, .zst too",
+        help=f"{PAIRS_HELP}; {COMPRESSION_HELP}",
     )
     parser.add_argument(
-        "--dev", nargs="+", type=Path, action="append", default=[], metavar="FILE", help="a dev set; may come again"
+        "--dev",
+        nargs="+",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="development set; may be repeated",
     )
     parser.add_argument(
-        "--test", nargs="+", type=Path, action="append", default=[], metavar="FILE", help="a test set; may come again"
+        "--test", nargs="+", type=Path, action="append", default=[], metavar="FILE", help="test set; may be repeated"
     )
     parser.add_argument(
-        "--subwords", type=positive_int, metavar="N", help="also learn N subwords of both sides and count with them"
+        "--subwords",
+        type=positive_int,
+        metavar="N",
+        help="also train a joint subword model of N entries and report its statistics",
     )
-    parser.add_argument("--examples", type=natural, default=3, metavar="N", help="shown of each kind of finding")
+    parser.add_argument(
+        "--examples", type=natural, default=3, metavar="N", help="examples to show for each kind of finding"
+    )
     parser.add_argument(
         "--listing",
         metavar="FILE",
-        help="write every finding: where, what, which side, detail, source and target, with tabs",
+        help="list every finding: place, kind, side, detail, source and target, separated by tabs",
     )
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
     add_general_options(parser, device=False)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Inspect and print."""
+    """Inspect the corpus and print the findings."""
     from contextlib import nullcontext
 
     from dragoman.inspection.inspect import inspect_corpus
@@ -74,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _require_files(options: argparse.Namespace) -> None:
-    """The corpus is read twice, and must not be written over."""
+    """Refuse a corpus that cannot be read twice, and a listing that would overwrite an input."""
     import os
 
     from dragoman.errors import ConfigError, InputError

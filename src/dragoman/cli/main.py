@@ -1,6 +1,6 @@
-"""The command `dragoman VERB ...`: finds the verb, lets it run, and turns the errors a user can meet into one line.
+"""The command `dragoman VERB ...`: finds and runs the verb, and prints the errors of users as one line.
 
-Exit codes: 0 done; 1 a bug of ours, with its traceback; 2 something the user can put right; 130 interrupted.
+Exit codes: 0 success; 1 a bug, with traceback; 2 an error that the user can fix; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from contextlib import contextmanager
 from typing import cast
 
 import dragoman
-from dragoman.cli.shared.parsing import Parser, Verb, did_you_mean
-from dragoman.errors import ConfigError, DragomanError
+from dragoman.cli.shared.parsing import Parser, Verb
+from dragoman.errors import ConfigError, DragomanError, did_you_mean
 
 
 class Verbs(Mapping[str, Verb]):
-    """Verbs by name. Each is imported when it is asked for: a command needs one, and all together take time."""
+    """Verbs by name; each module is imported at its first use, because importing all of them takes time."""
 
-    def __init__(self, modules: Mapping[str, str]) -> None:
-        self._modules = modules
+    def __init__(self, groups: Mapping[str, Mapping[str, str]]) -> None:
+        self.groups = groups
+        """Heading of the help -> verb -> module below `dragoman.cli`."""
+        self._modules = {name: module for verbs in groups.values() for name, module in verbs.items()}
 
     def __getitem__(self, name: str) -> Verb:
         return cast(Verb, importlib.import_module(f"dragoman.cli.{self._modules[name]}"))
@@ -38,53 +40,70 @@ class Verbs(Mapping[str, Verb]):
 
 VERBS = Verbs(
     {
-        "demo": "demo",
-        "inspect": "inspect",
-        "train": "train",
-        "translate": "translate",
-        "score": "score",
-        "align": "align",
-        "symmetrize": "symmetrize",
-        "dictionary": "dictionary",
-        "aer": "aer",
-        "evaluate": "evaluate",
-        "heatmap": "heatmap",
-        "rescore": "rescore",
-        "phrase-table": "phrase_table",
-        "select": "select",
-        "tune": "tune",
-        "lm train": "lm.train",
-        "lm score": "lm.score",
-        "lm perplexity": "lm.perplexity",
-        "curves": "curves",
-        "tree": "tree",
-        "map": "map_points",
-        "smt train": "smt.train",
-        "smt tune": "smt.tune",
-        "smt translate": "smt.translate",
-        "smt nbest": "smt.nbest",
-        "export": "export",
-        "import": "import_model",
-        "presets": "presets",
-        "describe": "describe",
-        "config": "config",
+        "training and translation": {
+            "demo": "demo",
+            "train": "train",
+            "translate": "translate",
+            "evaluate": "evaluate",
+            "export": "export",
+            "import": "import_model",
+        },
+        "presets and configuration": {
+            "presets": "presets",
+            "config": "config",
+            "describe": "describe",
+        },
+        "analysis": {
+            "inspect": "inspect",
+            "score": "score",
+            "heatmap": "heatmap",
+            "tree": "tree",
+            "curves": "curves",
+            "map": "map_points",
+        },
+        "word alignment": {
+            "align": "align",
+            "symmetrize": "symmetrize",
+            "aer": "aer",
+            "dictionary": "dictionary",
+        },
+        "n-best lists and phrase tables": {
+            "rescore": "rescore",
+            "tune": "tune",
+            "rerank": "rerank",
+            "phrase-table": "phrase_table",
+        },
+        "language models": {
+            "lm train": "lm.train",
+            "lm score": "lm.score",
+            "lm perplexity": "lm.perplexity",
+        },
+        "phrase-based translation": {
+            "smt train": "smt.train",
+            "smt tune": "smt.tune",
+            "smt translate": "smt.translate",
+            "smt nbest": "smt.nbest",
+        },
     }
 )
-"""In the order of the help; each is one file. Some have two words, of which the first stands for all that it begins."""
+"""In the order of the help; each verb is one module. Verbs of two words form families that share the first."""
+
+RENAMED_VERBS = {"select": "rerank"}
+"""Verbs under former names; for error messages only."""
 
 EXTRAS = {
     "train": ("babel", "jinja2", "matplotlib", "onnx", "sacrebleu", "safetensors", "tensorboard", "torch", "tqdm"),
     "maps": ("altair", "sklearn", "vl_convert"),
     "smt": ("kenlm", "thot"),
 }
-"""Packages that come with an extra only."""
+"""Packages that are installed with an extra only."""
 
 KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
-"""Compiled kernels that torch keeps, one for each shape it has seen, up to a MB each; without a word from us 1024, and
-again as many. Text brings ever new shapes, few of which come back soon (docs/performance.md)."""
+"""Sizes of torch's caches of compiled kernels: one kernel of up to a MB for each tensor shape, 1024 each by default.
+Text gives ever new shapes, few of which recur soon."""
 
 TRAINING = ("demo", "train", "lm train")
-"""Commands that come back to all their shapes, many in number, and would compile kernels anew."""
+"""Commands whose shapes recur every epoch, so that they keep the default cache sizes."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -130,10 +149,10 @@ def _run(arguments: Sequence[str]) -> None:
 
 
 def find_verb(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """The verb that a command line begins with, one word or two, and what follows it.
+    """Split a command line into its verb, of one word or two, and the rest.
 
     Raises:
-        ConfigError: there is none; for `smt --help` alike, with the verbs that begin so.
+        ConfigError: there is no such verb; for the first word of a family such as `smt`, the message lists it.
     """
     for length in (2, 1):
         name = " ".join(arguments[:length])
@@ -142,23 +161,28 @@ def find_verb(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
     first = arguments[0]
     family = [name for name in VERBS if name.startswith(f"{first} ")]
     if family:
-        raise ConfigError(f"{first} is the first word of a command: {', '.join(family)}; add --help to one of them")
-    raise ConfigError(f"unknown command {first}{did_you_mean(first, VERBS)}; commands: {', '.join(VERBS)}")
+        raise ConfigError(f"{first} needs a second word: {', '.join(family)}; each has --help")
+    raise ConfigError(
+        f"unknown command {first}{did_you_mean(RENAMED_VERBS.get(first, first), VERBS)}; see dragoman --help"
+    )
 
 
 def _general_parser() -> Parser:
     width = max(map(len, VERBS))
-    commands = "\n".join(f"  {name:<{width}}  {verb.SUMMARY}" for name, verb in VERBS.items())
+    commands = "\n\n".join(
+        "\n".join([f"{heading}:", *(f"  {name:<{width}}  {VERBS[name].SUMMARY}" for name in verbs)])
+        for heading, verbs in VERBS.groups.items()
+    )
     parser = Parser(
         prog="dragoman",
-        description=f"Trains translators from parallel text, translates, shows alignments.\n\ncommands:\n{commands}",
+        description=f"Recurrent neural machine translation with attention.\n\n{commands}",
         examples=(
             "dragoman demo",
             "dragoman train --train corpus.de corpus.en --dev dev.de dev.en --out RUN",
             "dragoman translate RUN < new.de > new.en",
         ),
     )
-    parser.usage = "dragoman COMMAND ...        dragoman COMMAND --help explains one"
+    parser.usage = "dragoman COMMAND ...        dragoman COMMAND --help"
     parser.add_argument("--version", action="version", version=f"dragoman {dragoman.__version__}")
     return parser
 

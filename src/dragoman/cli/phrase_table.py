@@ -7,35 +7,49 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.cli.shared.files import is_same_file
-from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.options import COMPRESSION_HELP, add_general_options
+from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 from dragoman.text.lines import is_standard_output
 
-SUMMARY = "add neural scores to a phrase table"
+SUMMARY = "add neural scores to a Moses phrase table"
 DESCRIPTION = (
-    "Writes a Moses phrase table with one more score for each model, p(target | source) with the end of sentence:\n"
-    "the probability, because Moses takes the logarithm itself. The rest of each line stays as it was. Prints the\n"
-    "lines of moses.ini for the new table. After a kill, the same command goes on where it stopped."
+    "Writes a Moses phrase table with one more score per model: p(target | source), EOS included, as a\n"
+    "probability, because Moses takes the logarithm itself. Everything else in the table is unchanged.\n"
+    "Prints the lines of moses.ini for the new table. If interrupted, the same command continues where\n"
+    "it stopped."
 )
 EXAMPLES = (
-    "dragoman phrase-table phrase-table.gz --model RUN --out phrase-table.neural.gz",
-    "dragoman phrase-table phrase-table.gz --model RUN --reverse RUN2 --unknown --out phrase-table.neural.gz",
-    "dragoman phrase-table phrase-table.gz --pairs pairs.tsv.gz",
+    "dragoman phrase-table phrase-table.gz --model RUN -o phrase-table.neural.gz",
+    "dragoman phrase-table phrase-table.gz --model RUN --reverse RUN2 --unknown -o phrase-table.neural.gz",
+    "dragoman phrase-table phrase-table.gz --write-pairs pairs.tsv.gz",
 )
 
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `phrase-table`."""
-    parser.add_argument("table", metavar="TABLE", help="a Moses phrase table, .gz, .xz or .zst too")
-    parser.add_argument("--model", nargs="+", metavar="RUN", help="run folders, a score for each")
-    parser.add_argument("--reverse", nargs="+", default=[], metavar="RUN", help="runs for p(source | target)")
+    parser.add_argument("table", metavar="TABLE", help=f"Moses phrase table; {COMPRESSION_HELP}")
+    parser.add_argument("--model", nargs="+", metavar="RUN", help="source-to-target runs; one score each")
     parser.add_argument(
-        "--unknown", action="store_true", help="a score for target words unknown to the first model: e to their number"
+        "--reverse",
+        nargs="+",
+        default=[],
+        metavar="RUN",
+        help="target-to-source runs; one score p(source | target) each",
     )
-    parser.add_argument("-o", "--out", metavar="TABLE2", help="where the table goes; TABLE2.scores while it is made")
-    parser.add_argument("--name", default="TranslationModel0", metavar="NAME", help="the table's name in moses.ini")
     parser.add_argument(
-        "--pairs", metavar="FILE.tsv", help="instead: write the distinct phrase pairs, for `dragoman train --train`"
+        "--unknown",
+        action="store_true",
+        help="add exp(number of target words unknown to the first model) as a score",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="TABLE2", help="phrase table to write; scores are collected in TABLE2.scores"
+    )
+    parser.add_argument("--name", default="TranslationModel0", metavar="NAME", help="name of the table in moses.ini")
+    parser.add_argument(
+        "--write-pairs",
+        metavar="FILE.tsv",
+        help="write the distinct phrase pairs for `dragoman train --train` instead of scoring",
     )
     add_general_options(parser)
 
@@ -43,16 +57,18 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Score all pairs, then write the table."""
     if options.table == "-":
-        raise ConfigError("a phrase table is read twice, so standard input will not do; give a file")
-    if options.pairs is not None:
-        if options.model or options.reverse or options.unknown or options.out:
-            raise ConfigError("--pairs writes pairs of phrases and scores nothing; leave the other options out")
-        _write_pairs(options.table, options.pairs)
+        raise ConfigError("the phrase table is read twice; give a file instead of standard input")
+    if options.write_pairs is not None:
+        if options.model or options.reverse or options.unknown or options.output:
+            raise ConfigError("--write-pairs computes no scores; leave the other options out")
+        _write_pairs(options.table, options.write_pairs)
         return
-    if not options.model or options.out is None:
-        raise ConfigError("--model and --out are needed, or --pairs (see dragoman phrase-table --help)")
-    if is_standard_output(options.out) or is_same_file(options.table, options.out):
-        raise ConfigError(f"--out {options.out}: give a file of its own; it is written when all scores are there")
+    if not options.model or options.output is None:
+        raise ConfigError("--model and --output are required, or --write-pairs (see dragoman phrase-table --help)")
+    if is_standard_output(options.output) or is_same_file(options.table, options.output):
+        raise ConfigError(
+            f"--output {options.output}: give another file, because the table is written after all pairs are scored"
+        )
     _add_columns(options)
 
 
@@ -61,7 +77,9 @@ def _write_pairs(table: str, out: str) -> None:
     from dragoman.text.lines import replace_output
 
     if not any(suffix == ".tsv" for suffix in Path(out).suffixes):
-        raise ConfigError(f"--pairs {out}: `dragoman train` knows pairs by the ending .tsv; give such a name")
+        raise ConfigError(
+            f"--write-pairs {out}: give a name that ends in .tsv, by which `dragoman train` recognises pairs"
+        )
     with replace_output(out) as file:
         for source, target in distinct_pairs(read_table(table)):
             file.write(f"{source.replace(chr(9), ' ')}\t{target.replace(chr(9), ' ')}\n")
@@ -86,7 +104,7 @@ def _add_columns(options: argparse.Namespace) -> None:
     console = Console(quiet=options.quiet)
     first = next(read_table(options.table), None)
     if first is None:
-        raise ConfigError(f"{options.table}: no phrase pairs in it")
+        raise ConfigError(f"{options.table}: no phrase pairs")
     models = [open_run(path, device=options.device, threads=options.threads) for path in options.model]
     others = [open_run(path, device=options.device, threads=options.threads) for path in options.reverse]
     columns: list[Column] = [target_given_source(one.scorer()) for one in models]
@@ -94,13 +112,13 @@ def _add_columns(options: argparse.Namespace) -> None:
     columns += [unknown_word_penalty(models[0].target)] if options.unknown else []
     names = _column_names(len(models), len(others), options.unknown)
     what = identity(options.table, [*options.model, *options.reverse], names)
-    journal = Journal(Path(f"{options.out}.scores"), what)
+    journal = Journal(Path(f"{options.output}.scores"), what)
     with console.counter("phrase pairs") as advance:
         before = compute(options.table, columns, journal, advance)
     if before:
-        console.info(f"{before} phrase pairs had been scored before")
-    write(options.table, journal, len(columns), options.out)
-    for line in moses_lines(options.out, len(first.scores) + len(columns), len(columns), options.name):
+        console.info(f"{before} phrase pairs were scored before")
+    write(options.table, journal, len(columns), options.output)
+    for line in moses_lines(options.output, len(first.scores) + len(columns), len(columns), options.name):
         print(line)
 
 

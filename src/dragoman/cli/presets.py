@@ -1,15 +1,16 @@
-"""`dragoman presets`: which presets there are."""
+"""`dragoman presets`: the list of presets."""
 
 from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.options import add_general_options
+from dragoman.cli.shared.parsing import Parser
 
 SUMMARY = "list the presets"
 DESCRIPTION = (
-    "Lists the presets, a name and what it is on each line: first those of our own, then paper by paper,\n"
-    "each after the one that it changes."
+    "Lists the presets with a one-line description each: first the general ones, then those of each\n"
+    "paper, every variant after the preset that it is based on."
 )
 EXAMPLES = ("dragoman presets", "dragoman describe bahdanau2015", "dragoman config standard > mine.yaml")
 
@@ -20,7 +21,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print a line for each preset, families apart; what it is stands in the comment that its file begins with."""
+    """Print one line per preset, with a blank line between papers."""
     from dragoman.config.presets import families, preset_title
 
     listed = families()

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.options import COMPRESSION_HELP, NBEST_HELP, add_general_options, add_output
+from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,48 +20,51 @@ if TYPE_CHECKING:
 
 SUMMARY = "add neural scores to n-best lists"
 DESCRIPTION = (
-    "Reads a Moses n-best list and writes it with more features: for each model the log-probability of the\n"
-    "hypothesis given the source, or by a language model of the hypothesis alone; natural logarithm, end of sentence\n"
-    "included. The rest of each line stays as it was."
+    "Reads a Moses n-best list and writes it with additional features: for each model the\n"
+    "log-probability of the hypothesis given the source, for each language model that of the\n"
+    "hypothesis; natural logarithm, EOS included. Everything else in the list is unchanged."
 )
 EXAMPLES = (
     "dragoman rescore dev.nbest.gz --source dev.fr --model RUN -o dev.rescored.gz",
-    "dragoman rescore dev.nbest --source dev.fr --model RUN1 RUN2 --reverse RUN3 --add Net > dev.rescored",
+    "dragoman rescore dev.nbest --source dev.fr --model RUN1 RUN2 --reverse RUN3 --feature Net > dev.rescored",
     "dragoman rescore dev.nbest --lm LM > dev.rescored",
 )
 
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `rescore`."""
-    parser.add_argument("nbest", metavar="NBEST", help="a Moses n-best list, .gz, .xz or .zst too; - is standard input")
-    parser.add_argument("--source", metavar="SRC", help="source lines; ids count them from 0")
-    parser.add_argument("--model", nargs="+", default=[], metavar="RUN", help="run folders, a value for each")
+    parser.add_argument("nbest", metavar="NBEST", help=f"{NBEST_HELP}; {COMPRESSION_HELP}; - for standard input")
+    parser.add_argument("--source", metavar="SRC", help="source sentences; sentence ids count its lines from 0")
+    parser.add_argument("--model", nargs="+", default=[], metavar="RUN", help="source-to-target runs; one value each")
     parser.add_argument(
-        "--reverse", nargs="+", default=[], metavar="RUN", help="runs from target to source; the feature NAMEReverse"
+        "--reverse", nargs="+", default=[], metavar="RUN", help="target-to-source runs; feature NAMEReverse"
     )
     parser.add_argument(
-        "--lm", nargs="+", default=[], metavar="LM", help="language models, which need no --source; the feature NAMELM"
+        "--lm", nargs="+", default=[], metavar="LM", help="language models (need no --source); feature NAMELM"
     )
     parser.add_argument(
-        "--ensemble", action="store_true", help="one value for all of --model: of each word the mean probability"
+        "--ensemble", action="store_true", help="combine the runs of --model: average the probabilities of each token"
     )
-    parser.add_argument("--add", default="Neural", metavar="NAME", help="name of the new feature")
+    parser.add_argument("--feature", default="Neural", metavar="NAME", help="name of the new feature")
     parser.add_argument(
-        "--normalised", action="store_true", help="divide by the number of segments, end of sentence counted"
+        "--normalised", action="store_true", help="divide log-probabilities by the number of tokens, EOS included"
     )
     parser.add_argument(
-        "--precision", choices=("fp32", "bf16"), default="fp32", help="of products; some processors are faster in bf16"
+        "--precision",
+        choices=("fp32", "bf16"),
+        default="fp32",
+        help="precision of matrix products; bf16 is faster on some CPUs and GPUs",
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the list goes")
+    add_output(parser, "the n-best list")
     add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the list with the new features."""
-    if not re.fullmatch(r"[^\s=:|]+", options.add):
-        raise ConfigError(f"--add {options.add!r}: the name of a feature has no blank, `=`, `:` or `|` in it")
+    if not re.fullmatch(r"[^\s=:|]+", options.feature):
+        raise ConfigError(f"--feature {options.feature!r}: feature names contain no space, `=`, `:` or `|`")
     if options.nbest == options.source == "-":
-        raise ConfigError("the list and --source cannot both be standard input; give a file for one of them")
+        raise ConfigError("NBEST and --source cannot both be standard input")
     _require_models(options)
 
     from dragoman.progress import Console
@@ -81,19 +85,19 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _require_models(options: argparse.Namespace) -> None:
-    """Refuse a command that has nothing to add, or lacks or ignores the source."""
+    """Refuse a command without models, and one that lacks or ignores the source."""
     if not (options.model or options.reverse or options.lm):
-        raise ConfigError("nothing to add: give --model, --reverse or --lm (see dragoman rescore --help)")
+        raise ConfigError("--model, --reverse or --lm is required (see dragoman rescore --help)")
     if (options.model or options.reverse) and options.source is None:
-        raise ConfigError("--source is missing: translation models score hypotheses of source lines")
+        raise ConfigError("--model and --reverse require --source")
     if options.source is not None and not (options.model or options.reverse):
-        raise ConfigError("--source is not looked at by language models; leave it out, or give --model")
+        raise ConfigError("--source requires --model or --reverse; language models do not use it")
     if options.ensemble and len(options.model) < 2:
-        raise ConfigError("--ensemble is about several of --model")
+        raise ConfigError("--ensemble requires several runs in --model")
 
 
 def _features(options: argparse.Namespace) -> list[tuple[str, Sequence[Feature]]]:
-    """What is added, by name."""
+    """The features to add, by name."""
     from dragoman.scoring.lists import ensemble_feature, forward_feature, reverse_feature
     from dragoman.scoring.token_scores import log_probability, mean_log_probability
 
@@ -103,14 +107,14 @@ def _features(options: argparse.Namespace) -> list[tuple[str, Sequence[Feature]]
     scorers = [one.scorer() for one in runs]
     if options.ensemble:
         _require_one_vocabulary(runs, options.model)
-        features.append((options.add, [ensemble_feature(scorers, value)]))
+        features.append((options.feature, [ensemble_feature(scorers, value)]))
     elif runs:
-        features.append((options.add, [forward_feature(scorer, value) for scorer in scorers]))
+        features.append((options.feature, [forward_feature(scorer, value) for scorer in scorers]))
     if options.reverse:
         others = [_open(path, options).scorer() for path in options.reverse]
-        features.append((f"{options.add}Reverse", [reverse_feature(scorer, value) for scorer in others]))
+        features.append((f"{options.feature}Reverse", [reverse_feature(scorer, value) for scorer in others]))
     if options.lm:
-        features.append((f"{options.add}LM", [_language_feature(path, options, value) for path in options.lm]))
+        features.append((f"{options.feature}LM", [_language_feature(path, options, value) for path in options.lm]))
     return features
 
 
@@ -125,7 +129,7 @@ def _language_feature(path: str, options: argparse.Namespace, value: Callable[[T
 
 
 def _open(path: str, options: argparse.Namespace) -> Run:
-    """A translation model that computes in the precision asked for; an exported one needs no torch."""
+    """A translation model with its products in the given precision; an exported one needs no torch."""
     from dragoman.runs.opening import open_run
 
     opened = open_run(path, device=options.device, threads=options.threads)
@@ -139,7 +143,7 @@ def _open(path: str, options: argparse.Namespace) -> Run:
 
 
 def _counted(lists: Iterable[Sequence[Entry]], console: Console) -> Iterator[str]:
-    """The lines of the lists, counted on a terminal."""
+    """The lines of the lists, with a progress counter on a terminal."""
     done = 0
     with console.counter("hypotheses") as advance:
         for entries in lists:
@@ -149,7 +153,7 @@ def _counted(lists: Iterable[Sequence[Entry]], console: Console) -> Iterator[str
 
 
 def _require_one_vocabulary(runs: Sequence[Run], names: Sequence[str]) -> None:
-    """The words whose probabilities are averaged must be the same ones, and text must be cut into them alike."""
+    """Refuse runs that differ in target vocabulary or segmentation."""
     from dragoman.translation.ensemble import require_same_target
 
     require_same_target(names, [one.target.vocabulary for one in runs])
@@ -157,6 +161,6 @@ def _require_one_vocabulary(runs: Sequence[Run], names: Sequence[str]) -> None:
     for other, name in zip(files, names, strict=True):
         if other != files[0]:
             raise ConfigError(
-                f"--ensemble: {name} and {names[0]} cut target text differently; leave --ensemble out and "
-                "give their values weights"
+                f"--ensemble: {name} and {names[0]} segment target text differently; leave --ensemble out and "
+                "weight their features instead"
             )

@@ -1,47 +1,48 @@
-"""`dragoman symmetrize`: one file of word alignments out of two, whoever made them."""
+"""`dragoman symmetrize`: the word alignments of two directions, combined."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.options import DEFAULT_SYMMETRIZATION, SYMMETRIZATIONS, add_general_options, add_output
+from dragoman.cli.shared.parsing import Parser
 
 if TYPE_CHECKING:
     from dragoman.text.links import Link
 
-SUMMARY = "join word alignments of two directions"
+SUMMARY = "combine word alignments of both directions"
 DESCRIPTION = (
-    "Joins two files of links, those of a model that translates from source to target and those of one that\n"
-    "translates back, line by line. All files are in Pharaoh format, i-j, words from 0 (or all from 1: numbers stay).\n"
-    "The first file counts source words first; so does the output."
+    "Combines source-to-target and target-to-source word alignments line by line with a symmetrization\n"
+    "heuristic. Files are in Pharaoh format, i-j with the source word first. Indices are kept, so all\n"
+    "files may count from 1."
 )
 EXAMPLES = (
     "dragoman symmetrize forward.align backward.align > both.align",
     "dragoman symmetrize de-en.align en-de.align --swapped --method intersection",
 )
-METHODS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
-BEST_KNOWN: Final = "grow-diag-final-and"
 
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `symmetrize`."""
-    parser.add_argument("forward", metavar="FORWARD", help="links of the model from source to target")
-    parser.add_argument("backward", metavar="BACKWARD", help="links of the model from target to source")
-    parser.add_argument("--method", choices=METHODS, default=BEST_KNOWN, help="which links are kept")
+    parser.add_argument("forward", metavar="FORWARD", help="alignments of the source-to-target model")
+    parser.add_argument("backward", metavar="BACKWARD", help="alignments of the target-to-source model")
+    parser.add_argument(
+        "--method", choices=SYMMETRIZATIONS, default=DEFAULT_SYMMETRIZATION, help="symmetrization heuristic"
+    )
     parser.add_argument(
         "--swapped",
         action="store_true",
-        help="links of BACKWARD have the target word first",
+        help="links in BACKWARD have the target word first",
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the links go")
+    add_output(parser, "the alignments")
     add_general_options(parser, device=False)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Join the files as a stream."""
+    """Combine the files as a stream."""
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.errors import ConfigError, InputError
     from dragoman.text.links import read_links, write_links
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> None:
         for number, (forward, backward) in enumerate(both, 1):
             if forward is None or backward is None:
                 shorter = options.forward if forward is None else options.backward
-                raise InputError(f"{shorter}: ends after {number - 1} lines, before the other file does")
+                raise InputError(f"{shorter}: ends after line {number - 1}, but the other file goes on")
             back = [(j, i) for i, j in backward] if options.swapped else backward
             yield symmetrize(forward, back, options.method)
 

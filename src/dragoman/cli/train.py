@@ -6,18 +6,20 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.config import add_change_options, changed
-from dragoman.cli.shared.parsing import Parser, add_general_options, positive_float
+from dragoman.cli.shared.configuration import add_configuration_options, apply_configuration_options
+from dragoman.cli.shared.options import PAIRS_HELP, add_general_options, add_training_run_options
+from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.config.schema import Config
 
-SUMMARY = "train a translator on parallel text"
+SUMMARY = "train a translation model on parallel text"
 DESCRIPTION = (
-    "Trains a translator on parallel text and writes a run folder, which holds all that translating needs.\n"
-    'A corpus is two files, or one .tsv (two columns) or .jsonl ("source", "target"); all may be .gz, .xz or .zst.\n'
-    "Values come from the preset, then CONFIG.yaml, --scale, --set; Ctrl-C saves the state, --resume goes on from it."
+    "Trains a translation model on parallel text and writes a run folder with everything that\n"
+    'translation needs. A corpus is two files, or one .tsv (two columns) or .jsonl ("source", "target")\n'
+    "file; each may be compressed (.gz, .xz, .zst). Settings come from the preset, then CONFIG.yaml,\n"
+    "then --scale and --set. Ctrl-C saves the training state and --resume continues from it."
 )
 EXAMPLES = (
     "dragoman train --train corpus.de corpus.en --dev dev.de dev.en --out RUN",
@@ -30,18 +32,18 @@ DEFAULT_PRESET = "standard"
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `train`."""
-    what = parser.add_argument_group("what to train")
+    what = parser.add_argument_group("configuration")
     what.add_argument(
-        "config", nargs="?", type=Path, metavar="CONFIG.yaml", help="a configuration file, or part of one"
+        "config", nargs="?", type=Path, metavar="CONFIG.yaml", help="configuration file, complete or partial"
     )
     what.add_argument(
         "--preset",
         metavar="P",
-        help=f"a name that `dragoman presets` lists (default: CONFIG.yaml's, or {DEFAULT_PRESET})",
+        help=f"preset to start from (default: the preset named in CONFIG.yaml, or {DEFAULT_PRESET})",
     )
-    add_change_options(what)
-    text = parser.add_argument_group("text")
-    for name, meaning in (("train", "training text"), ("dev", "text to validate on while training")):
+    add_configuration_options(what)
+    text = parser.add_argument_group("corpora")
+    for name, meaning in (("train", "training corpus"), ("dev", "development set for validation during training")):
         text.add_argument(
             f"--{name}",
             nargs="+",
@@ -49,7 +51,7 @@ def add_options(parser: Parser) -> None:
             type=Path,
             default=[],
             metavar="FILE",
-            help=f"{meaning}: SRC TGT, or one .tsv or .jsonl; may be given several times",
+            help=f"{meaning}: {PAIRS_HELP}; may be repeated",
         )
     text.add_argument(
         "--alignments",
@@ -57,32 +59,20 @@ def add_options(parser: Parser) -> None:
         type=Path,
         default=[],
         metavar="FILE",
-        help="for training.guided_alignment: Pharaoh lines (0-0 1-2) over the words of --train; one for each --train",
+        help="word alignments for training.guided_alignment, Pharaoh format; one file for each --train",
     )
     text.add_argument(
-        "--dropped", metavar="FILE", help="list the training pairs that cleaning leaves out, with the reason"
+        "--dropped", metavar="FILE", help="list the training pairs that cleaning removes, with the reason"
     )
-    add_run_options(parser)
+    add_training_run_options(parser)
     add_general_options(parser)
 
 
-def add_run_options(parser: Parser) -> None:
-    """Which run folder is written, for how long, and what if one is there; the same for every verb that trains."""
-    run = parser.add_argument_group("the run")
-    run.add_argument("--out", required=True, type=Path, metavar="RUN", help="the run folder to write")
-    run.add_argument(
-        "--minutes", type=positive_float, metavar="N", help="stop after so much time, with the best weights"
-    )
-    again = run.add_mutually_exclusive_group()
-    again.add_argument("--resume", action="store_true", help="go on with the run in RUN, exactly where it stopped")
-    again.add_argument("--overwrite", action="store_true", help="start anew where a run is")
-
-
 def run(options: argparse.Namespace) -> None:
-    """Train, or go on training; say where the result is."""
+    """Train, or continue training, and print where the report is."""
     if not options.resume:
         _require_corpora(options)
-    config = _wanted_config(options)
+    config = _load_config(options)
 
     from dragoman.model.devices import set_threads
     from dragoman.progress import Console
@@ -93,8 +83,7 @@ def run(options: argparse.Namespace) -> None:
     if options.resume:
         if options.train or options.dev or options.dropped or options.alignments:
             console.info(
-                "--resume: the corpus stored in the run is used; --train, --dev, --alignments and --dropped are not "
-                "read again"
+                "--resume uses the corpus stored in the run; --train, --dev, --alignments and --dropped are ignored"
             )
         trained = resume(options.out, config, device=options.device, console=console)
     else:
@@ -115,17 +104,17 @@ def run(options: argparse.Namespace) -> None:
 def _require_corpora(options: argparse.Namespace) -> None:
     for name, corpora in (("--train", options.train), ("--dev", options.dev)):
         if not corpora:
-            raise ConfigError(f"{name} is missing: give the source and the target file (see dragoman train --help)")
+            raise ConfigError(f"{name} is required: give the source and the target file (see dragoman train --help)")
         for files in corpora:
             if len(files) > 2:
                 raise ConfigError(
-                    f"{name}: one file or two (source and target), not {len(files)}: {' '.join(map(str, files))}; "
-                    f"repeat {name} for every further corpus"
+                    f"{name}: expected one or two files (source and target), not {len(files)}: "
+                    f"{' '.join(map(str, files))}; repeat {name} for each further corpus"
                 )
 
 
-def _wanted_config(options: argparse.Namespace) -> Config:
-    """Preset, then file, then options; a resumed run begins with its own."""
+def _load_config(options: argparse.Namespace) -> Config:
+    """The preset, with the file and then the options over it; a resumed run starts from its own configuration."""
     from dragoman.config.building import override
     from dragoman.config.files import load_config
     from dragoman.config.presets import load_preset
@@ -137,7 +126,7 @@ def _wanted_config(options: argparse.Namespace) -> Config:
         config = load_preset(options.preset or DEFAULT_PRESET)
     else:
         if options.scale is not None:
-            raise ConfigError("--scale: a run that is resumed has its sizes already; leave --scale out")
+            raise ConfigError("--scale cannot change the sizes of an existing run; leave it out with --resume")
         config = RunFolder.resume(options.out).load_config()
     minutes = [] if options.minutes is None else [f"training.minutes={options.minutes}"]
-    return override(changed(config, options), minutes)
+    return override(apply_configuration_options(config, options), minutes)

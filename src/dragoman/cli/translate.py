@@ -9,24 +9,22 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
-from dragoman.cli.score import add_several_runs, require_several
 from dragoman.cli.shared.files import require_outputs_apart
-from dragoman.cli.shared.parsing import (
-    Parser,
+from dragoman.cli.shared.options import (
+    add_ensemble_options,
     add_general_options,
-    finite_float,
-    natural,
-    non_negative_float,
-    positive_float,
-    positive_int,
-    probability,
+    add_input,
+    add_output,
+    add_runs,
 )
+from dragoman.cli.shared.parsing import Parser, natural, positive_float, positive_int, probability
+from dragoman.cli.shared.runs import require_several_runs
+from dragoman.cli.shared.search_options import add_search_options, override_search
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from dragoman.config.schema import SearchConfig
     from dragoman.runs.opening import Run
     from dragoman.search.sampling import Sampling
     from dragoman.translation.translator import Translation, Translator
@@ -34,11 +32,12 @@ if TYPE_CHECKING:
 
     Chooser = Callable[[Sequence[Translation]], Sequence[Translation]]
 
-SUMMARY = "translate lines of text"
+SUMMARY = "translate text"
 DESCRIPTION = (
-    "Translates raw text, a line in, a line out, in order; a blank line stays blank. Standard input to standard\n"
-    "output by default; files may be .gz, .xz or .zst. What is not said about the search is as the run has it.\n"
-    "Several runs with one target vocabulary choose each word together; what is said of the run is then the first's."
+    "Translates raw text line by line: every input line gives one output line, an empty line an empty\n"
+    "one. Reads standard input and writes standard output by default; files may be compressed (.gz,\n"
+    ".xz, .zst). Search options default to the run's configuration. Several runs with the same target\n"
+    "vocabulary form an ensemble; defaults then come from the first run."
 )
 EXAMPLES = (
     "dragoman translate RUN < new.de > new.en",
@@ -56,109 +55,111 @@ Item = TypeVar("Item")
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `translate`."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run folder, or one that was exported; or several")
-    add_several_runs(parser)
+    add_runs(parser)
     _add_files(parser)
-    _add_search(parser)
+    search = add_search_options(parser)
+    search.add_argument(
+        "--no-shortlist", action="store_true", help="ignore the shortlist of an exported folder: full vocabulary"
+    )
+    search.add_argument(
+        "--mbr",
+        choices=("chrf", "bleu"),
+        help="minimum Bayes risk: rank the --nbest translations by expected score under this metric",
+    )
     _add_constraints(parser)
-    _add_unknown_words(parser)
     _add_sampling(parser)
+    _add_unknown_words(parser)
+    add_ensemble_options(parser)
     add_general_options(parser)
 
 
 def _add_files(parser: Parser) -> None:
     group = parser.add_argument_group("input and output")
-    group.add_argument("-i", "--input", default="-", metavar="FILE", help="lines to translate")
-    group.add_argument("-o", "--output", default="-", metavar="FILE", help="where translations go")
+    add_input(group)
+    add_output(group, "the translations")
     group.add_argument(
         "--format",
         choices=("text", "jsonl", "nbest"),
         default="text",
-        help="text: the translation; jsonl: everything, an object a line; nbest: Moses n-best lists",
+        help="text: translations only; jsonl: one JSON object per line with scores, tokens, alignment and attention; "
+        "nbest: Moses n-best list",
     )
+    group.add_argument("--nbest", type=positive_int, default=1, metavar="N", help="translations per sentence")
     group.add_argument(
-        "--batch",
+        "--chunk-size",
         type=positive_int,
         metavar="N",
-        help="lines read ahead, sorted by length and answered together; 1 answers each at once (default: 2000)",
-    )
-    group.add_argument("--alignments", metavar="FILE", help="write word alignments of the raw lines, Pharaoh format")
-    group.add_argument(
-        "--attention", metavar="FILE.npz", help="write alignment weights: an array for each line, named by its number"
-    )
-
-
-def _add_search(parser: Parser) -> None:
-    group = parser.add_argument_group("search (default: as the run's configuration has it)")
-    group.add_argument("--beam", type=positive_int, metavar="K", help="hypotheses kept; 1 is greedy")
-    group.add_argument("--nbest", type=positive_int, default=1, metavar="N", help="translations for each line")
-    group.add_argument("--normalisation", choices=("none", "mean", "gnmt", "power"), help="of scores by length")
-    group.add_argument("--alpha", type=non_negative_float, metavar="A", help="exponent of the length for gnmt, power")
-    group.add_argument(
-        "--word-penalty", type=finite_float, metavar="W", help="off the score for each segment; below 0 a reward"
+        help="lines read at once, sorted by length and then batched; 1 answers each line immediately (default: 2000)",
     )
     group.add_argument(
-        "--coverage-penalty", type=non_negative_float, metavar="B", help="weight of the coverage penalty"
-    )
-    group.add_argument("--finish", choices=("refill", "shrink"), help="what becomes of a finished hypothesis's place")
-    group.add_argument(
-        "--max-length-factor", type=positive_float, metavar="F", help="longest output over source length"
-    )
-    group.add_argument("--max-length-extra", type=natural, metavar="N", help="segments added to that")
-    group.add_argument(
-        "--min-length-factor", type=non_negative_float, metavar="F", help="shortest output over source length"
+        "--alignments", metavar="FILE", help="write the word alignments of the raw lines to this file, Pharaoh format"
     )
     group.add_argument(
-        "--no-shortlist", action="store_true", help="any word may follow, though the exported folder has a shortlist"
-    )
-    group.add_argument("--block-unknown", action="store_true", default=None, help="never produce the unknown word")
-    group.add_argument(
-        "--no-repeat-ngram", type=natural, metavar="N", help="no N segments in a row come twice; 0: they may"
-    )
-    group.add_argument(
-        "--diversity", type=non_negative_float, metavar="G", help="handicap of a candidate for each better sibling"
-    )
-    group.add_argument(
-        "--mbr", choices=("chrf", "bleu"), help="of --nbest N put first what agrees most with all, by this metric"
+        "--attention",
+        metavar="FILE.npz",
+        help="write the alignment weights to this file: one array per line, named by the line number from 0",
     )
 
 
 def _add_constraints(parser: Parser) -> None:
-    group = parser.add_argument_group("what translations hold")
-    group.add_argument("--ban", action="append", default=[], metavar="WORDS", help="never write these; may come again")
-    group.add_argument("--ban-file", metavar="FILE", help="never write these, a word or phrase a line")
-    group.add_argument("--prefix", metavar="FILE", help="what each translation begins with, a line for each input line")
+    group = parser.add_argument_group("lexical constraints")
+    group.add_argument(
+        "--ban", action="append", default=[], metavar="WORDS", help="never produce this word or phrase; may be repeated"
+    )
+    group.add_argument("--ban-file", metavar="FILE", help="never produce these words or phrases, one per line")
+    group.add_argument(
+        "--prefix", metavar="FILE", help="target prefixes that translations start with, one line per input line"
+    )
     group.add_argument(
         "--constraints",
         metavar="FILE",
-        help="words or phrases that must appear, a line for each input line: divided by tabs, or in FILE.jsonl a list",
+        help="words or phrases that the translation must contain, one line per input line: separated by tabs, or a "
+        "JSON list in FILE.jsonl",
     )
 
 
 def _add_unknown_words(parser: Parser) -> None:
-    group = parser.add_argument_group("unknown words")
+    group = parser.add_argument_group("unknown word replacement")
     group.add_argument(
-        "--replace-unk", action="store_true", help="put a translation or a copy of the aligned source word instead"
+        "--replace-unk",
+        action="store_true",
+        help="replace unknown words by the dictionary translation or a copy of the aligned source word",
     )
-    group.add_argument("--dictionary", metavar="FILE", help="source word, target word and perhaps a count, with tabs")
+    group.add_argument(
+        "--dictionary", metavar="FILE", help="bilingual dictionary: source word, target word, optional count, by tabs"
+    )
     group.add_argument(
         "--unk-rule",
         choices=("copy", "dictionary", "lowercase-dictionary"),
-        help="the last copies what begins with a capital (default: dictionary, which copies what it lacks)",
+        help="copy: copy the source word; dictionary: look it up, else copy; lowercase-dictionary: the same, but copy "
+        "capitalised words (default: dictionary)",
     )
-    group.add_argument("--unk-log", metavar="FILE", help="line, segment, source word, replacement and how, with tabs")
+    group.add_argument(
+        "--unk-log",
+        metavar="FILE",
+        help="list the replacements: line, segment, source word, replacement and method, separated by tabs",
+    )
 
 
 def _add_sampling(parser: Parser) -> None:
     group = parser.add_argument_group("sampling")
-    group.add_argument("--sample", action="store_true", help="draw translations from the model instead of searching")
-    group.add_argument("--temperature", type=positive_float, metavar="T", help="below 1 sharper (default: 1)")
-    group.add_argument("--top-k", type=positive_int, metavar="K", help="draw among the K most probable (default: all)")
+    group.add_argument("--sample", action="store_true", help="sample translations instead of searching for the best")
     group.add_argument(
-        "--top-p", type=probability, metavar="P", help="draw among those that together have P (default: 1)"
+        "--temperature", type=positive_float, metavar="T", help="softmax temperature; below 1: sharper (default: 1)"
     )
-    group.add_argument("--distinct", action="store_true", help="draw no translation of a line twice")
-    group.add_argument("--seed", type=natural, metavar="N", help="the same seed draws the same (default: 1)")
+    group.add_argument(
+        "--top-k", type=positive_int, metavar="K", help="sample among the K most probable tokens (default: all)"
+    )
+    group.add_argument(
+        "--top-p",
+        type=probability,
+        metavar="P",
+        help="nucleus sampling: sample among the most probable tokens that together have probability P (default: 1)",
+    )
+    group.add_argument(
+        "--distinct", action="store_true", help="sample the translations of a sentence without replacement"
+    )
+    group.add_argument("--seed", type=natural, metavar="N", help="seed of the random generator (default: 1)")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -170,26 +171,26 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.runs.opening import open_run
     from dragoman.text.lines import read_lines
 
-    shortlist = len(options.runs) == 1 and not options.no_shortlist  # words that one lists another may not
+    shortlist = len(options.runs) == 1 and not options.no_shortlist  # members of an ensemble may list different words
     runs = [
         open_run(name, device=options.device, threads=options.threads, shortlist=shortlist) for name in options.runs
     ]
     translator = _translator(options, runs)
     choose = _chooser(options)
     constraints = read_constraints(options.prefix, options.constraints)
-    constraints = None if constraints is None else _begun(constraints)
-    lines = _begun(read_lines(options.input))
+    constraints = None if constraints is None else _with_first_read(constraints)
+    lines = _with_first_read(read_lines(options.input))
     count = unfinished = 0
     with Outputs(options) as outputs:
         given = outputs.flushed_before(lines)
-        found = translator.translate_lines(given, options.nbest, constraints=constraints, read_ahead=options.batch)
+        found = translator.translate_lines(given, options.nbest, constraints=constraints, read_ahead=options.chunk_size)
         for number, n_best in enumerate(map(choose, found)):
             outputs.write(number, n_best)
             count, unfinished = count + 1, unfinished + (not n_best[0].finished)
     if unfinished:
         log.warning(
-            "%d of %d translations (%.1f %%) did not end within the longest length and were cut off there; "
-            "--max-length-factor and --max-length-extra allow for more",
+            "%d of %d translations (%.1f %%) were truncated at the maximum length; raise --max-length-factor or "
+            "--max-length-extra",
             unfinished,
             count,
             100 * unfinished / count,
@@ -197,19 +198,18 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _translator(options: argparse.Namespace, runs: Sequence[Run]) -> Translator:
-    """One run's, or that of all of them together."""
+    """The translator of one run, or of the ensemble of several."""
     from dragoman.cli.shared.constraints import banned_words
     from dragoman.translation.ensemble import Ensemble, require_same_target
     from dragoman.translation.translator import Translator
 
     first = runs[0]
-    search = _search(options, first.config.search)
+    search = override_search(first.config.search, options)
     if all(run.config.model.decoder.context != "attended" for run in runs):
         for name in ("alignments", "attention", "replace_unk", "coverage_penalty"):
             if getattr(options, name):
                 raise ConfigError(
-                    f"--{name.replace('_', '-')}: the model of {options.runs[0]} has no attention, so there is nothing "
-                    + ("to write" if name in ("alignments", "attention") else "to go by")
+                    f"--{name.replace('_', '-')} requires attention, and the model of {options.runs[0]} has none"
                 )
     sampling, banned, unknown = _sampling(options), banned_words(options.ban, options.ban_file), _unknown(options)
     if len(runs) == 1:
@@ -221,7 +221,7 @@ def _translator(options: argparse.Namespace, runs: Sequence[Run]) -> Translator:
 
 
 def _chooser(options: argparse.Namespace) -> Chooser:
-    """What puts the translations of a line in order: as they come, or by expected utility."""
+    """The order of the translations of a line: by score, or by expected utility."""
     if options.mbr is None:
         return lambda translations: translations
     from dragoman.evaluation.minimum_risk import by_expected_utility, sentence_utility
@@ -248,54 +248,32 @@ def _unknown(options: argparse.Namespace) -> UnknownWordReplacer | None:
 
 
 def _require_sense(options: argparse.Namespace) -> None:
-    """Refuse options that would be without effect, and outputs that would destroy the input."""
+    """Refuse options that have no effect, and outputs that would overwrite an input."""
     drawing = [name for name in ("temperature", "top_k", "top_p", "seed") if getattr(options, name) is not None]
     drawing += ["distinct"] * options.distinct
     if drawing and not options.sample:
-        raise ConfigError(f"--{drawing[0].replace('_', '-')} is about sampling; add --sample")
+        raise ConfigError(f"--{drawing[0].replace('_', '-')} requires --sample")
     if options.sample and options.beam is not None:
-        raise ConfigError("--beam is about searching, --sample draws instead; leave one of them out")
+        raise ConfigError("--beam has no effect with --sample; leave one of them out")
     if options.sample and options.constraints is not None:
-        raise ConfigError("--constraints are for searching, --sample draws instead; leave one of them out")
+        raise ConfigError("--constraints requires beam search; leave --sample out")
     replacing = [name for name in ("dictionary", "unk_rule", "unk_log") if getattr(options, name) is not None]
     if replacing and not options.replace_unk:
-        raise ConfigError(f"--{replacing[0].replace('_', '-')} is about unknown words; add --replace-unk")
+        raise ConfigError(f"--{replacing[0].replace('_', '-')} requires --replace-unk")
     if options.replace_unk and options.dictionary is None and options.unk_rule not in (None, "copy"):
-        raise ConfigError(f"--unk-rule {options.unk_rule}: looks words up; give --dictionary FILE")
-    require_several(options, options.runs)
+        raise ConfigError(f"--unk-rule {options.unk_rule} requires --dictionary FILE")
+    require_several_runs(options, options.runs)
     if options.mbr is not None and options.nbest == 1:
-        raise ConfigError("--mbr chooses among several translations; add --nbest N")
+        raise ConfigError("--mbr requires several translations per sentence; add --nbest N")
     if options.nbest > 1 and options.format == "text" and options.mbr is None:
         raise ConfigError(
-            f"--nbest {options.nbest}: plain text has one translation a line; add --format nbest or --format jsonl"
+            f"--nbest {options.nbest}: --format text has one translation per line; use --format nbest or jsonl"
         )
     given = (options.input, options.prefix, options.constraints, options.dictionary, options.ban_file)
     inputs = [name for name in given if name is not None]
     if inputs.count("-") > 1:
         raise ConfigError("standard input is read twice; give a file for all but one of the inputs")
     require_outputs_apart((options.output, options.alignments, options.attention, options.unk_log), inputs)
-
-
-def _search(options: argparse.Namespace, config: SearchConfig) -> SearchConfig:
-    """The run's settings with those of the command line over them."""
-    names = (
-        *(
-            "beam",
-            "normalisation",
-            "alpha",
-            "word_penalty",
-            "coverage_penalty",
-            "finish",
-            "max_length_factor",
-            "max_length_extra",
-        ),
-        *("min_length_factor", "block_unknown", "no_repeat_ngram", "diversity"),
-    )
-    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
-    search = config.replaced(**given)
-    if options.alpha is not None and search.normalisation not in ("gnmt", "power"):
-        raise ConfigError("--alpha: is the exponent of --normalisation gnmt or power, and has no meaning without them")
-    return search
 
 
 def _sampling(options: argparse.Namespace) -> Sampling | None:
@@ -307,7 +285,7 @@ def _sampling(options: argparse.Namespace) -> Sampling | None:
     return Sampling(**{name: getattr(options, name) for name in names if getattr(options, name) is not None})
 
 
-def _begun(stream: Iterator[Item]) -> Iterator[Item]:
-    """The same items, the first one already read: a missing input is found before any output is touched."""
+def _with_first_read(stream: Iterator[Item]) -> Iterator[Item]:
+    """The same items with the first already read, so that a missing input is found before any output is opened."""
     first = list(islice(stream, 1))
     return chain(first, stream)

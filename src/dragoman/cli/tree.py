@@ -1,55 +1,58 @@
-"""`dragoman tree`: the hypotheses that the search for one translation kept and dropped."""
+"""`dragoman tree`: the hypotheses that the search for one translation kept and pruned."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
+from dragoman.cli.shared.options import add_general_options, add_output, add_run
+from dragoman.cli.shared.parsing import Parser, natural
+from dragoman.cli.shared.search_options import add_search_options, override_search
 from dragoman.errors import ConfigError, InputError
 
-SUMMARY = "show what the search for a translation kept and dropped"
+SUMMARY = "show the search tree of one translation"
 DESCRIPTION = (
-    "Translates one line and shows the tree of the beam search: which hypotheses were kept at each step, which ended,\n"
-    "which were dropped, with their log-probabilities; * marks the translation. The end of a file's name says what is\n"
-    "written there: .html or .svg draws the tree, anything else is the text."
+    "Translates one sentence and shows the tree of the beam search with log-probabilities: which\n"
+    "hypotheses were kept at each step, which were finished and which were pruned; * marks the\n"
+    "translation. The output is an HTML page, an SVG image or plain text, depending on the suffix of\n"
+    "the output file (.html, .svg, other). Search options default to the run's configuration."
 )
 EXAMPLES = (
     "dragoman tree RUN --text Hallo",
-    "dragoman tree RUN --beam 4 --dropped 2 -o tree.html < line.de",
+    "dragoman tree RUN --beam 4 --pruned 2 -o tree.html < line.de",
 )
 
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `tree`."""
-    parser.add_argument("run", metavar="RUN", help="a run folder, or one that was exported")
-    parser.add_argument("--text", metavar="LINE", help="the line to translate (default: the first of standard input)")
-    parser.add_argument("--beam", type=positive_int, metavar="K", help="hypotheses kept (default: as the run has it)")
+    add_run(parser)
     parser.add_argument(
-        "--dropped", type=natural, default=3, metavar="N", help="dropped hypotheses shown of each step, the best ones"
+        "--text", metavar="LINE", help="sentence to translate (default: the first line of standard input)"
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the tree goes")
+    parser.add_argument(
+        "--pruned", type=natural, default=3, metavar="N", help="pruned hypotheses to show at each step, best first"
+    )
+    add_output(parser, "the tree")
+    add_search_options(parser)
     add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Translate, draw."""
+    """Translate and draw the search tree."""
     from dragoman.report.beam_tree import as_page, as_svg, as_text
     from dragoman.runs.opening import open_run
     from dragoman.search.trace import search_tree
     from dragoman.text.lines import replace_output
 
     opened = open_run(options.run, device=options.device, threads=options.threads)
-    search = opened.config.search
-    if options.beam is not None:
-        search = search.replaced(beam=options.beam)
+    search = override_search(opened.config.search, options)
     if search.coverage_penalty and opened.config.model.decoder.context != "attended":
-        raise ConfigError(f"{options.run}: its search asks for a coverage penalty, but the model has no attention")
+        raise ConfigError(f"--coverage-penalty requires attention, and the model of {options.run} has none")
     line = _line(options)
     ids = opened.source.encode(line).ids
     if not ids:
-        raise InputError("there is no text to translate; give a line with --text, or on standard input")
-    root, best = search_tree(opened.engine, ids, search, options.dropped)
+        raise InputError("no text to translate; give a sentence with --text or on standard input")
+    root, best = search_tree(opened.engine, ids, search, options.pruned)
     vocabulary, kind = opened.target.vocabulary, Path(options.output).suffix.lower()
     if kind == ".html":
         drawn = as_page(root, vocabulary, line, opened.target.decode(best.tokens))

@@ -1,4 +1,4 @@
-"""`dragoman tune`: weights of the features of n-best lists that choose well."""
+"""`dragoman tune`: log-linear weights for the features of n-best lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
+from dragoman.cli.shared.options import COMPRESSION_HELP, NBEST_HELP, add_general_options, add_output
+from dragoman.cli.shared.parsing import Parser, natural, positive_int
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -16,13 +17,14 @@ if TYPE_CHECKING:
     from dragoman.tuning.mert import TunedWeights
     from dragoman.tuning.pool import Pool, Vector
 
-SUMMARY = "tune weights of n-best features"
+SUMMARY = "tune log-linear weights on n-best lists"
 DESCRIPTION = (
-    "Finds weights for the features of n-best lists whose choices have a good BLEU or chrF against references,\n"
-    "several times over, says the score of each run and their spread, and writes the weights of the best run as\n"
-    "`Name= weight ...`. Words stand between blanks, as Moses has them: references must be tokenised as lists are.\n"
-    "Several lists of the same sentences count as one. With --against, says how likely chance alone would give\n"
-    "such a difference to what other weights choose (paired bootstrap, approximate randomisation)."
+    "Finds weights for the features of n-best lists that maximise BLEU or chrF of the 1-best hypotheses\n"
+    "(MERT, batch MIRA or PRO). Runs several times with different seeds, prints the score of each run\n"
+    "with mean and standard deviation, and writes the weights of the best run as `Name= weight ...`.\n"
+    "Hypotheses and references are compared as tokenised text. Several lists of the same sentences are\n"
+    "merged. With --against, prints the significance of the difference to other weights (paired\n"
+    "bootstrap, approximate randomisation)."
 )
 EXAMPLES = (
     "dragoman tune dev.rescored.gz --reference dev.en -o tuned.weights",
@@ -34,33 +36,41 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `tune`."""
-    parser.add_argument("nbest", nargs="+", metavar="NBEST", help="Moses n-best lists, .gz, .xz or .zst too")
-    parser.add_argument("--reference", nargs="+", required=True, metavar="REF", help="one or several references")
-    parser.add_argument("--method", choices=("mert", "mira", "pro"), default="mert", help="how weights are found")
-    parser.add_argument("--metric", choices=("bleu", "chrf"), default="bleu", help="what the weights make large")
-    parser.add_argument("--start", metavar="FILE", help="weights to start from (default: all alike)")
-    parser.add_argument("--runs", type=positive_int, default=3, metavar="N", help="runs that differ by their seed")
-    parser.add_argument("--restarts", type=natural, metavar="N", help="random starts of a run of mert (default: 20)")
+    parser.add_argument("nbest", nargs="+", metavar="NBEST", help=f"{NBEST_HELP}s; {COMPRESSION_HELP}")
+    parser.add_argument(
+        "--reference",
+        nargs="+",
+        required=True,
+        metavar="REF",
+        help="reference translations, tokenised; several files for several references",
+    )
+    parser.add_argument("--method", choices=("mert", "mira", "pro"), default="mert", help="tuning algorithm")
+    parser.add_argument("--metric", choices=("bleu", "chrf"), default="bleu", help="metric to maximise")
+    parser.add_argument("--initial-weights", metavar="FILE", help="weights to start from (default: equal)")
+    parser.add_argument("--runs", type=positive_int, default=3, metavar="N", help="number of runs with different seeds")
+    parser.add_argument("--restarts", type=natural, metavar="N", help="random restarts per run of mert (default: 20)")
     parser.add_argument("--seed", type=natural, default=1, metavar="N", help="seed of the first run")
-    parser.add_argument("--test", metavar="NBEST", help="lists to measure each run's weights on")
-    parser.add_argument("--test-reference", nargs="+", metavar="REF", help="their references")
+    parser.add_argument(
+        "--test", metavar="NBEST", help="n-best list of a test set, to score the weights of each run on"
+    )
+    parser.add_argument("--test-reference", nargs="+", metavar="REF", help="references of the test set")
     parser.add_argument(
         "--against",
         nargs="+",
         default=[],
         metavar="FILE",
-        help="weights of another system, one file a run of tuning; a feature that they lack weighs 0",
+        help="weights of another system, one file per tuning run; missing features get weight 0",
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the weights go")
+    add_output(parser, "the weights")
     add_general_options(parser, device=False)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Tune several times, tell, and write the best weights."""
+    """Tune several times, print the scores, and write the best weights."""
     if (options.test is None) != (options.test_reference is None):
-        raise ConfigError("--test and --test-reference belong together; give both or none")
+        raise ConfigError("--test and --test-reference require each other")
     if options.restarts is not None and options.method != "mert":
-        raise ConfigError(f"--restarts is about mert; --method {options.method} starts once")
+        raise ConfigError("--restarts requires --method mert")
 
     import numpy as np
 
@@ -72,8 +82,8 @@ def run(options: argparse.Namespace) -> None:
     pool = pools["dev"]
     size = pool.features.shape[1]
     start = np.full(size, 1 / size)
-    if options.start is not None:
-        start = as_vector(read_weights(options.start), pool.shape, options.start)
+    if options.initial_weights is not None:
+        start = as_vector(read_weights(options.initial_weights), pool.shape, options.initial_weights)
     others = [as_vector(read_weights(path), pool.shape, path, lacking=0.0) for path in options.against]
     console.info(f"{len(pool.starts)} sentences, {len(pool.features)} distinct hypotheses, {size} weights")
     console.info(f"start: {_shown(pools, start)}")
@@ -81,13 +91,13 @@ def run(options: argparse.Namespace) -> None:
     for seed in range(options.seed, options.seed + options.runs):
         found.append(_tune(options, pool, start, np.random.default_rng(seed)))
         console.info(f"{options.method}, seed {seed}: {_shown(pools, found[-1].weights)}")
-    _tell_summary(pools, [tuned.weights for tuned in found], others, console)
+    _print_summary(pools, [tuned.weights for tuned in found], others, console)
     best = max(found, key=lambda tuned: tuned.score)
     write_weights(options.output, as_weights(best.weights, pool.shape))
 
 
 def _read_pools(options: argparse.Namespace) -> dict[str, Pool]:
-    """The lists of dev and, where they are given, of test."""
+    """The lists of dev and, if given, of test."""
     from dragoman.tuning.pool import read_pool
     from dragoman.tuning.tuning_metric import METRICS
 
@@ -96,7 +106,7 @@ def _read_pools(options: argparse.Namespace) -> dict[str, Pool]:
     if options.test is not None:
         pools["test"] = read_pool([options.test], options.test_reference, metric)
         if list(pools["test"].shape.items()) != list(pools["dev"].shape.items()):
-            raise ConfigError(f"--test: the features of {options.test} are not those of {options.nbest[0]}")
+            raise ConfigError(f"--test: {options.test} and {options.nbest[0]} have different features")
     return pools
 
 
@@ -115,8 +125,8 @@ def _shown(pools: dict[str, Pool], weights: Vector) -> str:
     return f"{pools['dev'].metric.name} {dev}" + "".join(f", test {score}" for score in test)
 
 
-def _tell_summary(pools: dict[str, Pool], found: Sequence[Vector], others: Sequence[Vector], console: Console) -> None:
-    """Of each set the spread over the runs, and the difference to the other weights."""
+def _print_summary(pools: dict[str, Pool], found: Sequence[Vector], others: Sequence[Vector], console: Console) -> None:
+    """Print mean and standard deviation over the runs, and the difference to the other weights, for each set."""
     from dragoman.tuning.multi_run_tests import compare_weights
 
     for name, pool in pools.items():

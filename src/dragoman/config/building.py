@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -13,7 +12,7 @@ import yaml
 from dragoman.config.fitting import check
 from dragoman.config.schema import Config
 from dragoman.config.section import Section, keys_of
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, did_you_mean, nearest
 
 Schema = TypeVar("Schema", bound=Section)
 
@@ -221,18 +220,12 @@ def _nearest_key(key: str, schema: type[Section]) -> str:
         (f"{key.removesuffix(old)}{new}" for old, new in RENAMED.items() if f".{key}".endswith(f".{old}")), ""
     )
     if renamed in known:
-        return f" (did you mean {renamed!r}?)"
+        return f" (did you mean {renamed}?)"
     last = {name.rpartition(".")[2]: name for name in known}
-    near = difflib.get_close_matches(key.rpartition(".")[2], last, n=1, cutoff=0.6)
-    return did_you_mean(key, known) or (f" (did you mean {last[near[0]]!r}?)" if near else "")
+    near = nearest(key.rpartition(".")[2], last)
+    return did_you_mean(key, known) or (f" (did you mean {last[near[0]]}?)" if near else "")
 
 
 def _nearest_choice(value: str, choices: Sequence[str]) -> str:
     renamed = RENAMED.get(value, value)
     return did_you_mean(renamed if renamed in choices else value, choices)
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The nearest known word as the end of a message, or nothing."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
-from dragoman.config.building import build_config, did_you_mean, merge, parse_yaml
+from dragoman.config.building import build_config, merge, parse_yaml
 from dragoman.config.schema import Config
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, did_you_mean
 
 
 def preset_names() -> list[str]:
@@ -30,7 +30,7 @@ def preset_text(name: str) -> str:
     """
     names = preset_names()
     if name not in names:
-        raise ConfigError(f"no preset named {name!r}{did_you_mean(name, names)}; presets: {', '.join(names)}")
+        raise ConfigError(f"no preset named {name!r}{did_you_mean(name, names, 3)}; `dragoman presets` lists all")
     return (resources.files("dragoman") / "presets" / f"{name}.yaml").read_text(encoding="utf-8")
 
 

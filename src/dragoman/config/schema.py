@@ -1,8 +1,8 @@
 """The configuration of a run: one frozen tree.
 
-Every default is written here and nowhere else; presets are YAML files over these defaults, and what is saved beside
-the weights is the complete tree. Section and equation numbers name the paper a value is from. Which parts fit together
-is said in `fitting`.
+Every default is written here and nowhere else; presets are YAML files over these defaults, and the complete tree is
+saved beside the weights. Descriptions of keys are printed in configuration files and in `--help`; section and equation
+numbers refer to the papers. `fitting` checks which parts can be combined.
 """
 
 from __future__ import annotations
@@ -18,133 +18,148 @@ FORMAT = 2
 
 
 class SideConfig(Section):
-    """How the lines of one language become segments."""
+    """Segmentation and vocabulary of one language."""
 
-    language: Annotated[str, says("ISO 639-1 code; word segmentation needs it to tokenise and detokenise")] = "en"
+    language: Annotated[str, says("ISO 639-1 code, for the tokeniser of segmentation: words")] = "en"
     segmentation: Annotated[
         Literal["bpe", "unigram", "words", "characters", "whitespace"],
         says(
-            "bpe and unigram are SentencePiece models trained on the training text; whitespace: text that is "
-            "segmented already"
+            "bpe, unigram: SentencePiece models trained on the training text; words: Moses tokeniser; "
+            "characters; whitespace: pretokenised text"
         ),
     ] = "bpe"
-    vocabulary: Annotated[int, Meta(ge=8), says("largest number of entries, the four special symbols included")] = 8000
-    min_frequency: Annotated[Count, says("a segment seen less often in training is unknown")] = 1
-    model: Annotated[str | None, says("a SentencePiece model file to use instead of training one")] = None
+    vocabulary: Annotated[
+        int, Meta(ge=8), says("maximum number of vocabulary entries, the four special symbols included")
+    ] = 8000
+    min_frequency: Annotated[Count, says("segments that are rarer in the training text are unknown")] = 1
+    model: Annotated[str | None, says("existing SentencePiece model file to use instead of training one")] = None
 
 
 class TextConfig(Section):
-    """Both sides of the text."""
+    """Segmentation and vocabularies of both sides."""
 
     source: SideConfig = SideConfig()
     target: SideConfig = SideConfig()
-    joint: Annotated[bool, says("one segmentation model and one vocabulary for both sides (source's settings)")] = False
+    joint: Annotated[
+        bool, says("one segmentation model and one vocabulary for both sides, with the settings of source")
+    ] = False
 
 
 class CleaningConfig(Section):
-    """Which training pairs are left out; each reason is counted, and `--dropped FILE` lists the pairs."""
+    """Filters of the training corpus; removed pairs are counted by reason and listed by `train --dropped FILE`."""
 
-    max_length: Annotated[Count, says("segments, end of sentence not counted, on either side")] = 100
-    max_ratio: Annotated[Annotated[float, Meta(gt=1)] | None, says("longer side over shorter side, in segments")] = None
-    duplicates: Annotated[Literal["keep", "drop"], says("exact repetitions of a pair")] = "drop"
+    max_length: Annotated[Count, says("maximum length of either side, in segments without EOS")] = 100
+    max_ratio: Annotated[
+        Annotated[float, Meta(gt=1)] | None,
+        says("maximum ratio of the longer to the shorter side, in segments; null: no limit"),
+    ] = None
+    duplicates: Annotated[Literal["keep", "drop"], says("exact repetitions of a sentence pair")] = "drop"
 
 
 class EmbeddingConfig(Section):
-    """Word vectors."""
+    """Word embeddings."""
 
-    source: Annotated[Count, says("size of a source embedding")] = 512
-    target: Annotated[Count, says("size of a target embedding")] = 512
+    source: Annotated[Count, says("size of source embeddings")] = 512
+    target: Annotated[Count, says("size of target embeddings")] = 512
     tied: Annotated[
         Literal["none", "output", "all"],
-        says("output: target embedding = output matrix; all: source embedding too (needs text.joint)"),
+        says(
+            "weight tying; output: target embedding and output matrix; all: source embedding too (requires text.joint)"
+        ),
     ] = "none"
 
 
 class CellConfig(Section):
-    """The recurrent cell, the same for encoder and decoder; each has its own."""
+    """A stack of recurrent layers; encoder and decoder have one each."""
 
     cell: Annotated[
         Literal["gru", "lstm", "tanh", "gru-fused", "lstm-fused"],
         says(
-            "gru and lstm are written out; the fused ones run an encoder layer in the library's kernel "
-            "(gru-fused is reset: after, update: keep, with a further bias inside the reset gate's bracket)"
+            "recurrent cell; the fused cells compute an encoder layer with the kernels of torch "
+            "(gru-fused: reset: after, update: keep, and an additional bias that the reset gate scales)"
         ),
     ] = "gru"
     reset: Annotated[
-        Literal["before", "after"], says("GRU: reset gate before U (Cho 2014 eq. 8, Bahdanau 2015 A.1.1) or after")
+        Literal["before", "after"],
+        says("GRU: apply the reset gate before (Cho 2014 eq. 8, Bahdanau 2015 A.1.1) or after the recurrent matrix U"),
     ] = "before"
     update: Annotated[
-        Literal["keep", "write"], says("GRU: z keeps the old state (Cho 2014) or writes the new one (Bahdanau 2015)")
+        Literal["keep", "write"],
+        says("GRU: the update gate z weights the old state (Cho 2014) or the candidate state (Bahdanau 2015)"),
     ] = "write"
-    peepholes: Annotated[bool, says("LSTM: gates see the memory through diagonal weights (Graves 2013)")] = False
-    layers: Count = 1
-    size: Annotated[Count, says("units of each direction in each layer")] = 512
+    peepholes: Annotated[bool, says("LSTM: diagonal weights from the cell state to the gates (Graves 2013)")] = False
+    layers: Annotated[Count, says("number of layers")] = 1
+    size: Annotated[Count, says("units per layer and direction")] = 512
     first_residual_layer: Annotated[
-        Natural, says("from this layer on, counted from 1, a layer's input is added to its output; 0: nowhere")
+        Natural, says("residual connections from this layer on, counted from 1; 0: none")
     ] = 0
 
 
 class EncoderConfig(CellConfig):
     """Source words to annotations."""
 
-    direction: Literal["forward", "reversed", "both"] = "both"
+    direction: Annotated[
+        Literal["forward", "reversed", "both"], says("reading direction; reversed: from the end; both: bidirectional")
+    ] = "both"
 
 
 class BridgeConfig(Section):
-    """The first decoder state."""
+    """The initial state of the decoder."""
 
     kind: Annotated[
         Literal["zero", "copy", "last", "tanh-last", "tanh-backward", "mean"],
         says(
-            "zero; copy every layer's last state (Sutskever 2014, Luong 2015); last: the top layer's last "
-            "state in every layer, of two directions the forward one where it alone fits (JoeyNMT); tanh(V' c) with c "
-            "the summary below (Cho 2014); tanh(W_s backward h_1) (Bahdanau 2015 A.2.2); tanh(W mean annotation) "
-            "(dl4mt)"
+            "zero; copy: final state of every encoder layer (Sutskever 2014, Luong 2015); last: final state of the top "
+            "layer for every decoder layer, of the forward direction only if the sizes require it (JoeyNMT); "
+            "tanh-last: tanh(V' c) of the summary c (Cho 2014); tanh-backward: tanh(W_s h_1) of the backward direction "
+            "(Bahdanau 2015 A.2.2); mean: tanh(W mean annotation) (dl4mt)"
         ),
     ] = "tanh-backward"
     summary: Annotated[
         Literal["last", "tanh"],
         says(
-            "the one vector c of a sentence, for tanh-last and for a fixed context: the last state h_N "
-            "(RNNencdec of Bahdanau 2015), or tanh(V h_N) (Cho 2014, appendix)"
+            "summary vector c of the source, for bridge tanh-last and decoder context fixed; last: final state h_N "
+            "(RNNencdec of Bahdanau 2015); tanh: tanh(V h_N) (Cho 2014, appendix)"
         ),
     ] = "last"
     cell_state: Annotated[
         Literal["zero", "hidden"],
-        says("what an LSTM's memory starts from under a last, tanh or mean bridge: zero, or the hidden state"),
+        says("initial LSTM cell state under bridge last, tanh-* or mean: zero, or equal to the hidden state"),
     ] = "zero"
 
 
 class DecoderConfig(CellConfig):
-    """The recurrent part that writes the target."""
+    """The recurrent network that generates the target."""
 
     context_in_reset: Annotated[
-        bool, says("GRU, reset after: the context stands inside the reset gate's bracket (Cho 2014, appendix)")
+        bool, says("GRU, reset after: the reset gate scales the context term too (Cho 2014, appendix)")
     ] = False
     context: Annotated[
         Literal["none", "fixed", "attended"],
         says(
-            "what of the source each step sees: nothing but the first state (Sutskever 2014), one vector "
-            "(Cho 2014), a context vector of its own (Bahdanau 2015)"
+            "source information at each step; none: initial state only (Sutskever 2014); fixed: the summary vector "
+            "(Cho 2014); attended: a context vector from attention (Bahdanau 2015)"
         ),
     ] = "attended"
     order: Annotated[
         Literal["look-then-update", "update-then-look", "groundhog", "two-step"],
         says(
-            "attend with the previous state, then update (Bahdanau 2015); update, then attend with the "
-            "current state (Luong 2015); update with the word just emitted and the context it came from, then attend "
-            "(GroundHog, the code of Cho 2014 and Bahdanau 2015); update with the word, attend, update with the "
-            "context (dl4mt)"
+            "order of one step; look-then-update: attend with the previous state, then update (Bahdanau 2015); "
+            "update-then-look: update, then attend with the current state (Luong 2015); groundhog: attend, emit, then "
+            "update with the emitted word and its context (code of Cho 2014 and Bahdanau 2015); two-step: update with "
+            "the word, attend, update with the context (dl4mt, Nematus)"
         ),
     ] = "look-then-update"
     readout_state: Annotated[
         Literal["current", "prev"],
-        says("look-then-update: the readout sees s_i (Bahdanau 2015 eq. 4) or s_{i-1} (appendix A.2.2)"),
+        says("look-then-update: state that the readout reads, s_i (Bahdanau 2015 eq. 4) or s_{i-1} (A.2.2)"),
     ] = "current"
-    input_feeding: Annotated[bool, says("the previous readout joins the input (Luong 2015 section 3.3)")] = False
+    input_feeding: Annotated[
+        bool, says("concatenate the previous readout (attentional vector) to the input (Luong 2015 section 3.3)")
+    ] = False
     first_input: Annotated[
         Literal["zero", "bos"],
-        says("what the first step reads: a zero vector (Cho 2014, Bahdanau 2015) or a learnt symbol"),
+        says("input of the first step: a zero vector (Cho 2014, Bahdanau 2015) or the embedding of BOS"),
     ] = "bos"
 
 
@@ -154,71 +169,71 @@ class AttentionConfig(Section):
     score: Annotated[
         Literal["additive", "normed-additive", "dot", "scaled-dot", "general", "concat", "concat-identity", "location"],
         says(
-            "v^T tanh(W s + U h) (Bahdanau 2015); the same with v of trained length; h_t^T h_s, the same over "
-            "the root of the size, h_t^T W h_s, v^T tanh(W [h_t; h_s]), v^T tanh(W h_t + h_s) (Luong 2015 section 3.1 "
-            "and the authors' code); W h_t (Luong 2015 eq. 8)"
+            "additive: v^T tanh(W s + U h) (Bahdanau 2015); normed-additive: the same with v of trained norm; "
+            "dot: h_t^T h_s; scaled-dot: the same divided by sqrt(size); general: h_t^T W h_s; "
+            "concat: v^T tanh(W [h_t; h_s]) (Luong 2015 section 3.1); concat-identity: v^T tanh(W h_t + h_s) (their "
+            "code); location: W h_t (Luong 2015 eq. 8)"
         ),
     ] = "additive"
-    size: Annotated[Count, says("rows of W_a and U_a in the additive scores (n' in Bahdanau 2015 A.2.2)")] = 512
+    size: Annotated[Count, says("hidden size of additive scores (n' in Bahdanau 2015 A.2.2)")] = 512
     scope: Annotated[
         Literal["global", "local-m", "local-p"],
-        says("the whole source, or a window: around position t, or around a predicted one (Luong 2015)"),
+        says("global: all positions; local-m, local-p: a window around position t or a predicted one (Luong 2015)"),
     ] = "global"
-    window: Annotated[Count, says("D of the local scopes: positions on either side of the centre")] = 10
-    max_positions: Annotated[Count, says("location: S_max, the longest source it has weights for")] = 50
+    window: Annotated[Count, says("local scopes: half width D of the window, in positions")] = 10
+    max_positions: Annotated[
+        Count, says("location: number of source positions that have weights (maximum source length)")
+    ] = 50
     masked: Annotated[
-        bool, says("location: the softmax runs over the words of the sentence, not over all the slots")
+        bool, says("location: normalise over the positions of the sentence only, not over all max_positions")
     ] = True
-    coverage: Annotated[bool, says("additive scores see the sum of a position's weights so far (Tu et al. 2016)")] = (
-        False
-    )
+    coverage: Annotated[
+        bool, says("additive and concat scores: add the accumulated weights of a position as input (Tu et al. 2016)")
+    ] = False
     aligned_word: Annotated[
         Literal["predicted", "read"],
         says(
-            "which target word a step's weights align: the one it predicts (Bahdanau 2015), or the one it has "
-            "just read (a footnote of Luong 2015, for content-based scores)"
+            "target word that the weights of a step align: the predicted one (Bahdanau 2015), or the one just read "
+            "(a footnote of Luong 2015, for content-based scores)"
         ),
     ] = "predicted"
 
 
 class ReadoutConfig(Section):
-    """What feeds the softmax."""
+    """The vector that the softmax layer reads."""
 
     kind: Annotated[
         Literal["linear", "maxout", "attentional", "affine"],
         says(
-            "linear: the state itself; maxout: deep output over state, previous word and context (Bahdanau "
-            "2015 A.2.2); attentional: tanh(W_c [c; h]) (Luong 2015 eq. 5); affine: the same without the tanh "
-            "(OpenNMT-py)"
+            "linear: the decoder state; maxout: deep output over state, previous word and context (Bahdanau 2015 "
+            "A.2.2); attentional: tanh(W_c [c; h]) (Luong 2015 eq. 5); affine: the same without tanh (OpenNMT-py)"
         ),
     ] = "maxout"
-    size: Annotated[Count, says("maxout units, or size of the attentional vector")] = 256
+    size: Annotated[Count, says("number of maxout units, or size of the attentional vector")] = 256
     rank: Annotated[
-        Count | None, says("the output matrix is a product of two, this wide in between (Cho 2014: 100)")
+        Count | None, says("factorise the output matrix with this rank (Cho 2014: 100); null: full matrix")
     ] = None
 
 
 class DropoutConfig(Section):
-    """Probability of zeroing a unit, by place; vertical connections (Zaremba et al. 2014) and a recurrent one."""
+    """Dropout probabilities by place (non-recurrent: Zaremba et al. 2014)."""
 
-    embedding: Annotated[Share, says("word vectors, both sides")] = 0.0
-    layers: Annotated[Share, says("what enters each recurrent layer above the first")] = 0.0
-    input_feed: Annotated[Share, says("the fed readout, where it joins the input")] = 0.0
+    embedding: Annotated[Share, says("word embeddings of both sides")] = 0.0
+    layers: Annotated[Share, says("input of each recurrent layer above the first")] = 0.0
+    input_feed: Annotated[Share, says("the fed readout of input_feeding")] = 0.0
     annotations: Annotated[Share, says("encoder output")] = 0.0
-    readout: Annotated[Share, says("what enters the softmax")] = 0.0
-    words: Annotated[Share, says("whole words: the vector of a word becomes zero, both sides")] = 0.0
-    recurrent: Annotated[
-        Share, says("the previous state where it enters a cell's maps, the same units at every step")
-    ] = 0.0
+    readout: Annotated[Share, says("input of the softmax layer")] = 0.0
+    words: Annotated[Share, says("word dropout: whole embeddings of both sides become zero")] = 0.0
+    recurrent: Annotated[Share, says("previous state of the cells, with the same mask at every step")] = 0.0
     variational: Annotated[
-        bool, says("the same units are dropped at every step of a sentence (Gal and Ghahramani 2016)")
+        bool, says("use the same mask at every step of a sentence everywhere (Gal and Ghahramani 2016)")
     ] = False
 
 
 class ModelConfig(Section):
-    """The five parts."""
+    """The five parts of a model: embedding, encoder, bridge, decoder with attention, readout."""
 
-    source_eos: Annotated[bool, says("the encoder reads the end of sentence, and attention may look at it")] = True
+    source_eos: Annotated[bool, says("append EOS to the source, visible to encoder and attention")] = True
     embedding: EmbeddingConfig = EmbeddingConfig()
     encoder: EncoderConfig = EncoderConfig()
     bridge: BridgeConfig = BridgeConfig()
@@ -226,164 +241,174 @@ class ModelConfig(Section):
     attention: AttentionConfig = AttentionConfig()
     readout: ReadoutConfig = ReadoutConfig()
     dropout: DropoutConfig = DropoutConfig()
-    biases: Annotated[bool, says("in gates, bridge, readout and output; the papers' equations have none")] = True
+    biases: Annotated[
+        bool, says("biases in gates, bridge, readout and output layer; the equations of the papers have none")
+    ] = True
     gate_biases: Annotated[
-        bool, says("GRU: false leaves biases out of the gates and in the candidate, as GroundHog has it")
+        bool, says("GRU: false leaves biases in the candidate state only, none in the gates (GroundHog)")
     ] = True
     initialisation: Annotated[
         Literal["orthogonal", "gaussian", "uniform", "lecun"],
         says(
-            "orthogonal recurrent matrices and N(0, init_scale^2) elsewhere, W_a and U_a N(0, 0.001^2), v_a zero "
-            "(Cho 2014, Bahdanau 2015 B.1); N(0, init_scale^2) everywhere; U(-init_scale, init_scale) "
-            "everywhere (Sutskever 2014, Luong 2015); lecun: U(+-sqrt(3 / n_in)) "
-            "with orthogonal recurrent matrices and embeddings N(0, init_scale^2)"
+            "orthogonal: orthogonal recurrent matrices, W_a and U_a N(0, 0.001^2), v_a zero, N(0, init_scale^2) "
+            "elsewhere (Cho 2014, Bahdanau 2015 B.1); gaussian: N(0, init_scale^2); uniform: U(-init_scale, "
+            "init_scale) (Sutskever 2014, Luong 2015); lecun: orthogonal recurrent matrices, U(+-sqrt(3 / fan_in)) in "
+            "other matrices, embeddings N(0, init_scale^2)"
         ),
     ] = "orthogonal"
-    init_scale: Positive = 0.01
+    init_scale: Annotated[
+        Positive, says("range of the uniform, standard deviation of the normal distributions above")
+    ] = 0.01
 
 
 class OptimiserConfig(Section):
-    """The update rule."""
+    """The optimiser."""
 
     name: Literal["adam", "adamw", "adadelta", "sgd"] = "adam"
-    learning_rate: Annotated[Positive, says("learning rate (1.0 for adadelta as the papers have it)")] = 1e-3
+    learning_rate: Annotated[Positive, says("initial or peak learning rate (papers: 1.0 with adadelta)")] = 1e-3
     betas: Annotated[tuple[Share, Share], says("adam, adamw")] = (0.9, 0.999)
-    rho: Annotated[float, Meta(gt=0, lt=1), says("adadelta")] = 0.95
-    epsilon: Annotated[Positive, says("adam, adamw; adadelta in the papers has 1e-6")] = 1e-8
+    rho: Annotated[float, Meta(gt=0, lt=1), says("adadelta: decay of the running averages")] = 0.95
+    epsilon: Annotated[Positive, says("adam, adamw, adadelta (papers: 1e-6 with adadelta)")] = 1e-8
     weight_decay: Annotated[NonNegative, says("adamw")] = 0.0
-    max_gradient_norm: Annotated[Positive | None, says("global norm to which a larger gradient is scaled down")] = 1.0
+    max_gradient_norm: Annotated[Positive | None, says("clip gradients to this global norm; null: no clipping")] = 1.0
     gradient_norm: Annotated[
         Literal["all", "without-embeddings"],
         says(
-            "which gradients the norm is of; all are scaled in any case (without-embeddings: nmt.matlab, the "
-            "code of Luong 2015)"
+            "parameters whose gradients the norm is computed over; all gradients are scaled in either case "
+            "(without-embeddings: nmt.matlab, code of Luong 2015)"
         ),
     ] = "all"
 
 
 class ScheduleConfig(Section):
-    """How the learning rate changes."""
+    """The learning rate schedule."""
 
     name: Literal["constant", "halving", "inverse-sqrt", "cosine", "plateau"] = "constant"
-    warmup: Annotated[Natural, says("updates of linear growth from 0, before any of the schedules")] = 0
+    warmup: Annotated[Natural, says("updates of linear warm-up, with any schedule")] = 0
     start: Annotated[NonNegative, says("halving: epochs before the first halving")] = 5.0
     every: Annotated[Positive, says("halving: epochs between halvings")] = 1.0
-    patience: Annotated[Count, says("plateau: validations without improvement before the rate falls")] = 2
-    factor: Annotated[float, Meta(gt=0, lt=1), says("plateau: what the rate is multiplied by")] = 0.5
-    min_learning_rate: Annotated[NonNegative, says("cosine, plateau: the rate never falls below")] = 0.0
+    patience: Annotated[Count, says("plateau: validations without improvement before the rate is reduced")] = 2
+    factor: Annotated[float, Meta(gt=0, lt=1), says("plateau: factor that reduces the rate")] = 0.5
+    min_learning_rate: Annotated[NonNegative, says("cosine, plateau: lower bound of the learning rate")] = 0.0
 
 
 class BatchConfig(Section):
-    """What one update sees."""
+    """Batching of the training corpus."""
 
-    unit: Literal["tokens", "sentences"] = "tokens"
-    size: Annotated[Count, says("target tokens (padding counted) or sentences in a batch")] = 2048
-    pool: Annotated[Count, says("batches that are sorted by length together, then shuffled")] = 100
+    unit: Annotated[Literal["tokens", "sentences"], says("unit of size; tokens: target tokens with padding")] = "tokens"
+    size: Annotated[Count, says("maximum batch size")] = 2048
+    pool: Annotated[Count, says("batches that are sorted by length together and then shuffled")] = 100
     sort: Annotated[
         Literal["target", "longer"],
-        says(
-            "the length that pools are sorted by: the target's (nmt.matlab, the code of Luong 2015), or that "
-            "of the longer side (GroundHog, the code of Bahdanau 2015)"
-        ),
+        says("sort by the target length (nmt.matlab, code of Luong 2015) or by that of the longer side (GroundHog)"),
     ] = "target"
-    accumulate: Annotated[Count, says("batches whose gradients make one update")] = 1
+    accumulate: Annotated[Count, says("batches per update (gradient accumulation)")] = 1
 
 
 class ValidationConfig(Section):
-    """How often the dev set is looked at, and what decides."""
+    """Validation on the dev set during training."""
 
-    every: Annotated[Natural, says("updates between validations; 0: once an epoch")] = 0
-    metric: Literal["bleu", "chrf", "perplexity"] = "bleu"
-    beam: Annotated[Count, says("beam of the translations that are scored")] = 1
-    sentences: Annotated[Natural, says("how many dev sentences are translated; 0: all")] = 0
-    patience: Annotated[Natural, says("validations without improvement before training stops; 0: never")] = 0
+    every: Annotated[Natural, says("updates between validations; 0: once per epoch")] = 0
+    metric: Annotated[
+        Literal["bleu", "chrf", "perplexity"], says("metric that selects the best weights and stops training")
+    ] = "bleu"
+    beam: Annotated[Count, says("beam size for bleu and chrf")] = 1
+    sentences: Annotated[Natural, says("number of dev sentences to translate; 0: all")] = 0
+    patience: Annotated[Natural, says("early stopping: validations without improvement; 0: never")] = 0
 
 
 class TrainingConfig(Section):
-    """The recipe."""
+    """How a model is trained."""
 
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 1  # up to what every generator takes
-    epochs: Positive = 20.0
-    minutes: Annotated[Positive | None, says("wall-clock budget; the best weights so far are kept")] = None
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1), says("seed of all random generators")] = 1
+    epochs: Annotated[Positive, says("maximum number of passes over the training corpus")] = 20.0
+    minutes: Annotated[Positive | None, says("time limit in minutes; the best weights so far are kept")] = None
     loss_normalisation: Annotated[
         Literal["tokens", "sentences", "none"],
         says(
-            "what the summed loss is divided by; the papers' SGD divides by sentences, GroundHog (the code of "
-            "Bahdanau 2015) by nothing"
+            "divide the summed loss of an update by its target tokens, by its sentences (SGD in the papers) or not at "
+            "all (GroundHog)"
         ),
     ] = "tokens"
-    label_smoothing: Share = 0.0
+    label_smoothing: Annotated[Share, says("probability mass spread uniformly over the vocabulary")] = 0.0
     guided_alignment: Annotated[
         NonNegative,
-        says("weight of a loss that pulls the attention towards given links (Chen et al. 2016); needs --alignments"),
+        says("weight of the guided alignment loss (Chen et al. 2016); requires train --alignments"),
     ] = 0.0
     scheduled_sampling: Annotated[
         float,
         Meta(ge=0, le=1),
-        says(
-            "share of previous target words that are the model's own samples at the end of training, growing "
-            "from none (Bengio et al. 2015)"
-        ),
+        says("share of sampled previous words at the end of training, growing linearly from 0 (Bengio et al. 2015)"),
     ] = 0.0
     precision: Annotated[
         Literal["fp32", "bf16", "auto"],
         says(
-            "bf16: products in bfloat16, master weights and softmax in float32; auto: the faster one, "
-            "tried out before training"
+            "bf16: matrix products in bfloat16, master weights and softmax in float32; auto: the faster one, measured "
+            "before training"
         ),
     ] = "auto"
-    average_decay: Annotated[Share, says("decay of the running average of weights; 0: none")] = 0.0
+    average_decay: Annotated[Share, says("decay of the exponential moving average of the weights; 0: no averaging")] = (
+        0.0
+    )
     average_best: Annotated[
         Natural,
         says(
-            "the mean of the weights of so many best validations becomes the result, if it does better on the "
-            "dev set than the best of them; 0: not tried"
+            "average the weights of this many best validations and keep the mean if it is better on the dev set; 0: off"
         ),
     ] = 0
     optimiser: OptimiserConfig = OptimiserConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     batch: BatchConfig = BatchConfig()
     validation: ValidationConfig = ValidationConfig()
-    log_every: Annotated[Count, says("updates between lines of the log")] = 50
-    checkpoint_minutes: Annotated[Positive, says("minutes between saved training states")] = 5.0
+    log_every: Annotated[Count, says("updates between log entries")] = 50
+    checkpoint_minutes: Annotated[Positive, says("minutes between checkpoints of the training state")] = 5.0
 
 
 class SearchConfig(Section):
-    """How a translation is looked for; the defaults of `translate`."""
+    """Decoding; the defaults of `translate`, `evaluate` and `tree`."""
 
-    beam: Count = 5
+    beam: Annotated[Count, says("beam size; 1: greedy search")] = 5
     normalisation: Annotated[
         Literal["none", "mean", "gnmt", "power"],
-        says("none; log-probability / length (Cho 2014b); Wu et al. 2016 eq. 14; length ^ alpha"),
+        says(
+            "length normalisation of scores: divide by nothing, by the length (Cho 2014b), by ((5 + length) / 6)^alpha "
+            "(Wu et al. 2016 eq. 14) or by length^alpha"
+        ),
     ] = "mean"
-    alpha: Annotated[NonNegative, says("gnmt and power: exponent of the length")] = 0.6
+    alpha: Annotated[NonNegative, says("gnmt, power: exponent of the length normalisation")] = 0.6
     word_penalty: Annotated[
-        float, says("taken off the score for each segment (Jean 2015, code); below 0 it rewards length")
+        float, says("penalty per output token, subtracted from the score; negative: reward (Jean et al. 2015)")
     ] = 0.0
     coverage_penalty: Annotated[
-        NonNegative, says("weight of the coverage penalty (Wu et al. 2016 eq. 14, beta); needs attention")
+        NonNegative,
+        says("weight beta of the coverage penalty (Wu et al. 2016 eq. 14); requires attention"),
     ] = 0.0
     finish: Annotated[
         Literal["refill", "shrink"],
-        says("refill keeps K live hypotheses; shrink gives up the slot of a finished one (GroundHog)"),
+        says(
+            "refill: keep a full beam of unfinished hypotheses; shrink: each finished one makes it smaller (GroundHog)"
+        ),
     ] = "refill"
-    max_length_factor: Annotated[Positive, says("longest output, as a multiple of the source length")] = 3.0
-    max_length_extra: Annotated[Natural, says("segments added to that limit")] = 10
+    max_length_factor: Annotated[
+        Positive, says("maximum output length as a multiple of the source length, in tokens")
+    ] = 3.0
+    max_length_extra: Annotated[Natural, says("tokens added to the maximum output length")] = 10
     min_length_factor: Annotated[
-        NonNegative, says("shortest output, as a multiple of the source length (GroundHog: 0.5)")
+        NonNegative,
+        says("minimum output length as a multiple of the source length, in tokens (GroundHog: 0.5)"),
     ] = 0.0
-    block_unknown: Annotated[bool, says("the unknown word is never produced")] = False
-    no_repeat_ngram: Annotated[Natural, says("no so many segments in a row come twice in an output; 0: they may")] = 0
+    block_unknown: Annotated[bool, says("never produce the unknown word")] = False
+    no_repeat_ngram: Annotated[Natural, says("block n-grams of this order from repeating in an output; 0: off")] = 0
     diversity: Annotated[
-        NonNegative, says("taken off a candidate in pruning for each better one of the same parent (Li et al. 2016)")
+        NonNegative, says("rank penalty among hypotheses with the same parent, gamma (Li et al. 2016); 0: off")
     ] = 0.0
 
 
 class Config(Section):
-    """Everything a run is made of."""
+    """The complete configuration of a translation model."""
 
     format: int = FORMAT
-    preset: Annotated[str, says("the preset this configuration began with")] = ""
+    preset: Annotated[str, says("preset that this configuration is based on")] = ""
     text: TextConfig = TextConfig()
     cleaning: CleaningConfig = CleaningConfig()
     model: ModelConfig = ModelConfig()

@@ -42,7 +42,13 @@ class Key(NamedTuple):
     """What it may hold, without ranges: one type, or one and None's."""
 
     description: str
-    """Empty where the name says it all."""
+    """Empty where the name needs no explanation."""
+
+    minimum: float | None = None
+    """The smallest value that is allowed."""
+
+    above: float | None = None
+    """A limit that every value exceeds."""
 
     @property
     def section(self) -> type[Section] | None:
@@ -65,7 +71,12 @@ def keys_of(schema: type[Section]) -> dict[str, Key]:
 def _key(annotation: Any) -> Key:
     kind, notes = _taken_apart(annotation)
     union = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return Key(tuple(_taken_apart(option)[0] for option in union), "".join(note.description or "" for note in notes))
+    return Key(
+        tuple(_taken_apart(option)[0] for option in union),
+        "".join(note.description or "" for note in notes),
+        next((float(note.ge) for note in notes if note.ge is not None), None),
+        next((float(note.gt) for note in notes if note.gt is not None), None),
+    )
 
 
 def _taken_apart(annotation: Any) -> tuple[Any, list[Meta]]:

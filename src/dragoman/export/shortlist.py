@@ -33,7 +33,7 @@ def training_pairs(folder: RunFolder) -> Pairs:
     if not folder.train_data.exists():
         raise RunError(
             f"{folder.path}: has no data/train any more, from which a shortlist is learnt; give sentence pairs with "
-            "--pairs SRC TGT, or export without --shortlist"
+            "--shortlist-corpus SRC TGT, or export without --shortlist"
         )
     store = Store.open(folder.train_data)
     order = np.random.default_rng(1).permutation(len(store))

@@ -40,7 +40,7 @@ def require_format(path: str | Path) -> None:
         ConfigError: it does not.
     """
     if _kind(path) not in _WRITERS:
-        raise ConfigError(f"--out {path}: a map is written as {', '.join(_WRITERS)}; end the name in one of them")
+        raise ConfigError(f"--output {path}: a map is written as {', '.join(_WRITERS)}; end the name in one of them")
 
 
 def write_map(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:

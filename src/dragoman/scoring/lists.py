@@ -110,7 +110,8 @@ def _free_of(sentences: Iterable[Sentence], names: Sequence[str], place: str) ->
             for name in names:
                 if name in entry.features:
                     raise InputError(
-                        f"{place}: sentence {entry.sentence} has a feature {name} already; give another name (--add)"
+                        f"{place}: sentence {entry.sentence} has a feature {name} already; "
+                        "give another name (--feature)"
                     )
         yield sentence
 

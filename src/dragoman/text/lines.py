@@ -7,7 +7,6 @@ corpus larger than memory works. Names ending in .gz, .xz and .zst are compresse
 
 from __future__ import annotations
 
-import difflib
 import gzip
 import io
 import lzma
@@ -24,7 +23,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 
 import zstandard
 
-from dragoman.errors import InputError
+from dragoman.errors import InputError, nearest
 
 STANDARD_STREAM = "-"
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -69,9 +68,9 @@ def not_found(path: str | Path) -> InputError:
         missing = missing.parent
     readable = missing.parent.is_dir() and os.access(missing.parent, os.R_OK)
     names = sorted(os.listdir(missing.parent)) if readable else []
-    nearest = difflib.get_close_matches(missing.name, names, n=1)
+    near = nearest(missing.name, names)
     where = "" if missing == Path(path) else f", nor does {missing}"
-    hint = f"; did you mean {missing.parent / nearest[0]}?" if nearest else ""
+    hint = f"; did you mean {missing.parent / near[0]}?" if near else ""
     return InputError(f"{path}: does not exist{where}{hint}")
 
 

@@ -12,7 +12,6 @@ that train lacks: what is asked is to put known parts together in new ways.
 from __future__ import annotations
 
 import datetime
-import difflib
 import random
 import re
 from collections import Counter
@@ -36,7 +35,7 @@ from babel.localedata import locale_identifiers
 from babel.numbers import format_currency, format_percent
 from babel.units import format_unit
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, did_you_mean, nearest
 
 TRAIN, HELD_OUT = 8000, 500
 """Pairs in train, and in each of dev and test."""
@@ -454,10 +453,9 @@ def _suggestion(name: str) -> str:
     """A locale that may have been meant: by the language's English name, by the country's code, or by its letters."""
     english = {str(text).lower(): code for code, text in Locale("en").languages.items() if code in LANGUAGES}
     by_country = get_global("likely_subtags").get(f"und_{name.upper()}", "").split("_")[0]
-    by_letters = difflib.get_close_matches(name.replace("-", "_"), sorted(locale_identifiers()), n=1)
-    by_name = difflib.get_close_matches(name.lower(), list(english), n=1)
+    by_name = nearest(name.lower(), english)
     if by_name:
-        return f" (did you mean {english[by_name[0]]!r}?)"
+        return f" (did you mean {english[by_name[0]]}?)"
     if by_country:
-        return f" (did you mean {by_country!r}?)"
-    return f" (did you mean {by_letters[0]!r}?)" if by_letters else ""
+        return f" (did you mean {by_country}?)"
+    return did_you_mean(name.replace("-", "_"), sorted(locale_identifiers()))

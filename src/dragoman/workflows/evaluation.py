@@ -68,21 +68,21 @@ def measure(
     run: Run,
     pairs: Sequence[Pair],
     *,
-    beam: int | None = None,
+    search: SearchConfig | None = None,
     options: MeasureOptions | None = None,
     console: Console | None = None,
 ) -> RunEvaluation:
     """Translate the sources and score the translations; also compute the perplexity of the references.
 
     Args:
-        beam: beam size; None: the run's.
+        search: how to translate; None: the configuration of the run.
 
     Raises:
         InputError: there are no pairs.
     """
     _require_pairs(pairs)
     console, options = console or Console(), options or MeasureOptions()
-    search = run.config.search if beam is None else run.config.search.replaced(beam=beam)
+    search = search or run.config.search
     translations = translate(run, [pair.source for pair in pairs], search, console)
     evaluation = measure_given([translation.text for translation in translations], pairs, run, options)
     if options.without_unknown:

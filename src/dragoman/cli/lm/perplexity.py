@@ -1,4 +1,4 @@
-"""`dragoman lm perplexity`: how well a language model predicts text."""
+"""`dragoman lm perplexity`: the perplexity of a text under a language model."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import argparse
 import json
 from collections.abc import Iterator
 
-from dragoman.cli.lm.score import add_text_options
-from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.options import add_general_options, add_language_model_and_text
+from dragoman.cli.shared.parsing import Parser
 
-SUMMARY = "measure the perplexity of text"
+SUMMARY = "compute the perplexity of text"
 DESCRIPTION = (
-    "Prints the perplexity of a text: exp of the mean negative log-likelihood of a token, end of sentence counted.\n"
-    "Tokens are the model's segments, so perplexities compare at equal vocabularies only; unknown ones are counted."
+    "Prints the perplexity of a text: exp of the mean negative log-likelihood per token, EOS included.\n"
+    "Tokens are the segments of the model, so only perplexities of models with the same vocabulary are\n"
+    "comparable. The number of unknown tokens is printed too."
 )
 EXAMPLES = ("dragoman lm perplexity LM test.en", "dragoman lm perplexity LM test.en.gz --json")
 
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `lm perplexity`."""
-    add_text_options(parser)
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    add_language_model_and_text(parser)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the figures."""
+    """Compute and print the perplexity."""
     from dragoman.errors import InputError
     from dragoman.runs.language_model import open_language_run
     from dragoman.scoring.language_model import PerplexityCounter
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     for scores in opened.scorer().score_lines(counted()):
         measured.add(scores)
     if not measured.lines:
-        raise InputError(f"{options.text}: no lines in it, so there is no perplexity")
+        raise InputError(f"{options.text}: empty file, so there is no perplexity")
     if options.json:
         figures = {"perplexity": measured.value, "lines": measured.lines, "tokens": measured.tokens}
         print(json.dumps({**figures, "unknown": unknown}))

@@ -1,36 +1,29 @@
-"""`dragoman lm score`: how probable a language model finds lines."""
+"""`dragoman lm score`: log-probabilities of sentences under a language model."""
 
 from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.options import add_general_options, add_language_model_and_text, add_output
+from dragoman.cli.shared.parsing import Parser
 
-SUMMARY = "score lines with a language model"
-DESCRIPTION = (
-    "Prints for each line its log-probability: natural logarithm, end of sentence included, not divided by the length."
-)
+SUMMARY = "score text with a language model"
+DESCRIPTION = "Prints the log-probability of each line: natural logarithm, EOS included, not normalised by\nlength."
 EXAMPLES = ("dragoman lm score LM test.en > test.scores", "dragoman lm score LM --tokens < test.en")
 
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `lm score`."""
-    add_text_options(parser)
+    add_language_model_and_text(parser)
     parser.add_argument(
-        "--tokens", action="store_true", help="the term of each segment and of the end of sentence, between blanks"
+        "--tokens", action="store_true", help="print the log-probability of each token and of EOS, separated by spaces"
     )
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the numbers go")
+    add_output(parser, "the scores, one a line,")
     add_general_options(parser)
 
 
-def add_text_options(parser: Parser) -> None:
-    """A language model and the text that it is to look at."""
-    parser.add_argument("run", metavar="LM", help="a run folder that `dragoman lm train` wrote")
-    parser.add_argument("text", nargs="?", default="-", metavar="FILE", help="lines, .gz, .xz or .zst too")
-
-
 def run(options: argparse.Namespace) -> None:
-    """Print a line of numbers for each line of text."""
+    """Print the scores of each line."""
     from dragoman.runs.language_model import open_language_run
     from dragoman.scoring.token_scores import log_probability
     from dragoman.text.lines import read_lines, write_lines

@@ -1,19 +1,21 @@
-"""`dragoman lm train`: from text of one language to a language model."""
+"""`dragoman lm train`: from monolingual text to a language model."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from dragoman.cli.shared.parsing import Parser, add_general_options
-from dragoman.cli.train import add_run_options
+from dragoman.cli.shared.configuration import add_set
+from dragoman.cli.shared.options import COMPRESSION_HELP, add_general_options, add_training_run_options
+from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 
-SUMMARY = "train a language model on text"
+SUMMARY = "train a neural language model on text"
 DESCRIPTION = (
-    "Trains a neural language model on lines of text and writes a run folder. Two networks: recurrent, made of the\n"
-    "parts of a decoder, and feed-forward, the 7-gram network that Cho et al. 2014 use beside theirs. Training stops\n"
-    "when the perplexity of the dev text has not fallen for ten epochs; Ctrl-C saves the state, --resume goes on."
+    "Trains a neural language model on monolingual text and writes a run folder. Two networks:\n"
+    "recurrent, built from the parts of a decoder, and feed-forward, the 7-gram network of Cho et al.\n"
+    "2014 (CSLM). Training stops when the dev perplexity has not improved for ten epochs. Ctrl-C saves\n"
+    "the training state and --resume continues from it."
 )
 EXAMPLES = (
     "dragoman lm train --train corpus.en --dev dev.en --out LM",
@@ -25,35 +27,30 @@ EXAMPLES = (
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `lm train`."""
-    what = parser.add_argument_group("what to train")
+    what = parser.add_argument_group("configuration")
     what.add_argument(
-        "config", nargs="?", type=Path, metavar="CONFIG.yaml", help="a configuration file, or part of one"
+        "config", nargs="?", type=Path, metavar="CONFIG.yaml", help="configuration file, complete or partial"
     )
-    what.add_argument(
-        "--set",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
-        help="change values: dotted keys, YAML values, such as model.recurrent.size=256",
-    )
-    text = parser.add_argument_group("text")
+    add_set(what, "model.recurrent.size=256")
+    text = parser.add_argument_group("corpora")
     text.add_argument(
-        "--train", nargs="+", type=Path, default=[], metavar="FILE", help="training text, .gz, .xz or .zst too"
+        "--train", nargs="+", type=Path, default=[], metavar="FILE", help=f"training text; {COMPRESSION_HELP}"
     )
-    text.add_argument("--dev", nargs="+", type=Path, default=[], metavar="FILE", help="text to validate on")
-    add_run_options(parser)
+    text.add_argument("--dev", nargs="+", type=Path, default=[], metavar="FILE", help="text for validation")
+    add_training_run_options(parser)
     add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Train, or go on training; say where the result is."""
+    """Train, or continue training, and print where the run is."""
     if not options.resume:
         for name in ("train", "dev"):
             if not getattr(options, name):
-                raise ConfigError(f"--{name} is missing: give a file of text (see dragoman lm train --help)")
+                raise ConfigError(f"--{name} is required: give a text file (see dragoman lm train --help)")
     elif options.config is not None or options.train or options.dev:
-        raise ConfigError("--resume: the run has its configuration and its text; leave CONFIG.yaml, --train, --dev out")
+        raise ConfigError(
+            "--resume uses the configuration and text of the run; leave CONFIG.yaml, --train and --dev out"
+        )
 
     from dragoman.config.language_model import LanguageConfig, override_language
     from dragoman.model.devices import set_threads

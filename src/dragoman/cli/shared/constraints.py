@@ -1,4 +1,4 @@
-"""What the user asks of translations, read from files: banned words, and for each line a prefix and constraints."""
+"""Lexical constraints read from files: banned words, and a target prefix and required phrases for each line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dragoman.translation.translator import TextConstraints
 
 
 def banned_words(words: Iterable[str], path: str | None) -> list[str]:
-    """Words and phrases that are given one by one, and those of a file with one on each line.
+    """Banned words and phrases: those given as options, and the lines of a file.
 
     Raises:
         InputError: the file cannot be read.
@@ -22,10 +22,10 @@ def banned_words(words: Iterable[str], path: str | None) -> list[str]:
 
 
 def read_constraints(prefixes: str | None, constraints: str | None) -> Iterator[TextConstraints] | None:
-    """The constraints of each line of the files; None without files.
+    """Read the constraints of each input line; None without files.
 
-    Raises (when asked for the next):
-        InputError: a file cannot be read, a line of it is not as it should be, or one ends before the other.
+    Raises (while iterating):
+        InputError: a file cannot be read, a line is malformed, or the files differ in length.
     """
     if prefixes is None and constraints is None:
         return None
@@ -33,21 +33,21 @@ def read_constraints(prefixes: str | None, constraints: str | None) -> Iterator[
         begins: Iterable[str | None] = repeat("") if prefixes is None else read_lines(prefixes)
         phrases: Iterable[Sequence[str] | None] = repeat(()) if constraints is None else _constraints(constraints)
         return (TextConstraints(begin or "", asked or ()) for begin, asked in zip(begins, phrases, strict=False))
-    return _both(prefixes, constraints)
+    return _paired(prefixes, constraints)
 
 
-def _both(prefixes: str, constraints: str) -> Iterator[TextConstraints]:
+def _paired(prefixes: str, constraints: str) -> Iterator[TextConstraints]:
     for number, (begin, asked) in enumerate(zip_longest(read_lines(prefixes), _constraints(constraints))):
         if begin is None or asked is None:
             ended, longer = (prefixes, constraints) if begin is None else (constraints, prefixes)
             raise InputError(
-                f"{ended}: ends after line {number}, but {longer} goes on; each needs a line for each input"
+                f"{ended}: ends after line {number}, but {longer} goes on; each needs one line per input line"
             )
         yield TextConstraints(begin, asked)
 
 
 def _constraints(path: str) -> Iterator[Sequence[str]]:
-    """The phrases of each line: a JSON list of strings in a file with .jsonl in its name, else divided by tabs."""
+    """The phrases of each line: a JSON list of strings in a .jsonl file, otherwise separated by tabs."""
     as_json = ".jsonl" in path
     for number, line in enumerate(read_lines(path), 1):
         phrases = _json_phrases(line, f"{path}:{number}") if as_json else line.split("\t")

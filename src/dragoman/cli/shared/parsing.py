@@ -1,20 +1,43 @@
-"""What the verbs' parsers share: values checked as they are parsed, one way to complain, one look of the help."""
+"""The argument parser of all verbs: values are checked as they are parsed, mistakes are one line, help looks alike."""
 
 from __future__ import annotations
 
 import argparse
-import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import NoReturn, Protocol, TypeVar
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, did_you_mean
 
 Number = TypeVar("Number", int, float)
 
 
+RENAMED_OPTIONS = {
+    "--add": ("--feature",),
+    "--along": ("--x-axis",),
+    "--alignments": ("--with-alignments",),
+    "--batch": ("--chunk-size",),
+    "--coverage": ("--coverage-penalty",),
+    "--dropped": ("--pruned",),
+    "--length-weight": ("--word-penalty",),
+    "--lines": ("--sentences",),
+    "--max-extra": ("--max-length-extra",),
+    "--max-factor": ("--max-length-factor",),
+    "--measure": ("--metric",),
+    "--min-factor": ("--min-length-factor",),
+    "--minimum": ("--min-count",),
+    "--out": ("--output",),
+    "--pairs": ("--shortlist-corpus", "--write-pairs"),
+    "--rounds": ("--iterations",),
+    "--scale": ("--colormap",),
+    "--size": ("--nbest",),
+    "--start": ("--initial-weights",),
+}
+"""Options under former names, with what they are called now in one verb or another; for error messages only."""
+
+
 class Parser(argparse.ArgumentParser):
-    """Raises ConfigError where argparse would print its usage, and knows what a mistyped option was to be."""
+    """An argument parser that raises ConfigError instead of printing its usage, and suggests the intended option."""
 
     def __init__(self, *, prog: str, description: str, examples: Sequence[str] = ()) -> None:
         shown = "\n".join(f"  {line}" for line in examples)
@@ -35,7 +58,7 @@ class Parser(argparse.ArgumentParser):
         raise ConfigError(f"{message} (see {self.prog} --help)")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Like `parse_args`, but an unknown option is answered with the nearest known one, before anything else.
+        """Parse like `parse_args`, but report an unknown option first, with its new name or the nearest known option.
 
         Raises:
             ConfigError: an option is unknown, lacks its value, or has one that is not allowed.
@@ -43,7 +66,9 @@ class Parser(argparse.ArgumentParser):
         for word in takewhile(lambda word: word != "--", arguments):
             name = word.partition("=")[0]
             if name.startswith("--") and name not in self._option_string_actions:
-                self.error(f"unknown option {name}{did_you_mean(name, self._option_string_actions)}")
+                known = self._option_string_actions
+                renamed = next((new for new in RENAMED_OPTIONS.get(name, ()) if new in known), name)
+                self.error(f"unknown option {name}{did_you_mean(renamed, known)}")
         return self.parse_args(arguments)
 
 
@@ -57,17 +82,6 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         default = action.default
         told = default in (None, False, argparse.SUPPRESS) or default == [] or "(default" in (action.help or "")
         return action.help if told else f"{action.help} (default: %(default)s)"
-
-
-def add_general_options(parser: Parser, *, device: bool = True) -> None:
-    """The options that every verb has, and where wanted those of a verb that computes with a model."""
-    group = parser.add_argument_group("general")
-    if device:
-        group.add_argument(
-            "--device", choices=("auto", "cpu", "cuda"), default="auto", help="auto: the GPU if there is one"
-        )
-        group.add_argument("--threads", type=positive_int, metavar="N", help="processor threads (default: one a core)")
-    group.add_argument("--quiet", action="store_true", help="no messages on standard error but errors")
 
 
 class Verb(Protocol):
@@ -86,39 +100,27 @@ class Verb(Protocol):
         """Do it."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The nearest known word as the end of a message, or nothing."""
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f" (did you mean {near[0]}?)" if near else ""
+def bounded(kind: type[Number], minimum: float | None = None, above: float | None = None) -> Callable[[str], Number]:
+    """A parser of finite numbers of a kind, not smaller than `minimum` and larger than `above`."""
+    allowed = "a whole number" if kind is int else "a number"
+    if minimum is not None:
+        allowed += f", {minimum:g} or more"
+    if above is not None:
+        allowed += f" above {above:g}"
+
+    def fits(value: float) -> bool:
+        return abs(value) < float("inf") and (minimum is None or value >= minimum) and (above is None or value > above)
+
+    return lambda text: _number(text, kind, allowed, fits)
 
 
-def positive_int(text: str) -> int:
-    """A whole number from 1 on."""
-    return _number(text, int, "a whole number, 1 or more", lambda value: value >= 1)
-
-
-def natural(text: str) -> int:
-    """A whole number from 0 on."""
-    return _number(text, int, "a whole number, 0 or more", lambda value: value >= 0)
-
-
-def positive_float(text: str) -> float:
-    """A number above 0."""
-    return _number(text, float, "a number above 0", lambda value: 0 < value < float("inf"))
-
-
-def non_negative_float(text: str) -> float:
-    """A number from 0 on."""
-    return _number(text, float, "a number, 0 or more", lambda value: 0 <= value < float("inf"))
-
-
-def finite_float(text: str) -> float:
-    """Any number."""
-    return _number(text, float, "a number", lambda value: abs(value) < float("inf"))
+positive_int = bounded(int, minimum=1)
+natural = bounded(int, minimum=0)
+positive_float = bounded(float, above=0)
 
 
 def probability(text: str) -> float:
-    """A number above 0, up to 1."""
+    """Parse a number above 0, up to 1."""
     return _number(text, float, "a number above 0, at most 1", lambda value: 0 < value <= 1)
 
 

@@ -1,4 +1,4 @@
-"""What the verbs that search have in common: the system, its weights, and how much is looked at."""
+"""Options of the verbs that decode with a phrase-based system: the system, its weights, pruning."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ if TYPE_CHECKING:
 
 
 def add_system(parser: Parser) -> None:
-    """Declare the system."""
-    parser.add_argument("system", metavar="SYSTEM", help="a folder with a moses.ini, or such a file")
+    """Declare the positional SYSTEM."""
+    parser.add_argument("system", metavar="SYSTEM", help="folder with a moses.ini, or the moses.ini itself")
 
 
 def add_weights(parser: Parser) -> None:
-    """Declare the weights to search with."""
+    """Declare the feature weights."""
     parser.add_argument(
-        "--weights", metavar="FILE", help="weights, lines `Name= weight ...` (default: those of the system)"
+        "--weights", metavar="FILE", help="feature weights, lines `Name= weight ...` (default: those of the system)"
     )
 
 
 def add_search_options(parser: Parser) -> None:
-    """Declare how much is looked at."""
+    """Declare the pruning options."""
     search = parser.add_argument_group("search")
     search.add_argument(
-        "--stack", type=positive_int, default=DecoderSettings.stack, metavar="N", help="hypotheses kept in each stack"
+        "--stack", type=positive_int, default=DecoderSettings.stack, metavar="N", help="hypotheses kept per stack"
     )
     search.add_argument(
         "--pop-limit",
         type=positive_int,
         default=DecoderSettings.pop_limit,
         metavar="N",
-        help="hypotheses tried for each stack",
+        help="cube pruning: hypotheses popped per stack",
     )
     search.add_argument(
         "--threshold",
         type=positive_float,
         default=DecoderSettings.threshold,
         metavar="T",
-        help="drop hypotheses worse than the best of their stack by T times the sum of the weights' magnitudes",
+        help="prune hypotheses that score T times the sum of absolute weights below the best of their stack",
     )
 
 
 def decoder_settings(options: argparse.Namespace) -> DecoderSettings:
-    """How much is looked at."""
+    """The pruning options as settings of the decoder."""
     return DecoderSettings(options.stack, options.pop_limit, options.threshold)
 
 
 def open_searcher(options: argparse.Namespace) -> Searcher:
-    """The system under the weights asked for."""
+    """Open the system with the weights of the command line."""
     from dragoman.smt.system import PhraseSystem
     from dragoman.tuning.feature_weights import read_weights
 

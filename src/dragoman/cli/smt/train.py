@@ -5,17 +5,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
-from dragoman.cli.symmetrize import METHODS
+from dragoman.cli.shared.options import ALIGNERS, PAIRS_HELP, SYMMETRIZATIONS, add_general_options
+from dragoman.cli.shared.parsing import Parser, natural, positive_int
 from dragoman.errors import ConfigError
 from dragoman.smt.settings import SystemSettings
 
-SUMMARY = "train a phrase-based system of Moses' files"
+SUMMARY = "train a phrase-based system in Moses format"
 DESCRIPTION = (
-    "Aligns the words of parallel text, extracts phrase pairs, scores them, learns lexicalised reordering and a\n"
-    "language model, and writes all as a folder that Moses reads too: moses.ini, phrase-table.gz, the reordering\n"
-    "table, lm.arpa. Words are what stands between blanks: tokenise and lower-case the text first. Weights are\n"
-    "those that tuning starts from; `dragoman smt tune` finds better ones."
+    "Aligns the words of a parallel corpus, extracts and scores phrase pairs, trains lexicalised\n"
+    "reordering and an n-gram language model, and writes a folder that Moses can read too: moses.ini,\n"
+    "phrase-table.gz, the reordering table, lm.arpa. The corpus must be tokenised (and usually\n"
+    "lower-cased). The weights are initial values for `dragoman smt tune`."
 )
 EXAMPLES = (
     "dragoman smt train --train train.de train.en --out SYSTEM",
@@ -32,9 +32,9 @@ def add_options(parser: Parser) -> None:
         required=True,
         type=Path,
         metavar="FILE",
-        help="parallel text: SRC TGT, or one .tsv or .jsonl; may be repeated",
+        help=f"training corpus: {PAIRS_HELP}; may be repeated",
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="SYSTEM", help="the folder to write; it must be new")
+    parser.add_argument("--out", required=True, type=Path, metavar="SYSTEM", help="folder to write; must not exist")
     words = parser.add_argument_group("word alignment")
     words.add_argument(
         "--alignments",
@@ -42,16 +42,16 @@ def add_options(parser: Parser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="links in Pharaoh format, for each --train one file, instead of an aligner's",
+        help="word alignments in Pharaoh format to use instead of an aligner; one file for each --train",
     )
     words.add_argument(
         "--aligner",
-        choices=("ibm1", "ibm2", "hmm", "fast-align", "eflomal"),
+        choices=ALIGNERS,
         default=SystemSettings.aligner,
-        help="the aligner, used in both directions",
+        help="word aligner, run in both directions",
     )
     words.add_argument(
-        "--symmetrize", choices=METHODS, default=SystemSettings.symmetrization, help="how the links of both are joined"
+        "--symmetrize", choices=SYMMETRIZATIONS, default=SystemSettings.symmetrization, help="symmetrization heuristic"
     )
     models = parser.add_argument_group("models")
     models.add_argument(
@@ -59,14 +59,14 @@ def add_options(parser: Parser) -> None:
         type=positive_int,
         default=SystemSettings.phrase_length,
         metavar="N",
-        help="words of either phrase at most",
+        help="maximum length of a phrase, in words",
     )
     models.add_argument(
         "--order",
         type=_order,
         default=SystemSettings.order,
         metavar="N",
-        help="words of the language model's longest n-grams, 2 to 6",
+        help="order of the n-gram language model, 2 to 6",
     )
     models.add_argument(
         "--monolingual",
@@ -74,14 +74,14 @@ def add_options(parser: Parser) -> None:
         default=[],
         type=Path,
         metavar="FILE",
-        help="more text of the target language for the language model",
+        help="additional target-language text for the language model",
     )
     models.add_argument(
         "--distortion-limit",
         type=natural,
         default=SystemSettings.distortion_limit,
         metavar="N",
-        help="words that search may jump over",
+        help="distortion limit of the decoder, in words; the value is written to moses.ini",
     )
     add_general_options(parser, device=False)
 

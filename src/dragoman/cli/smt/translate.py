@@ -1,17 +1,18 @@
-"""`dragoman smt translate`: lines in, lines out."""
+"""`dragoman smt translate`: translation with a phrase-based system."""
 
 from __future__ import annotations
 
 import argparse
 
 from dragoman.cli.shared.files import require_outputs_apart
-from dragoman.cli.shared.parsing import Parser, add_general_options
+from dragoman.cli.shared.options import add_general_options, add_input, add_output
+from dragoman.cli.shared.parsing import Parser
 from dragoman.cli.shared.smt_search import add_search_options, add_system, add_weights, open_searcher
 
-SUMMARY = "translate lines with a phrase-based system"
+SUMMARY = "translate text with a phrase-based system"
 DESCRIPTION = (
-    "Translates lines whose words stand between blanks, as those of the training text; one line out for each in, also\n"
-    "for a blank one. Words that the system does not know stay as they are."
+    "Translates tokenised text, prepared like the training text, line by line: every input line gives\n"
+    "one output line, an empty line an empty one. Unknown words are copied."
 )
 EXAMPLES = (
     "dragoman smt translate SYSTEM < test.de > test.out",
@@ -22,10 +23,12 @@ EXAMPLES = (
 def add_options(parser: Parser) -> None:
     """Declare the options of `smt translate`."""
     add_system(parser)
-    parser.add_argument("-i", "--input", default="-", metavar="FILE", help="what is translated")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where the translations go")
+    add_input(parser)
+    add_output(parser, "the translations")
     parser.add_argument(
-        "--alignments", metavar="FILE", help="write the links between words, as the phrases have them: Pharaoh format"
+        "--alignments",
+        metavar="FILE",
+        help="write the word alignments of the phrase pairs used to this file, Pharaoh format",
     )
     add_weights(parser)
     add_search_options(parser)
@@ -33,7 +36,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Write a line for each line."""
+    """Translate the input as a stream."""
     from contextlib import ExitStack
 
     from dragoman.text.lines import read_lines, replace_output

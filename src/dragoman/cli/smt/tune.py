@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.shared.parsing import Parser, add_general_options, natural, positive_int
+from dragoman.cli.shared.options import add_general_options
+from dragoman.cli.shared.parsing import Parser, natural, positive_int
 from dragoman.cli.shared.smt_search import add_search_options, add_system, decoder_settings
 from dragoman.errors import InputError
 from dragoman.smt.settings import TuningSettings
 
 SUMMARY = "tune the weights of a phrase-based system"
 DESCRIPTION = (
-    "Translates the development set, finds the weights whose choices from all lists so far have the best BLEU (MERT),\n"
-    "translates again with them, and so on. The weights whose translations were best are written into the moses.ini\n"
-    "of the system, or as `Name= weight ...` into a file of their own."
+    "Minimum error rate training (MERT): alternately translates the development set to n-best lists and\n"
+    "finds the weights with the best BLEU on all lists so far. Writes the weights of the best iteration\n"
+    "into the moses.ini of the system, or as `Name= weight ...` to a file."
 )
 EXAMPLES = (
     "dragoman smt tune SYSTEM --source dev.de --reference dev.en",
@@ -24,32 +25,43 @@ EXAMPLES = (
 def add_options(parser: Parser) -> None:
     """Declare the options of `smt tune`."""
     add_system(parser)
-    parser.add_argument("--source", required=True, metavar="SRC", help="source lines of the development set")
-    parser.add_argument("--reference", nargs="+", required=True, metavar="REF", help="one or several references")
+    parser.add_argument("--source", required=True, metavar="SRC", help="source side of the development set")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where the weights go (default: into the moses.ini of the system)"
+        "--reference",
+        nargs="+",
+        required=True,
+        metavar="REF",
+        help="reference translations, tokenised; several files for several references",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write the weights to this file (default: into the moses.ini of the system)",
     )
     rounds = parser.add_argument_group("tuning")
-    rounds.add_argument("--start", metavar="FILE", help="weights to start from (default: those of the system)")
     rounds.add_argument(
-        "--rounds",
+        "--initial-weights", metavar="FILE", help="weights to start from (default: those of the system)"
+    )
+    rounds.add_argument(
+        "--iterations",
         type=positive_int,
         default=TuningSettings.max_rounds,
         metavar="N",
-        help="times to translate, at most",
+        help="maximum number of MERT iterations, each of which translates the development set",
     )
     rounds.add_argument(
-        "--size", type=positive_int, default=TuningSettings.n_best, metavar="N", help="translations of each line"
+        "--nbest", type=positive_int, default=TuningSettings.n_best, metavar="N", help="translations per sentence"
     )
     rounds.add_argument(
         "--restarts",
         type=natural,
         default=TuningSettings.restarts,
         metavar="N",
-        help="random starts of each round, beside the weights so far",
+        help="random restarts per iteration, in addition to the current weights",
     )
     rounds.add_argument(
-        "--seed", type=natural, default=TuningSettings.seed, metavar="N", help="seed of the random starts"
+        "--seed", type=natural, default=TuningSettings.seed, metavar="N", help="seed of the random restarts"
     )
     add_search_options(parser)
     add_general_options(parser, device=False)
@@ -67,12 +79,12 @@ def run(options: argparse.Namespace) -> None:
 
     sources, references = list(read_lines(options.source)), read_references(options.reference)
     if not sources:
-        raise InputError(f"{options.source}: no lines in it")
+        raise InputError(f"{options.source}: empty file")
     if len(sources) != len(references):
         raise InputError(f"{options.source} has {len(sources)} lines but {options.reference[0]} has {len(references)}")
-    start = None if options.start is None else read_weights(options.start)
+    start = None if options.initial_weights is None else read_weights(options.initial_weights)
     system = PhraseSystem.open(options.system)
-    settings = TuningSettings(options.rounds, options.size, options.restarts, options.seed)
+    settings = TuningSettings(options.iterations, options.nbest, options.restarts, options.seed)
     console = Console(quiet=options.quiet)
     tuned = tune_system(system, sources, references, decoder_settings(options), settings, console, start=start)
     console.info(f"best: dev BLEU {tuned.bleu:.2f}")
