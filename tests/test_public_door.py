@@ -30,10 +30,10 @@ def test_the_door_offers_these_names_and_no_others() -> None:
     assert dir(dragoman) == dragoman.__all__
 
 
-@pytest.mark.parametrize("name", dragoman.__all__)
-def test_every_name_of_the_door_is_there_and_documented(name: str) -> None:
-    value = getattr(dragoman, name)
-    assert name == "__version__" or value.__doc__
+def test_every_name_of_the_door_is_there_and_documented() -> None:
+    for name in dragoman.__all__:
+        value = getattr(dragoman, name)
+        assert name == "__version__" or value.__doc__, name
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

@@ -10,6 +10,8 @@ import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
+pytestmark = pytest.mark.slow
+
 TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial.ipynb"
 
 

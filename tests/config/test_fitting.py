@@ -38,6 +38,35 @@ def test_choices_that_contradict_each_other_are_refused(settings: list[str], mes
     assert str(caught.value) == f"--set: {message}"
 
 
+CONTRADICTIONS = {
+    "model.encoder.cell=gru-fused": "model.encoder.cell: gru-fused is reset: after, update: keep",
+    "model.decoder.peepholes=true": "model.decoder.peepholes: only cell: lstm has them, not gru",
+    "model.encoder.first_residual_layer=1": "model.encoder.first_residual_layer: 1 is none of the layers 2 to 1",
+    "model.bridge.kind=copy": "model.bridge.kind: copy hands every layer's state over as it is",
+    "model.bridge.kind=tanh-backward model.encoder.direction=forward": "model.bridge.kind: tanh-backward needs",
+    "model.bridge.kind=mean model.bridge.summary=tanh": "model.bridge.summary: tanh is looked at by bridge tanh-last",
+    "model.decoder.context_in_reset=true": "model.decoder.context_in_reset: needs a GRU with reset: after",
+    "model.decoder.readout_state=prev model.decoder.order=groundhog": "model.decoder.readout_state: prev is a choice",
+    "model.decoder.order=two-step model.decoder.layers=2": "model.decoder.order: two-step needs one layer",
+    "model.attention.score=dot model.decoder.size=7": "model.attention.score: dot multiplies states of 7 with",
+    "model.attention.score=location model.attention.scope=local-m": "model.attention.score: location needs scope",
+    "model.attention.score=general model.attention.coverage=true": "model.attention.coverage: only additive and concat",
+    "model.readout.kind=linear model.decoder.order=update-then-look": "model.readout.kind: linear would ignore what",
+    "model.embedding.tied=output model.readout.size=7": "model.embedding.tied: output makes the target embedding the",
+    "model.embedding.tied=all model.readout.size=512": "model.embedding.tied: all needs text.joint: true",
+    "model.gate_biases=false model.encoder.cell=lstm": "model.gate_biases: false is for biases: true",
+    "model.dropout.recurrent=0.1 model.encoder.cell=lstm-fused": "model.dropout.recurrent: the library's kernel has",
+}
+"""Settings, and how the message begins."""
+
+
+def test_every_other_contradiction_is_refused_too() -> None:
+    for settings, message in CONTRADICTIONS.items():
+        with pytest.raises(ConfigError) as caught:
+            override(Config(), settings.split())
+        assert str(caught.value).startswith(f"--set: {message}"), settings
+
+
 @pytest.mark.parametrize(("direction", "size"), [("both", 400), ("both", 200), ("forward", 200)])
 def test_a_last_bridge_takes_the_whole_annotation_or_one_direction(direction: str, size: int) -> None:
     settings = [f"model.encoder.direction={direction}", "model.encoder.size=200", f"model.decoder.size={size}"]

@@ -229,6 +229,7 @@ def test_a_gpu_that_is_not_there(run_folder: Path, said: Said, monkeypatch: pyte
     assert said().startswith("--device cuda: no CUDA device is available here")
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_while_saving_keeps_the_last_state(copy_of_run: Path, corpus: Corpus) -> None:
     before = {path: path.read_bytes() for path in (copy_of_run / "checkpoints").iterdir()}
     weights = (copy_of_run / "model.safetensors").read_bytes()

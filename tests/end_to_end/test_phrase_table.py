@@ -128,6 +128,7 @@ def test_scores_of_another_table_or_other_columns_are_not_gone_on_with(
     assert [len(row.scores) for row in read_table(out)] == [7, 7, 7]
 
 
+@pytest.mark.slow
 def test_a_kill_loses_little(run_folder: Path, tmp_path: Path) -> None:
     table, out = tmp_path / "table", tmp_path / "out"
     letters = "abcdef"

@@ -9,6 +9,8 @@ import pytest
 
 from tests.model.synthetic import LONGEST, TASKS, exact_match, held_out_loss, train
 
+pytestmark = pytest.mark.slow
+
 SIZES = ["embedding.source=32", "embedding.target=32", "decoder.size=64", "attention.size=64", "readout.size=64"]
 START = ["initialisation=lecun", "init_scale=0.3"]
 LSTMS = [*SIZES, *START, "encoder.cell=lstm", "encoder.size=64", "bridge.kind=copy", "decoder.cell=lstm"]

@@ -249,6 +249,7 @@ def sentence(draw: random.Random, words: int) -> str:
     return " ".join("".join(draw.choices("abcdefghijklmno", k=draw.randint(2, 9))) for _ in range(words)) + "."
 
 
+@pytest.mark.slow
 def test_a_thousand_long_sentences_of_two_systems_take_less_than_three_megabytes(tmp_path):
     """25 words on a side, and weights as real ones are: most near a diagonal, the others small and all different."""
     draw, noise = random.Random(1), np.random.default_rng(1)

@@ -189,6 +189,7 @@ run.run(build_config({"training": json.loads(sys.argv[3])}, "recipe").training)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", ["in mid-update", "in mid-save"])
 def test_a_process_killed_in_mid_epoch_leaves_nothing_broken(rehearsal: Make, recipe: Recipe, moment: str) -> None:
     config = recipe(epochs=2.0, average_decay=0.9, log_every=3, checkpoint_minutes=0.05)  # a state every three updates
