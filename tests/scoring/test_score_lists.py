@@ -15,6 +15,7 @@ from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 from tests.compositions import COMPOSITIONS, VOCABULARY, small_model
+from tests.streams import EndlessStream, assert_read_by_windows
 
 SIDE = TextSide(CharacterSegmentation(), Vocabulary([*"abcdefghijkl", "▁"][: VOCABULARY - 4]))
 LISTS = [
@@ -157,18 +158,10 @@ def test_pairs_get_the_same_scores(toy_engine):
 
 def test_lists_are_read_a_window_at_a_time(toy_engine, monkeypatch):
     monkeypatch.setattr(scorer, "WINDOW_TARGETS", 6)
-    read = 0
-
-    def endless():
-        nonlocal read
-        while True:
-            read += 1
-            yield CandidateTranslations("a", ["b", "c"])
-
-    scores = Scorer(toy_engine(len(SIDE.vocabulary)), SIDE, SIDE).score_lists(endless())
-    for given in range(1, 9):
-        next(scores)
-        assert read == -(-given // 2) * 2
+    stream = EndlessStream(CandidateTranslations("a", ["b", "c"]))
+    assert_read_by_windows(
+        stream, Scorer(toy_engine(len(SIDE.vocabulary)), SIDE, SIDE).score_lists(stream), window=2, count=9
+    )
 
 
 def test_the_mean_counts_eos():

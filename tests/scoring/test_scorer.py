@@ -19,6 +19,7 @@ from dragoman.translation import length_batching, source_encoding
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.source_encoding import pad_sources
 from dragoman.translation.translator import Translator
+from tests.streams import EndlessStream, assert_read_by_windows
 
 SIDE = TextSide(CharacterSegmentation(), Vocabulary([*"abcdefgh", "▁"]))
 SIZE = len(SIDE.vocabulary)
@@ -95,18 +96,8 @@ def test_a_model_without_attention_scores_and_aligns_nothing(toy_engine):
 
 def test_pairs_are_read_a_window_at_a_time(engine, monkeypatch):
     monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 5)
-    read = 0
-
-    def endless():
-        nonlocal read
-        while True:
-            read += 1
-            yield ("ab", "a")
-
-    scores = Scorer(engine, SIDE, SIDE).score(endless())
-    for given in range(1, 12):
-        next(scores)
-        assert read == -(-given // 5) * 5
+    stream = EndlessStream(("ab", "a"))
+    assert_read_by_windows(stream, Scorer(engine, SIDE, SIDE).score(stream), window=5, count=12)
 
 
 def test_a_side_that_is_too_long_is_truncated_with_one_warning_a_side(engine, caplog, monkeypatch):

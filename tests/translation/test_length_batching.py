@@ -8,6 +8,7 @@ import pytest
 from dragoman.errors import InputError
 from dragoman.translation import length_batching
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
+from tests.streams import EndlessStream, assert_read_by_windows
 
 
 def run(items, work=None, sentences=4, workers=1):
@@ -76,19 +77,8 @@ def test_an_error_in_one_of_several_batches_ends_the_stream():
 
 @pytest.mark.usefixtures("small_windows")
 def test_no_more_is_read_ahead_than_a_window():
-    read = 0
-
-    def endless():
-        nonlocal read
-        while True:
-            read += 1
-            yield "ab"
-
-    results = run(endless())
-    assert read == 0
-    for given in range(1, 40):
-        next(results)
-        assert read == -(-given // 10) * 10
+    stream = EndlessStream("ab")
+    assert_read_by_windows(stream, run(stream), window=10, count=40)
 
 
 @pytest.mark.usefixtures("small_windows")

@@ -14,6 +14,7 @@ from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK, Vocabulary
 from dragoman.translation import length_batching, source_encoding
 from dragoman.translation.translator import TextConstraints, Translator
+from tests.streams import EndlessStream, assert_read_by_windows
 
 
 class Letters:
@@ -89,18 +90,8 @@ def test_a_blank_line_has_a_blank_translation_without_the_model():
 
 def test_lines_are_read_a_window_at_a_time(copier, monkeypatch):
     monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 5)
-    read = 0
-
-    def endless():
-        nonlocal read
-        while True:
-            read += 1
-            yield "ab"
-
-    translations = copier.translate_lines(endless())
-    for given in range(1, 12):
-        assert next(translations)[0].text == "ab"
-        assert read == -(-given // 5) * 5
+    stream = EndlessStream("ab")
+    assert_read_by_windows(stream, copier.translate_lines(stream), window=5, count=12)
 
 
 def test_a_translation_has_tokens_attention_and_scores(copier):
