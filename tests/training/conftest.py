@@ -72,7 +72,7 @@ class Clock:
 
 
 @dataclass
-class Rehearsal:
+class TrainingHarness:
     """A training of the tiny model, with everything about it open to the test."""
 
     path: Path
@@ -120,26 +120,26 @@ class Rehearsal:
 class _Counted(Batches):
     """Batches that take time."""
 
-    def __init__(self, rehearsal: Rehearsal) -> None:
-        super().__init__(rehearsal.store, Budget("sentences", 4), pool=3, seed=1, source_eos=True)
-        self._rehearsal = rehearsal
+    def __init__(self, harness: TrainingHarness) -> None:
+        super().__init__(harness.store, Budget("sentences", 4), pool=3, seed=1, source_eos=True)
+        self._harness = harness
 
     def from_position(self, position: Position = BEGINNING) -> Iterator[tuple[Batch, Position]]:
         for number, item in enumerate(super().from_position(position), 1):
-            self._rehearsal.clock.now += self._rehearsal.update_seconds
-            self._rehearsal.on_batch(number)
+            self._harness.clock.now += self._harness.update_seconds
+            self._harness.on_batch(number)
             yield item
 
 
 @pytest.fixture
-def rehearsal(tmp_path: Path) -> Callable[..., Rehearsal]:
-    """Make a rehearsal in its own run folder."""
+def harness(tmp_path: Path) -> Callable[..., TrainingHarness]:
+    """Make a training harness in its own run folder."""
     made = 0
 
-    def make(**options: Any) -> Rehearsal:
+    def make(**options: Any) -> TrainingHarness:
         nonlocal made
         made += 1
-        return Rehearsal(tmp_path / f"run{made}", **options)
+        return TrainingHarness(tmp_path / f"run{made}", **options)
 
     return make
 

@@ -89,8 +89,8 @@ def test_its_loss_is_divided_as_that_of_words_is(model: TranslationModel) -> Non
     torch.testing.assert_close(gradients["sentences"] * (3 * 5), gradients["none"], rtol=1e-4, atol=rounding)
 
 
-def test_the_log_shows_its_loss_per_linked_word(rehearsal: Make, recipe: Callable[..., TrainingConfig]) -> None:
-    run = rehearsal()
+def test_the_log_shows_its_loss_per_linked_word(harness: Make, recipe: Callable[..., TrainingConfig]) -> None:
+    run = harness()
     run.run(recipe(epochs=8.0, guided_alignment=0.5, optimiser__learning_rate=0.03))
     lines = [record for record in read_log(run.folder.log) if record["kind"] == "train"]
     assert lines[0]["alignment_loss"] == pytest.approx(np.log(5), abs=0.4)  # evenly over three to seven positions
@@ -105,7 +105,7 @@ def test_a_model_without_attention_cannot_be_guided(context: str) -> None:
         override(Config(), settings)
 
 
-def test_without_it_the_log_has_no_such_figure(rehearsal: Make, recipe: Callable[..., TrainingConfig]) -> None:
-    run = rehearsal()
+def test_without_it_the_log_has_no_such_figure(harness: Make, recipe: Callable[..., TrainingConfig]) -> None:
+    run = harness()
     run.run(recipe(epochs=1.0))
     assert not any("alignment_loss" in record for record in read_log(run.folder.log))

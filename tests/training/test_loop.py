@@ -20,12 +20,12 @@ Make = Callable[..., Any]
 Recipe = Callable[..., TrainingConfig]
 
 
-def records(rehearsal: Any, kind: str) -> list[dict[str, Any]]:
-    return [record for record in read_log(rehearsal.folder.log) if record["kind"] == kind]
+def records(harness: Any, kind: str) -> list[dict[str, Any]]:
+    return [record for record in read_log(harness.folder.log) if record["kind"] == kind]
 
 
-def test_a_tiny_model_learns_to_copy(rehearsal: Make, recipe: Recipe, tiny: Make) -> None:
-    run = rehearsal(model=tiny(dropout=0.0))
+def test_a_tiny_model_learns_to_copy(harness: Make, recipe: Recipe, tiny: Make) -> None:
+    run = harness(model=tiny(dropout=0.0))
     summary = run.run(recipe(epochs=20.0, optimiser__learning_rate=0.03, schedule__name="cosine"))
     losses = [record["loss"] for record in records(run, "train")]
     assert losses[0] == pytest.approx(math.log(16), abs=0.3)
@@ -33,15 +33,15 @@ def test_a_tiny_model_learns_to_copy(rehearsal: Make, recipe: Recipe, tiny: Make
     assert summary.best < 6
 
 
-def test_the_summary_says_how_it_ended(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal(perplexity=[9.0, 7.0, 8.0].__getitem__)
+def test_the_summary_says_how_it_ended(harness: Make, recipe: Recipe) -> None:
+    run = harness(perplexity=[9.0, 7.0, 8.0].__getitem__)
     summary = run.run(recipe(epochs=3.0))
     assert (summary.reason, summary.update, summary.epochs, summary.seconds) == ("epochs", 30, 3.0, 30.0)
     assert (summary.metric, summary.best, summary.best_update) == ("perplexity", 7.0, 20)
 
 
-def test_the_log_has_a_line_every_so_many_updates(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal(validation_seconds=100.0)
+def test_the_log_has_a_line_every_so_many_updates(harness: Make, recipe: Recipe) -> None:
+    run = harness(validation_seconds=100.0)
     run.run(
         recipe(epochs=2.0, log_every=6, optimiser__learning_rate=0.5, schedule__name="halving", schedule__start=1.0)
     )
@@ -57,14 +57,14 @@ def test_the_log_has_a_line_every_so_many_updates(rehearsal: Make, recipe: Recip
         assert line["gradient_norm"] > 0
 
 
-def test_the_rate_falls_with_the_first_update_of_an_epoch(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal()
+def test_the_rate_falls_with_the_first_update_of_an_epoch(harness: Make, recipe: Recipe) -> None:
+    run = harness()
     run.run(recipe(log_every=1, optimiser__learning_rate=0.5, schedule__name="halving", schedule__start=1.0))
     assert [line["rate"] for line in records(run, "train")] == [0.5] * 10 + [0.25] * 10
 
 
-def test_with_label_smoothing_loss_and_perplexity_differ(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal()
+def test_with_label_smoothing_loss_and_perplexity_differ(harness: Make, recipe: Recipe) -> None:
+    run = harness()
     run.run(recipe(epochs=1.0, label_smoothing=0.2, optimiser__learning_rate=0.02))
     line = records(run, "train")[-1]
     assert abs(line["perplexity"] - math.exp(line["loss"])) > 1e-3
@@ -82,59 +82,59 @@ def test_with_label_smoothing_loss_and_perplexity_differ(rehearsal: Make, recipe
     ],
 )
 def test_the_dev_set_is_asked_when_due_and_at_the_end(
-    rehearsal: Make, recipe: Recipe, settings: dict[str, Any], expected: list[int]
+    harness: Make, recipe: Recipe, settings: dict[str, Any], expected: list[int]
 ) -> None:
-    run = rehearsal()
+    run = harness()
     run.run(recipe(**settings))
     assert [record["update"] for record in records(run, "validation")] == expected
 
 
-def test_validation_sees_the_model_as_it_would_be_used(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal()
+def test_validation_sees_the_model_as_it_would_be_used(harness: Make, recipe: Recipe) -> None:
+    run = harness()
     run.run(recipe(epochs=1.0))
     assert run.modes_validated == [False]  # neither training mode nor gradients
     assert run.model.training
 
 
-def test_the_best_weights_are_kept(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal(perplexity=[9.0, 7.0, 7.0, 8.0].__getitem__)
+def test_the_best_weights_are_kept(harness: Make, recipe: Recipe) -> None:
+    run = harness(perplexity=[9.0, 7.0, 7.0, 8.0].__getitem__)
     run.run(recipe(epochs=4.0))
     assert torch.equal(load_file(run.folder.weights)["output.weight"], run.weights_validated[1])
     assert not torch.equal(run.weights_validated[1], run.weights_validated[3])
     assert [record["best"] for record in records(run, "validation")] == [True, True, False, False]
 
 
-def test_a_metric_of_translations_is_best_when_highest(rehearsal: Make, recipe: Recipe) -> None:
+def test_a_metric_of_translations_is_best_when_highest(harness: Make, recipe: Recipe) -> None:
     scores = iter([10.0, 12.0, 11.0])
-    run = rehearsal(translate=lambda model: DevTranslations(["a"], ["a"], {"bleu": next(scores), "chrf": 1.0}))
+    run = harness(translate=lambda model: DevTranslations(["a"], ["a"], {"bleu": next(scores), "chrf": 1.0}))
     summary = run.run(recipe(epochs=3.0, validation__metric="bleu"))
     assert (summary.metric, summary.best, summary.best_update) == ("bleu", 12.0, 20)
     assert all(record.keys() >= {"perplexity", "bleu", "chrf"} for record in records(run, "validation"))
 
 
-def test_a_metric_that_nobody_measures_is_refused_before_anything_is_written(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal()
+def test_a_metric_that_nobody_measures_is_refused_before_anything_is_written(harness: Make, recipe: Recipe) -> None:
+    run = harness()
     with pytest.raises(ConfigError, match=re.escape("training.validation.metric: chrf needs translations of the dev")):
         run.run(recipe(validation__metric="chrf"))
     assert list(run.path.iterdir()) == []
 
 
-def test_patience_ends_the_training(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal(perplexity=[9.0, 8.0, 8.5, 7.0, 7.5, 7.4, 7.3, 1.0].__getitem__)
+def test_patience_ends_the_training(harness: Make, recipe: Recipe) -> None:
+    run = harness(perplexity=[9.0, 8.0, 8.5, 7.0, 7.5, 7.4, 7.3, 1.0].__getitem__)
     summary = run.run(recipe(epochs=50.0, validation__patience=3))
     assert (summary.reason, summary.update, summary.best, summary.best_update) == ("patience", 70, 7.0, 40)
 
 
-def test_the_plateau_schedule_listens_to_validations(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal(perplexity=[9.0, 9.5, 9.4, 9.3, 9.2, 8.0].__getitem__)
+def test_the_plateau_schedule_listens_to_validations(harness: Make, recipe: Recipe) -> None:
+    run = harness(perplexity=[9.0, 9.5, 9.4, 9.3, 9.2, 8.0].__getitem__)
     run.run(
         recipe(epochs=6.0, log_every=10, optimiser__learning_rate=0.01, schedule__name="plateau", schedule__patience=2)
     )
     assert [line["rate"] for line in records(run, "train")] == [0.01, 0.01, 0.01, 0.005, 0.005, 0.0025]
 
 
-def test_the_running_average_is_what_is_validated_and_kept(rehearsal: Make, recipe: Recipe) -> None:
-    plain, averaged = rehearsal(), rehearsal()
+def test_the_running_average_is_what_is_validated_and_kept(harness: Make, recipe: Recipe) -> None:
+    plain, averaged = harness(), harness()
     plain.run(recipe(epochs=2.0))
     averaged.run(recipe(epochs=2.0, average_decay=0.9))
     assert torch.equal(plain.model.output.weight, averaged.model.output.weight)  # training itself is the same
@@ -146,8 +146,8 @@ def test_the_running_average_is_what_is_validated_and_kept(rehearsal: Make, reci
 class TestMinutes:
     """One update takes a second and a validation ten, by the clock of the test."""
 
-    def test_the_last_validation_still_fits(self, rehearsal: Make, recipe: Recipe) -> None:
-        run = rehearsal(validation_seconds=10.0)
+    def test_the_last_validation_still_fits(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(validation_seconds=10.0)
         summary = run.run(recipe(epochs=1000.0, minutes=2.0, validation__every=25))
         assert summary.reason == "minutes"
         assert 110 <= summary.seconds <= 120
@@ -155,23 +155,23 @@ class TestMinutes:
         assert validations[:3] == [25, 50, 75]
         assert validations[-1] == summary.update
 
-    def test_without_any_validation_before_the_end_there_is_one(self, rehearsal: Make, recipe: Recipe) -> None:
-        run = rehearsal(validation_seconds=4.0)
+    def test_without_any_validation_before_the_end_there_is_one(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(validation_seconds=4.0)
         summary = run.run(recipe(epochs=1000.0, minutes=2.0, validation__every=1000))
         assert summary.seconds <= 120
         assert [record["update"] for record in records(run, "validation")] == [summary.update]
         assert run.folder.weights.exists()
 
-    def test_a_budget_shorter_than_an_update_makes_one(self, rehearsal: Make, recipe: Recipe) -> None:
-        summary = rehearsal().run(recipe(minutes=0.001))
+    def test_a_budget_shorter_than_an_update_makes_one(self, harness: Make, recipe: Recipe) -> None:
+        summary = harness().run(recipe(minutes=0.001))
         assert (summary.reason, summary.update) == ("minutes", 1)
 
-    def test_the_epochs_may_end_first(self, rehearsal: Make, recipe: Recipe) -> None:
-        summary = rehearsal().run(recipe(epochs=2.0, minutes=60.0))
+    def test_the_epochs_may_end_first(self, harness: Make, recipe: Recipe) -> None:
+        summary = harness().run(recipe(epochs=2.0, minutes=60.0))
         assert (summary.reason, summary.update) == ("epochs", 20)
 
-    def test_cosine_ends_at_its_minimum(self, rehearsal: Make, recipe: Recipe) -> None:
-        run = rehearsal(validation_seconds=10.0)
+    def test_cosine_ends_at_its_minimum(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(validation_seconds=10.0)
         run.run(
             recipe(
                 epochs=1000.0,
@@ -187,12 +187,12 @@ class TestMinutes:
         assert rates[0] == pytest.approx(0.01, rel=1e-3)
         assert rates[-1] == pytest.approx(0.001, rel=0.02)
 
-    def test_a_resumed_run_has_the_minutes_that_were_left(self, rehearsal: Make, recipe: Recipe) -> None:
+    def test_a_resumed_run_has_the_minutes_that_were_left(self, harness: Make, recipe: Recipe) -> None:
         def stop_at_40(number: int) -> None:
             if number == 40:
                 signal.raise_signal(signal.SIGTERM)
 
-        run = rehearsal(on_batch=stop_at_40)
+        run = harness(on_batch=stop_at_40)
         config = recipe(epochs=1000.0, minutes=1.0)
         with pytest.raises(Interrupted):
             run.run(config)
@@ -204,8 +204,8 @@ class TestMinutes:
 
 
 class TestNotANumber:
-    def test_training_stops_with_advice_and_nothing_is_overwritten(self, rehearsal: Make, recipe: Recipe) -> None:
-        run = rehearsal()
+    def test_training_stops_with_advice_and_nothing_is_overwritten(self, harness: Make, recipe: Recipe) -> None:
+        run = harness()
 
         def spoil(number: int) -> None:
             if number == 13:
@@ -228,15 +228,15 @@ class TestNotANumber:
         assert [line["update"] for line in records(run, "train")] == [5, 10]
 
     def test_weights_spoiled_by_the_last_update_are_noticed_before_they_are_saved(
-        self, rehearsal: Make, recipe: Recipe
+        self, harness: Make, recipe: Recipe
     ) -> None:
-        run = rehearsal()
+        run = harness()
         with pytest.raises(TrainingError, match="a weight is no longer a finite number"):
             run.run(recipe(epochs=0.1, optimiser__name="sgd", optimiser__learning_rate=1e39, log_every=1000))
         assert not run.folder.weights.exists()
 
-    def test_a_dev_perplexity_that_is_no_number_is_no_best(self, rehearsal: Make, recipe: Recipe) -> None:
-        run = rehearsal(perplexity=lambda number: math.nan)
+    def test_a_dev_perplexity_that_is_no_number_is_no_best(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(perplexity=lambda number: math.nan)
         with pytest.raises(TrainingError, match="the perplexity of the dev set is no longer a finite number"):
             run.run(recipe())
         assert not run.folder.weights.exists()
@@ -256,10 +256,8 @@ class TestCollapse:
             ([False, False, False, True], [40]),  # the end has no next one
         ],
     )
-    def test_it_warns_when_it_stays(
-        self, rehearsal: Make, recipe: Recipe, alike: list[bool], warned: list[int]
-    ) -> None:
-        run = rehearsal(translate=self.translations(alike))
+    def test_it_warns_when_it_stays(self, harness: Make, recipe: Recipe, alike: list[bool], warned: list[int]) -> None:
+        run = harness(translate=self.translations(alike))
         run.run(recipe(epochs=4.0), quiet=True)
         events = [record for record in records(run, "event") if record["name"] == "collapse"]
         assert [event["update"] for event in events] == warned
@@ -269,9 +267,9 @@ class TestCollapse:
 class TestSignals:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_the_update_is_finished_and_the_state_saved(
-        self, rehearsal: Make, recipe: Recipe, number: signal.Signals
+        self, harness: Make, recipe: Recipe, number: signal.Signals
     ) -> None:
-        run = rehearsal(on_batch=lambda batch: signal.raise_signal(number) if batch == 7 else None)
+        run = harness(on_batch=lambda batch: signal.raise_signal(number) if batch == 7 else None)
         before = signal.getsignal(number)
         with pytest.raises(Interrupted) as caught:
             run.run(recipe())
@@ -281,20 +279,20 @@ class TestSignals:
         run.on_batch = lambda batch: None
         assert run.run(recipe(), resume=True).update == 20
 
-    def test_a_signal_during_validation_waits_for_one_update(self, rehearsal: Make, recipe: Recipe) -> None:
+    def test_a_signal_during_validation_waits_for_one_update(self, harness: Make, recipe: Recipe) -> None:
         def answer(number: int) -> float:
             os.kill(os.getpid(), signal.SIGTERM)
             return 5.0
 
         with pytest.raises(Interrupted, match="state saved after update 11"):
-            rehearsal(perplexity=answer).run(recipe())
+            harness(perplexity=answer).run(recipe())
 
-    def test_a_signal_during_the_last_validation_is_obeyed_after_it(self, rehearsal: Make, recipe: Recipe) -> None:
+    def test_a_signal_during_the_last_validation_is_obeyed_after_it(self, harness: Make, recipe: Recipe) -> None:
         def answer(number: int) -> float:
             os.kill(os.getpid(), signal.SIGTERM)
             return 5.0
 
-        run = rehearsal(perplexity=answer)
+        run = harness(perplexity=answer)
         with pytest.raises(Interrupted, match="state saved after update 5"):
             run.run(recipe(epochs=0.5))
         assert run.run(recipe(epochs=0.5), resume=True).best == 5.0
@@ -310,8 +308,8 @@ class TestAverageBest:
         weights = torch.stack([run.weights_validated[number].double() for number in validations])
         return weights.mean(dim=0).float()
 
-    def test_a_better_mean_becomes_the_result(self, rehearsal: Make, recipe: Recipe) -> None:
-        run = rehearsal(perplexity=[9.0, 7.0, 8.0, 7.5, 6.5].__getitem__)
+    def test_a_better_mean_becomes_the_result(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(perplexity=[9.0, 7.0, 8.0, 7.5, 6.5].__getitem__)
         summary = run.run(recipe(epochs=4.0, average_best=3))
         assert (summary.best, summary.best_update, summary.averaged) == (6.5, 40, (20, 30, 40))
         mean = self.mean_of(run, 1, 2, 3)
@@ -326,46 +324,46 @@ class TestAverageBest:
         assert "best perplexity 6.50 with the mean of the weights after updates 20, 30, 40" in run.screen.getvalue()
 
     @pytest.mark.parametrize("of_mean", [7.0, 7.2])
-    def test_a_mean_that_is_no_better_does_not(self, rehearsal: Make, recipe: Recipe, of_mean: float) -> None:
-        run = rehearsal(perplexity=[9.0, 7.0, 8.0, of_mean].__getitem__)
+    def test_a_mean_that_is_no_better_does_not(self, harness: Make, recipe: Recipe, of_mean: float) -> None:
+        run = harness(perplexity=[9.0, 7.0, 8.0, of_mean].__getitem__)
         summary = run.run(recipe(epochs=3.0, average_best=2))
         assert (summary.best, summary.best_update, summary.averaged) == (7.0, 20, ())
         assert torch.equal(load_file(run.folder.weights)["output.weight"], run.weights_validated[1])
         assert not records(run, "average")[0]["best"]
         assert "best perplexity 7.00 after update 20" in run.screen.getvalue()
 
-    def test_of_translations_the_highest_score_wins(self, rehearsal: Make, recipe: Recipe) -> None:
+    def test_of_translations_the_highest_score_wins(self, harness: Make, recipe: Recipe) -> None:
         scores = iter([10.0, 12.0, 11.0, 12.5])
-        run = rehearsal(translate=lambda model: DevTranslations(["a"], ["a"], {"bleu": next(scores), "chrf": 1.0}))
+        run = harness(translate=lambda model: DevTranslations(["a"], ["a"], {"bleu": next(scores), "chrf": 1.0}))
         summary = run.run(recipe(epochs=3.0, average_best=2, validation__metric="bleu"))
         assert (summary.best, summary.averaged) == (12.5, (20, 30))
 
-    def test_one_validation_has_no_mean(self, rehearsal: Make, recipe: Recipe) -> None:
-        run = rehearsal()
+    def test_one_validation_has_no_mean(self, harness: Make, recipe: Recipe) -> None:
+        run = harness()
         assert run.run(recipe(epochs=1.0, average_best=3)).averaged == ()
         assert run.validations == 1
         assert not records(run, "average")
 
-    def test_with_a_running_average_it_is_the_mean_of_averages(self, rehearsal: Make, recipe: Recipe) -> None:
-        run = rehearsal(perplexity=[9.0, 8.0, 7.0].__getitem__)
+    def test_with_a_running_average_it_is_the_mean_of_averages(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(perplexity=[9.0, 8.0, 7.0].__getitem__)
         run.run(recipe(epochs=2.0, average_decay=0.9, average_best=2))
         assert not torch.equal(run.weights_validated[1], run.model.output.weight)
         assert torch.equal(load_file(run.folder.weights)["output.weight"], self.mean_of(run, 0, 1))
 
-    def test_patience_and_plateaus_do_not_know_the_mean(self, rehearsal: Make, recipe: Recipe) -> None:
-        run = rehearsal(perplexity=[9.0, 7.0, 8.0, 8.0, 1.0].__getitem__)
+    def test_patience_and_plateaus_do_not_know_the_mean(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(perplexity=[9.0, 7.0, 8.0, 8.0, 1.0].__getitem__)
         summary = run.run(recipe(epochs=9.0, average_best=2, validation__patience=2))
         assert (summary.reason, summary.update, summary.best) == ("patience", 40, 1.0)
 
-    def test_its_validation_fits_into_the_minutes(self, rehearsal: Make, recipe: Recipe) -> None:
-        run = rehearsal(validation_seconds=10.0)
+    def test_its_validation_fits_into_the_minutes(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(validation_seconds=10.0)
         summary = run.run(recipe(epochs=1000.0, minutes=2.0, validation__every=25, average_best=2))
         assert summary.reason == "minutes"
         assert 105 <= summary.seconds <= 120
         assert len(records(run, "average")) == 1
 
-    def test_a_finished_run_resumed_gives_the_same_result(self, rehearsal: Make, recipe: Recipe) -> None:
-        run = rehearsal()
+    def test_a_finished_run_resumed_gives_the_same_result(self, harness: Make, recipe: Recipe) -> None:
+        run = harness()
         first = run.run(recipe(epochs=3.0, average_best=2))
         result = run.folder.weights.read_bytes()
         assert run.run(recipe(epochs=3.0, average_best=2), resume=True) == first
@@ -374,20 +372,20 @@ class TestAverageBest:
 
     @pytest.mark.parametrize("of_mean", [1.0, 9.0])
     def test_a_run_that_goes_on_after_its_end_is_as_if_never_stopped(
-        self, rehearsal: Make, recipe: Recipe, of_mean: float
+        self, harness: Make, recipe: Recipe, of_mean: float
     ) -> None:
         # whether or not the mean at the first end was the better; at the second end it is not
-        stopped = rehearsal(perplexity=[9.0, 7.0, of_mean, 8.0, 7.5, 7.2].__getitem__)
+        stopped = harness(perplexity=[9.0, 7.0, of_mean, 8.0, 7.5, 7.2].__getitem__)
         stopped.run(recipe(epochs=2.0, average_best=2))
         stopped.run(recipe(epochs=4.0, average_best=2), resume=True)
-        straight = rehearsal(perplexity=[9.0, 7.0, 8.0, 7.5, 7.2].__getitem__)
+        straight = harness(perplexity=[9.0, 7.0, 8.0, 7.5, 7.2].__getitem__)
         summary = straight.run(recipe(epochs=4.0, average_best=2))
         assert (summary.best, summary.best_update) == (7.0, 20)
         assert stopped.folder.weights.read_bytes() == straight.folder.weights.read_bytes()
         assert self.kept(stopped) == self.kept(straight) == ["best-20.safetensors", "best-40.safetensors"]
 
     def test_a_run_that_is_killed_finds_the_files_of_its_last_state(
-        self, rehearsal: Make, recipe: Recipe, tiny: Make
+        self, harness: Make, recipe: Recipe, tiny: Make
     ) -> None:
         class Killed(BaseException):
             pass
@@ -397,7 +395,7 @@ class TestAverageBest:
                 raise Killed
 
         config = recipe(epochs=4.0, average_best=2, checkpoint_minutes=0.4)  # a state after updates 24 and 48
-        run = rehearsal(on_batch=kill, perplexity=[5.0, 4.0, 3.0].__getitem__)
+        run = harness(on_batch=kill, perplexity=[5.0, 4.0, 3.0].__getitem__)
         with pytest.raises(Killed):
             run.run(config)
         assert self.kept(run) == [f"best-{update}.safetensors" for update in (10, 20, 30)]
@@ -410,9 +408,9 @@ class TestAverageBest:
 
 
 def test_a_full_disk_stops_the_training_and_the_last_state_survives(
-    rehearsal: Make, recipe: Recipe, full_disk: Make
+    harness: Make, recipe: Recipe, full_disk: Make
 ) -> None:
-    run = rehearsal()
+    run = harness()
     run.run(recipe(epochs=1.0))
     state = run.folder.checkpoints / "latest.safetensors"
     before = state.read_bytes()

@@ -236,10 +236,10 @@ def test_all_parameters_are_measured_unless_embeddings_are_left_out() -> None:
 
 @pytest.mark.parametrize(("gradient_norm", "clipped"), [("all", True), ("without-embeddings", False)])
 def test_the_loop_measures_what_the_configuration_says(
-    rehearsal: Callable[..., Any], recipe: Callable[..., Any], gradient_norm: str, clipped: bool
+    harness: Callable[..., Any], recipe: Callable[..., Any], gradient_norm: str, clipped: bool
 ) -> None:
     """A first update whose gradient is nearly all in the embeddings: the rate and the limit show in the step."""
-    run = rehearsal()
+    run = harness()
     before = {name: parameter.detach().clone() for name, parameter in run.model.named_parameters()}
     for parameter in (run.model.source.weight, run.model.target.weight):
         parameter.register_hook(lambda gradient: gradient + 100.0)

@@ -76,13 +76,13 @@ def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
 @pytest.mark.parametrize("recipe_name", RECIPES)
 @pytest.mark.parametrize("batch", [13, 20])  # in mid-epoch, and between an epoch and its validation
 def test_interrupted_and_resumed_equals_never_stopped(
-    rehearsal: Make, recipe: Recipe, tiny: Make, recipe_name: str, batch: int
+    harness: Make, recipe: Recipe, tiny: Make, recipe_name: str, batch: int
 ) -> None:
     config = recipe(**{"epochs": 3.0, "log_every": 4, "optimiser__learning_rate": 0.03, **RECIPES[recipe_name]})
-    straight = rehearsal()
+    straight = harness()
     straight.run(config)
 
-    stopped = rehearsal(on_batch=lambda number: signal.raise_signal(signal.SIGINT) if number == batch else None)
+    stopped = harness(on_batch=lambda number: signal.raise_signal(signal.SIGINT) if number == batch else None)
     with pytest.raises(Interrupted):
         stopped.run(config)
     torch.manual_seed(99)  # a new process has other random numbers, and fresh weights
@@ -91,9 +91,9 @@ def test_interrupted_and_resumed_equals_never_stopped(
     assert_same(everything(straight), everything(stopped))
 
 
-def test_what_was_done_after_the_last_saved_state_is_done_again(rehearsal: Make, recipe: Recipe, tiny: Make) -> None:
+def test_what_was_done_after_the_last_saved_state_is_done_again(harness: Make, recipe: Recipe, tiny: Make) -> None:
     config = recipe(epochs=2.0, log_every=2, checkpoint_minutes=0.1)  # six seconds of the test's clock, six updates
-    straight = rehearsal()
+    straight = harness()
     straight.run(config)
 
     class Killed(BaseException):
@@ -103,7 +103,7 @@ def test_what_was_done_after_the_last_saved_state_is_done_again(rehearsal: Make,
         if number == 12:
             raise Killed
 
-    stopped = rehearsal(on_batch=kill)
+    stopped = harness(on_batch=kill)
     with pytest.raises(Killed):
         stopped.run(config)
     assert read_log(stopped.folder.log)[-1]["update"] == 10
@@ -114,8 +114,8 @@ def test_what_was_done_after_the_last_saved_state_is_done_again(rehearsal: Make,
     assert_same(everything(straight), everything(stopped))
 
 
-def test_a_finished_run_resumed_stays_as_it_is(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal()
+def test_a_finished_run_resumed_stays_as_it_is(harness: Make, recipe: Recipe) -> None:
+    run = harness()
     first = run.run(recipe())
     best = run.folder.weights.read_bytes()
     second = run.run(recipe(), resume=True)
@@ -124,29 +124,29 @@ def test_a_finished_run_resumed_stays_as_it_is(rehearsal: Make, recipe: Recipe) 
     assert run.validations == 2
 
 
-def test_a_finished_run_goes_on_when_there_are_more_epochs_to_do(rehearsal: Make, recipe: Recipe) -> None:
-    longer, straight = rehearsal(), rehearsal()
+def test_a_finished_run_goes_on_when_there_are_more_epochs_to_do(harness: Make, recipe: Recipe) -> None:
+    longer, straight = harness(), harness()
     longer.run(recipe(epochs=1.0))
     longer.run(recipe(epochs=2.0), resume=True)
     straight.run(recipe(epochs=2.0))
     assert torch.equal(longer.model.output.weight, straight.model.output.weight)
 
 
-def test_there_is_something_to_resume_before_the_first_update(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal(on_batch=lambda number: 1 / 0)
+def test_there_is_something_to_resume_before_the_first_update(harness: Make, recipe: Recipe) -> None:
+    run = harness(on_batch=lambda number: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run.run(recipe())
     run.on_batch = lambda number: None
     assert run.run(recipe(), resume=True).update == 20
 
 
-def test_without_a_state_there_is_nothing_to_resume(rehearsal: Make, recipe: Recipe) -> None:
+def test_without_a_state_there_is_nothing_to_resume(harness: Make, recipe: Recipe) -> None:
     with pytest.raises(RunError, match="there is no training state to resume from"):
-        rehearsal().run(recipe(), resume=True)
+        harness().run(recipe(), resume=True)
 
 
-def test_another_model_is_refused(rehearsal: Make, recipe: Recipe) -> None:
-    run = rehearsal()
+def test_another_model_is_refused(harness: Make, recipe: Recipe) -> None:
+    run = harness()
     run.run(recipe(epochs=0.1))
     run.model.output = torch.nn.Linear(8, 17)
     with pytest.raises(RunError, match=r"'output.bias' is \[16\] there and \[17\] in the configured model"):
@@ -160,8 +160,8 @@ def test_another_model_is_refused(rehearsal: Make, recipe: Recipe) -> None:
         ({"average_decay": 0.5}, "was saved with training.average_decay: 0.0, and the configuration has 0.5"),
     ],
 )
-def test_another_recipe_is_refused(rehearsal: Make, recipe: Recipe, setting: dict[str, Any], message: str) -> None:
-    run = rehearsal()
+def test_another_recipe_is_refused(harness: Make, recipe: Recipe, setting: dict[str, Any], message: str) -> None:
+    run = harness()
     run.run(recipe(epochs=0.1))
     with pytest.raises(RunError, match=message):
         run.run(recipe(**setting), resume=True)
@@ -170,13 +170,13 @@ def test_another_recipe_is_refused(rehearsal: Make, recipe: Recipe, setting: dic
 PROGRAM = """
 import json, os, signal, sys
 from pathlib import Path
-from conftest import Rehearsal
+from conftest import TrainingHarness
 from dragoman.config.building import build_config
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
-run = Rehearsal(Path(sys.argv[1]))
+run = TrainingHarness(Path(sys.argv[1]))
 if sys.argv[2] == "in mid-update":
     run.on_batch = lambda number: die() if number == 13 else None
 else:
@@ -191,9 +191,9 @@ run.run(build_config({"training": json.loads(sys.argv[3])}, "recipe").training)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", ["in mid-update", "in mid-save"])
-def test_a_process_killed_in_mid_epoch_leaves_nothing_broken(rehearsal: Make, recipe: Recipe, moment: str) -> None:
+def test_a_process_killed_in_mid_epoch_leaves_nothing_broken(harness: Make, recipe: Recipe, moment: str) -> None:
     config = recipe(epochs=2.0, average_decay=0.9, log_every=3, checkpoint_minutes=0.05)  # a state every three updates
-    straight, killed = rehearsal(), rehearsal()
+    straight, killed = harness(), harness()
     straight.run(config)
 
     here = Path(__file__).parent

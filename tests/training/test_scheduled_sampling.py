@@ -126,7 +126,7 @@ def test_the_gradient_is_that_of_the_mixed_words(tiny: Make) -> None:
 
 
 def test_the_share_grows_linearly_with_the_training(
-    rehearsal: Make, recipe: Callable[..., TrainingConfig], monkeypatch: pytest.MonkeyPatch
+    harness: Make, recipe: Callable[..., TrainingConfig], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shares = []
 
@@ -135,5 +135,5 @@ def test_the_share_grows_linearly_with_the_training(
         return accumulate_gradients(model, batches, objective)
 
     monkeypatch.setattr(loop, "accumulate_gradients", noting)
-    rehearsal().run(recipe(epochs=2.0, scheduled_sampling=0.5))
+    harness().run(recipe(epochs=2.0, scheduled_sampling=0.5))
     assert shares == pytest.approx([0.5 * update / 20 for update in range(20)])

@@ -1,4 +1,4 @@
-"""The main job on the embedded corpus: train, translate lines never seen, measure, show the alignments."""
+"""The demonstration: train on the generated corpus, evaluate on held-out lines, and write the report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dragoman.workflows.training import train
 
 @dataclass(frozen=True)
 class Demonstration:
-    """What `dragoman demo` made."""
+    """The result of `dragoman demo`."""
 
     run: Run
     quality: RunEvaluation
@@ -39,7 +39,7 @@ def demonstrate(
     device: DeviceName = "auto",
     console: Console | None = None,
 ) -> Demonstration:
-    """Make the corpus in OUT/corpus, train the preset `demo` on it in OUT, measure on its test lines, write the report.
+    """Write the corpus to OUT/corpus, train the preset `demo` in OUT, evaluate on the test lines, write the report.
 
     Args:
         source, target: any two locales of the CLDR.
@@ -68,7 +68,7 @@ def demonstrate(
 
 
 def write_demo_corpus(folder: str | Path, source: str = "en", target: str = "ko") -> dict[str, tuple[Path, Path]]:
-    """Write the embedded corpus as plain lines, as a corpus of one's own would be; nothing is downloaded.
+    """Write the demonstration corpus as plain text files; nothing is downloaded.
 
     Args:
         source, target: any two locales of the CLDR.

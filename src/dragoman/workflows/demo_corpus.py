@@ -1,12 +1,12 @@
-"""The embedded corpus: a translation task made of the Unicode CLDR data in Babel, with no download.
+"""The demonstration corpus: a translation task generated from the Unicode CLDR data in Babel, without a download.
 
-A *phrase* is a meaning (a day in a certain format, twelve kilometres, a list of three countries) that a locale
-can put into words; a pair is one phrase in two locales. Word order, plurals, month names and separators are
-what the CLDR says, so that between English and Korean dates turn round and units change places.
+A *phrase* is a meaning (a day in a certain format, twelve kilometres, a list of three countries) that a locale can
+express; a pair is one phrase in two locales. Word order, plurals, month names and separators are those of the CLDR, so
+that between English and Korean the parts of dates and units are reordered.
 
 The corpus is the same for the same locales, seed and release of Babel, on any machine. A source line has one
-target only, and no line of dev or test has a part (a name, a unit, a month in a format, a number, a character)
-that train lacks: what is asked is to put known parts together in new ways.
+target only, and no line of dev or test has a part (a name, a unit, a month in a format, a number, a character) that
+train lacks: the task is to combine known parts in new ways.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TRAIN, HELD_OUT = 8000, 500
 """Pairs in train, and in each of dev and test."""
 
 FAMILIAR = 5
-"""Every part of a held-out line is in at least so many lines of train."""
+"""Minimum number of training lines with each part of a held-out line."""
 
 _COUNTRIES = """
     AR AT AU BD BE BG BO BR CA CH CL CN CO CR CU CY CZ DE DK DZ EC EE EG ES ET FI FR GB GE GH GR GT HR HU ID IE IL IN
@@ -62,7 +62,7 @@ _UNITS = """
 COUNTRIES, LANGUAGES, CURRENCIES, UNITS = (
     tuple(codes.split()) for codes in (_COUNTRIES, _LANGUAGES, _CURRENCIES, _UNITS)
 )
-"""What the corpus speaks of, by CLDR codes."""
+"""The countries, languages, currencies and units that occur in the corpus, as CLDR codes."""
 
 _Style = Literal["full", "long", "medium", "short"]
 _TimeUnit = Literal["second", "minute", "hour", "day", "week", "month", "year"]
@@ -71,7 +71,7 @@ _ListStyle = Literal["standard", "or"]
 DURATIONS: dict[_TimeUnit, int] = {
     "second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2592000, "year": 31536000
 }  # fmt: skip
-"""Seconds of each unit, as Babel counts them."""
+"""Seconds of each unit, as in Babel."""
 
 _DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f\u2066-\u2069]")
 _NUMBER = re.compile(r"\d+")
@@ -113,7 +113,7 @@ def make_corpus(source: str = "en", target: str = "ko", seed: int = 1) -> DemoCo
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A meaning that a locale can put into words.
+    """A meaning that a locale can express.
 
     `render` gives an empty text, or raises LookupError or ValueError, where the locale lacks the data. `parts` are
     what a learner must have met to get the phrase right, besides its numbers and characters.
@@ -125,7 +125,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """One pair with everything in it that has to be known."""
+    """One pair with the parts that a translator must know."""
 
     source: str
     target: str
@@ -136,7 +136,7 @@ def _draw_sentences(rng: random.Random, source: Locale, target: Locale, wanted: 
     """Draw until `wanted` different source lines with one target each are found, or new ones become rare."""
     names = _shared_names(source, target)
     weights, families = zip(*FAMILIES, strict=True)
-    found: dict[str, _Sentence | None] = {}  # None: the line had two targets, nobody can learn which
+    found: dict[str, _Sentence | None] = {}  # None: the line had two targets, so it is ambiguous
     usable = 0
     for _ in range(4 * wanted):
         (family,) = rng.choices(families, weights)
@@ -155,7 +155,7 @@ def _draw_sentences(rng: random.Random, source: Locale, target: Locale, wanted: 
 
 
 def _express(phrases: Sequence[Phrase], source: Locale, target: Locale) -> _Sentence | None:
-    """Put the last phrase into words of both locales, None where one of them cannot or there is none.
+    """Express the last phrase in both locales; None where one of them cannot, or there is no phrase.
 
     Some locales write two formats alike (French: medium and long dates). The line then gets the target of the
     first phrase that reads so.
@@ -172,12 +172,12 @@ def _express(phrases: Sequence[Phrase], source: Locale, target: Locale) -> _Sent
 
 
 def _say(phrase: Phrase, locale: Locale) -> str:
-    """The phrase with plain blanks and without direction marks, or "" where the locale lacks the data."""
+    """The phrase with plain spaces and without direction marks, or "" where the locale lacks the data."""
     try:
         text = phrase.render(locale)
     except (LookupError, ValueError):
         return ""
-    return " ".join(_DIRECTION_MARKS.sub("", text).split())  # split() knows the no-break, narrow and thin blanks
+    return " ".join(_DIRECTION_MARKS.sub("", text).split())  # split() includes no-break, narrow and thin spaces
 
 
 def _split(rng: random.Random, sentences: list[_Sentence]) -> DemoCorpus:
@@ -246,7 +246,7 @@ def _quantity(amount: Decimal | int, unit: str) -> Phrase:
 
 
 def _relative(count: int, unit: _TimeUnit) -> Phrase:
-    """So many days from now, or ago where `count` is negative."""
+    """`count` days from now, or ago where it is negative."""
     seconds = count * DURATIONS[unit]
 
     def render(locale: Locale) -> str:
@@ -287,7 +287,7 @@ def _list(items: Sequence[Phrase], style: _ListStyle) -> Phrase:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Codes of what both locales have a name for."""
+    """Codes that both locales have a name for."""
 
     countries: list[str]
     languages: list[str]
@@ -391,7 +391,7 @@ FAMILIES: tuple[tuple[int, _Family], ...] = (
     (14, _country_names),
     (9, _language_names),
 )
-"""What the corpus is made of, each with its weight in the draw."""
+"""The families of phrases, each with its weight in the draw."""
 
 
 def _draw_day(rng: random.Random) -> datetime.date:
@@ -450,7 +450,7 @@ def _parse_locale(name: str) -> Locale:
 
 
 def _suggestion(name: str) -> str:
-    """A locale that may have been meant: by the language's English name, by the country's code, or by its letters."""
+    """The most similar locale: by the language's English name, by the country's code, or by its letters."""
     english = {str(text).lower(): code for code, text in Locale("en").languages.items() if code in LANGUAGES}
     by_country = get_global("likely_subtags").get(f"und_{name.upper()}", "").split("_")[0]
     by_name = nearest(name.lower(), english)
