@@ -11,7 +11,7 @@ from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import ShortlistEngine
 from dragoman.engines.shortlist import OutputColumns, Shortlist
 from dragoman.errors import RunError
-from dragoman.export.output_layer import Mixture
+from dragoman.export.output_layer import EnsembleCombination
 from dragoman.export.shortlist import shortlist_of
 from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
@@ -148,9 +148,9 @@ def test_the_full_vocabulary_gives_the_same_in_any_division(step: int, int8: boo
 @pytest.mark.parametrize("combination", ["probabilities", "log-probabilities", "logits"])
 def test_an_ensemble_has_one_shortlist(combination: Combination) -> None:
     models = [small_model(name).float() for name in ("rnnsearch", "luong")]
-    mixture = Mixture(combination, [0.6, 0.4])
-    engine = OnnxEngine(*make_graphs(models, mixture, always=np.array(ALWAYS)), _shortlist(*models), threads=1)
-    plain = OnnxEngine(*make_graphs(models, mixture), threads=1)
+    ensemble = EnsembleCombination(combination, [0.6, 0.4])
+    engine = OnnxEngine(*make_graphs(models, ensemble, always=np.array(ALWAYS)), _shortlist(*models), threads=1)
+    plain = OnnxEngine(*make_graphs(models, ensemble), threads=1)
     source = pad(SOURCES, eos=engine.source_eos)
     rows, tokens = np.arange(len(SOURCES)), np.full(len(SOURCES), 2)
     few, whole, expected = (

@@ -10,7 +10,7 @@ from dragoman.config.building import override
 from dragoman.config.schema import Config, SearchConfig
 from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.torch_engine import TorchEngine
-from dragoman.export.output_layer import Mixture
+from dragoman.export.output_layer import EnsembleCombination
 from dragoman.export.writing import make_graphs
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
@@ -57,7 +57,7 @@ def test_one_graph_finds_what_the_ensemble_finds(names: list[str], combination: 
     weights = [0.5, 0.3, 0.2][: len(models)]
     together = Ensemble([(TorchEngine(model), _side()) for model in models], combination, weights)  # type: ignore[arg-type]
     share = [member.weight for member in together.members]
-    ours = OnnxEngine(*make_graphs(models, Mixture(combination, share)), threads=1)  # type: ignore[arg-type]
+    ours = OnnxEngine(*make_graphs(models, EnsembleCombination(combination, share)), threads=1)  # type: ignore[arg-type]
     assert (ours.vocabulary_size, ours.attention_shift) == (VOCABULARY, together.attention_shift)
     search = SearchConfig(beam=4, max_length_factor=1.0, max_length_extra=4)
     for order in ([0, 1, 2, 3], [2, 1], [1]):
@@ -77,8 +77,8 @@ def test_one_graph_finds_what_the_ensemble_finds(names: list[str], combination: 
 
 def test_int8_members_answer_together_near_the_exact_ones() -> None:
     models = [_model(name, 3) for name in MEMBERS]
-    mixture = Mixture("probabilities", [1 / 3] * 3)
-    exact, rounded = (OnnxEngine(*make_graphs(models, mixture, int8=int8), threads=1) for int8 in (False, True))
+    ensemble = EnsembleCombination("probabilities", [1 / 3] * 3)
+    exact, rounded = (OnnxEngine(*make_graphs(models, ensemble, int8=int8), threads=1) for int8 in (False, True))
     source = pad([_side().encode(line).ids for line in LINES], eos=True)
     target = pad([[4, 9, 30], [], [7], [40, 40]], eos=True)
     found, expected = (engine.force(*source, *target).log_probabilities for engine in (rounded, exact))

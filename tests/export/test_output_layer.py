@@ -8,19 +8,19 @@ import pytest
 
 from dragoman.engines.shortlist import CHUNK
 from dragoman.export.graph import Graph
-from dragoman.export.output_layer import Asked, Mixture, answer
+from dragoman.export.output_layer import EnsembleCombination, StepQuery, declare_outputs
 
 ROWS = 7
 
 
 def _answers(
-    logits: list[np.ndarray], mixture: Mixture, targets: np.ndarray, best: int
+    logits: list[np.ndarray], ensemble: EnsembleCombination, targets: np.ndarray, best: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What the graph makes of logits [R, V] of each model."""
     g = Graph("answer")
     given = [g.input(f"logits{number}", "float", ["R", "V"]) for number in range(len(logits))]
     rows, wanted, k = g.input("rows", "int64", ["R"]), g.input("targets", "int64", ["R"]), g.input("k", "int64", [1])
-    answer(g, given, mixture, Asked(rows, wanted, k, None))
+    declare_outputs(g, given, ensemble, StepQuery(rows, wanted, k, None))
     session = onnxruntime.InferenceSession(g.serialise({}), providers=["CPUExecutionProvider"])
     feed = {f"logits{number}": own for number, own in enumerate(logits)}
     others = {"rows": np.arange(ROWS), "targets": targets, "k": np.array([best])}
@@ -40,7 +40,7 @@ def test_the_best_of_many_words_are_found_in_two_rounds(best: int) -> None:
     logits[0] = np.sort(logits[0])[::-1]  # the best all in one chunk
     logits[1, :40] = -np.inf
     targets = draw.integers(50, 9 * CHUNK, ROWS)
-    values, words, of_targets = _answers([logits], Mixture("probabilities", [1.0]), targets, best)
+    values, words, of_targets = _answers([logits], EnsembleCombination("probabilities", [1.0]), targets, best)
     expected = _log_softmax(logits)
     np.testing.assert_allclose(values, -np.sort(-expected, axis=1)[:, :best], atol=1e-5)
     np.testing.assert_allclose(np.take_along_axis(expected, words, axis=1), values, atol=1e-5)
@@ -64,8 +64,8 @@ def test_models_answer_together_as_their_formulas_say(combination: str) -> None:
         expected = sum(w * each for w, each in zip(weights, own, strict=True))
     if combination == "logits":
         expected = _log_softmax(expected)
-    mixture = Mixture(combination, weights)  # type: ignore[arg-type]
-    values, words, of_targets = _answers(logits, mixture, targets, 2 * CHUNK)
+    ensemble = EnsembleCombination(combination, weights)  # type: ignore[arg-type]
+    values, words, of_targets = _answers(logits, ensemble, targets, 2 * CHUNK)
     assert not np.isnan(values).any()
     np.testing.assert_allclose(values, -np.sort(-expected, axis=1), atol=1e-4)
     np.testing.assert_allclose(np.take_along_axis(expected, words, axis=1), values, atol=1e-4)

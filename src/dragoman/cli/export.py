@@ -12,7 +12,7 @@ from dragoman.cli.shared.runs import require_several_runs
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.export.output_layer import Mixture
+    from dragoman.export.output_layer import EnsembleCombination
 
 SUMMARY = "export to ONNX: a folder that translates without torch"
 DESCRIPTION = (
@@ -60,12 +60,12 @@ def run(options: argparse.Namespace) -> None:
     """Export, and print the size of the folder and its deviation from the run."""
     _require_sense(options)
 
-    from dragoman.export.writing import Options, export_runs
+    from dragoman.export.writing import ExportOptions, export_runs
     from dragoman.progress import Console
     from dragoman.runs.opening import open_run
 
     runs = [open_run(name, device="cpu") for name in options.runs]
-    chosen = Options(options.int8, options.shortlist, options.shortlist_corpus, _mixture(options))
+    chosen = ExportOptions(options.int8, options.shortlist, options.shortlist_corpus, _ensemble_combination(options))
     exported = export_runs(runs, options.out, chosen, overwrite=options.overwrite)
     console = Console(quiet=options.quiet)
     console.info(f"largest difference from the log-probabilities of the run: {exported.difference:.1g}")
@@ -81,8 +81,8 @@ def _require_sense(options: argparse.Namespace) -> None:
         raise ConfigError("--shortlist-corpus: give two files (source and target), or one .tsv or .jsonl file")
 
 
-def _mixture(options: argparse.Namespace) -> Mixture:
-    from dragoman.export.output_layer import Mixture
+def _ensemble_combination(options: argparse.Namespace) -> EnsembleCombination:
+    from dragoman.export.output_layer import EnsembleCombination
 
     weights = options.weights or [1.0] * len(options.runs)
-    return Mixture(options.combine or "probabilities", [weight / sum(weights) for weight in weights])
+    return EnsembleCombination(options.combine or "probabilities", [weight / sum(weights) for weight in weights])

@@ -17,7 +17,7 @@ Attend = Callable[[Value, Value | None], tuple[Value, Value]]
 
 
 class AttentionMemory(NamedTuple):
-    """As `Memory` of the model: annotations [B, S, W], mask [B, S], keys; int64 [1] counts of words, [B, 1]."""
+    """As the model's `AttentionMemory`: annotations [B, S, W], mask [B, S], keys; counts of words int64 [B, 1]."""
 
     vectors: Value
     mask: Value
@@ -25,11 +25,11 @@ class AttentionMemory(NamedTuple):
     counts: Value
 
 
-def look(g: Graph, model: TranslationModel, layout: Value, time: Value) -> Attend:
-    """The look of `Attention.bind`, its memory declared as inputs.
+def prepare_attention(g: Graph, model: TranslationModel, layout: Value, time: Value) -> Attend:
+    """Attention as in `Attention.prepare`, with its memory as inputs.
 
     Args:
-        layout: int64 [3]: B, Q, -1.
+        layout: int64 [3]: (B, Q, -1).
         time: int64 [1].
     """
     attention = model.decoder.attention
@@ -41,16 +41,16 @@ def look(g: Graph, model: TranslationModel, layout: Value, time: Value) -> Atten
     def grouped(x: Value) -> Value:
         return g.node("Reshape", x, layout)  # [B*Q, ..] -> [B, Q, n]
 
-    def seen_from(queries: Value, coverage: Value | None) -> tuple[Value, Value]:
+    def attend(queries: Value, coverage: Value | None) -> tuple[Value, Value]:
         if coverage is not None:
-            # the memory may have become narrower since it was summed: a longest sentence has left
+            # the memory may have become narrower since: the longest sentence may have finished
             coverage = grouped(g.narrowed(coverage, g.size(memory.mask, 1)))
         energies = _energies(g, score, memory, queries, grouped, coverage)
         weights = _weigh(g, scope, memory, energies, queries, grouped, time)
         context = g.flatten(g.matmul(weights, memory.vectors), 2)
         return g.bound(context) if g.is_bounded(memory.vectors) else context, g.flatten(weights, 2)
 
-    return seen_from
+    return attend
 
 
 def _memory(g: Graph, score: AttentionScore, *, bounded: bool) -> AttentionMemory:
@@ -73,7 +73,7 @@ def _energies(
     grouped: Callable[[Value], Value],
     coverage: Value | None,
 ) -> Value:
-    """[B, Q, S], as the score says."""
+    """Energies [B, Q, S] by the score function."""
     if isinstance(score, Dot | General):
         return g.matmul(grouped(queries), g.transpose(memory.keys, 0, 2, 1))
     if isinstance(score, Location):
@@ -87,7 +87,7 @@ def _energies(
     v = array(score.v)
     if score.length is not None:
         v = v * (array(score.length) / ((v * v).sum() ** 0.5))
-    # v as the row on the left: as a column on the right it takes onnxruntime three times as long
+    # v as the row on the left: as a column on the right, onnxruntime takes three times as long
     return grouped(g.node("Gemm", g.constant(v[None]), g.flatten(g.tanh(inner), 3), transB=1))
 
 
@@ -111,7 +111,7 @@ def _weigh(
     grouped: Callable[[Value], Value],
     time: Value,
 ) -> Value:
-    """Alignment weights [B, Q, S], as the scope says."""
+    """Alignment weights [B, Q, S] by the scope."""
     real = g.unsqueeze(memory.mask, 1)  # [B, 1, S]
     if isinstance(scope, Global):
         return _weights_inside(g, energies, real, normalised=scope.normalised)
@@ -131,13 +131,13 @@ def _weigh(
 
 
 def _window(g: Graph, positions: Value, centres: Value, reach: int, real: Value) -> Value:
-    """True on the real positions not farther than `reach` from whole centres [B, Q, 1]."""
+    """True on real positions at most `reach` away from integer centres [B, Q, 1]."""
     near = g.node("LessOrEqual", g.node("Abs", positions - centres), g.integers(reach))
     return g.node("And", near, real)
 
 
 def _weights_inside(g: Graph, energies: Value, inside: Value, *, normalised: bool = False) -> Value:
-    """A softmax over the positions inside and exactly zero elsewhere; normalised: energies are logarithms already."""
+    """Softmax over the positions inside, zero elsewhere; with `normalised`, energies are already log-probabilities."""
     open_energies = g.where(inside, energies, g.number(float("-inf")))
     weights = g.node("Exp", open_energies) if normalised else g.node("Softmax", open_energies, axis=-1)
-    return g.where(inside, weights, g.number(0.0))  # the exponential of -inf is only nearly zero in onnxruntime
+    return g.where(inside, weights, g.number(0.0))  # exp(-inf) is only approximately zero in onnxruntime

@@ -15,13 +15,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from dragoman.export.graph import Graph, Value
+from dragoman.export.graph import Array, Graph, Value
 from dragoman.model.cells import GRU, LSTM, Cell, TanhCell
 from dragoman.model.encoder import RecurrentLayer
 from dragoman.model.linear import Linear
 
-Array = NDArray[Any]
-State = tuple[Value, ...]
+CellValues = tuple[Value, ...]
 
 
 def array(parameter: torch.Tensor) -> Array:
@@ -75,7 +74,7 @@ class Layered(NamedTuple):
     """
 
     outputs: Value
-    last: tuple[State, ...]
+    last: tuple[CellValues, ...]
 
 
 def run_layer(g: Graph, layer: RecurrentLayer, read: Value, lengths: Value, real: Value) -> Layered:
@@ -102,9 +101,9 @@ def _run_loop(g: Graph, layer: RecurrentLayer, read: Value, real: Value) -> Laye
         gates = over_words(g, layer.inputs, read, direction=direction)  # [S, B, G]
 
         def step(
-            inner: Graph, held: Sequence[Value], heard: Sequence[Value], direction: int | None = direction
+            inner: Graph, held: Sequence[Value], step_inputs: Sequence[Value], direction: int | None = direction
         ) -> Sequence[Value]:
-            inputs, there = heard
+            inputs, there = step_inputs
             after = step_cell(inner, cell, inputs, tuple(held), direction=direction)
             return [inner.where(there, new, old) for new, old in zip(after, held, strict=True)]
 
@@ -173,11 +172,11 @@ def step_cell(
     g: Graph,
     cell: Cell,
     inputs: Value,
-    state: State,
+    state: CellValues,
     bracket: Value | None = None,
     *,
     direction: int | None = None,
-) -> State:
+) -> CellValues:
     """Gate inputs [N, G] and state -> next state, as `CellStep`; of a cell for two directions one must be named."""
     if isinstance(cell, LSTM):
         h, c = state

@@ -1,4 +1,4 @@
-"""The encoder graph: source ids to what steps look at and the state before the first word.
+"""The encoder graph: from source ids to the attention memory and the initial decoder state.
 
     source [B, S], lengths [B]  ->  memory.* [B, S, ..], state.* [B, ..]
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
-from dragoman.export.cells import apply, array, over_words, parts, run_layer
+from dragoman.export.cells import CellValues, apply, array, over_words, parts, run_layer
 from dragoman.export.decoder import is_late, member_names
 from dragoman.export.graph import Graph, Value
 from dragoman.model.attention import Attention, FixedContext
@@ -21,15 +21,13 @@ from dragoman.model.linear import Linear
 from dragoman.model.scores import Additive, AttentionScore, Dot, General, Location
 from dragoman.model.translation import TranslationModel
 
-State = tuple[Value, ...]
-
 
 class Annotated(NamedTuple):
     """As `Annotations`: vectors [B, S, W], mask [B, S], the last state of each layer, the backward one at the top."""
 
     vectors: Value
     mask: Value
-    last: tuple[State, ...]
+    last: tuple[CellValues, ...]
     backward_first: Value
 
 
@@ -108,8 +106,8 @@ def _reversed(g: Graph, encoder: Encoder, steps: Value, lengths: Value) -> Value
     return g.node("ReverseSequence", steps, count, batch_axis=1, time_axis=0)
 
 
-def _first_states(g: Graph, bridge: Bridge, seen: Annotated, summary: Value) -> tuple[State, ...]:
-    """As `Bridge` says."""
+def _first_states(g: Graph, bridge: Bridge, seen: Annotated, summary: Value) -> tuple[CellValues, ...]:
+    """The initial state, as in `Bridge`."""
     cells = bridge.cells
     if bridge.kind == "copy":
         return seen.last

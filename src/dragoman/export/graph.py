@@ -203,8 +203,8 @@ class Graph:
         """
         inner = Graph("scan", int8=self._int8, prefix=f"scan{len(self._nodes)}.")
         held = [inner.input(f"state{n}", "float", ["B", "H"], bounded=self.is_bounded(x)) for n, x in enumerate(states)]
-        heard = [inner.input(f"read{place}", kind, ["B", "G"]) for place, kind in enumerate(read.values())]
-        after = step(inner, held, heard)
+        step_inputs = [inner.input(f"read{place}", kind, ["B", "G"]) for place, kind in enumerate(read.values())]
+        after = step(inner, held, step_inputs)
         for place, value in enumerate(after):
             inner.output(f"after{place}", value, "float", ["B", "H"])
         inner.output("seen", after[0], "float", ["B", "H"])

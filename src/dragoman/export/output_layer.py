@@ -1,12 +1,12 @@
-"""The end of a step in the graph: logits of one model or of several, the words that are most probable together.
+"""The output layer in the step graph: logits of one or several models, and the k most probable words.
 
     log_probabilities, words [R, k], target_log_probabilities [R]
 
-Several models are combined as in `engines/ensemble_engine.py`. log sum exp is the largest logit less the logarithm of
-its probability, which is never small: the softmax is a fast operator, a sum of exponentials is not.
+Several models are combined as in `engines/ensemble_engine.py`. log sum exp is computed as the largest logit minus the
+logarithm of its probability, which is never small: softmax is a fast operator, a sum of exponentials is not.
 
-The k best are looked for in two rounds, because the operator for that is slow on long rows: they lie in the k chunks of
-`CHUNK` words whose best words are best. So logits are made for whole chunks; those that fill up are -inf.
+The k best words are found in two rounds, because TopK is slow on long rows: they are in the k chunks of `CHUNK` words
+with the largest maxima. Logits are computed for whole chunks; padding has -inf.
 """
 
 from __future__ import annotations
@@ -20,80 +20,81 @@ from numpy.typing import NDArray
 
 from dragoman.engines.ensemble_engine import Combination
 from dragoman.engines.shortlist import CHUNK, in_chunks
-from dragoman.export.cells import Array, apply, array
-from dragoman.export.graph import Graph, Value
+from dragoman.export.cells import apply, array
+from dragoman.export.graph import Array, Graph, Value
 from dragoman.model.output_layer import OutputLayer
 
 LEAST = -3e38
-"""Below every logarithm, and still a number: -inf less -inf is none."""
+"""Below every logarithm but finite: -inf - -inf is NaN."""
 NOTHING = -80.0
-"""A logit so far below the largest adds nothing. Of those farther below the softmax makes denormal numbers, with which
-processors are slow, and of words that are not listed there are many."""
+"""A logit this far below the largest adds nothing to the sum. Lower ones give denormal numbers in the softmax, which
+are slow to process; words outside the shortlist would have many."""
 
 
-class Mixture(NamedTuple):
-    """How models choose together; the weights sum to 1."""
+class EnsembleCombination(NamedTuple):
+    """How the distributions of models are combined; the weights sum to 1."""
 
     combination: Combination
     weights: Sequence[float]
 
 
-class Listing(NamedTuple):
-    """Which words may follow, where not all of the vocabulary may.
+class ShortlistInputs(NamedTuple):
+    """The words of a shortlist.
 
-    always: those that may follow always, whose part of the output layer lies in the graph
-    owners: int64 [R], whose row each is
+    always: words of every shortlist, whose part of the output layer is in the graph
+    owners: int64 [R], the sentence of each row
     """
 
     always: NDArray[np.integer[Any]]
     owners: Value
 
 
-class Asked(NamedTuple):
-    """What is wanted of the cells.
+class StepQuery(NamedTuple):
+    """The requested outputs of a step.
 
-    rows:    int64 [R], which cells want an answer
-    targets: int64 [R], words whose probability is wanted
-    best:    int64 [1], k
-    listing: None where all words may follow
+    rows:      int64 [R], the cells that are rows of the output
+    targets:   int64 [R], words whose log-probability is requested
+    best:      int64 [1], k
+    shortlist: None for the whole vocabulary
     """
 
     rows: Value
     targets: Value
     best: Value
-    listing: Listing | None
+    shortlist: ShortlistInputs | None
 
 
-def asked(g: Graph, always: NDArray[np.integer[Any]] | None) -> Asked:
-    """Declared as inputs; `always` of the listing, if there is to be one."""
+def declare_query(g: Graph, always: NDArray[np.integer[Any]] | None) -> StepQuery:
+    """Declare the inputs of a query; `always` has the words of every shortlist, None without shortlists."""
     rows, targets = (g.input(name, "int64", ["R"]) for name in ("rows", "targets"))
     best = g.input("k", "int64", [1])
-    listing = None if always is None else Listing(always, g.input("owners", "int64", ["R"]))
-    return Asked(rows, targets, best, listing)
+    shortlist = None if always is None else ShortlistInputs(always, g.input("owners", "int64", ["R"]))
+    return StepQuery(rows, targets, best, shortlist)
 
 
-def logits_of(g: Graph, output: OutputLayer, matrix: Array, readout: Value, listing: Listing | None) -> Value:
-    """Of rows [R, O], in whole chunks: [R, V], or [R, A + U] of the words that are always listed, then of those whose
-    part of the output layer is handed in.
+def logits_of(g: Graph, output: OutputLayer, matrix: Array, readout: Value, shortlist: ShortlistInputs | None) -> Value:
+    """Logits of readouts [R, O], in whole chunks: [R, V], or with a shortlist [R, A + U]: the words of every shortlist,
+    then those whose part of the output layer is an input.
 
-    limit.weight [O, U], in int8 with limit.scale [U]; limit.bias [B, U], -inf at words that are not for the sentence.
+    The inputs are limit.weight [O, U], in int8 with limit.scale [U], and limit.bias [B, U], which is -inf for words
+    outside the shortlist of a sentence.
 
     Args:
-        matrix: W of the output in whole chunks.
+        matrix: the output matrix W in whole chunks.
     """
     if output.narrow is not None:
         readout = apply(g, output.narrow, readout)
     bias = None if output.bias is None else array(output.bias)
-    if listing is None:
+    if shortlist is None:
         return g.product(readout, matrix, _bias_in_chunks(bias, len(output.weight)))
-    always = listing.always
+    always = shortlist.always
     of_some = None if bias is None else bias[always]
     usual = g.product(readout, in_chunks(matrix[always], 0), _bias_in_chunks(of_some, len(always)))
-    return g.concat(usual, _handed_in(g, readout, matrix.shape[1], listing.owners), axis=-1)
+    return g.concat(usual, _handed_in(g, readout, matrix.shape[1], shortlist.owners), axis=-1)
 
 
 def _handed_in(g: Graph, readout: Value, size: int, owners: Value) -> Value:
-    """The logits [R, U] of words whose part of the output layer is handed in."""
+    """The logits [R, U] of words whose part of the output layer is an input."""
     bias = g.gather(g.input("limit.bias", "float", ["B", "U"]), owners)
     if not g.int8:
         return g.matmul(readout, g.input("limit.weight", "float", [size, "U"])) + bias
@@ -102,56 +103,60 @@ def _handed_in(g: Graph, readout: Value, size: int, owners: Value) -> Value:
 
 
 def _bias_in_chunks(bias: Array | None, words: int) -> Array | None:
-    """The bias of so many words filled up to whole chunks, -inf where no word is; None where nothing is to be added."""
+    """The bias of `words` words padded to whole chunks with -inf; None if there is nothing to add."""
     if bias is None and words % CHUNK == 0:
         return None
     return in_chunks(np.zeros(words, np.float32) if bias is None else bias, -np.inf)
 
 
-def answer(g: Graph, logits: Sequence[Value], mixture: Mixture, asked: Asked) -> None:
+def declare_outputs(g: Graph, logits: Sequence[Value], ensemble: EnsembleCombination, query: StepQuery) -> None:
     """Declare the outputs."""
-    targets = g.unsqueeze(asked.targets, 1)
-    if len(logits) == 1 or mixture.combination == "logits":
-        values, words, wanted = _of_one(g, _weighted(g, logits, mixture), targets, asked)
-    elif mixture.combination == "log-probabilities":
-        values, words, wanted = _of_logarithms(g, logits, mixture, targets, asked.best)
+    targets = g.unsqueeze(query.targets, 1)
+    if len(logits) == 1 or ensemble.combination == "logits":
+        values, words, target_values = _of_one(g, _weighted(g, logits, ensemble), targets, query)
+    elif ensemble.combination == "log-probabilities":
+        values, words, target_values = _of_logarithms(g, logits, ensemble, targets, query.best)
     else:
-        values, words, wanted = _of_probabilities(g, logits, mixture, targets, asked.best)
+        values, words, target_values = _of_probabilities(g, logits, ensemble, targets, query.best)
     g.output("log_probabilities", values, "float", ["R", "k"])
     g.output("words", words, "int64", ["R", "k"])
-    g.output("target_log_probabilities", g.reshape(wanted, -1), "float", ["R"])
+    g.output("target_log_probabilities", g.reshape(target_values, -1), "float", ["R"])
 
 
-Answer = tuple[Value, Value, Value]
+BestWords = tuple[Value, Value, Value]
 """log p of the k best [R, k], these words [R, k], and log p of the targets [R, 1]."""
 
 
-def _of_one(g: Graph, logits: Value, targets: Value, asked: Asked) -> Answer:
-    values, words = _best(g, logits, asked.best)
+def _of_one(g: Graph, logits: Value, targets: Value, query: StepQuery) -> BestWords:
+    values, words = _best(g, logits, query.best)
     first = [g.columns(part, 0, 1) for part in (values, words)]
-    heard = logits if asked.listing is None else g.node("Max", logits, first[0] + g.number(NOTHING))
-    largest = g.node("GatherElements", g.node("Softmax", heard, axis=-1), first[1], axis=1)
+    limited = logits if query.shortlist is None else g.node("Max", logits, first[0] + g.number(NOTHING))
+    largest = g.node("GatherElements", g.node("Softmax", limited, axis=-1), first[1], axis=1)
     log_sum = first[0] - g.node("Log", largest)  # [R, 1]
     return values - log_sum, words, _at(g, logits, targets) - log_sum
 
 
-def _of_logarithms(g: Graph, logits: Sequence[Value], mixture: Mixture, targets: Value, best: Value) -> Answer:
-    log_sum = _weighted(g, [_log_sum(g, own, g.node("Softmax", own, axis=-1)) for own in logits], mixture)
-    total = _weighted(g, logits, mixture)
+def _of_logarithms(
+    g: Graph, logits: Sequence[Value], ensemble: EnsembleCombination, targets: Value, best: Value
+) -> BestWords:
+    log_sum = _weighted(g, [_log_sum(g, own, g.node("Softmax", own, axis=-1)) for own in logits], ensemble)
+    total = _weighted(g, logits, ensemble)
     values, words = _best(g, total, best)
     return values - log_sum, words, _at(g, total, targets) - log_sum
 
 
-def _of_probabilities(g: Graph, logits: Sequence[Value], mixture: Mixture, targets: Value, best: Value) -> Answer:
-    """The best by their probabilities; what these are is taken from logarithms, which do not underflow."""
+def _of_probabilities(
+    g: Graph, logits: Sequence[Value], ensemble: EnsembleCombination, targets: Value, best: Value
+) -> BestWords:
+    """The best words by probability; their values are computed from logarithms, which do not underflow."""
     shares = [g.node("Softmax", own, axis=-1) for own in logits]
     sums = [_log_sum(g, own, share) for own, share in zip(logits, shares, strict=True)]
-    _, found = _best(g, _weighted(g, shares, mixture), best)
+    _, found = _best(g, _weighted(g, shares, ensemble), best)
 
     def log_mean(words: Value) -> Value:
         own = [
             _at(g, of_one, words) - log_sum + g.number(math.log(weight))
-            for of_one, log_sum, weight in zip(logits, sums, mixture.weights, strict=True)
+            for of_one, log_sum, weight in zip(logits, sums, ensemble.weights, strict=True)
         ]
         largest = g.node("Max", *own, g.number(LEAST))
         return largest + g.node("Log", g.node("Sum", *(g.node("Exp", part - largest) for part in own)))
@@ -161,12 +166,12 @@ def _of_probabilities(g: Graph, logits: Sequence[Value], mixture: Mixture, targe
 
 
 def _best(g: Graph, x: Value, best: Value) -> tuple[Value, Value]:
-    """The k largest of each row [R, V] and where they are, both [R, k], largest first."""
+    """The k largest values of each row [R, V] and their positions, both [R, k], in descending order."""
     chunks = g.reshape(x, 0, -1, CHUNK)  # [R, V] -> [R, C, CHUNK]
     count = g.size(chunks, 1)
     largest = g.node("ReduceMax", chunks, g.integers(-1), keepdims=0)
     _, chosen = g.nodes("TopK", 2, largest, g.node("Min", best, count), axis=-1)  # [R, c]
-    begin = g.unsqueeze(g.positions(x, 0) * count, 1)  # of each row, counted in chunks of all rows
+    begin = g.unsqueeze(g.positions(x, 0) * count, 1)  # index of each row's first chunk
     inside = g.flatten(g.gather(g.flatten(chunks, 2), chosen + begin), 1)  # [R, c * CHUNK]
     values, places = g.nodes("TopK", 2, inside, best, axis=-1)
     size = g.integers(CHUNK)
@@ -179,13 +184,13 @@ def _at(g: Graph, x: Value, words: Value) -> Value:
 
 
 def _log_sum(g: Graph, logits: Value, probabilities: Value) -> Value:
-    """[R, 1]"""
+    """[R, V] -> [R, 1]"""
     largest = (g.node("ReduceMax", x, g.integers(-1), keepdims=1) for x in (logits, probabilities))
     return next(largest) - g.node("Log", next(largest))
 
 
-def _weighted(g: Graph, parts: Sequence[Value], mixture: Mixture) -> Value:
+def _weighted(g: Graph, parts: Sequence[Value], ensemble: EnsembleCombination) -> Value:
     if len(parts) == 1:
         return parts[0]
-    weighted = [part * g.number(weight) for part, weight in zip(parts, mixture.weights, strict=True)]
+    weighted = [part * g.number(weight) for part, weight in zip(parts, ensemble.weights, strict=True)]
     return g.node("Sum", *weighted)

@@ -18,7 +18,7 @@ from dragoman.engines.shortlist import Shortlist
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.export.decoder import step_graph
 from dragoman.export.encoder import encoder_graph
-from dragoman.export.output_layer import Mixture
+from dragoman.export.output_layer import EnsembleCombination
 from dragoman.export.shortlist import given_pairs, make_shortlist, require_fewer, training_pairs
 from dragoman.model.translation import TranslationModel
 from dragoman.runs.exported import (
@@ -38,7 +38,7 @@ from dragoman.text.side import Encoded
 from dragoman.translation.ensemble import Ensemble, require_same_target
 from dragoman.translation.source_encoding import EncodedLine
 
-ALONE = Mixture("probabilities", (1.0,))
+ALONE = EnsembleCombination("probabilities", (1.0,))
 """Of one run."""
 
 
@@ -49,19 +49,19 @@ class Graphs(NamedTuple):
     step: bytes
 
 
-class Options(NamedTuple):
+class ExportOptions(NamedTuple):
     """How to export.
 
-    int8:      products in 8-bit whole numbers
-    shortlist: how many frequent target words it always lists; None for none
-    pairs:     the corpus that the shortlist is learnt from; empty for the training data of the first run
-    mixture:   of several runs, how they choose together
+    int8:        whether matrix products are quantised to int8
+    shortlist:   number of frequent target tokens in every shortlist; None for no shortlists
+    pairs:       the corpus from which the shortlists are learnt; empty for the training data of the first run
+    combination: how several runs are combined
     """
 
     int8: bool = False
     shortlist: int | None = None
     pairs: Sequence[Path] = ()
-    mixture: Mixture = ALONE
+    combination: EnsembleCombination = ALONE
 
 
 class Exported(NamedTuple):
@@ -76,7 +76,7 @@ class Exported(NamedTuple):
     difference: float
 
 
-def export_runs(runs: Sequence[Run], out: Path, options: Options, *, overwrite: bool = False) -> Exported:
+def export_runs(runs: Sequence[Run], out: Path, options: ExportOptions, *, overwrite: bool = False) -> Exported:
     """Write the folder `out`, and try it out. Several runs become one ensemble, in the configuration of the first.
 
     It is written beside its place and put there when it is complete.
@@ -92,8 +92,8 @@ def export_runs(runs: Sequence[Run], out: Path, options: Options, *, overwrite: 
     _require_free(out, overwrite=overwrite)
     shortlist = _shortlist(runs[0], models, options)
     always = None if shortlist is None else shortlist.always
-    graphs = make_graphs(models, options.mixture, int8=options.int8, always=always)
-    difference = _try_out(runs, options.mixture, OnnxEngine(*graphs, shortlist))
+    graphs = make_graphs(models, options.combination, int8=options.int8, always=always)
+    difference = _try_out(runs, options.combination, OnnxEngine(*graphs, shortlist))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside:
@@ -118,7 +118,7 @@ def export_runs(runs: Sequence[Run], out: Path, options: Options, *, overwrite: 
 
 def make_graphs(
     models: Sequence[TranslationModel],
-    mixture: Mixture = ALONE,
+    combination: EnsembleCombination = ALONE,
     *,
     int8: bool = False,
     always: NDArray[np.integer[Any]] | None = None,
@@ -139,14 +139,14 @@ def make_graphs(
     facts = {"vocabulary_size": target, "attention_shift": str(max(model.attention_shift for model in models))}
     if always is not None:
         facts["always_listed"] = str(len(always))
-    return Graphs(encoder, step_graph(models, mixture, int8=int8, always=always).serialise(facts))
+    return Graphs(encoder, step_graph(models, combination, int8=int8, always=always).serialise(facts))
 
 
 def require_alike(runs: Sequence[Run]) -> None:
     """Refuse runs that cannot be one ensemble in one graph.
 
     Raises:
-        ConfigError: they segment or number source or target symbols differently, or only some read an end of sentence.
+        ConfigError: they segment or number symbols differently, or only some read EOS after the source.
     """
     names = [str(run.folder.path) for run in runs]
     require_same_target(names, [run.target.vocabulary for run in runs])
@@ -156,7 +156,7 @@ def require_alike(runs: Sequence[Run]) -> None:
         elif _segmentation(run) != _segmentation(runs[0]):
             difference = "they segment the source differently"
         elif run.engine.source_eos != runs[0].engine.source_eos:
-            difference = "only one of them reads an end of sentence after the source"
+            difference = "only one of them reads EOS after the source"
         else:
             continue
         raise ConfigError(
@@ -171,7 +171,7 @@ def _segmentation(run: Run) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in files if file.suffix != ".vocabulary"}
 
 
-def _shortlist(run: Run, models: Sequence[TranslationModel], options: Options) -> Shortlist | None:
+def _shortlist(run: Run, models: Sequence[TranslationModel], options: ExportOptions) -> Shortlist | None:
     if options.shortlist is None:
         return None
     sizes = len(run.source.vocabulary), len(run.target.vocabulary)
@@ -193,7 +193,7 @@ def _require_free(out: Path, *, overwrite: bool) -> None:
         raise RunError(f"{out}: an exported folder is there already; --overwrite replaces it, or give another path")
 
 
-def _try_out(runs: Sequence[Run], mixture: Mixture, exported: OnnxEngine) -> float:
+def _try_out(runs: Sequence[Run], combination: EnsembleCombination, exported: OnnxEngine) -> float:
     """The largest difference between log-probabilities of target symbols in random sentences of many lengths."""
     draw = np.random.default_rng(1)
 
@@ -206,7 +206,7 @@ def _try_out(runs: Sequence[Run], mixture: Mixture, exported: OnnxEngine) -> flo
     if len(runs) == 1:
         expected = runs[0].engine.force(*source, *target)
     else:
-        ensemble = Ensemble([(run.engine, run.source) for run in runs], mixture.combination, mixture.weights)
+        ensemble = Ensemble([(run.engine, run.source) for run in runs], combination.combination, combination.weights)
         lines = [EncodedLine([Encoded(ids, [], [])] * len(runs), [], []) for ids in sources]
         together = ensemble.batch(lines)
         expected = together.engine.force(together.source, together.lengths, *target)
