@@ -10,7 +10,7 @@ import pytest
 from dragoman.cli.main import main
 from dragoman.config.presets import load_preset
 from dragoman.config.schema import SideConfig
-from dragoman.runs.layout import RunFolder
+from dragoman.runs.new_run import NewRun
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
@@ -56,7 +56,8 @@ def test_a_file_is_described(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_a_run_is_described_with_its_own_vocabularies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = RunFolder.create(tmp_path / "run", load_preset("demo"))
+    with NewRun(tmp_path / "run", load_preset("demo")) as new:
+        folder = new.take_place()
     characters = train_segmentation(SideConfig(segmentation="characters"), [])
     TextSide(characters, Vocabulary("abc")).save(folder.text, "source")
     TextSide(characters, Vocabulary("vwxyz")).save(folder.text, "target")

@@ -67,8 +67,17 @@ def run(options: argparse.Namespace) -> None:
         )
     else:
         imported = read_opennmt(options.checkpoint, segmenters=segmenters)
-    folder = write_run(imported, options.checkpoint, options.out, overwrite=options.overwrite)
+    folder = write_run(
+        imported, options.checkpoint, options.out, overwrite=options.overwrite, inputs=_read_besides(options)
+    )
     console = Console(quiet=options.quiet)
     for note in imported.notes:
         console.info(note)
     console.info(f"run: {folder.path}")
+
+
+def _read_besides(options: argparse.Namespace) -> list[Path]:
+    """The files read besides the checkpoint, those that JoeyNMT keeps beside it among them."""
+    given = [options.config, *(options.vocabulary or ()), options.source_model, options.target_model]
+    beside = [options.checkpoint.with_name(name) for name in ("config.yaml", "src_vocab.txt", "trg_vocab.txt")]
+    return [path for path in (*given, *(beside if options.toolkit == "joeynmt" else ())) if path is not None]

@@ -95,6 +95,7 @@ def run(options: argparse.Namespace) -> None:
             alignments=options.alignments,
             overwrite=options.overwrite,
             dropped=options.dropped,
+            inputs=[] if options.config is None else [options.config],
             device=options.device,
             console=console,
         )

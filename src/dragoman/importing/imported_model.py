@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ from dragoman.importing.imported_vocabulary import ImportedVocabulary
 from dragoman.model.assembly import assemble
 from dragoman.model.weights import restore_weights, save_weights, weights_of
 from dragoman.runs.layout import RunFolder
+from dragoman.runs.new_run import NewRun
+from dragoman.runs.parts import is_marked
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
@@ -44,12 +47,17 @@ class ImportedModel(NamedTuple):
     notes: list[str]
 
 
-def write_run(imported: ImportedModel, checkpoint: Path, out: Path, *, overwrite: bool = False) -> RunFolder:
-    """Write config.yaml, text/ and the weights into the folder `out`.
+def write_run(
+    imported: ImportedModel, checkpoint: Path, out: Path, *, overwrite: bool = False, inputs: Sequence[Path] = ()
+) -> RunFolder:
+    """Write config.yaml, text/ and the weights into the folder `out`; an older run there is whole until all is written.
+
+    Args:
+        inputs: what was read besides the checkpoint; an `overwrite` that would remove it is refused.
 
     Raises:
         ConfigError: no configuration describes the model.
-        RunError: `out` contains a run and `overwrite` is false, or the weights have the wrong shapes.
+        RunError: as for `runs.new_run.require_free`, or the weights have the wrong shapes.
         InputError: a file cannot be written, or a SentencePiece model cannot be used.
     """
     sides = [
@@ -64,10 +72,10 @@ def write_run(imported: ImportedModel, checkpoint: Path, out: Path, *, overwrite
     own = {name: imported.weights[name] for name in weights_of(model) if name in imported.weights}
     restore_weights(model, own, checkpoint)
     segmentations = [train_segmentation(side, ()) for side in (config.text.source, config.text.target)]
-    if (out / "config.yaml").exists() and not overwrite:
+    if is_marked(out) and not overwrite:
         raise RunError(f"{out}: a run is there already; --overwrite replaces it, or give another path")
-    folder = RunFolder.create(out, config, overwrite=overwrite)
-    TextSide(segmentations[0], vocabularies[0]).save(folder.text, "source")
-    TextSide(segmentations[1], vocabularies[1]).save(folder.text, "target")
-    save_weights(folder.weights, weights_of(model))
-    return folder
+    with NewRun(out, config, overwrite=overwrite, inputs=[checkpoint, *inputs]) as new:
+        TextSide(segmentations[0], vocabularies[0]).save(new.folder.text, "source")
+        TextSide(segmentations[1], vocabularies[1]).save(new.folder.text, "target")
+        save_weights(new.folder.weights, weights_of(model))
+        return new.take_place()

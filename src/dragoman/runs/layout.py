@@ -1,6 +1,7 @@
 """The run folder: its files, and checks that they exist.
 
-    RUN/config.yaml          the complete configuration, with the format version of the folder
+    RUN/run.json             the mark that we wrote the run, with the format version of the folder
+    RUN/config.yaml          the complete configuration
     RUN/text/                segmentations and vocabularies of both sides
     RUN/data/train, dev      the corpus as ids; only training reads it, it may be deleted afterwards
     RUN/model.safetensors    best weights so far
@@ -15,9 +16,6 @@ This module does not import torch, so that a mistyped path is reported at once.
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,16 +23,14 @@ from dragoman.config.files import dump_config, load_config
 from dragoman.config.language_model import LanguageConfig
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
+from dragoman.runs.parts import complete_placing, is_marked
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.side import TextSide
-
-_OURS = ("text", "data", "model.safetensors", "checkpoints", "log.jsonl", "tensorboard", "report.html", "config.yaml")
-"""Everything that a run writes; config.yaml last, because it is what marks the folder as ours while we remove."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """A run folder; `create`, `open` and `resume` check it first."""
+    """A run folder; `open` and `resume` check it first. A new one is made by `new_run.NewRun`."""
 
     path: Path
 
@@ -77,52 +73,6 @@ class RunFolder:
     @property
     def report(self) -> Path:
         return self.path / "report.html"
-
-    @classmethod
-    def create(cls, path: str | Path, config: Config | LanguageConfig, *, overwrite: bool = False) -> RunFolder:
-        """Begin a run: make the folder with its text/ and write config.yaml.
-
-        A folder that holds other things is fine; `overwrite` removes an earlier run's files and nothing else.
-
-        Raises:
-            RunError: a run is there and `overwrite` is false; the path is a file; files that look like a run's are
-                there, but no config.yaml, so that they may be somebody else's; the folder cannot be made.
-        """
-        folder = cls(Path(path))
-        present = [name for name in _OURS if os.path.lexists(folder.path / name)]
-        if present and "config.yaml" not in present:
-            raise RunError(
-                f"{path}: holds {', '.join(present)} but no config.yaml, so it may be no run folder and is left alone; "
-                "give another path"
-            )
-        if present and not overwrite:
-            raise RunError(
-                f"{path}: a run is there already; --resume goes on with it, --overwrite starts anew without it, "
-                "or give another path"
-            )
-        try:
-            for name in present:
-                _remove(folder.path / name)
-            folder.text.mkdir(parents=True)
-        except (FileExistsError, NotADirectoryError):
-            raise RunError(f"{path}: is a file, or lies under one; give the path of a folder") from None
-        except OSError as error:
-            raise RunError(f"{path}: the run folder cannot be made: {error.strerror}") from None
-        folder.save_config(config)
-        return folder
-
-    @contextmanager
-    def being_prepared(self) -> Iterator[None]:
-        """While inside, a failure takes away what has been written: there is no run yet that would be in the way."""
-        try:
-            yield
-        except BaseException:
-            for name in _OURS:
-                if os.path.lexists(self.path / name):
-                    _remove(self.path / name)
-            with suppress(OSError):  # other things lie in it
-                self.path.rmdir()
-            raise
 
     @classmethod
     def open(cls, path: str | Path) -> RunFolder:
@@ -169,8 +119,8 @@ class RunFolder:
         """
         if not self.checkpoints.is_dir():
             raise RunError(
-                f"{self.path}: has no {self.checkpoints.name}/: it stopped before its first training state was saved; "
-                "start it anew with --overwrite"
+                f"{self.path}: has no {self.checkpoints.name}/, so there is no training state to go on from (an "
+                "imported run has none); take the folder from a copy of the run, or train anew with --overwrite"
             )
 
     @classmethod
@@ -178,13 +128,16 @@ class RunFolder:
         """A run of any kind, whose configuration has not been looked at.
 
         Raises:
-            RunError: there is no such folder (names the nearest one), or it is none that a training wrote.
+            RunError: there is no such folder (names the nearest one), it is none that a training wrote, or it is of a
+                newer format.
         """
         folder = cls(Path(path))
         if not os.path.exists(path):  # unlike Path.exists, false for a name that no file can have
             raise RunError(str(not_found(path)))
         if not os.path.isdir(path):
             raise RunError(f"{path}: is a file, not a run folder; give the folder that `dragoman train --out` wrote")
+        complete_placing(folder.path)
+        is_marked(folder.path)  # complains of a newer format; a copy without the mark will do for reading
         if not folder.config.is_file():
             raise RunError(f"{path}: not a run folder: it has no {folder.config.name}")
         if not folder.text.is_dir():
@@ -229,11 +182,3 @@ class RunFolder:
             RunError: a file is missing or damaged.
         """
         return TextSide.load(self.text, "target")
-
-
-def _remove(path: Path) -> None:
-    """Remove a file, a folder with all in it, or a link but not what it leads to."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()

@@ -92,7 +92,7 @@ class BestWeights:
         """`lowest`: whether lower values are better."""
         self.kept: list[SavedValidation] = []
         """The best first."""
-        self._folder, self._count, self._sign = folder, count, 1 if lowest else -1
+        self.folder, self._count, self._sign = folder, count, 1 if lowest else -1
 
     def offer(self, update: int, value: float, weights: Mapping[str, Tensor]) -> None:
         """Keep the weights of a validation if they are among the best so far.
@@ -110,13 +110,13 @@ class BestWeights:
     def tidy(self) -> None:
         """Remove the files of all other validations, and incomplete files of a killed process."""
         wanted = {self.path(kept.update) for kept in self.kept}
-        for path in (*self._folder.glob("best-*.safetensors"), *self._folder.glob(".best-*.safetensors.*")):
+        for path in (*self.folder.glob("best-*.safetensors"), *self.folder.glob(".best-*.safetensors.*")):
             if path not in wanted:
                 path.unlink()
 
     def path(self, update: int) -> Path:
-        """The file of the weights of a validation."""
-        return self._folder / f"best-{update}.safetensors"
+        """The file for the weights of a validation."""
+        return self.folder / f"best-{update}.safetensors"
 
     def weights(self, update: int) -> dict[str, Tensor]:
         """Load the weights of a validation.

@@ -71,6 +71,10 @@ class TrainingLog:
             with suppress(OSError):  # closing flushes; on a full disk another error is reported already
                 self._writer.close()
 
+    def move(self, path: Path, tensorboard: Path) -> None:
+        """Name the files by their new paths: the run has been renamed, and the open file with it."""
+        self._path, self._tensorboard_folder = path, tensorboard
+
     @property
     def size(self) -> int:
         """Bytes of log.jsonl so far."""

@@ -78,6 +78,7 @@ def train(
     validators: Validators[Model],
     *,
     resume: bool = False,
+    take_place: Callable[[], RunFolder] | None = None,
     console: Console | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> TrainingResult:
@@ -85,6 +86,8 @@ def train(
 
     Args:
         resume: continue from the state in RUN/checkpoints.
+        take_place: for a run that is being prepared: puts it into its final folder, which it returns; called once the
+            first state is saved.
         clock: seconds from any origin.
 
     Raises:
@@ -101,7 +104,7 @@ def train(
         )
     with Interruption() as interruption, TrainingLog(folder.log, folder.tensorboard, console or Console()) as log:
         trainer = Trainer(model, batches, config, folder, validators, log, clock)
-        trainer.resume() if resume else trainer.begin()
+        trainer.resume() if resume else trainer.begin(take_place)
         while (reason := trainer.reason_to_stop()) is None:
             trainer.update()
             trainer.log_if_due()
@@ -153,11 +156,14 @@ class Trainer(Generic[Model]):
         self._interval = LogInterval(since=0.0)
         self._saved_at = 0.0
 
-    def begin(self) -> None:
+    def begin(self, take_place: Callable[[], RunFolder] | None = None) -> None:
         """Start a new training, with dropout from the seed; saving at once shows early whether the disk has room."""
         torch.manual_seed(self._config.seed)
         self._start()
         self.save()
+        if take_place is not None:
+            self._move(take_place())
+        self._log.open_tensorboard(self.counters.update)  # in the final folder: it opens its files by name repeatedly
 
     def resume(self) -> None:
         """Continue from the saved state.
@@ -179,6 +185,7 @@ class Trainer(Generic[Model]):
         self._interval = LogInterval(**saved.values["interval"])
         self._log.truncate(saved.values["log_size"])
         self._start()
+        self._log.open_tensorboard(self.counters.update)
         self._log.event(self._clock.moment(), "resumed", f"resumed after update {self.counters.update}")
         self.validate_if_due()  # a signal may have come between an update and its validation
 
@@ -186,7 +193,11 @@ class Trainer(Generic[Model]):
         self._stream = self._batches.from_position(self.counters.position)
         self._clock.start()
         self._saved_at = self._clock.seconds
-        self._log.open_tensorboard(self.counters.update)
+
+    def _move(self, folder: RunFolder) -> None:
+        self._state = folder.checkpoints / STATE
+        self._selection.move(folder)
+        self._log.move(folder.log, folder.tensorboard)
 
     def update(self) -> None:
         """Change the weights once."""

@@ -61,6 +61,10 @@ class ModelSelection(Generic[Model]):
         self._log = log
         self._warned_after = 0
 
+    def move(self, folder: RunFolder) -> None:
+        """Write to `folder` from now on: the run has been renamed."""
+        self.several.folder, self._weights = folder.checkpoints, folder.weights
+
     def validate(self, diverged: Callable[[str], TrainingError]) -> None:
         """Validate the model; save its weights if they are the best so far; warn if it has collapsed twice in a row.
 

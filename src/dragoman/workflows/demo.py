@@ -10,9 +10,10 @@ from dragoman.config.presets import load_preset
 from dragoman.errors import InputError
 from dragoman.model.devices import DeviceName
 from dragoman.progress import Console
+from dragoman.runs.new_run import require_free
 from dragoman.runs.opening import Run, open_run
 from dragoman.text.corpus import read_pairs
-from dragoman.text.lines import write_lines
+from dragoman.text.lines import read_lines, write_lines
 from dragoman.workflows.demo_corpus import make_corpus
 from dragoman.workflows.evaluation import RunEvaluation, measure
 from dragoman.workflows.reports import evaluated_run, write_run_report
@@ -47,7 +48,8 @@ def demonstrate(
 
     Raises:
         ConfigError: a locale is unknown, or has too little data.
-        RunError: there is a run in `out` already, and not `overwrite`.
+        RunError: as for `runs.new_run.require_free`.
+        InputError: the corpus cannot be written, or other text has one of its names.
         Interrupted: a signal came; the state is saved.
     """
     console = console or Console()
@@ -59,6 +61,7 @@ def demonstrate(
             *([] if minutes is None else [f"training.minutes={minutes}"]),
         ],
     )
+    require_free(out, overwrite=overwrite)
     files = write_demo_corpus(out / "corpus", source, target)
     trained = train(config, [files["train"]], [files["dev"]], out, overwrite=overwrite, device=device, console=console)
     run = open_run(trained.folder.path, device=device)
@@ -70,6 +73,8 @@ def demonstrate(
 def write_demo_corpus(folder: str | Path, source: str = "en", target: str = "ko") -> dict[str, tuple[Path, Path]]:
     """Write the demonstration corpus as plain text files; nothing is downloaded.
 
+    A file that is there already and holds other text is not touched.
+
     Args:
         source, target: any two locales of the CLDR.
 
@@ -78,7 +83,7 @@ def write_demo_corpus(folder: str | Path, source: str = "en", target: str = "ko"
 
     Raises:
         ConfigError: a locale is unknown, or has too little data.
-        InputError: the files cannot be written.
+        InputError: the files cannot be written, or one is there with other text.
     """
     corpus, folder = make_corpus(source, target), Path(folder)
     try:
@@ -86,9 +91,11 @@ def write_demo_corpus(folder: str | Path, source: str = "en", target: str = "ko"
     except OSError as error:
         raise InputError(f"{folder}: the folder for the corpus cannot be made: {error.strerror}") from None
     parts: dict[str, list[tuple[str, str]]] = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}
-    files = {}
-    for name, pairs in parts.items():
-        files[name] = folder / f"{name}.{source}", folder / f"{name}.{target}"
-        for side, path in enumerate(files[name]):
-            write_lines(path, (pair[side] for pair in pairs))
+    files = {name: (folder / f"{name}.{source}", folder / f"{name}.{target}") for name in parts}
+    texts = {path: [pair[side] for pair in parts[name]] for name in parts for side, path in enumerate(files[name])}
+    for path, lines in texts.items():
+        if path.exists() and list(read_lines(path)) != lines:
+            raise InputError(f"{path}: is there already with other text; move it, or give another folder")
+    for path, lines in texts.items():
+        write_lines(path, lines)
     return files

@@ -17,6 +17,7 @@ from dragoman.model.devices import DeviceName, choose_device, seed_weights
 from dragoman.progress import Console
 from dragoman.runs.language_model import existing_language_folder
 from dragoman.runs.layout import RunFolder
+from dragoman.runs.new_run import NewRun
 from dragoman.text.corpus import Pair
 from dragoman.text.lines import read_lines
 from dragoman.text.segmentation import train_segmentation
@@ -41,14 +42,21 @@ def train_language_model(
     out: str | Path,
     *,
     overwrite: bool = False,
+    inputs: Sequence[Path] = (),
     device: DeviceName = "auto",
     console: Console | None = None,
 ) -> TrainedRun:
     """Train on the lines of the files `text`, and write everything that scoring needs to the folder `out`.
 
+    The run takes its place there when its first training state is saved, as in `workflows.training.train`.
+
+    Args:
+        overwrite: replace an older run in `out`; files that no training wrote are never removed.
+        inputs: other files that were read, such as a configuration file; `overwrite` refuses to remove any of them.
+
     Raises:
         InputError: a file cannot be read or has no text.
-        RunError: there is a run in `out` already, and not `overwrite`.
+        RunError: as for `runs.new_run.require_free`.
         TrainingError, Interrupted: as for `training.loop.train`.
     """
     console = console or Console()
@@ -57,8 +65,8 @@ def train_language_model(
     for files in (text, dev):
         if not any(pair.target.strip() for pair in _read(files)):
             raise InputError(f"{' and '.join(map(str, files))}: no line with words in it; give a file with text")
-    folder = RunFolder.create(out, config, overwrite=overwrite)
-    with folder.being_prepared():
+    with NewRun(out, config, overwrite=overwrite, inputs=[*text, *dev, *inputs]) as new:
+        folder = new.folder
         console.info("segmentation ...")
         segmentation = train_segmentation(config.text, (pair.target for pair in _read(text)))
         with console.counter("lines") as progress:
@@ -75,7 +83,7 @@ def train_language_model(
         store_lines(
             folder.dev_data, _read(dev), segmentation, side.vocabulary, lambda pair, _, segments: _refused(segments)
         )
-    return _train(config, folder, device, console, resume=False)
+        return _train(config, new, device, console)
 
 
 def resume_language_model(
@@ -98,7 +106,7 @@ def resume_language_model(
     require_resumable(saved, config)
     if config != saved:
         folder.save_config(config)
-    return _train(config, folder, device, console or Console(), resume=True)
+    return _train(config, folder, device, console or Console())
 
 
 def _read(files: Sequence[Path]) -> Iterator[Pair]:
@@ -122,9 +130,9 @@ def _facts(store: Store, side: TextSide) -> str:
     )
 
 
-def _train(
-    config: LanguageConfig, folder: RunFolder, device: DeviceName, console: Console, *, resume: bool
-) -> TrainedRun:
+def _train(config: LanguageConfig, run: RunFolder | NewRun, device: DeviceName, console: Console) -> TrainedRun:
+    """Train a new run, or resume one."""
+    folder = run.folder if isinstance(run, NewRun) else run
     place = choose_device(device)
     seed_weights(config.training.seed)
     model = build_language_model(config.model, len(folder.target_side().vocabulary)).to(place)
@@ -135,7 +143,8 @@ def _train(
         config.training,
         folder,
         Validators(dev_perplexity(Store.open(folder.dev_data), source_eos=False)),
-        resume=resume,
+        resume=isinstance(run, RunFolder),
+        take_place=run.take_place if isinstance(run, NewRun) else None,
         console=console,
     )
-    return TrainedRun(folder, result)
+    return TrainedRun(run.folder if isinstance(run, NewRun) else run, result)

@@ -27,6 +27,7 @@ from dragoman.model.devices import DeviceName, choose_device, seed_weights
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
+from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
 from dragoman.text.corpus import Cleaner, Corpora, Pair, read_pairs
 from dragoman.text.lines import replace_output, write_lines
@@ -63,18 +64,24 @@ def train(
     alignments: Sequence[Path] = (),
     overwrite: bool = False,
     dropped: str | Path | None = None,
+    inputs: Sequence[Path] = (),
     device: DeviceName = "auto",
     console: Console | None = None,
 ) -> TrainedRun:
     """Train a translation model on parallel text, and write everything that translating needs to the folder `out`.
 
+    The run is prepared inside `out` and takes its place there when its first training state is saved. Until then an
+    older run that it may overwrite is whole, and a failure or a signal leaves it as it was.
+
     Args:
         alignments: for guided alignment, a Pharaoh file for each corpus, in their order.
+        overwrite: replace an older run in `out`; files that no training wrote are never removed.
         dropped: a file to write the pairs to that cleaning leaves out: origin, reason, source, target, tab-separated.
+        inputs: other files that were read, such as a configuration file; `overwrite` refuses to remove any of them.
 
     Raises:
         InputError: a file cannot be read, or no pair is left of it.
-        RunError: there is a run in `out` already, and not `overwrite`.
+        RunError: as for `runs.new_run.require_free`.
         ConfigError: the configuration is not valid, or its metric needs translations that are not made.
         TrainingError, Interrupted: as for `training.loop.train`.
     """
@@ -84,15 +91,17 @@ def train(
     _require_alignments(config, corpora, alignments)
     require_regular_files(path for files in (*corpora, *dev, alignments) for path in files)
     dev_pairs = _read_dev(dev)
-    folder = RunFolder.create(out, config, overwrite=overwrite)
-    with folder.being_prepared():
+    read = [*inputs, *alignments, *(path for files in (*corpora, *dev) for path in files)]
+    written = [Path(dropped)] if dropped is not None else []
+    with NewRun(out, config, overwrite=overwrite, inputs=read, outputs=written) as new:
+        folder = new.folder
         prepared = _prepare(config, corpora, alignments, folder, dropped, console)
         prepared.source.save(folder.text, "source")
         prepared.target.save(folder.text, "target")
         _save_dev(folder, dev_pairs)
         store_pairs(folder.dev_data, dev_pairs, prepared.source, prepared.target)
         save_summary(folder.inspection, summarise(corpora, dev))
-    return _train(config, folder, prepared, device, console, resume=False)
+        return _train(config, new, prepared, device, console)
 
 
 def resume(
@@ -118,7 +127,7 @@ def resume(
         require_resumable(saved, config)
         folder.save_config(config)
     prepared = PreparedCorpus(Store.open(folder.train_data), folder.source_side(), folder.target_side())
-    return _train(config or saved, folder, prepared, device, console or Console(), resume=True)
+    return _train(config or saved, folder, prepared, device, console or Console())
 
 
 def _checked(config: Config) -> Config:
@@ -225,8 +234,10 @@ def _save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
 
 
 def _train(
-    config: Config, folder: RunFolder, prepared: PreparedCorpus, device: DeviceName, console: Console, *, resume: bool
+    config: Config, run: RunFolder | NewRun, prepared: PreparedCorpus, device: DeviceName, console: Console
 ) -> TrainedRun:
+    """Train a new run, or resume one."""
+    folder = run.folder if isinstance(run, NewRun) else run
     if config.training.guided_alignment and prepared.store.links is None:
         raise RunError(
             f"{folder.train_data}: the stored corpus has no links for training.guided_alignment; train again with "
@@ -243,9 +254,11 @@ def _train(
         config.training,
         folder,
         _validators(config, dev, Store.open(folder.dev_data), prepared),
-        resume=resume,
+        resume=isinstance(run, RunFolder),
+        take_place=run.take_place if isinstance(run, NewRun) else None,
         console=console,
     )
+    folder = run.folder if isinstance(run, NewRun) else run
     write_run_report(open_run(folder.path, device=device), dev)
     return TrainedRun(folder, result)
 

@@ -71,6 +71,7 @@ def run(options: argparse.Namespace) -> None:
             options.dev,
             options.out,
             overwrite=options.overwrite,
+            inputs=[] if options.config is None else [options.config],
             device=options.device,
             console=console,
         )

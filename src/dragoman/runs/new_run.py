@@ -1,0 +1,163 @@
+"""A new run: prepared out of sight, in its place when it is worth having; until then an older run is as it was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+
+from dragoman.config.language_model import LanguageConfig
+from dragoman.config.schema import Config
+from dragoman.errors import ConfigError, RunError
+from dragoman.runs.layout import RunFolder
+from dragoman.runs.parts import (
+    MARK,
+    complete_placing,
+    is_marked,
+    lies_in_parts,
+    parts_in,
+    preparing,
+    sort_files,
+    take_place,
+    write_mark,
+)
+
+_NAMED = 3
+"""Files that an error names at most."""
+
+
+class NewRun:
+    """A run in the making, a context manager: what has not taken its place at the end of the block is removed."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        config: Config | LanguageConfig,
+        *,
+        overwrite: bool = False,
+        inputs: Sequence[Path] = (),
+        outputs: Sequence[Path] = (),
+    ) -> None:
+        """
+        Args:
+            overwrite: it may take the place of an older run.
+            inputs: files that the command reads; what it replaces must not be among them.
+            outputs: files that the command writes besides the run.
+        """
+        self.place = RunFolder(Path(path))
+        """Where the run will be."""
+        self.folder = self.place
+        """Where it is: inside the block a hidden folder, until `take_place`."""
+        self._config = config
+        self._overwrite, self._inputs, self._outputs = overwrite, inputs, outputs
+        self._files = ExitStack()
+        self._made = False
+
+    def __enter__(self) -> NewRun:
+        """Make a folder with text/, config.yaml and the mark.
+
+        Raises:
+            RunError: as for `require_free`; or the folder cannot be made.
+            ConfigError: an output is an input, or lies where a run keeps its files.
+        """
+        self._require_free()
+        with ExitStack() as files:
+            files.callback(self._remove_if_made)
+            self._make_folder(files)
+            write_mark(self.folder.path)
+            self.folder.save_config(self._config)
+            self._files = files.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._files.__exit__(kind, error, trace)
+
+    def take_place(self) -> RunFolder:
+        """Put the run where it belongs, instead of an older one.
+
+        Raises:
+            RunError: another run, or somebody's file, has got into the way meanwhile.
+        """
+        self._require_free()
+        take_place(self.folder.path, self.place.path)
+        self.folder = self.place
+        return self.place
+
+    def _require_free(self) -> None:
+        require_free(self.place.path, overwrite=self._overwrite, inputs=self._inputs)
+        _require_outputs_apart(self.place.path, self._inputs, self._outputs)
+
+    def _make_folder(self, files: ExitStack) -> None:
+        path = self.place.path
+        try:
+            self._made = not os.path.exists(path)
+            path.mkdir(parents=True, exist_ok=True)
+            self.folder = RunFolder(files.enter_context(preparing(path)))
+            self.folder.text.mkdir()
+        except (FileExistsError, NotADirectoryError):
+            raise RunError(f"{path}: is a file, or lies under one; give the path of a folder") from None
+        except OSError as error:
+            raise RunError(f"{path}: the run folder cannot be made: {error.strerror}") from None
+
+    def _remove_if_made(self) -> None:
+        if self._made:
+            with suppress(OSError):  # there is a run in it, or something else
+                self.place.path.rmdir()
+
+
+def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) -> None:
+    """Refuse a folder where a new run would destroy anything but, with `overwrite`, an older run.
+
+    Raises:
+        RunError: a run is there and `overwrite` is false; names of ours are taken, but without our mark; somebody's
+            files lie in the folders of the run, or an input does.
+    """
+    if not os.path.isdir(path):  # unlike Path.is_dir, false for a name that no folder can have
+        return
+    complete_placing(path)
+    present, marked = parts_in(path), is_marked(path)
+    if present and not marked:
+        raise RunError(
+            f"{path}: holds {', '.join(present)} but no {MARK} of dragoman, so it may be no run and is left alone; "
+            "give another path"
+        )
+    if present and not overwrite:
+        raise RunError(
+            f"{path}: a run is there already; --resume goes on with it, --overwrite starts anew without it, "
+            "or give another path"
+        )
+    ours, foreign = sort_files(path)
+    if foreign:
+        raise RunError(
+            f"{path}: --overwrite removes the run there, but not {_listed(foreign)}, which dragoman did not write; "
+            "move what is not part of the run elsewhere"
+        )
+    removed = {_identity(os.lstat(file)): file for file in ours}
+    for given in filter(os.path.exists, inputs):
+        for same in (os.lstat(given), os.stat(given)):
+            if _identity(same) in removed:
+                raise RunError(
+                    f"{given}: is an input, and --overwrite would remove it with the run in {path}; copy it "
+                    "elsewhere, or give another path to --out"
+                )
+
+
+def _require_outputs_apart(run: Path, inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
+    for output in outputs:
+        if lies_in_parts(run, output):
+            raise ConfigError(f"{output}: lies where the run {run} keeps its own files; give another path")
+        if any(os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file) for file in inputs):
+            raise ConfigError(f"{output}: is the input as well as an output, which would destroy it; give another file")
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _listed(files: Sequence[Path]) -> str:
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    return ", ".join(map(str, files[:_NAMED])) + more

@@ -1,0 +1,316 @@
+"""A new run: nothing that dragoman did not write is lost to it, and there is always an old run or a new one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.config.building import override
+from dragoman.config.schema import Config
+from dragoman.errors import ConfigError, RunError
+from dragoman.runs.layout import RunFolder
+from dragoman.runs.new_run import NewRun
+from dragoman.runs.parts import sort_files
+
+OLD, NEW = Config(), override(Config(), ["training.seed=77"])
+
+
+def run_of(path: Path, config: Config = OLD) -> RunFolder:
+    """A run with a file in each of its folders."""
+    with NewRun(path, config, overwrite=True) as new:
+        fill(new.folder, b"old")
+        return new.take_place()
+
+
+def fill(folder: RunFolder, content: bytes) -> None:
+    for path in (
+        folder.text / "source.vocabulary",
+        folder.weights,
+        folder.checkpoints / "latest.safetensors",
+        folder.checkpoints / "best-3.safetensors",
+        folder.log,
+        folder.tensorboard / "events.out.tfevents.1.host.1.0",
+        folder.train_data / "source.ids",
+        folder.dev_data / "meta.json",
+        folder.path / "data" / "dev.jsonl",
+        folder.report,
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def tree(path: Path) -> dict[str, bytes]:
+    """The files below a folder and what they hold."""
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def test_a_run_is_marked(tmp_path: Path) -> None:
+    assert (run_of(tmp_path / "run").path / "run.json").read_text() == '{"kind": "dragoman run", "format": 1}\n'
+
+
+def test_a_new_run_is_out_of_sight_until_it_takes_its_place(tmp_path: Path) -> None:
+    with NewRun(tmp_path / "runs" / "run", NEW) as new:
+        assert not new.place.config.exists()
+        assert new.folder.load_config() == NEW
+        assert new.folder.text.is_dir()
+        assert new.take_place() == new.folder == new.place
+    assert RunFolder(tmp_path / "runs" / "run").load_config() == NEW
+    assert sorted(os.listdir(tmp_path / "runs" / "run")) == ["config.yaml", "run.json", "text"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RunError])
+def test_a_failure_while_preparing_leaves_an_older_run_as_it_was(tmp_path: Path, error: type[BaseException]) -> None:
+    folder = run_of(tmp_path / "run")
+    before = tree(tmp_path)
+
+    def fail() -> None:
+        with NewRun(folder.path, NEW, overwrite=True) as new:
+            fill(new.folder, b"new")
+            assert RunFolder.open(folder.path).load_config() == OLD, "the older run can be used meanwhile"
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert tree(tmp_path) == before
+    assert sorted(path.name for path in folder.path.iterdir() if path.name.startswith(".")) == []
+
+
+def test_a_failure_leaves_nothing_where_nothing_was(tmp_path: Path) -> None:
+    def fail(path: Path) -> None:
+        with NewRun(path, NEW):
+            raise KeyboardInterrupt
+
+    (tmp_path / "mine").mkdir()
+    for name in ("run", "mine"):
+        with pytest.raises(KeyboardInterrupt):
+            fail(tmp_path / name)
+    assert os.listdir(tmp_path) == ["mine"], "the folder that was there stays, that of the run does not"
+
+
+def test_overwriting_removes_the_run_and_nothing_else(tmp_path: Path) -> None:
+    folder = run_of(tmp_path / "run")
+    (folder.path / "notes.txt").write_text("mine")
+    (folder.path / "corpus").mkdir()
+    (folder.path / "corpus" / "train.de").write_text("mine")
+    with NewRun(folder.path, NEW, overwrite=True) as new:
+        new.take_place()
+    assert set(tree(folder.path)) == {"config.yaml", "run.json", "notes.txt", "corpus/train.de"}
+    assert folder.load_config() == NEW
+
+
+def test_overwriting_does_not_follow_links(tmp_path: Path) -> None:
+    folder, elsewhere = run_of(tmp_path / "run"), tmp_path / "elsewhere"
+    (folder.path / "data").rename(elsewhere)
+    (folder.path / "data").symlink_to(elsewhere)
+    run_of(folder.path, NEW)
+    assert not (folder.path / "data").is_symlink()
+    assert (elsewhere / "train" / "source.ids").exists()
+
+
+def test_a_link_to_the_folder_of_a_run_stays_one(tmp_path: Path) -> None:
+    folder, link = run_of(tmp_path / "run"), tmp_path / "link"
+    link.symlink_to(folder.path)
+    run_of(link, NEW)
+    assert link.is_symlink()
+    assert folder.load_config() == NEW
+
+
+def test_a_run_is_replaced_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_of(tmp_path / "run")
+    monkeypatch.chdir(tmp_path / "run")
+    run_of(Path(), NEW)
+    assert RunFolder.open(".").load_config() == NEW
+
+
+def test_a_run_is_kept_unless_it_may_be_overwritten(tmp_path: Path) -> None:
+    folder = run_of(tmp_path / "run")
+    before = tree(tmp_path)
+    with pytest.raises(RunError) as caught:
+        NewRun(folder.path, NEW).__enter__()
+    assert str(caught.value) == (
+        f"{folder.path}: a run is there already; --resume goes on with it, --overwrite starts anew without it, "
+        "or give another path"
+    )
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("mark", [None, "{}", '{"kind": "database", "format": 1}', "not JSON"])
+def test_a_folder_without_the_mark_is_left_alone(tmp_path: Path, overwrite: bool, mark: str | None) -> None:
+    for name in ("data", "text"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "thesis.txt").write_text("mine")
+    (tmp_path / "config.yaml").write_text("training:\n  epochs: 1\n")
+    if mark is not None:
+        (tmp_path / "run.json").write_text(mark)
+    before = tree(tmp_path)
+    with pytest.raises(RunError, match=r"config.yaml, text, data but no run.json of dragoman, so it may be no run"):
+        NewRun(tmp_path, NEW, overwrite=overwrite).__enter__()
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "name", ["text/notes.txt", "data/my-corpus.de", "data/train/mine", "data/old/x", "checkpoints/a.safetensors"]
+)
+def test_a_file_that_we_did_not_write_is_named(tmp_path: Path, name: str) -> None:
+    folder = run_of(tmp_path / "run")
+    (folder.path / name).parent.mkdir(exist_ok=True)
+    (folder.path / name).write_text("mine")
+    before = tree(tmp_path)
+    named = folder.path / ("data/old" if name == "data/old/x" else name)
+    with pytest.raises(RunError) as caught:
+        NewRun(folder.path, NEW, overwrite=True).__enter__()
+    assert str(caught.value) == (
+        f"{folder.path}: --overwrite removes the run there, but not {named}, which dragoman did not write; "
+        "move what is not part of the run elsewhere"
+    )
+    assert tree(tmp_path) == before
+
+
+def test_of_many_files_some_are_named(tmp_path: Path) -> None:
+    folder = run_of(tmp_path / "run")
+    for number in range(5):
+        (folder.text / str(number)).write_text("mine")
+    with pytest.raises(RunError, match=r"text/0, .*text/1, .*text/2 and 2 more, which"):
+        NewRun(folder.path, NEW, overwrite=True).__enter__()
+
+
+def test_a_file_that_gets_in_the_way_meanwhile_stops_the_new_run(tmp_path: Path) -> None:
+    folder = run_of(tmp_path / "run")
+
+    def replace() -> None:
+        with NewRun(folder.path, NEW, overwrite=True) as new:
+            (folder.text / "notes.txt").write_text("mine")
+            new.take_place()
+
+    with pytest.raises(RunError, match=r"text/notes.txt, which dragoman did not write"):
+        replace()
+    assert RunFolder.open(folder.path).load_config() == OLD
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "data/dev.jsonl", "model.safetensors"])
+@pytest.mark.parametrize("by", ["its name", "a link"])
+def test_an_input_is_not_removed(tmp_path: Path, name: str, by: str) -> None:
+    folder = run_of(tmp_path / "run")
+    given = folder.path / name
+    if by == "a link":
+        given = tmp_path / "link"
+        given.symlink_to(folder.path / name)
+    before = tree(tmp_path)
+    with pytest.raises(RunError, match="is an input, and --overwrite would remove it with the run in") as caught:
+        NewRun(folder.path, NEW, overwrite=True, inputs=[given]).__enter__()
+    assert str(caught.value).startswith(f"{given}: ")
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["text/dropped.tsv", "report.html", ".dragoman-new.x/dropped"])
+def test_an_output_among_the_files_of_a_run_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=r"lies where the run .*run keeps its own files"):
+        NewRun(tmp_path / "run", NEW, outputs=[tmp_path / "run" / name]).__enter__()
+    assert not os.listdir(tmp_path)
+
+
+def test_an_output_over_an_input_is_refused(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.write_text("mine")
+    with pytest.raises(ConfigError, match="is the input as well as an output"):
+        NewRun(tmp_path / "run", NEW, inputs=[corpus], outputs=[tmp_path / "." / "corpus"]).__enter__()
+
+
+@pytest.mark.parametrize("below", ["", "run"])
+def test_a_file_in_the_way_of_a_new_run(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(RunError, match=r"file.*: is a file, or lies under one; give the path of a folder"):
+        NewRun(tmp_path / "file" / below, NEW, overwrite=True).__enter__()
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_made_says_why(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="the run folder cannot be made: File name too long"):
+        NewRun(tmp_path / ("x" * 300), NEW).__enter__()
+
+
+KILL = """
+import os, sys
+from pathlib import Path
+from dragoman.config.building import override
+from dragoman.config.schema import Config
+from dragoman.runs.new_run import NewRun
+
+path, steps = Path(sys.argv[1]), int(sys.argv[2])
+count = 0
+
+def counted(change):
+    def changed(*arguments, **options):
+        global count
+        count += 1
+        if count > steps:
+            os.kill(os.getpid(), 9)
+        return change(*arguments, **options)
+    return changed
+
+with NewRun(path, override(Config(), ["training.seed=77"]), overwrite=True) as new:
+    new.folder.weights.write_bytes(b"new")
+    (new.folder.text / "target.vocabulary").write_bytes(b"new")
+    for name in ("rename", "unlink", "rmdir"):
+        setattr(os, name, counted(getattr(os, name)))
+    new.take_place()
+"""
+
+
+def test_a_kill_at_any_step_leaves_the_old_run_or_the_new_one(tmp_path: Path) -> None:
+    path, ended = tmp_path / "run", []
+    for steps in range(60):
+        run_of(path)
+        (path / "notes.txt").write_text("mine")
+        killed = subprocess.run([sys.executable, "-c", KILL, str(path), str(steps)], check=False).returncode
+        folder = RunFolder.open(path)  # goes on with what is due
+        ended.append("new" if folder.load_config() == NEW else "old")
+        content = {"weights": b"new", "vocabulary": b"new"} if ended[-1] == "new" else {"weights": b"old"}
+        assert folder.weights.read_bytes() == content["weights"], f"mixed after {steps} steps"
+        assert (folder.text / "target.vocabulary").exists() == ("vocabulary" in content), f"mixed after {steps} steps"
+        assert (path / "notes.txt").read_text() == "mine"
+        if killed == 0:
+            break
+        assert killed == -9
+    assert killed == 0, "it never came to its end"
+    assert ended[0] == "old"
+    assert set(ended[1:]) == {"new"}
+    run_of(path)
+    assert not [name for name in os.listdir(path) if name.startswith(".")], "something is left of killed processes"
+
+
+def test_a_kill_while_preparing_leaves_the_old_run_and_is_tidied_up_later(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    run_of(path)
+    program = KILL.replace("new.take_place()", "os.kill(os.getpid(), 9)")
+    assert subprocess.run([sys.executable, "-c", program, str(path), "0"], check=False).returncode == -9
+    assert len(hidden := list(path.glob(".dragoman-new.*"))) == 1
+    assert RunFolder.open(path).load_config() == OLD
+    with NewRun(path, NEW, overwrite=True) as new:
+        assert not hidden[0].exists()
+        with NewRun(path, NEW, overwrite=True):
+            assert new.folder.config.exists(), "what a living process prepares is left alone"
+
+
+def test_a_first_run_that_was_killed_is_not_in_the_way(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    program = KILL.replace("new.take_place()", "os.kill(os.getpid(), 9)")
+    assert subprocess.run([sys.executable, "-c", program, str(path), "0"], check=False).returncode == -9
+    with NewRun(path, NEW) as new:
+        new.take_place()
+    assert sorted(os.listdir(path)) == ["config.yaml", "run.json", "text"]
+
+
+def test_files_of_a_run_are_told_from_others(tmp_path: Path) -> None:
+    folder = run_of(tmp_path / "run")
+    (folder.text / ".source.vocabulary.12.new").write_text("cut off")
+    (folder.text / ".mine.12.new").write_text("mine")
+    (folder.path / "notes.txt").write_text("mine")
+    ours, foreign = sort_files(folder.path)
+    assert foreign == [folder.text / ".mine.12.new"]
+    assert len(ours) == 13
