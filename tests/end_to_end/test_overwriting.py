@@ -115,14 +115,14 @@ def test_a_run_whose_text_is_bad_leaves_the_older_one(run: Path, corpus: Corpus,
 
 SLOW = """
 import sys, time
-from dragoman.workflows import training as pipeline
+from dragoman.workflows import training
 from dragoman.cli.main import main
 
 def slow(*arguments, **options):
     print("preparing", flush=True)
     time.sleep(60)
 
-pipeline.store_pairs = slow
+training.store_pairs = slow
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -238,7 +238,7 @@ def test_scores_are_not_kept_over_a_file_of_somebody_else(run_folder: Path, tmp_
     table, scores = tmp_path / "table", tmp_path / "out.scores"
     table.write_text("ab ||| AB ||| 0.5 1 1 1 |||\n")
     scores.write_text("mine\n")
-    words = ["phrase-table", str(table), "--model", str(run_folder), "--out", str(tmp_path / "out")]
+    words = ["phrase-table", str(table), "--model", str(run_folder), "--output", str(tmp_path / "out")]
     assert main(words) == 2
     assert f"{scores}: is where computed scores are kept" in capsys.readouterr().err
     assert scores.read_text() == "mine\n"

@@ -28,7 +28,7 @@ from dragoman.runs.exported import (
     STEP,
     TEXT,
     ExportFolder,
-    is_export,
+    foreign_files,
     write_manifest,
 )
 from dragoman.runs.layout import RunFolder
@@ -107,9 +107,7 @@ def export_runs(runs: Sequence[Run], out: Path, options: ExportOptions, *, overw
             runs[0].source.save(new / TEXT, "source")
             runs[0].target.save(new / TEXT, "target")
             write_manifest(new, int8=options.int8, parameters=sum(run.parameters for run in runs))
-            if out.exists():
-                os.replace(out, Path(beside) / "old")
-            os.replace(new, out)
+            _put_in_place(new, out, Path(beside) / "old", overwrite=overwrite)
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     folder = ExportFolder.open(out)
@@ -181,16 +179,34 @@ def _shortlist(run: Run, models: Sequence[TranslationModel], options: ExportOpti
     return make_shortlist(models, pairs, sizes, options.shortlist, int8=options.int8)
 
 
+def _put_in_place(new: Path, out: Path, old: Path, *, overwrite: bool) -> None:
+    _require_free(out, overwrite=overwrite)  # the models took a while to export
+    if out.exists():
+        os.replace(out, old)
+    try:
+        os.replace(new, out)
+    except BaseException:
+        if old.exists():
+            os.replace(old, out)
+        raise
+
+
 def _require_free(out: Path, *, overwrite: bool) -> None:
-    """Only what was exported before may be replaced."""
+    """Only what was exported before may be replaced, if nothing else lies in its folder."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise RunError(f"{out}: is there already and is no folder; give another path")
     if not out.exists() or not any(out.iterdir()):
         return
-    if not is_export(out) or (out / "model.safetensors").exists():
+    foreign = foreign_files(out)
+    if foreign is None:
         raise RunError(f"{out}: holds other files; give the path of a new folder")
     if not overwrite:
         raise RunError(f"{out}: an exported folder is there already; --overwrite replaces it, or give another path")
+    if foreign:
+        raise RunError(
+            f"{out}: --overwrite replaces the exported folder, but {out / foreign[0]} is no part of it; move what is "
+            "not part of it elsewhere"
+        )
 
 
 def _try_out(runs: Sequence[Run], combination: EnsembleCombination, exported: OnnxEngine) -> float:

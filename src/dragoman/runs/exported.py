@@ -98,6 +98,19 @@ def is_export(path: str | Path) -> bool:
     return any(os.path.lexists(os.path.join(path, name)) for name in (MANIFEST, ENCODER, STEP))
 
 
+def foreign_files(folder: Path) -> list[str] | None:
+    """What an exported folder holds besides the files of its manifest; None for a folder without such a manifest."""
+    try:
+        known = {MANIFEST, *_read_manifest(folder)["files"]}
+    except RunError:
+        return None
+    if not {CONFIG, ENCODER, STEP} <= known:
+        return None
+    folders = {parent.as_posix() for name in known for parent in Path(name).parents}
+    names = (entry.relative_to(folder).as_posix() for entry in sorted(folder.rglob("*")))
+    return [name for name in names if name not in known and name not in folders]
+
+
 def write_manifest(folder: Path, *, int8: bool, parameters: int) -> None:
     """Write the manifest of a folder's files; written last, it marks the folder as complete."""
     files = {}

@@ -126,7 +126,7 @@ class Journal:
         if head and b'"dragoman-phrase-scores": ' not in head:
             raise InputError(
                 f"{self._path}: is where computed scores are kept until the table is written, but holds something "
-                "else; move it, or give another --out"
+                "else; move it, or give another --output"
             )
 
     def read(self, columns: int) -> Iterator[list[float]]:
