@@ -33,7 +33,7 @@ def bad(tmp_path: Path) -> Path:
 def test_an_old_translation_survives_bad_input(run_folder: Path, bad: Path, tmp_path: Path, capsys: Printed) -> None:
     out = tmp_path / "ex"
     out.write_text("OLD\n")
-    assert main(["translate", str(run_folder), "-i", str(bad), "-o", str(out), "--batch", "1"]) == 2
+    assert main(["translate", str(run_folder), "-i", str(bad), "-o", str(out), "--chunk-size", "1"]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"dragoman: error: {bad}:3: byte 0xff at position 1 is not UTF-8")
     assert said.endswith(f"; what was written so far is in {out}.partial; {out} is as it was before\n")
@@ -42,7 +42,7 @@ def test_an_old_translation_survives_bad_input(run_folder: Path, bad: Path, tmp_
 
 
 def test_every_output_of_translate_is_kept(run_folder: Path, bad: Path, tmp_path: Path, capsys: Printed) -> None:
-    words = ["translate", str(run_folder), "-i", str(bad), "--batch", "1", "--replace-unk"]
+    words = ["translate", str(run_folder), "-i", str(bad), "--chunk-size", "1", "--replace-unk"]
     options = {"-o": "text", "--alignments": "links", "--attention": "weights.npz", "--unk-log": "unknown"}
     for option, name in options.items():
         (tmp_path / name).write_text("OLD")
@@ -140,7 +140,7 @@ def test_a_fifo_is_written_through(writer: str, run_folder: Path, corpus: Corpus
 def test_a_signal_keeps_the_old_file_and_what_was_written(run_folder: Path, tmp_path: Path, number: int) -> None:
     out, kept = tmp_path / "out", tmp_path / "out.partial"
     out.write_text("OLD\n")
-    words = ["translate", str(run_folder), "-o", str(out), "--batch", "1", "--threads", "1"]
+    words = ["translate", str(run_folder), "-o", str(out), "--chunk-size", "1", "--threads", "1"]
     command = [sys.executable, "-m", "dragoman", *words]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None

@@ -36,7 +36,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read, draw."""
+    """Read the logs and plot them."""
     from dragoman.report.curve_comparison import draw_curves, require_picture
     from dragoman.report.measurements import MEASUREMENTS
     from dragoman.training.log import read_log
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
     require_picture(options.output)
     logs = {name: _log(path) for name, path in zip(_names(options.runs), options.runs, strict=True)}
     records = {name: read_log(log) for name, log in logs.items()}
-    draw_curves(options.output, records, MEASUREMENTS[options.measure], options.along)
+    draw_curves(options.output, records, MEASUREMENTS[options.metric], options.x_axis)
 
 
 def _log(path: str) -> Path:
