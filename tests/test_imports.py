@@ -1,8 +1,10 @@
-"""The order of the house: a file imports only from lines above its own, and heavy libraries only where they belong."""
+"""Imports follow the tables of docs/contributing/architecture.md: one direction, and heavy libraries in few places."""
 
 from __future__ import annotations
 
 import ast
+import itertools
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,91 +14,22 @@ import dragoman
 
 PACKAGE = Path(dragoman.__file__).parent
 
-HOUSE = (
-    "errors",
-    "progress",
-    "tables",
-    "config",
-    "text.display",
-    "text.lines",
-    "text.links",
-    "text.corpus",
-    "text.vocabulary",
-    "text.padding",
-    "text.segmentation.base",
-    "text.segmentation.whitespace",
-    "text.segmentation.characters",
-    "text.segmentation.words",
-    "text.segmentation.subwords",
-    "text.segmentation",
-    "text.side",
-    "alignment",
-    "data.segmenting",
-    "data.store",
-    "data.store_writer",
-    "data.preparation",
-    "data.batches",
-    "data.prefix_trie",
-    "inspection",
-    "model.guided_alignment",
-    "model.dropout",
-    "model.linear",
-    "model.cells",
-    "model.encoder",
-    "model.bridge",
-    "model.scores",
-    "model.scopes",
-    "model.attention",
-    "model.readout",
-    "model.decoder",
-    "model.output_layer",
-    "model.fast",
-    "model",
-    "engines",
-    "search",
-    "translation",
-    "scoring",
-    "evaluation",
-    "tuning",
-    "smt",
-    "runs",
-    "training",
-    "report",
-    "export",
-    "importing",
-    "projection",
-    "workflows.evaluation",
-    "workflows.reports",
-    "workflows.heatmaps",
-    "workflows.training_steps",
-    "workflows.training",
-    "workflows",
-    "",
-    "cli.shared",
-    "cli",
-    "__main__",
-)
-"""Modules in order; a package stands for all files in it that have no line of their own. "" is the public door, which
-the command reads the version from; what it offers lies above it."""
+ARCHITECTURE = Path(__file__).parents[1] / "docs" / "contributing" / "architecture.md"
 
-HEAVY = {
-    "torch": ("model", "engines.torch_engine", "training", "importing", "export.cells"),
-    "onnx": ("export.graph",),
-    "onnxruntime": ("engines.onnx_engine",),
-    "safetensors": ("model", "training"),
-    "msgspec": ("config",),
-    "sentencepiece": ("text.segmentation.subwords",),
-    "sacremoses": ("text.segmentation.words",),
-    "sacrebleu": ("evaluation",),
-    "thot": ("alignment.statistical",),
-    "kenlm": ("smt.kenlm_model",),
-    "babel": ("workflows.demo_corpus", "report"),
-    "matplotlib": ("report",),
-    "jinja2": ("report",),
-    "sklearn": ("projection.reduction",),
-    "altair": ("projection.drawing",),
-    "vl_convert": ("projection.drawing",),
-}
+
+def _table(first_column: str) -> dict[str, list[str]]:
+    """Rows of the architecture page's table with that head: first cell -> names in its last cell."""
+    lines = ARCHITECTURE.read_text(encoding="utf-8").splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith(f"| {first_column} |"))
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines[start + 2 :])
+    cells = [row.strip("|").split("|") for row in rows]
+    return {first.strip().strip("`"): re.findall(r"`([\w.]+)`", last) for first, *_, last in cells}
+
+
+FOLDERS = _table("folder")
+"""Folders and top-level modules in order, each with those that it imports."""
+
+HEAVY = _table("library")
 """Libraries, and the only modules or packages that may import them."""
 
 
@@ -130,28 +63,43 @@ def _own_imports(path: Path, modules: dict[str, Path]) -> Iterator[tuple[int, st
             yield line, below
 
 
-def _place(module: str) -> int:
-    """The line of the house that a module belongs to."""
-    name = module
-    while name not in HOUSE:
-        assert name, f"{module} has no place in the house"
-        name = name.rpartition(".")[0]
-    return HOUSE.index(name)
+def _folder(module: str) -> str:
+    """The row of the table that a module belongs to; the package itself is its __init__."""
+    return module.partition(".")[0] or "__init__"
 
 
 def _lies_in(module: str, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
 
 
-def test_every_import_points_up_the_house() -> None:
+def test_the_table_of_folders_is_the_package() -> None:
+    assert sorted(FOLDERS) == sorted({_folder(module) for module in _modules()})
+
+
+def test_a_folder_imports_what_the_table_says() -> None:
     modules = _modules()
+    imported: dict[str, set[str]] = {folder: set() for folder in FOLDERS}
+    for module, path in modules.items():
+        imported[_folder(module)] |= {_folder(name) for _, name in _own_imports(path, modules)} - {_folder(module)}
+    assert {folder: sorted(names) for folder, names in FOLDERS.items()} == {
+        folder: sorted(names) for folder, names in imported.items()
+    }
+
+
+def test_a_folder_imports_only_from_rows_above_its_own() -> None:
+    rows = list(FOLDERS)
     wrong = [
-        f"{path.relative_to(PACKAGE)}:{line} imports {imported or 'dragoman'}"
-        for module, path in modules.items()
-        for line, imported in (() if module == "" else _own_imports(path, modules))
-        if _place(imported) > _place(module)
+        f"{folder} imports {name}"
+        for folder, names in FOLDERS.items()
+        for name in names
+        if rows.index(name) > rows.index(folder)
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_five_modules_lie_at_the_top_level() -> None:
+    names = {module for module in _modules() if "." not in module and (PACKAGE / f"{module}.py").is_file()}
+    assert names | {"__init__"} == {"__init__", "__main__", "errors", "progress", "tables"}
 
 
 def test_the_modules_import_each_other_in_no_circle() -> None:
@@ -172,6 +120,17 @@ def test_no_module_imports_from_the_init_of_its_own_package() -> None:
         package = module.rpartition(".")[0]
         if package:
             assert package not in {name for _, name in _own_imports(path, modules)}, module
+
+
+def test_only_the_assembly_of_a_model_imports_its_faster_forms() -> None:
+    modules = _modules()
+    importing = {
+        module
+        for module, path in modules.items()
+        for _, name in _own_imports(path, modules)
+        if _lies_in(name, "model.fast") and not _lies_in(module, "model.fast")
+    }
+    assert importing == {"model.assembly"}
 
 
 def test_heavy_libraries_are_imported_only_where_they_belong() -> None:
@@ -213,16 +172,6 @@ def test_help_of_the_command_and_of_every_verb_loads_nothing_heavy() -> None:
     assert not verbs & ({"torch", "numpy", "yaml", *HEAVY} - {"msgspec"})
 
 
-def test_search_is_numpy_alone_and_imports_no_engine_but_the_protocol() -> None:
-    files = sorted((PACKAGE / "search").glob("*.py"))
-    assert len(files) >= 9
-    for path in files:
-        own = {name for _, name in _own_imports(path, _modules()) if name.startswith("engines")}
-        assert own <= {"engines.protocol"}, path
-    loaded = _loaded_by("import " + ", ".join(f"dragoman.search.{path.stem}" for path in files if path.stem[0] != "_"))
-    assert not loaded & (HEAVY.keys() - {"msgspec"})
-
-
 def test_reading_text_and_configurations_needs_no_extra() -> None:
     loaded = _loaded_by("import dragoman.text.side, dragoman.text.corpus, dragoman.runs.layout, dragoman.data.store")
     assert not loaded & {"torch", "sacrebleu", "babel", "matplotlib", "jinja2", "tqdm"}
@@ -231,3 +180,13 @@ def test_reading_text_and_configurations_needs_no_extra() -> None:
 def test_choosing_and_tuning_by_bleu_need_no_extra() -> None:
     loaded = _loaded_by("import dragoman.tuning.reranking, dragoman.tuning.mert, dragoman.tuning.multi_run_tests")
     assert not loaded & {"torch", "sacrebleu"}
+
+
+def test_search_is_numpy_alone_and_imports_no_engine_but_the_protocol() -> None:
+    files = sorted((PACKAGE / "search").glob("*.py"))
+    assert len(files) >= 9
+    for path in files:
+        own = {name for _, name in _own_imports(path, _modules()) if name.startswith("engines")}
+        assert own <= {"engines.protocol"}, path
+    loaded = _loaded_by("import " + ", ".join(f"dragoman.search.{path.stem}" for path in files if path.stem[0] != "_"))
+    assert not loaded & (HEAVY.keys() - {"msgspec"})
