@@ -90,9 +90,9 @@ def test_scheduled_sampling_trains(train: Train, tmp_path: Path) -> None:
         (
             None,
             GUIDED,
-            "training.guided_alignment: 1.0 needs links to guide by; give --alignments FILE for each corpus",
+            "training.guided_alignment: 1.0 needs alignment links; give --alignments FILE for each corpus",
         ),
-        (["0-0"] * 300, [], "--alignments: not looked at with training.guided_alignment: 0; set its weight"),
+        (["0-0"] * 300, [], "--alignments: has no effect with training.guided_alignment: 0; set its weight"),
         (
             ["0-0"] * 300,
             [*GUIDED, "model.decoder.context=none", "model.readout.kind=linear"],
