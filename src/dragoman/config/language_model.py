@@ -21,7 +21,7 @@ from dragoman.config.schema import (
     TrainingConfig,
     ValidationConfig,
 )
-from dragoman.config.section import Count, Positive, Section, Share, says
+from dragoman.config.section import Count, Positive, Section, Share, doc
 
 LANGUAGE_MODEL = "language-model"
 """The value of `kind` in the configuration of a language model."""
@@ -30,15 +30,15 @@ LANGUAGE_MODEL = "language-model"
 class LineCleaningConfig(Section):
     """Which training lines are left out; empty ones always are."""
 
-    max_length: Annotated[Count, says("maximum number of segments, EOS excluded")] = 100
+    max_length: Annotated[Count, doc("maximum number of segments, EOS excluded")] = 100
 
 
 class FeedForwardConfig(Section):
     """The n-gram network of Cho et al. 2014, section 4.1 (after Schwenk 2007)."""
 
-    order: Annotated[int, Meta(ge=2), says("n: a word follows from the n - 1 before it")] = 7
+    order: Annotated[int, Meta(ge=2), doc("n: a word follows from the n - 1 before it")] = 7
     layers: Annotated[
-        tuple[Count, ...], Meta(min_length=1), says("rectified linear units of each layer, from below")
+        tuple[Count, ...], Meta(min_length=1), doc("rectified linear units of each layer, from below")
     ] = (1536, 1024)
 
 
@@ -46,33 +46,33 @@ class RecurrentConfig(CellConfig):
     """The recurrent network: the decoder's cells and readout, without a source."""
 
     readout: Annotated[
-        Literal["linear", "maxout"], says("linear: the state itself; maxout: deep output over state and previous word")
+        Literal["linear", "maxout"], doc("linear: the state itself; maxout: deep output over state and previous word")
     ] = "linear"
-    maxout: Annotated[Count, says("maxout units")] = 256
+    maxout: Annotated[Count, doc("maxout units")] = 256
 
 
 class LanguageDropoutConfig(Section):
     """Probability of zeroing a unit, by place."""
 
-    embedding: Annotated[Share, says("word vectors")] = 0.0
-    layers: Annotated[Share, says("what enters each recurrent layer above the first, or each hidden one")] = 0.0
-    readout: Annotated[Share, says("what enters the softmax")] = 0.0
-    recurrent: Annotated[Share, says("recurrent: the previous state, the same units at every step")] = 0.0
+    embedding: Annotated[Share, doc("word vectors")] = 0.0
+    layers: Annotated[Share, doc("what enters each recurrent layer above the first, or each hidden one")] = 0.0
+    readout: Annotated[Share, doc("what enters the softmax")] = 0.0
+    recurrent: Annotated[Share, doc("recurrent: the previous state, the same units at every step")] = 0.0
 
 
 class LanguageModelConfig(Section):
     """Word vectors, one of two networks, softmax."""
 
     network: Literal["feed-forward", "recurrent"] = "recurrent"
-    embedding: Annotated[Count, says("size of a word vector (Cho 2014: 512)")] = 512
+    embedding: Annotated[Count, doc("size of a word vector (Cho 2014: 512)")] = 512
     feed_forward: FeedForwardConfig = FeedForwardConfig()
     recurrent: RecurrentConfig = RecurrentConfig()
     dropout: LanguageDropoutConfig = LanguageDropoutConfig()
     initialisation: Annotated[
         Literal["orthogonal", "gaussian", "uniform", "lecun"],
-        says("first values, as in a translation model; Cho 2014 has uniform for this network"),
+        doc("first values, as in a translation model; Cho 2014 has uniform for this network"),
     ] = "lecun"
-    init_scale: Annotated[Positive, says("uniform: U(-init_scale, init_scale); otherwise N(0, init_scale^2)")] = 0.01
+    init_scale: Annotated[Positive, doc("uniform: U(-init_scale, init_scale); otherwise N(0, init_scale^2)")] = 0.01
 
 
 class LanguageConfig(Section):

@@ -1,6 +1,6 @@
 """The configurations that come with the package: one YAML file for each variant of a paper.
 
-A file that says `preset: OTHER` holds only what differs from OTHER; its values stand over OTHER's.
+A file with `preset: OTHER` contains only the values that differ from those of OTHER.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def families() -> list[list[str]]:
 
 
 def preset_comments(name: str) -> dict[str, str]:
-    """What a preset, or one that it stands on, says at the end of the line of a value, by dotted key.
+    """The comments on the values of a preset and of those it is based on, by dotted key.
 
     Raises:
         ConfigError: there is no preset of that name.
@@ -105,5 +105,5 @@ def _comments(node: yaml.Node | None, lines: list[str], prefix: str = "") -> Ite
 
 
 def _own_values(name: str) -> dict[str, Any]:
-    """What the file of a preset says itself."""
+    """The values in the file of a preset, without those of the preset it is based on."""
     return parse_yaml(preset_text(name), f"preset {name}")

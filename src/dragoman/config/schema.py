@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dragoman.config.section import Count, Natural, NonNegative, Positive, Section, Share, says
+from dragoman.config.section import Count, Natural, NonNegative, Positive, Section, Share, doc
 
 FORMAT = 2
 """Version of the configuration and of the run folder around it; a reader refuses any other."""
@@ -20,19 +20,19 @@ FORMAT = 2
 class SideConfig(Section):
     """Segmentation and vocabulary of one language."""
 
-    language: Annotated[str, says("ISO 639-1 code, for the tokeniser of segmentation: words")] = "en"
+    language: Annotated[str, doc("ISO 639-1 code, for the tokeniser of segmentation: words")] = "en"
     segmentation: Annotated[
         Literal["bpe", "unigram", "words", "characters", "whitespace"],
-        says(
+        doc(
             "bpe, unigram: SentencePiece models trained on the training text; words: Moses tokeniser; "
             "characters; whitespace: pretokenised text"
         ),
     ] = "bpe"
     vocabulary: Annotated[
-        int, Meta(ge=8), says("maximum number of vocabulary entries, the four special symbols included")
+        int, Meta(ge=8), doc("maximum number of vocabulary entries, the four special symbols included")
     ] = 8000
-    min_frequency: Annotated[Count, says("segments that are rarer in the training text are unknown")] = 1
-    model: Annotated[str | None, says("existing SentencePiece model file to use instead of training one")] = None
+    min_frequency: Annotated[Count, doc("segments that are rarer in the training text are unknown")] = 1
+    model: Annotated[str | None, doc("existing SentencePiece model file to use instead of training one")] = None
 
 
 class TextConfig(Section):
@@ -41,29 +41,29 @@ class TextConfig(Section):
     source: SideConfig = SideConfig()
     target: SideConfig = SideConfig()
     joint: Annotated[
-        bool, says("one segmentation model and one vocabulary for both sides, with the settings of source")
+        bool, doc("one segmentation model and one vocabulary for both sides, with the settings of source")
     ] = False
 
 
 class CleaningConfig(Section):
     """Filters of the training corpus; removed pairs are counted by reason and listed by `train --dropped FILE`."""
 
-    max_length: Annotated[Count, says("maximum length of either side, in segments without EOS")] = 100
+    max_length: Annotated[Count, doc("maximum length of either side, in segments without EOS")] = 100
     max_ratio: Annotated[
         Annotated[float, Meta(gt=1)] | None,
-        says("maximum ratio of the longer to the shorter side, in segments; null: no limit"),
+        doc("maximum ratio of the longer to the shorter side, in segments; null: no limit"),
     ] = None
-    duplicates: Annotated[Literal["keep", "drop"], says("exact repetitions of a sentence pair")] = "drop"
+    duplicates: Annotated[Literal["keep", "drop"], doc("exact repetitions of a sentence pair")] = "drop"
 
 
 class EmbeddingConfig(Section):
     """Word embeddings."""
 
-    source: Annotated[Count, says("size of source embeddings")] = 512
-    target: Annotated[Count, says("size of target embeddings")] = 512
+    source: Annotated[Count, doc("size of source embeddings")] = 512
+    target: Annotated[Count, doc("size of target embeddings")] = 512
     tied: Annotated[
         Literal["none", "output", "all"],
-        says(
+        doc(
             "weight tying; output: target embedding and output matrix; all: source embedding too (requires text.joint)"
         ),
     ] = "none"
@@ -74,24 +74,24 @@ class CellConfig(Section):
 
     cell: Annotated[
         Literal["gru", "lstm", "tanh", "gru-fused", "lstm-fused"],
-        says(
+        doc(
             "recurrent cell; the fused cells compute an encoder layer with the kernels of torch "
             "(gru-fused: reset: after, update: keep, and an additional bias that the reset gate scales)"
         ),
     ] = "gru"
     reset: Annotated[
         Literal["before", "after"],
-        says("GRU: apply the reset gate before (Cho 2014 eq. 8, Bahdanau 2015 A.1.1) or after the recurrent matrix U"),
+        doc("GRU: apply the reset gate before (Cho 2014 eq. 8, Bahdanau 2015 A.1.1) or after the recurrent matrix U"),
     ] = "before"
     update: Annotated[
         Literal["keep", "write"],
-        says("GRU: the update gate z weights the old state (Cho 2014) or the candidate state (Bahdanau 2015)"),
+        doc("GRU: the update gate z weights the old state (Cho 2014) or the candidate state (Bahdanau 2015)"),
     ] = "write"
-    peepholes: Annotated[bool, says("LSTM: diagonal weights from the cell state to the gates (Graves 2013)")] = False
-    layers: Annotated[Count, says("number of layers")] = 1
-    size: Annotated[Count, says("units per layer and direction")] = 512
+    peepholes: Annotated[bool, doc("LSTM: diagonal weights from the cell state to the gates (Graves 2013)")] = False
+    layers: Annotated[Count, doc("number of layers")] = 1
+    size: Annotated[Count, doc("units per layer and direction")] = 512
     first_residual_layer: Annotated[
-        Natural, says("residual connections from this layer on, counted from 1; 0: none")
+        Natural, doc("residual connections from this layer on, counted from 1; 0: none")
     ] = 0
 
 
@@ -99,7 +99,7 @@ class EncoderConfig(CellConfig):
     """Source words to annotations."""
 
     direction: Annotated[
-        Literal["forward", "reversed", "both"], says("reading direction; reversed: from the end; both: bidirectional")
+        Literal["forward", "reversed", "both"], doc("reading direction; reversed: from the end; both: bidirectional")
     ] = "both"
 
 
@@ -108,7 +108,7 @@ class BridgeConfig(Section):
 
     kind: Annotated[
         Literal["zero", "copy", "last", "tanh-last", "tanh-backward", "mean"],
-        says(
+        doc(
             "zero; copy: final state of every encoder layer (Sutskever 2014, Luong 2015); last: final state of the top "
             "layer for every decoder layer, of the forward direction only if the sizes require it (JoeyNMT); "
             "tanh-last: tanh(V' c) of the summary c (Cho 2014); tanh-backward: tanh(W_s h_1) of the backward direction "
@@ -117,14 +117,14 @@ class BridgeConfig(Section):
     ] = "tanh-backward"
     summary: Annotated[
         Literal["last", "tanh"],
-        says(
+        doc(
             "summary vector c of the source, for bridge tanh-last and decoder context fixed; last: final state h_N "
             "(RNNencdec of Bahdanau 2015); tanh: tanh(V h_N) (Cho 2014, appendix)"
         ),
     ] = "last"
     cell_state: Annotated[
         Literal["zero", "hidden"],
-        says("initial LSTM cell state under bridge last, tanh-* or mean: zero, or equal to the hidden state"),
+        doc("initial LSTM cell state under bridge last, tanh-* or mean: zero, or equal to the hidden state"),
     ] = "zero"
 
 
@@ -132,18 +132,18 @@ class DecoderConfig(CellConfig):
     """The recurrent network that generates the target."""
 
     context_in_reset: Annotated[
-        bool, says("GRU, reset after: the reset gate scales the context term too (Cho 2014, appendix)")
+        bool, doc("GRU, reset after: the reset gate scales the context term too (Cho 2014, appendix)")
     ] = False
     context: Annotated[
         Literal["none", "fixed", "attended"],
-        says(
+        doc(
             "source information at each step; none: initial state only (Sutskever 2014); fixed: the summary vector "
             "(Cho 2014); attended: a context vector from attention (Bahdanau 2015)"
         ),
     ] = "attended"
     order: Annotated[
         Literal["look-then-update", "update-then-look", "groundhog", "two-step"],
-        says(
+        doc(
             "order of one step; look-then-update: attend with the previous state, then update (Bahdanau 2015); "
             "update-then-look: update, then attend with the current state (Luong 2015); groundhog: attend, emit, then "
             "update with the emitted word and its context (code of Cho 2014 and Bahdanau 2015); two-step: update with "
@@ -152,14 +152,14 @@ class DecoderConfig(CellConfig):
     ] = "look-then-update"
     readout_state: Annotated[
         Literal["current", "prev"],
-        says("look-then-update: state that the readout reads, s_i (Bahdanau 2015 eq. 4) or s_{i-1} (A.2.2)"),
+        doc("look-then-update: state that the readout reads, s_i (Bahdanau 2015 eq. 4) or s_{i-1} (A.2.2)"),
     ] = "current"
     input_feeding: Annotated[
-        bool, says("concatenate the previous readout (attentional vector) to the input (Luong 2015 section 3.3)")
+        bool, doc("concatenate the previous readout (attentional vector) to the input (Luong 2015 section 3.3)")
     ] = False
     first_input: Annotated[
         Literal["zero", "bos"],
-        says("input of the first step: a zero vector (Cho 2014, Bahdanau 2015) or the embedding of BOS"),
+        doc("input of the first step: a zero vector (Cho 2014, Bahdanau 2015) or the embedding of BOS"),
     ] = "bos"
 
 
@@ -168,31 +168,31 @@ class AttentionConfig(Section):
 
     score: Annotated[
         Literal["additive", "normed-additive", "dot", "scaled-dot", "general", "concat", "concat-identity", "location"],
-        says(
+        doc(
             "additive: v^T tanh(W s + U h) (Bahdanau 2015); normed-additive: the same with v of trained norm; "
             "dot: h_t^T h_s; scaled-dot: the same divided by sqrt(size); general: h_t^T W h_s; "
             "concat: v^T tanh(W [h_t; h_s]) (Luong 2015 section 3.1); concat-identity: v^T tanh(W h_t + h_s) (their "
             "code); location: W h_t (Luong 2015 eq. 8)"
         ),
     ] = "additive"
-    size: Annotated[Count, says("hidden size of additive scores (n' in Bahdanau 2015 A.2.2)")] = 512
+    size: Annotated[Count, doc("hidden size of additive scores (n' in Bahdanau 2015 A.2.2)")] = 512
     scope: Annotated[
         Literal["global", "local-m", "local-p"],
-        says("global: all positions; local-m, local-p: a window around position t or a predicted one (Luong 2015)"),
+        doc("global: all positions; local-m, local-p: a window around position t or a predicted one (Luong 2015)"),
     ] = "global"
-    window: Annotated[Count, says("local scopes: half width D of the window, in positions")] = 10
+    window: Annotated[Count, doc("local scopes: half width D of the window, in positions")] = 10
     max_positions: Annotated[
-        Count, says("location: number of source positions that have weights (maximum source length)")
+        Count, doc("location: number of source positions that have weights (maximum source length)")
     ] = 50
     masked: Annotated[
-        bool, says("location: normalise over the positions of the sentence only, not over all max_positions")
+        bool, doc("location: normalise over the positions of the sentence only, not over all max_positions")
     ] = True
     coverage: Annotated[
-        bool, says("additive and concat scores: add the accumulated weights of a position as input (Tu et al. 2016)")
+        bool, doc("additive and concat scores: add the accumulated weights of a position as input (Tu et al. 2016)")
     ] = False
     aligned_word: Annotated[
         Literal["predicted", "read"],
-        says(
+        doc(
             "target word that the weights of a step align: the predicted one (Bahdanau 2015), or the one just read "
             "(a footnote of Luong 2015, for content-based scores)"
         ),
@@ -204,36 +204,36 @@ class ReadoutConfig(Section):
 
     kind: Annotated[
         Literal["linear", "maxout", "attentional", "affine"],
-        says(
+        doc(
             "linear: the decoder state; maxout: deep output over state, previous word and context (Bahdanau 2015 "
             "A.2.2); attentional: tanh(W_c [c; h]) (Luong 2015 eq. 5); affine: the same without tanh (OpenNMT-py)"
         ),
     ] = "maxout"
-    size: Annotated[Count, says("number of maxout units, or size of the attentional vector")] = 256
+    size: Annotated[Count, doc("number of maxout units, or size of the attentional vector")] = 256
     rank: Annotated[
-        Count | None, says("factorise the output matrix with this rank (Cho 2014: 100); null: full matrix")
+        Count | None, doc("factorise the output matrix with this rank (Cho 2014: 100); null: full matrix")
     ] = None
 
 
 class DropoutConfig(Section):
     """Dropout probabilities by place (non-recurrent: Zaremba et al. 2014)."""
 
-    embedding: Annotated[Share, says("word embeddings of both sides")] = 0.0
-    layers: Annotated[Share, says("input of each recurrent layer above the first")] = 0.0
-    input_feed: Annotated[Share, says("the fed readout of input_feeding")] = 0.0
-    annotations: Annotated[Share, says("encoder output")] = 0.0
-    readout: Annotated[Share, says("input of the softmax layer")] = 0.0
-    words: Annotated[Share, says("word dropout: whole embeddings of both sides become zero")] = 0.0
-    recurrent: Annotated[Share, says("previous state of the cells, with the same mask at every step")] = 0.0
+    embedding: Annotated[Share, doc("word embeddings of both sides")] = 0.0
+    layers: Annotated[Share, doc("input of each recurrent layer above the first")] = 0.0
+    input_feed: Annotated[Share, doc("the fed readout of input_feeding")] = 0.0
+    annotations: Annotated[Share, doc("encoder output")] = 0.0
+    readout: Annotated[Share, doc("input of the softmax layer")] = 0.0
+    words: Annotated[Share, doc("word dropout: whole embeddings of both sides become zero")] = 0.0
+    recurrent: Annotated[Share, doc("previous state of the cells, with the same mask at every step")] = 0.0
     variational: Annotated[
-        bool, says("use the same mask at every step of a sentence everywhere (Gal and Ghahramani 2016)")
+        bool, doc("use the same mask at every step of a sentence everywhere (Gal and Ghahramani 2016)")
     ] = False
 
 
 class ModelConfig(Section):
     """The five parts of a model: embedding, encoder, bridge, decoder with attention, readout."""
 
-    source_eos: Annotated[bool, says("append EOS to the source, visible to encoder and attention")] = True
+    source_eos: Annotated[bool, doc("append EOS to the source, visible to encoder and attention")] = True
     embedding: EmbeddingConfig = EmbeddingConfig()
     encoder: EncoderConfig = EncoderConfig()
     bridge: BridgeConfig = BridgeConfig()
@@ -242,14 +242,14 @@ class ModelConfig(Section):
     readout: ReadoutConfig = ReadoutConfig()
     dropout: DropoutConfig = DropoutConfig()
     biases: Annotated[
-        bool, says("biases in gates, bridge, readout and output layer; the equations of the papers have none")
+        bool, doc("biases in gates, bridge, readout and output layer; the equations of the papers have none")
     ] = True
     gate_biases: Annotated[
-        bool, says("GRU: false leaves biases in the candidate state only, none in the gates (GroundHog)")
+        bool, doc("GRU: false leaves biases in the candidate state only, none in the gates (GroundHog)")
     ] = True
     initialisation: Annotated[
         Literal["orthogonal", "gaussian", "uniform", "lecun"],
-        says(
+        doc(
             "orthogonal: orthogonal recurrent matrices, W_a and U_a N(0, 0.001^2), v_a zero, N(0, init_scale^2) "
             "elsewhere (Cho 2014, Bahdanau 2015 B.1); gaussian: N(0, init_scale^2); uniform: U(-init_scale, "
             "init_scale) (Sutskever 2014, Luong 2015); lecun: orthogonal recurrent matrices, U(+-sqrt(3 / fan_in)) in "
@@ -257,7 +257,7 @@ class ModelConfig(Section):
         ),
     ] = "orthogonal"
     init_scale: Annotated[
-        Positive, says("range of the uniform, standard deviation of the normal distributions above")
+        Positive, doc("range of the uniform, standard deviation of the normal distributions above")
     ] = 0.01
 
 
@@ -265,15 +265,15 @@ class OptimiserConfig(Section):
     """The optimiser."""
 
     name: Literal["adam", "adamw", "adadelta", "sgd"] = "adam"
-    learning_rate: Annotated[Positive, says("initial or peak learning rate (papers: 1.0 with adadelta)")] = 1e-3
-    betas: Annotated[tuple[Share, Share], says("adam, adamw")] = (0.9, 0.999)
-    rho: Annotated[float, Meta(gt=0, lt=1), says("adadelta: decay of the running averages")] = 0.95
-    epsilon: Annotated[Positive, says("adam, adamw, adadelta (papers: 1e-6 with adadelta)")] = 1e-8
-    weight_decay: Annotated[NonNegative, says("adamw")] = 0.0
-    max_gradient_norm: Annotated[Positive | None, says("clip gradients to this global norm; null: no clipping")] = 1.0
+    learning_rate: Annotated[Positive, doc("initial or peak learning rate (papers: 1.0 with adadelta)")] = 1e-3
+    betas: Annotated[tuple[Share, Share], doc("adam, adamw")] = (0.9, 0.999)
+    rho: Annotated[float, Meta(gt=0, lt=1), doc("adadelta: decay of the running averages")] = 0.95
+    epsilon: Annotated[Positive, doc("adam, adamw, adadelta (papers: 1e-6 with adadelta)")] = 1e-8
+    weight_decay: Annotated[NonNegative, doc("adamw")] = 0.0
+    max_gradient_norm: Annotated[Positive | None, doc("clip gradients to this global norm; null: no clipping")] = 1.0
     gradient_norm: Annotated[
         Literal["all", "without-embeddings"],
-        says(
+        doc(
             "parameters whose gradients the norm is computed over; all gradients are scaled in either case "
             "(without-embeddings: nmt.matlab, code of Luong 2015)"
         ),
@@ -284,75 +284,75 @@ class ScheduleConfig(Section):
     """The learning rate schedule."""
 
     name: Literal["constant", "halving", "inverse-sqrt", "cosine", "plateau"] = "constant"
-    warmup: Annotated[Natural, says("updates of linear warm-up, with any schedule")] = 0
-    start: Annotated[NonNegative, says("halving: epochs before the first halving")] = 5.0
-    every: Annotated[Positive, says("halving: epochs between halvings")] = 1.0
-    patience: Annotated[Count, says("plateau: validations without improvement before the rate is reduced")] = 2
-    factor: Annotated[float, Meta(gt=0, lt=1), says("plateau: factor that reduces the rate")] = 0.5
-    min_learning_rate: Annotated[NonNegative, says("cosine, plateau: lower bound of the learning rate")] = 0.0
+    warmup: Annotated[Natural, doc("updates of linear warm-up, with any schedule")] = 0
+    start: Annotated[NonNegative, doc("halving: epochs before the first halving")] = 5.0
+    every: Annotated[Positive, doc("halving: epochs between halvings")] = 1.0
+    patience: Annotated[Count, doc("plateau: validations without improvement before the rate is reduced")] = 2
+    factor: Annotated[float, Meta(gt=0, lt=1), doc("plateau: factor that reduces the rate")] = 0.5
+    min_learning_rate: Annotated[NonNegative, doc("cosine, plateau: lower bound of the learning rate")] = 0.0
 
 
 class BatchConfig(Section):
     """Batching of the training corpus."""
 
-    unit: Annotated[Literal["tokens", "sentences"], says("unit of size; tokens: target tokens with padding")] = "tokens"
-    size: Annotated[Count, says("maximum batch size")] = 2048
-    pool: Annotated[Count, says("batches that are sorted by length together and then shuffled")] = 100
+    unit: Annotated[Literal["tokens", "sentences"], doc("unit of size; tokens: target tokens with padding")] = "tokens"
+    size: Annotated[Count, doc("maximum batch size")] = 2048
+    pool: Annotated[Count, doc("batches that are sorted by length together and then shuffled")] = 100
     sort: Annotated[
         Literal["target", "longer"],
-        says("sort by the target length (nmt.matlab, code of Luong 2015) or by that of the longer side (GroundHog)"),
+        doc("sort by the target length (nmt.matlab, code of Luong 2015) or by that of the longer side (GroundHog)"),
     ] = "target"
-    accumulate: Annotated[Count, says("batches per update (gradient accumulation)")] = 1
+    accumulate: Annotated[Count, doc("batches per update (gradient accumulation)")] = 1
 
 
 class ValidationConfig(Section):
     """Validation on the dev set during training."""
 
-    every: Annotated[Natural, says("updates between validations; 0: once per epoch")] = 0
+    every: Annotated[Natural, doc("updates between validations; 0: once per epoch")] = 0
     metric: Annotated[
-        Literal["bleu", "chrf", "perplexity"], says("metric that selects the best weights and stops training")
+        Literal["bleu", "chrf", "perplexity"], doc("metric that selects the best weights and stops training")
     ] = "bleu"
-    beam: Annotated[Count, says("beam size for bleu and chrf")] = 1
-    sentences: Annotated[Natural, says("number of dev sentences to translate; 0: all")] = 0
-    patience: Annotated[Natural, says("early stopping: validations without improvement; 0: never")] = 0
+    beam: Annotated[Count, doc("beam size for bleu and chrf")] = 1
+    sentences: Annotated[Natural, doc("number of dev sentences to translate; 0: all")] = 0
+    patience: Annotated[Natural, doc("early stopping: validations without improvement; 0: never")] = 0
 
 
 class TrainingConfig(Section):
     """How a model is trained."""
 
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1), says("seed of all random generators")] = 1
-    epochs: Annotated[Positive, says("maximum number of passes over the training corpus")] = 20.0
-    minutes: Annotated[Positive | None, says("time limit in minutes; the best weights so far are kept")] = None
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1), doc("seed of all random generators")] = 1
+    epochs: Annotated[Positive, doc("maximum number of passes over the training corpus")] = 20.0
+    minutes: Annotated[Positive | None, doc("time limit in minutes; the best weights so far are kept")] = None
     loss_normalisation: Annotated[
         Literal["tokens", "sentences", "none"],
-        says(
+        doc(
             "divide the summed loss of an update by its target tokens, by its sentences (SGD in the papers) or not at "
             "all (GroundHog)"
         ),
     ] = "tokens"
-    label_smoothing: Annotated[Share, says("probability mass spread uniformly over the vocabulary")] = 0.0
+    label_smoothing: Annotated[Share, doc("probability mass spread uniformly over the vocabulary")] = 0.0
     guided_alignment: Annotated[
         NonNegative,
-        says("weight of the guided alignment loss (Chen et al. 2016); requires train --alignments"),
+        doc("weight of the guided alignment loss (Chen et al. 2016); requires train --alignments"),
     ] = 0.0
     scheduled_sampling: Annotated[
         float,
         Meta(ge=0, le=1),
-        says("share of sampled previous words at the end of training, growing linearly from 0 (Bengio et al. 2015)"),
+        doc("share of sampled previous words at the end of training, growing linearly from 0 (Bengio et al. 2015)"),
     ] = 0.0
     precision: Annotated[
         Literal["fp32", "bf16", "auto"],
-        says(
+        doc(
             "bf16: matrix products in bfloat16, master weights and softmax in float32; auto: the faster one, measured "
             "before training"
         ),
     ] = "auto"
-    average_decay: Annotated[Share, says("decay of the exponential moving average of the weights; 0: no averaging")] = (
+    average_decay: Annotated[Share, doc("decay of the exponential moving average of the weights; 0: no averaging")] = (
         0.0
     )
     average_best: Annotated[
         Natural,
-        says(
+        doc(
             "average the weights of this many best validations and keep the mean if it is better on the dev set; 0: off"
         ),
     ] = 0
@@ -360,47 +360,47 @@ class TrainingConfig(Section):
     schedule: ScheduleConfig = ScheduleConfig()
     batch: BatchConfig = BatchConfig()
     validation: ValidationConfig = ValidationConfig()
-    log_every: Annotated[Count, says("updates between log entries")] = 50
-    checkpoint_minutes: Annotated[Positive, says("minutes between checkpoints of the training state")] = 5.0
+    log_every: Annotated[Count, doc("updates between log entries")] = 50
+    checkpoint_minutes: Annotated[Positive, doc("minutes between checkpoints of the training state")] = 5.0
 
 
 class SearchConfig(Section):
     """Decoding; the defaults of `translate`, `evaluate` and `tree`."""
 
-    beam: Annotated[Count, says("beam size; 1: greedy search")] = 5
+    beam: Annotated[Count, doc("beam size; 1: greedy search")] = 5
     normalisation: Annotated[
         Literal["none", "mean", "gnmt", "power"],
-        says(
+        doc(
             "length normalisation of scores: divide by nothing, by the length (Cho 2014b), by ((5 + length) / 6)^alpha "
             "(Wu et al. 2016 eq. 14) or by length^alpha"
         ),
     ] = "mean"
-    alpha: Annotated[NonNegative, says("gnmt, power: exponent of the length normalisation")] = 0.6
+    alpha: Annotated[NonNegative, doc("gnmt, power: exponent of the length normalisation")] = 0.6
     word_penalty: Annotated[
-        float, says("penalty per output token, subtracted from the score; negative: reward (Jean et al. 2015)")
+        float, doc("penalty per output token, subtracted from the score; negative: reward (Jean et al. 2015)")
     ] = 0.0
     coverage_penalty: Annotated[
         NonNegative,
-        says("weight beta of the coverage penalty (Wu et al. 2016 eq. 14); requires attention"),
+        doc("weight beta of the coverage penalty (Wu et al. 2016 eq. 14); requires attention"),
     ] = 0.0
     finish: Annotated[
         Literal["refill", "shrink"],
-        says(
+        doc(
             "refill: keep a full beam of unfinished hypotheses; shrink: each finished one makes it smaller (GroundHog)"
         ),
     ] = "refill"
     max_length_factor: Annotated[
-        Positive, says("maximum output length as a multiple of the source length, in tokens")
+        Positive, doc("maximum output length as a multiple of the source length, in tokens")
     ] = 3.0
-    max_length_extra: Annotated[Natural, says("tokens added to the maximum output length")] = 10
+    max_length_extra: Annotated[Natural, doc("tokens added to the maximum output length")] = 10
     min_length_factor: Annotated[
         NonNegative,
-        says("minimum output length as a multiple of the source length, in tokens (GroundHog: 0.5)"),
+        doc("minimum output length as a multiple of the source length, in tokens (GroundHog: 0.5)"),
     ] = 0.0
-    block_unknown: Annotated[bool, says("never produce the unknown word")] = False
-    no_repeat_ngram: Annotated[Natural, says("block n-grams of this order from repeating in an output; 0: off")] = 0
+    block_unknown: Annotated[bool, doc("never produce the unknown word")] = False
+    no_repeat_ngram: Annotated[Natural, doc("block n-grams of this order from repeating in an output; 0: off")] = 0
     diversity: Annotated[
-        NonNegative, says("rank penalty among hypotheses with the same parent, gamma (Li et al. 2016); 0: off")
+        NonNegative, doc("rank penalty among hypotheses with the same parent, gamma (Li et al. 2016); 0: off")
     ] = 0.0
 
 
@@ -408,7 +408,7 @@ class Config(Section):
     """The complete configuration of a translation model."""
 
     format: int = FORMAT
-    preset: Annotated[str, says("preset that this configuration is based on")] = ""
+    preset: Annotated[str, doc("preset that this configuration is based on")] = ""
     text: TextConfig = TextConfig()
     cleaning: CleaningConfig = CleaningConfig()
     model: ModelConfig = ModelConfig()

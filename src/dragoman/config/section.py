@@ -16,8 +16,8 @@ NonNegative = Annotated[float, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, lt=1)]
 
 
-def says(description: str) -> Meta:
-    """What a key means, for whoever reads the configuration file."""
+def doc(description: str) -> Meta:
+    """Metadata with the meaning of a key, for help texts and configuration files."""
     return Meta(description=description)
 
 
@@ -80,7 +80,7 @@ def _key(annotation: Any) -> Key:
 
 
 def _taken_apart(annotation: Any) -> tuple[Any, list[Meta]]:
-    """A type, and what is said of it."""
+    """A type without its annotations, and the annotations."""
     if get_origin(annotation) is not Annotated:
         return annotation, []
     kind, *notes = get_args(annotation)

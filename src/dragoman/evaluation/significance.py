@@ -26,9 +26,9 @@ class Comparison:
 
     name: str
     score: float
-    """Of the system evaluated."""
+    """Score of the evaluated system."""
     other_score: float
-    """Of the system it is compared with."""
+    """Score of the system that it is compared with."""
     interval: float
     """Half the width of the 95 % confidence interval of `score`, from the bootstrap samples."""
     other_interval: float

@@ -127,7 +127,7 @@ class BatchConstraints:
         )
 
     def first_words(self, rows: int) -> RowTokens:
-        """The segments of so many empty hypotheses; None if no constraint needs them."""
+        """The segments of `rows` empty hypotheses; None if no constraint needs them."""
         return np.zeros((rows, 0), dtype=np.int64) if self.no_repeat_ngram or self.banned or self.phrases else None
 
     def at_step(self, sentences: NDArray[np.int64], length: int, words: RowTokens) -> StepConstraints:

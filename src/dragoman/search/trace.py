@@ -31,9 +31,9 @@ class Node:
 
     token: int
     log_probability: float
-    """Of the symbol, natural logarithm."""
+    """Natural logarithm of the probability of the last symbol."""
     total: float
-    """Of all symbols so far; pruning compares it."""
+    """Sum over all symbols so far, by which pruning compares."""
     fate: Fate
     best: bool = False
     """Whether the translation has this prefix."""

@@ -236,7 +236,7 @@ def replace_file(path: str | Path, *, binary: bool = False, keep_partial: bool =
 
 @contextmanager
 def replace_output(path: str | Path, *, keep_partial: bool = False) -> Iterator[TextIO]:
-    """Like `replace_file` for a file of text that is compressed if its name says so.
+    """Like `replace_file` for a text file, compressed according to its name.
 
     Raises:
         InputError, BrokenPipeError: as for `replace_file`.
@@ -370,7 +370,7 @@ def _open_beside(final: Path, keep_partial: bool) -> BinaryIO:
 
 
 def _beside(final: Path, keep_partial: bool, number: int) -> Path:
-    """The name of the file that is written first; its ending still says how it is compressed."""
+    """The name of the temporary file, with the same compression suffix."""
     if not keep_partial:
         return final.with_name(f".{final.name}.{os.getpid()}.new")
     ending = final.suffix if is_compressed(final) else ""
@@ -426,5 +426,5 @@ def write_lines(path: str | Path, lines: Iterable[str], *, keep_partial: bool = 
 
 
 def is_compressed(path: str | Path) -> bool:
-    """Whether the name of a file says that it is compressed."""
+    """Whether a file name has a compression suffix."""
     return Path(path).suffix in _READERS

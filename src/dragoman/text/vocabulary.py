@@ -15,7 +15,7 @@ from dragoman.text.lines import replace_file
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
-"""Padding, unknown segment, beginning and end of sentence; their ids are PAD, UNK, BOS and EOS."""
+"""Padding, unknown segment, BOS and EOS; their ids are PAD, UNK, BOS and EOS."""
 
 _FORMAT = 1
 _HEADER = "#dragoman-vocabulary"

@@ -78,7 +78,7 @@ class SavedValidation(NamedTuple):
 
     update: int
     value: float
-    """Of the deciding metric."""
+    """Value of the selection metric."""
 
 
 class BestWeights:

@@ -27,7 +27,7 @@ class FinalWeights(NamedTuple):
     """The weights in RUN/model.safetensors at the end of a training."""
 
     value: float
-    """Of the deciding metric."""
+    """Value of the selection metric."""
     update: int
     averaged: tuple[int, ...] = ()
     """If they are a mean, the updates it is taken over; `update` is the last of them."""

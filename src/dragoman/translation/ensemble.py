@@ -62,7 +62,7 @@ class Ensemble:
         return min(engine_workers(member.engine) for member in self.members)
 
     def encode(self, text: str, place: str) -> EncodedLine:
-        """As each member reads it; the columns of the attention are the words of the raw line."""
+        """Encode the line for each member; the columns of the attention are the words of the raw line."""
         words = raw_words(text)
         parts = [self._truncate(side.encode(text), place) for side in self.sources]
         return EncodedLine(parts, [text[start:end] for start, end in words], words)

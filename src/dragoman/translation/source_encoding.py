@@ -57,7 +57,7 @@ class SourceEncoder(Protocol):
 
     @property
     def attention_shift(self) -> int:
-        """As an engine's."""
+        """The shift of the engine, as in `Engine.attention_shift`."""
 
     @property
     def workers(self) -> int:

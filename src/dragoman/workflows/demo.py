@@ -26,7 +26,7 @@ class Demonstration:
 
     run: Run
     quality: RunEvaluation
-    """Of the test lines, which share no source line with training."""
+    """Evaluation on the test lines, which share no source line with training."""
     report: Path
 
 

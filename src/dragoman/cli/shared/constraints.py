@@ -32,18 +32,18 @@ def read_constraints(prefixes: str | None, constraints: str | None) -> Iterator[
     if prefixes is None or constraints is None:
         begins: Iterable[str | None] = repeat("") if prefixes is None else read_lines(prefixes)
         phrases: Iterable[Sequence[str] | None] = repeat(()) if constraints is None else _constraints(constraints)
-        return (TextConstraints(begin or "", asked or ()) for begin, asked in zip(begins, phrases, strict=False))
+        return (TextConstraints(begin or "", required or ()) for begin, required in zip(begins, phrases, strict=False))
     return _paired(prefixes, constraints)
 
 
 def _paired(prefixes: str, constraints: str) -> Iterator[TextConstraints]:
-    for number, (begin, asked) in enumerate(zip_longest(read_lines(prefixes), _constraints(constraints))):
-        if begin is None or asked is None:
+    for number, (begin, required) in enumerate(zip_longest(read_lines(prefixes), _constraints(constraints))):
+        if begin is None or required is None:
             ended, longer = (prefixes, constraints) if begin is None else (constraints, prefixes)
             raise InputError(
                 f"{ended}: ends after line {number}, but {longer} goes on; each needs one line per input line"
             )
-        yield TextConstraints(begin, asked)
+        yield TextConstraints(begin, required)
 
 
 def _constraints(path: str) -> Iterator[Sequence[str]]:
