@@ -8,7 +8,7 @@ the negated sum, since 1 - sigmoid(a) = sigmoid(-a).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ def array(parameter: torch.Tensor) -> Array:
 
 
 def bias_of(linear: Linear) -> Array | None:
-    """The bias of every output of a map, [n_out] or [D, n_out]: zero where it has none, None where none has one."""
+    """The bias of every output, [n_out] or [D, n_out]: zero where it has none, None where none has one."""
     if linear.bias is None:
         return None
     bias = array(linear.bias)
@@ -38,7 +38,7 @@ def bias_of(linear: Linear) -> Array | None:
 
 
 def apply(g: Graph, linear: Linear, x: Value, plus: Value | None = None, *, direction: int | None = None) -> Value:
-    """W x + b + plus for rows x [N, n_in]; of a map for two directions one must be named."""
+    """W x + b + plus for rows x [N, n_in]; of a layer for two directions one must be named."""
     weight, bias = array(linear.weight), bias_of(linear)
     if direction is not None:
         weight, bias = weight[direction], None if bias is None else bias[direction]
@@ -53,14 +53,9 @@ def over_words(g: Graph, linear: Linear, x: Value, *, direction: int | None = No
     return g.reshape(rows, g.size(x, 0), g.size(x, 1), -1)
 
 
-def parts(cell: Cell) -> int:
-    """How many tensors the state of a cell is."""
-    return 2 if isinstance(cell, LSTM) else 1
-
-
 def fills_its_range(cell: Cell) -> bool:
     """Whether hidden states lie in [-1, 1], and nearly up to its ends: those of an LSTM, products of two, do not."""
-    return not isinstance(cell, LSTM)
+    return cell.kind != "lstm"
 
 
 # A whole layer -------------------------------------------------------------------------------------------------------
@@ -109,7 +104,7 @@ def _run_loop(g: Graph, layer: RecurrentLayer, read: Value, real: Value) -> Laye
 
         zeros = g.zeros(g.gather(real, g.index(0)), cell.size)
         zeros = g.bound(zeros) if fills_its_range(cell) else zeros
-        states, seen = g.scan(step, [zeros] * parts(cell), {gates: "float", real: "bool"}, backward=direction == 1)
+        states, seen = g.scan(step, [zeros] * cell.parts, {gates: "float", real: "bool"}, backward=direction == 1)
         outputs.append(seen)
         last.append(tuple(states))
     return Layered(outputs[0] if len(outputs) == 1 else g.concat(*outputs, axis=-1), tuple(last))
@@ -125,34 +120,58 @@ def _run_operator(g: Graph, layer: RecurrentLayer, read: Value, lengths: Value) 
         "hidden_size": cell.size,
         "direction": "bidirectional" if len(w) > 1 else "forward",
     }
-    if isinstance(cell, LSTM):
-        order = _order(cell.size, (0, 2, 1, 3))  # ours: i, f, o, g; the operator's: i, o, f, g
-        u, zero = _directed(array(cell.recurrent_gates.weight), 2), np.zeros_like(b)
-        peepholes = None
-        if cell.peepholes is not None:
-            p = array(cell.peepholes).reshape(len(w), 3 * cell.size)[:, _order(cell.size, (0, 2, 1))]
-            peepholes = g.constant(p)
-        weights = [g.constant(part[:, order]) for part in (w, u)]
-        both = g.constant(np.concatenate((b[:, order], zero), axis=1))
-        return g.nodes("LSTM", 3, read, *weights, both, lengths, None, None, peepholes, **settings)
-    if isinstance(cell, GRU):
-        order = _order(cell.size, (1, 0, 2))  # ours: r, z, candidate; the operator's: z, r, candidate
-        u = _directed(np.concatenate((array(cell.recurrent_gates.weight), array(cell.recurrent.weight)), axis=-2), 2)
-        inner = np.zeros_like(b)
-        if cell.recurrent.bias is not None:
-            inner[:, 2 * cell.size :] = array(cell.recurrent.bias)
-        sign = np.ones(3 * cell.size, np.float32)
-        sign[: cell.size] = 1 if cell.update == "keep" else -1
-        weights = [g.constant(part[:, order] * sign[:, None]) for part in (w, u)]
-        both = g.constant(np.concatenate((b[:, order] * sign, inner[:, order] * sign), axis=1))
-        settings["linear_before_reset"] = int(cell.reset == "after")
-        return g.nodes("GRU", 2, read, *weights, both, lengths, **settings)
-    assert isinstance(cell, TanhCell)
+    return _OPERATORS[cell.kind](g, cell, _Operands(read, lengths, w, b), settings)
+
+
+class _Operands(NamedTuple):
+    """What every operator reads: inputs [S, B, n], lengths [B], input weights [D, G, n] and biases [D, G] as ours."""
+
+    read: Value
+    lengths: Value
+    w: Array
+    b: Array
+
+
+def _lstm_operator(g: Graph, cell: LSTM, x: _Operands, settings: dict[str, Any]) -> tuple[Value, ...]:
+    order = _order(cell.size, (0, 2, 1, 3))  # ours: i, f, o, g; the operator's: i, o, f, g
+    u, zero = _directed(array(cell.recurrent_gates.weight), 2), np.zeros_like(x.b)
+    peepholes = None
+    if cell.peepholes is not None:
+        p = array(cell.peepholes).reshape(len(x.w), 3 * cell.size)[:, _order(cell.size, (0, 2, 1))]
+        peepholes = g.constant(p)
+    weights = [g.constant(part[:, order]) for part in (x.w, u)]
+    both = g.constant(np.concatenate((x.b[:, order], zero), axis=1))
+    return g.nodes("LSTM", 3, x.read, *weights, both, x.lengths, None, None, peepholes, **settings)
+
+
+def _gru_operator(g: Graph, cell: GRU, x: _Operands, settings: dict[str, Any]) -> tuple[Value, ...]:
+    order = _order(cell.size, (1, 0, 2))  # ours: r, z, candidate; the operator's: z, r, candidate
+    u = _directed(np.concatenate((array(cell.recurrent_gates.weight), array(cell.recurrent.weight)), axis=-2), 2)
+    inner = np.zeros_like(x.b)
+    if cell.recurrent.bias is not None:
+        inner[:, 2 * cell.size :] = array(cell.recurrent.bias)
+    sign = np.ones(3 * cell.size, np.float32)
+    sign[: cell.size] = 1 if cell.update == "keep" else -1
+    weights = [g.constant(part[:, order] * sign[:, None]) for part in (x.w, u)]
+    both = g.constant(np.concatenate((x.b[:, order] * sign, inner[:, order] * sign), axis=1))
+    settings["linear_before_reset"] = int(cell.reset == "after")
+    return g.nodes("GRU", 2, x.read, *weights, both, x.lengths, **settings)
+
+
+def _tanh_operator(g: Graph, cell: TanhCell, x: _Operands, settings: dict[str, Any]) -> tuple[Value, ...]:
     u = _directed(array(cell.recurrent.weight), 2)
-    both = g.constant(np.concatenate((b, np.zeros_like(b)), axis=1))
+    both = g.constant(np.concatenate((x.b, np.zeros_like(x.b)), axis=1))
     if settings["direction"] == "bidirectional":
         settings["activations"] = ["Tanh", "Tanh"]
-    return g.nodes("RNN", 2, read, g.constant(w), g.constant(u), both, lengths, **settings)
+    return g.nodes("RNN", 2, x.read, g.constant(x.w), g.constant(u), both, x.lengths, **settings)
+
+
+_OPERATORS: dict[str, Callable[..., tuple[Value, ...]]] = {
+    "gru": _gru_operator,
+    "lstm": _lstm_operator,
+    "tanh": _tanh_operator,
+}
+"""By the kind of the cell."""
 
 
 def _directed(part: Array, dimensions: int) -> Array:
@@ -173,33 +192,39 @@ def step_cell(
     cell: Cell,
     inputs: Value,
     state: CellValues,
-    bracket: Value | None = None,
+    reset_gated_input: Value | None = None,
     *,
     direction: int | None = None,
 ) -> CellValues:
     """Gate inputs [N, G] and state -> next state, as `CellStep`; of a cell for two directions one must be named."""
-    if isinstance(cell, LSTM):
-        h, c = state
-        return _step_lstm(g, cell, inputs, h, c, direction)
+    return _STEPS[cell.kind](g, cell, inputs, state, reset_gated_input, direction)
+
+
+def _step_tanh(
+    g: Graph, cell: TanhCell, inputs: Value, state: CellValues, _: Value | None, direction: int | None
+) -> CellValues:
     (h,) = state
-    if isinstance(cell, GRU):
-        return (_step_gru(g, cell, inputs, h, bracket, direction),)
-    assert isinstance(cell, TanhCell)
     return (g.tanh(apply(g, cell.recurrent, h, inputs, direction=direction)),)
 
 
-def _step_gru(g: Graph, cell: GRU, inputs: Value, h: Value, bracket: Value | None, direction: int | None) -> Value:
+def _step_gru(
+    g: Graph, cell: GRU, inputs: Value, state: CellValues, reset_gated_input: Value | None, direction: int | None
+) -> CellValues:
+    (h,) = state
     size = cell.size
     gates, below = g.split(inputs, 2 * size, size)
     r, z = g.split(g.sigmoid(apply(g, cell.recurrent_gates, h, gates, direction=direction)), size, size)
     if cell.reset == "before":
         new = g.tanh(apply(g, cell.recurrent, r * h, below, direction=direction))
     else:
-        new = g.tanh(below + r * apply(g, cell.recurrent, h, bracket, direction=direction))
-    return g.bound(new + z * (h - new) if cell.update == "keep" else h + z * (new - h))
+        new = g.tanh(below + r * apply(g, cell.recurrent, h, reset_gated_input, direction=direction))
+    return (g.bound(new + z * (h - new) if cell.update == "keep" else h + z * (new - h)),)
 
 
-def _step_lstm(g: Graph, cell: LSTM, inputs: Value, h: Value, c: Value, direction: int | None) -> tuple[Value, Value]:
+def _step_lstm(
+    g: Graph, cell: LSTM, inputs: Value, state: CellValues, _: Value | None, direction: int | None
+) -> CellValues:
+    h, c = state
     gates = apply(g, cell.recurrent_gates, h, inputs, direction=direction)
     a_i, a_f, a_o, a_g = g.split(gates, *[cell.size] * 4)
     if cell.peepholes is None:
@@ -209,3 +234,7 @@ def _step_lstm(g: Graph, cell: LSTM, inputs: Value, h: Value, c: Value, directio
     p_i, p_f, p_o = (g.constant(p) for p in peepholes)
     c = g.sigmoid(a_f + p_f * c) * c + g.sigmoid(a_i + p_i * c) * g.tanh(a_g)
     return g.sigmoid(a_o + p_o * c) * g.tanh(c), c
+
+
+_STEPS: dict[str, Callable[..., CellValues]] = {"gru": _step_gru, "lstm": _step_lstm, "tanh": _step_tanh}
+"""By the kind of the cell."""

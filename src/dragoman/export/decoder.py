@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from dragoman.engines.shortlist import in_chunks
 from dragoman.export.attention import prepare_attention
-from dragoman.export.cells import CellValues, apply, array, fills_its_range, parts, step_cell
+from dragoman.export.cells import CellValues, apply, array, fills_its_range, step_cell
 from dragoman.export.graph import Array, Graph, Value
 from dragoman.export.output_layer import EnsembleCombination, StepQuery, declare_outputs, declare_query, logits_of
-from dragoman.model.attention import Attention, FixedContext
+from dragoman.export.readout import read_out
 from dragoman.model.decoder import Decoder
-from dragoman.model.readout import AttentionalReadout, MaxoutReadout, Readout, StateReadout
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import BOS
 
@@ -101,7 +100,7 @@ def _step(g: Graph, model: TranslationModel, cells: Cells, query: StepQuery) -> 
     vectors = _embed(g, model, cells.tokens, matrix)
     gates = apply(g, decoder.layers[0].inputs, vectors)
     advanced = _advance(g, model, gates, previous, cells)
-    readout = _read(g, decoder.readout, advanced.hidden, vectors, advanced.context)
+    readout = read_out(g, decoder.readout, advanced.hidden, vectors, advanced.context)
     logits = logits_of(g, model.output, matrix, g.gather(readout, query.rows), query.shortlist)
     for number, state in enumerate(advanced.layers):
         for part, value in enumerate(state):
@@ -109,7 +108,7 @@ def _step(g: Graph, model: TranslationModel, cells: Cells, query: StepQuery) -> 
     if previous.feed is not None:
         g.output("next.feed", readout, "float", ["N", decoder.readout.size])
     if previous.context is not None:
-        kept = previous.context if isinstance(decoder.attention, FixedContext) else advanced.context
+        kept = previous.context if decoder.has_fixed_context else advanced.context
         assert kept is not None
         g.output("next.context", kept, "float", ["N", "W"])
     if previous.coverage is not None:
@@ -121,7 +120,7 @@ def _step(g: Graph, model: TranslationModel, cells: Cells, query: StepQuery) -> 
 
 def is_late(model: TranslationModel, models: Sequence[TranslationModel]) -> bool:
     """Whether a model aligns a word one step before another does, so that its weights are returned one step later."""
-    attends = isinstance(model.decoder.attention, Attention)
+    attends = model.decoder.alignment is not None
     return attends and model.attention_shift < max(each.attention_shift for each in models)
 
 
@@ -160,15 +159,15 @@ def _previous_state(g: Graph, decoder: Decoder, parents: Value) -> DecoderInputs
     layers = tuple(
         tuple(
             taken(f"layer{number}.{part}", layer.cell.size, bounded=fills_its_range(layer.cell))
-            for part in range(parts(layer.cell))
+            for part in range(layer.cell.parts)
         )
         for number, layer in enumerate(decoder.layers)
     )
-    fixed = isinstance(decoder.attention, FixedContext)
-    looks = isinstance(decoder.attention, Attention)
+    fixed = decoder.has_fixed_context
+    looks = decoder.alignment is not None
     return DecoderInputs(
         layers,
-        taken("feed", decoder.readout.size, bounded=_is_tanh(decoder.readout)) if decoder.feed is not None else None,
+        taken("feed", decoder.readout.size, bounded=decoder.readout.bounded) if decoder.feed is not None else None,
         taken("context", "W", bounded=fixed) if fixed or (looks and decoder.order == "groundhog") else None,
         taken("coverage", "S'", bounded=False) if looks and decoder.coverage else None,
     )
@@ -188,7 +187,7 @@ def _advance(g: Graph, model: TranslationModel, gates: Value, previous: DecoderI
     if decoder.attention is None:
         layers, hidden = _update(g, decoder, gates, previous, None)
         return AdvancedCells(layers, hidden, None, None)
-    fixed = isinstance(decoder.attention, FixedContext)
+    fixed = decoder.has_fixed_context
     bound = None if fixed else prepare_attention(g, model, cells.layout, cells.time)
 
     def attend(query: Value) -> tuple[Value, Value | None]:
@@ -225,11 +224,11 @@ def _update(
     g: Graph, decoder: Decoder, gates: Value, previous: DecoderInputs, context: Value | None
 ) -> tuple[tuple[CellValues, ...], Value]:
     """The next state of every layer, and the top layer's output, as `Decoder._update`."""
-    bracket = None
+    reset_gated_input = None
     if decoder.context is not None and context is not None:
         if decoder.context_in_reset:
             size = decoder.layers[0].cell.size
-            outside, bracket = g.split(apply(g, decoder.context, context), 2 * size, size)
+            outside, reset_gated_input = g.split(apply(g, decoder.context, context), 2 * size, size)
             gate, candidate = g.split(gates, 2 * size, size)
             gates = g.concat(gate + outside, candidate, axis=-1)
         else:
@@ -237,33 +236,10 @@ def _update(
     if decoder.feed is not None:
         assert previous.feed is not None
         gates = apply(g, decoder.feed, previous.feed, gates)
-    layers = [step_cell(g, decoder.layers[0].cell, gates, previous.layers[0], bracket)]
+    layers = [step_cell(g, decoder.layers[0].cell, gates, previous.layers[0], reset_gated_input)]
     output = layers[0][0]
     for number, (layer, old) in enumerate(zip(list(decoder.layers)[1:], previous.layers[1:], strict=True), 2):
         layers.append(step_cell(g, layer.cell, apply(g, layer.inputs, output), old))
         above = layers[-1][0]
         output = above + output if 0 < decoder.residual <= number else above
     return tuple(layers), output
-
-
-def _read(g: Graph, readout: Readout, state: Value, words: Value, context: Value | None) -> Value:
-    """The readout [N, O] of states, previous words [N, E] and contexts."""
-    if isinstance(readout, StateReadout):
-        return state
-    if isinstance(readout, MaxoutReadout):
-        pairs = apply(g, readout.state, state, apply(g, readout.word, words))
-        if readout.context is not None:
-            assert context is not None
-            pairs = apply(g, readout.context, context, pairs)
-        return g.node("ReduceMax", g.reshape(pairs, 0, readout.size, 2), g.integers(-1), keepdims=0)
-    assert isinstance(readout, AttentionalReadout)
-    assert context is not None
-    bias = None if readout.bias is None else array(readout.bias)
-    assert readout.combine.bias is None
-    mixed = g.product(g.concat(context, state, axis=-1), array(readout.combine.weight), bias)
-    return mixed if readout.affine else g.tanh(mixed)
-
-
-def _is_tanh(readout: Readout) -> bool:
-    """Whether the readout is always within [-1, 1]."""
-    return isinstance(readout, AttentionalReadout) and not readout.affine

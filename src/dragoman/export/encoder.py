@@ -9,26 +9,14 @@ the names then have the number of the model: memory.0.vectors.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
 
-from dragoman.export.cells import CellValues, apply, array, over_words, parts, run_layer
+from dragoman.export.attention import attention_keys
+from dragoman.export.bridge import Annotated, initial_states
+from dragoman.export.cells import apply, array, run_layer
 from dragoman.export.decoder import is_late, member_names
 from dragoman.export.graph import Graph, Value
-from dragoman.model.attention import Attention, FixedContext
-from dragoman.model.bridge import Bridge
 from dragoman.model.encoder import Encoder
-from dragoman.model.linear import Linear
-from dragoman.model.scores import Additive, AttentionScore, Dot, General, Location
 from dragoman.model.translation import TranslationModel
-
-
-class Annotated(NamedTuple):
-    """As `Annotations`: vectors [B, S, W], mask [B, S], the last state of each layer, the backward one at the top."""
-
-    vectors: Value
-    mask: Value
-    last: tuple[CellValues, ...]
-    backward_first: Value
 
 
 def encoder_graph(models: Sequence[TranslationModel], *, int8: bool = False) -> Graph:
@@ -50,19 +38,19 @@ def _start(g: Graph, model: TranslationModel, source: Value, lengths: Value) -> 
     if model.bridge.compressed is not None:
         summary = g.tanh(apply(g, model.bridge.compressed, summary))
     decoder = model.decoder
-    for number, state in enumerate(_first_states(g, model.bridge, seen, summary)):
+    for number, state in enumerate(initial_states(g, model.bridge, seen, summary)):
         for part, value in enumerate(state):
             g.output(f"state.layer{number}.{part}", value, "float", ["B", decoder.layers[number].cell.size])
     if decoder.feed is not None:
         g.output("state.feed", g.zeros(source, decoder.readout.size), "float", ["B", decoder.readout.size])
-    if isinstance(decoder.attention, FixedContext):
+    if decoder.has_fixed_context:
         g.output("state.context", summary, "float", ["B", "W"])
-    if isinstance(decoder.attention, Attention):
+    if decoder.alignment is not None:
         g.output("memory.vectors", seen.vectors, "float", ["B", "S", "W"])
         g.output("memory.mask", seen.mask, "bool", ["B", "S"])
-        keys = _keys(g, decoder.attention.score, seen)
+        keys = attention_keys(g, decoder.alignment.score, seen.vectors, seen.mask)
         if keys is not None:
-            located = isinstance(decoder.attention.score, Location)
+            located = decoder.alignment.score.kind == "location"
             g.output("memory.keys", keys, "int64" if located else "float", ["B", "S"] if located else ["B", "S", "A"])
         if decoder.order == "groundhog":
             annotation = model.encoder.layers[-1].cell.size * (2 if model.encoder.direction == "both" else 1)
@@ -104,55 +92,3 @@ def _reversed(g: Graph, encoder: Encoder, steps: Value, lengths: Value) -> Value
     one = g.integers(1)
     count = g.node("Max", lengths - one, one) if encoder.eos_stays_last else lengths
     return g.node("ReverseSequence", steps, count, batch_axis=1, time_axis=0)
-
-
-def _first_states(g: Graph, bridge: Bridge, seen: Annotated, summary: Value) -> tuple[CellValues, ...]:
-    """The initial state, as in `Bridge`."""
-    cells = bridge.cells
-    if bridge.kind == "copy":
-        return seen.last
-    if bridge.kind == "zero":
-        return tuple((g.zeros(summary, cell.size),) * parts(cell) for cell in cells)
-    if bridge.kind == "last":
-        top = seen.last[-1][0]
-        hidden = [g.columns(top, 0, cell.size) for cell in cells]
-    else:
-        seed = _seed(g, bridge, seen, summary)
-        hidden = [g.tanh(apply(g, linear, seed)) for linear in cast("list[Linear]", list(bridge.maps))]
-    return tuple(
-        (h,) if parts(cell) == 1 else (h, h if bridge.copy_to_cell_state else g.zeros(h, cell.size))
-        for cell, h in zip(cells, hidden, strict=True)
-    )
-
-
-def _seed(g: Graph, bridge: Bridge, seen: Annotated, summary: Value) -> Value:
-    if bridge.kind == "tanh-last":
-        return summary
-    if bridge.kind == "tanh-backward":
-        return seen.backward_first
-    real = g.to(seen.mask, "float")
-    shares = g.unsqueeze(real / g.total(real, 1), 1)  # [B, 1, S]
-    return g.node("Squeeze", g.matmul(shares, seen.vectors), g.integers(1))
-
-
-def _keys(g: Graph, score: AttentionScore, seen: Annotated) -> Value | None:
-    """What `Score.keys` makes of the annotations, or None where it is the annotations themselves."""
-    if isinstance(score, Dot):
-        return None if score.scale == 1.0 else seen.vectors * g.number(score.scale)
-    if isinstance(score, Location):
-        return _slots(g, score, seen.mask)
-    assert isinstance(score, Additive | General)
-    if score.annotation is None:
-        return None
-    if g.int8:
-        return over_words(g, score.annotation, seen.vectors)
-    return g.matmul(seen.vectors, g.constant(array(score.annotation.weight).T))
-
-
-def _slots(g: Graph, score: Location, mask: Value) -> Value:
-    """The slot of each position, int64 [B, S]; -1 where there is none."""
-    position, slots = g.positions(mask, 1), g.integers(score.slots)
-    length = g.node("Min", g.total(g.to(mask, "int64"), 1), slots)
-    first = g.integers(score.slots - 1) if score.reads_backwards else slots - length
-    slot = first - position if score.reads_backwards else first + position
-    return g.where(g.node("Less", position, length), slot, g.integers(-1))

@@ -59,6 +59,10 @@ class CellStep(Protocol):
 class Cell(Protocol):
     """What encoder and decoder need of a cell."""
 
+    kind: str
+    """gru, lstm or tanh; the exported graphs are written by it."""
+    parts: int
+    """Tensors of the state."""
     size: int
     """H"""
     gates: int
@@ -91,6 +95,7 @@ class GRU(nn.Module):
     2014 (appendix). torch's own GRU is "after" and "keep" with the bias b (`inner_bias`) and so matches neither paper.
     """
 
+    kind, parts = "gru", 1
     gru_gates = staticmethod(gru_gates)
     gru_state = staticmethod(gru_state)
 
@@ -153,6 +158,7 @@ class LSTM(nn.Module):
     Gate inputs are [.., 4H] in the order i, f, o, g. `peepholes` are p_i, p_f, p_o: [3, H] or [D, 3, 1, H].
     """
 
+    kind, parts = "lstm", 2
     lstm_state = staticmethod(lstm_state)
 
     def __init__(self, size: int, *, peepholes: bool = False, directions: int = 1) -> None:
@@ -194,6 +200,8 @@ class LSTM(nn.Module):
 
 class TanhCell(nn.Module):
     """The plain recurrent unit h' = tanh(a + U h), the ablation of Cho et al. 2014, section 2.3. Inputs are [.., H]."""
+
+    kind, parts = "tanh", 1
 
     def __init__(self, size: int, *, directions: int = 1) -> None:
         super().__init__()

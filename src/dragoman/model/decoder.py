@@ -144,6 +144,16 @@ class Decoder(nn.Module):
         self.readout = readout
         self.dropout, self.recurrent_dropout, self.feed_dropout, self.readout_dropout = dropouts
 
+    @property
+    def alignment(self) -> Attention | None:
+        """The attention that aligns; None where the context is fixed or there is none."""
+        return self.attention if isinstance(self.attention, Attention) else None
+
+    @property
+    def has_fixed_context(self) -> bool:
+        """Every step reads the summary of the source."""
+        return isinstance(self.attention, FixedContext)
+
     def precompute(self, annotations: Annotations, initial: InitialState) -> AttentionMemory | None:
         """What the steps attend to; None for a decoder without a context."""
         return self.attention.precompute(annotations, initial) if self.attention else None
@@ -184,7 +194,7 @@ class Decoder(nn.Module):
         """The projection of the context into the gates; a fixed one is projected once."""
         if self.context is None or memory is None:
             return None
-        if not isinstance(self.attention, FixedContext):
+        if not self.has_fixed_context:
             return self.context.prepare()
         once: Tensor = self.context(memory.vectors[:, 0])  # [B, 1, W] -> [B, G]
 

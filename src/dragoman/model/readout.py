@@ -21,7 +21,11 @@ ReadoutStep = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 class Readout(Protocol):
     """What the decoder needs of a readout; O is `size`."""
 
+    kind: str
+    """state, maxout or attentional; the exported graphs are written by it."""
     size: int
+    bounded: bool
+    """A readout ends in tanh, and so cannot leave [-1, 1]."""
 
     def words(self, words: Tensor) -> Tensor:
         """The part that depends on the previous word alone, outside the loop: [..., E] -> [..., P]."""
@@ -34,6 +38,8 @@ class Readout(Protocol):
 
 class StateReadout(nn.Module):
     """The state itself (Sutskever et al. 2014: softmax(W_s h))."""
+
+    kind, bounded = "state", False
 
     def __init__(self, state: int) -> None:
         super().__init__()
@@ -48,6 +54,8 @@ class StateReadout(nn.Module):
 
 class MaxoutReadout(nn.Module):
     """Deep output: t~ = U_o s + V_o e(y) + C_o c, of each adjacent pair the larger (Bahdanau et al. 2015, A.2.2)."""
+
+    kind, bounded = "maxout", False
 
     def __init__(self, state: int, word: int, context: int, size: int, biases: bool) -> None:
         super().__init__()
@@ -75,9 +83,11 @@ class MaxoutReadout(nn.Module):
 class AttentionalReadout(nn.Module):
     """h~ = tanh(W_c [c; h]) (Luong et al. 2015, eq. 5); affine: without the tanh (OpenNMT-py with additive scores)."""
 
+    kind = "attentional"
+
     def __init__(self, state: int, context: int, size: int, biases: bool, *, affine: bool = False) -> None:
         super().__init__()
-        self.size, self.affine = size, affine
+        self.size, self.affine, self.bounded = size, affine, not affine
         self.combine = Linear(context + state, size)
         self.bias = nn.Parameter(torch.zeros(size)) if biases else None
 

@@ -31,6 +31,9 @@ Weigh = Callable[[Tensor, Tensor, Tensor], Weighed]
 class AttentionScope(Protocol):
     """From energies to weights."""
 
+    kind: str
+    """global, monotonic or predictive; the exported graphs are written by it."""
+
     def prepare(self, mask: Tensor) -> Weigh:
         """The weights of one unrolling; mask [B, S] is True on real positions."""
         ...
@@ -41,6 +44,8 @@ class Global(nn.Module):
 
     normalised: the energies are logarithms of weights already.
     """
+
+    kind = "global"
 
     def __init__(self, *, normalised: bool = False) -> None:
         super().__init__()
@@ -68,6 +73,8 @@ class Monotonic(nn.Module):
     Past the end of the source p_t stays on its last position, as in the authors' code.
     """
 
+    kind = "monotonic"
+
     def __init__(self, window: int) -> None:
         super().__init__()
         self.window = window
@@ -89,6 +96,8 @@ class Predictive(nn.Module):
     The window is [floor(p_t) - D, floor(p_t) + D]; weights are a softmax inside it times
     exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2, not normalised again. p_t learns through that factor alone.
     """
+
+    kind = "predictive"
 
     def __init__(self, query: int, window: int) -> None:
         super().__init__()

@@ -54,6 +54,11 @@ def additive_energies(query: LinearStep, keys: Tensor, v: Tensor, w: Tensor | No
 class AttentionScore(Protocol):
     """A way to compare a query with the annotations."""
 
+    kind: str
+    """additive, dot, general or location; the exported graphs are written by it."""
+    keys_are_annotations: bool
+    """Keys are the annotations themselves."""
+
     def keys(self, annotations: Tensor, mask: Tensor) -> Tensor:
         """What each annotation contributes, once per sentence: [B, S, W] and mask [B, S] -> [B, S, A]."""
         ...
@@ -73,6 +78,7 @@ class Additive(nn.Module):
     coverage: U_a h_j + w_c k_j stands for U_a h_j, k_j the sum of position j's weights so far (Tu et al. 2016)
     """
 
+    kind = "additive"
     energies = staticmethod(additive_energies)
 
     def __init__(
@@ -87,6 +93,7 @@ class Additive(nn.Module):
     ) -> None:
         super().__init__()
         assert not identity or size == annotation, "the identity changes no size"
+        self.keys_are_annotations = identity
         self.query = Linear(query, size, bias=normed)
         self.annotation = None if identity else Linear(annotation, size)
         self.v = nn.Parameter(torch.empty(size))
@@ -107,14 +114,16 @@ class Additive(nn.Module):
 class Dot(nn.Module):
     """e = h_t^T h_s (Luong et al. 2015, section 3.1); scaled: over the root of the size (Vaswani et al. 2017)."""
 
+    kind = "dot"
     energies = staticmethod(dot_energies)
 
     def __init__(self, size: int, *, scaled: bool = False) -> None:
         super().__init__()
         self.scale = 1 / math.sqrt(size) if scaled else 1.0
+        self.keys_are_annotations = not scaled
 
     def keys(self, annotations: Tensor, mask: Tensor) -> Tensor:
-        return annotations if self.scale == 1.0 else annotations * self.scale
+        return annotations if self.keys_are_annotations else annotations * self.scale
 
     def prepare(self, keys: Tensor) -> Energies:
         return self.energies(keys)
@@ -123,6 +132,7 @@ class Dot(nn.Module):
 class General(nn.Module):
     """e = h_t^T W_a h_s, W_a [H, W] (Luong et al. 2015, section 3.1); W_a h_s is computed once per sentence."""
 
+    kind, keys_are_annotations = "general", False
     energies = staticmethod(dot_energies)
 
     def __init__(self, query: int, annotation: int) -> None:
@@ -145,6 +155,8 @@ class Location(nn.Module):
     a slot. Unmasked, the softmax runs over all slots, so that the weights of a short sentence sum to less than 1
     (the authors' code of June 2015); the energies are then logarithms of weights.
     """
+
+    kind, keys_are_annotations = "location", False
 
     def __init__(self, query: int, slots: int, *, masked: bool, reads_backwards: bool) -> None:
         super().__init__()
