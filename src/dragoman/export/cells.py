@@ -47,7 +47,7 @@ def apply(g: Graph, linear: Linear, x: Value, plus: Value | None = None, *, dire
 
 def over_words(g: Graph, linear: Linear, x: Value, *, direction: int | None = None) -> Value:
     """`apply` for x of three dimensions, in int8."""
-    if g.is_bounded(x) or g.is_rounded(x):
+    if g.is_bounded(x) or g.is_quantised(x):
         return apply(g, linear, x, direction=direction)
     rows = apply(g, linear, g.flatten(x, 2), direction=direction)
     return g.reshape(rows, g.size(x, 0), g.size(x, 1), -1)

@@ -49,7 +49,7 @@ _KEEP_BETWEEN_ONES = {
 Not the product of two such values: it is much smaller than 1, and a scale for [-1, 1] too coarse for it."""
 
 
-class Rounded(NamedTuple):
+class Quantised(NamedTuple):
     """x as uint8 [.., n] around 128, and what it counts in: [.., 1] a row, None where that is 1 / 127 for all."""
 
     whole: Value
@@ -98,7 +98,7 @@ class Graph:
         self._outputs: list[onnx.ValueInfoProto] = []
         self._constants: dict[object, Value] = {}
         self._kept: list[Array] = []  # what `_constants` knows by its id must stay alive
-        self._rounded: dict[str, Rounded] = {}
+        self._quantised: dict[str, Quantised] = {}
         self._distinct: dict[str, Distinct] = {}
         self._once_each: dict[str, tuple[Value, Value]] = {}  # rows that stand once each, and which of them a value has
         self._bounded: set[str] = set()
@@ -185,9 +185,9 @@ class Graph:
             self._bounded.update(outputs)
         return tuple(Value(self, name) for name in outputs)
 
-    def is_rounded(self, value: Value) -> bool:
-        """Whether it is known in whole numbers already."""
-        return value.name in self._rounded
+    def is_quantised(self, value: Value) -> bool:
+        """Whether it has been quantised already."""
+        return value.name in self._quantised
 
     def scan(
         self, step: Step, states: Sequence[Value], read: Mapping[Value, str], *, backward: bool
@@ -313,12 +313,12 @@ class Graph:
         if not self._int8:
             vectors = self.gather(self.constant(table), indices)
             return vectors if kept is None else vectors * kept
-        numbers, scales = _in_whole_numbers(table, ROW_LEVELS)
+        numbers, scales = _quantise(table, ROW_LEVELS)
         whole = self.gather(self.constant((numbers.astype(np.int16) + _ZERO_POINT).astype(np.uint8)), indices)
         scale = self.gather(self.constant(scales[:, None]), indices)
         scale = scale if kept is None else scale * kept
         vectors = (self.to(whole, "float") - self.number(_ZERO_POINT)) * scale
-        self._rounded[vectors.name] = Rounded(whole, scale)
+        self._quantised[vectors.name] = Quantised(whole, scale)
         return vectors
 
     def product(self, x: Value, weight: Array, bias: Array | None = None, plus: Value | None = None) -> Value:
@@ -329,15 +329,15 @@ class Graph:
             return product if plus is None else product + plus
         b = None if bias is None else self.constant(bias)
         if self._int8:
-            columns, scales = in_int8_columns(weight)
-            product = self.int8_product(self.rounded(x), self.constant(columns), self.constant(scales), b)
+            columns, scales = quantise_columns(weight)
+            product = self.quantised_matmul(self.quantise(x), self.constant(columns), self.constant(scales), b)
             return product if plus is None else product + plus
         if b is None or plus is None:
             return self.node("Gemm", x, self.constant(weight), plus if b is None else b, transB=1)
         return self.node("Gemm", x, self.constant(weight), b, transB=1) + plus
 
-    def int8_product(self, x: Rounded, columns: Value, scales: Value, bias: Value | None = None) -> Value:
-        """Of rounded rows with int8 columns [n_in, n_out] that count in scales [n_out]."""
+    def quantised_matmul(self, x: Quantised, columns: Value, scales: Value, bias: Value | None = None) -> Value:
+        """The product of quantised rows with int8 columns [n_in, n_out], whose scales are [n_out]."""
         unit = self.number(1 / ROW_LEVELS if x.scale is None else 1.0)
         middle = self._once("zero point", np.array(_ZERO_POINT, np.uint8))
         inputs: list[Value | None] = [x.whole, columns, unit, scales, middle]
@@ -347,27 +347,27 @@ class Graph:
         product = self.node("MatMulIntegerToFloat", *inputs, domain="com.microsoft") * x.scale
         return product if bias is None else product + bias
 
-    def rounded(self, x: Value) -> Rounded:
-        """x as whole numbers; done once for all products of x.
+    def quantise(self, x: Value) -> Quantised:
+        """x in 8-bit integers; quantised once for all products of x.
 
         Not as int8: onnxruntime has no fast product of two signed matrices for x86.
         """
-        if x.name not in self._rounded:
-            self._rounded[x.name] = self._rounded_alike(x) if self.is_bounded(x) else self._rounded_by_row(x)
-        return self._rounded[x.name]
+        if x.name not in self._quantised:
+            self._quantised[x.name] = self._quantise_bounded(x) if self.is_bounded(x) else self._quantise_by_row(x)
+        return self._quantised[x.name]
 
-    def _rounded_alike(self, x: Value) -> Rounded:
+    def _quantise_bounded(self, x: Value) -> Quantised:
         middle = self._once("zero point", np.array(_ZERO_POINT, np.uint8))
-        return Rounded(self.node("QuantizeLinear", x, self.number(1 / ROW_LEVELS), middle), None)
+        return Quantised(self.node("QuantizeLinear", x, self.number(1 / ROW_LEVELS), middle), None)
 
-    def _rounded_by_row(self, x: Value) -> Rounded:
+    def _quantise_by_row(self, x: Value) -> Quantised:
         """x of [N, n]."""
         largest = self.node("ReduceMax", self.node("Abs", x), self.integers(-1), keepdims=0)
         scale = self.node("Max", largest, self.number(float(_SMALLEST))) * self.number(1 / ROW_LEVELS)
         middle = numpy_helper.from_array(np.array([_ZERO_POINT], np.uint8))
         zero_points = self.node("ConstantOfShape", self.node("Shape", scale), value=middle)
         whole = self.node("QuantizeLinear", x, scale, zero_points, axis=0)
-        return Rounded(whole, self.unsqueeze(scale, 1))
+        return Quantised(whole, self.unsqueeze(scale, 1))
 
     def _used_nodes(self) -> tuple[list[onnx.NodeProto], set[str]]:
         """Those that an output needs, and the names of all values that these read."""
@@ -403,13 +403,13 @@ class Graph:
         return data
 
 
-def in_int8_columns(weight: Array) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def quantise_columns(weight: Array) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """W of [n_out, n_in] as what `Graph.int8_product` takes: [n_in, n_out], and what each column counts in."""
-    whole, scales = _in_whole_numbers(weight, WEIGHT_LEVELS)
+    whole, scales = _quantise(weight, WEIGHT_LEVELS)
     return np.ascontiguousarray(whole.T), scales
 
 
-def _in_whole_numbers(matrix: Array, levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def _quantise(matrix: Array, levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Each row as whole numbers from -levels to levels, and what they count in."""
     scale = np.maximum(np.abs(matrix).max(axis=1), _SMALLEST) / levels
     return np.rint(matrix / scale[:, None]).astype(np.int8), scale.astype(np.float32)

@@ -99,7 +99,7 @@ def _handed_in(g: Graph, readout: Value, size: int, owners: Value) -> Value:
     if not g.int8:
         return g.matmul(readout, g.input("limit.weight", "float", [size, "U"])) + bias
     weight = g.input("limit.weight", "int8", [size, "U"])
-    return g.int8_product(g.rounded(readout), weight, g.input("limit.scale", "float", ["U"])) + bias
+    return g.quantised_matmul(g.quantise(readout), weight, g.input("limit.scale", "float", ["U"])) + bias
 
 
 def _bias_in_chunks(bias: Array | None, words: int) -> Array | None:

@@ -13,7 +13,7 @@ from dragoman.data.store import Store
 from dragoman.engines.shortlist import OutputColumns, Shortlist, other_words
 from dragoman.errors import ConfigError, RunError
 from dragoman.export.cells import array
-from dragoman.export.graph import in_int8_columns
+from dragoman.export.graph import quantise_columns
 from dragoman.model.translation import TranslationModel
 from dragoman.runs.layout import RunFolder
 from dragoman.text.corpus import read_pairs
@@ -103,5 +103,5 @@ def output_layer(model: TranslationModel, words: NDArray[np.int64], *, int8: boo
     weight = array(model.output.weight)[words]
     bias = np.zeros(len(words), np.float32) if model.output.bias is None else array(model.output.bias)[words]
     if int8:
-        return OutputColumns(*in_int8_columns(weight), bias)
+        return OutputColumns(*quantise_columns(weight), bias)
     return OutputColumns(np.ascontiguousarray(weight.T), None, bias)
