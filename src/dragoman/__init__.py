@@ -1,6 +1,6 @@
-"""Dragoman trains a translator from parallel text, translates, and shows which source word every target word came from.
+"""Recurrent neural machine translation with attention: training, translation and word alignment.
 
-The public door. Importing it costs nothing, because each name is fetched when it is first used:
+This is the public API. Each name is imported when it is first used, so that importing the package is fast:
 
     import dragoman
 

@@ -1,13 +1,13 @@
-"""The errors a user can meet: all of them, and the exit code each ends a command with.
+"""The errors that users can cause, with the exit codes of the command, and suggestions for misspelt words.
 
-DragomanError            2    something the user can put right; the message says what and how
+DragomanError            2    an error that the user can fix; the message says how
 ├── ConfigError               a configuration key, its value, a preset's name, an option
-├── InputError                a text file, a line of it, a file that cannot be read or written
+├── InputError                a text file or a line of it, a file that cannot be read or written
 ├── RunError                  a run folder: a missing part, a newer format, damaged weights
 ├── TrainingError             training cannot go on: the loss is not a number, nothing to train on
 └── Interrupted          130  stopped by a signal, state saved
 
-Anything else that escapes is a bug of ours and keeps its traceback (exit code 1).
+Any other exception is a bug and keeps its traceback (exit code 1).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 
 class DragomanError(Exception):
-    """Something the user can put right; `str()` is the one line to show."""
+    """An error that the user can fix; `str()` is the one line to print."""
 
     exit_code = 2
 
@@ -38,7 +38,7 @@ class TrainingError(DragomanError):
 
 
 class Interrupted(DragomanError):
-    """A signal stopped the work; whatever had to be saved has been saved."""
+    """A signal stopped the command; its state has been saved."""
 
     exit_code = 130
 

@@ -24,7 +24,7 @@ from dragoman.errors import ConfigError
                 "model.encoder.size=200",
                 "model.bridge.cell_state=hidden",
             ],
-            "model.bridge.cell_state: hidden is for an LSTM decoder under a last, tanh or mean bridge",
+            "model.bridge.cell_state: hidden requires an LSTM decoder and bridge last, tanh-* or mean",
         ),
         (
             ["model.readout.kind=affine", "model.decoder.context=none"],
@@ -39,21 +39,21 @@ def test_choices_that_contradict_each_other_are_refused(settings: list[str], mes
 
 
 CONTRADICTIONS = {
-    "model.encoder.cell=gru-fused": "model.encoder.cell: gru-fused is reset: after, update: keep",
-    "model.decoder.peepholes=true": "model.decoder.peepholes: only cell: lstm has them, not gru",
+    "model.encoder.cell=gru-fused": "model.encoder.cell: gru-fused requires reset: after and update: keep",
+    "model.decoder.peepholes=true": "model.decoder.peepholes: requires cell: lstm, not gru",
     "model.encoder.first_residual_layer=1": "model.encoder.first_residual_layer: 1 is none of the layers 2 to 1",
-    "model.bridge.kind=copy": "model.bridge.kind: copy hands every layer's state over as it is",
+    "model.bridge.kind=copy": "model.bridge.kind: copy requires the same cell",
     "model.bridge.kind=tanh-backward model.encoder.direction=forward": "model.bridge.kind: tanh-backward needs",
-    "model.bridge.kind=mean model.bridge.summary=tanh": "model.bridge.summary: tanh is looked at by bridge tanh-last",
+    "model.bridge.kind=mean model.bridge.summary=tanh": "model.bridge.summary: tanh has no effect without bridge",
     "model.decoder.context_in_reset=true": "model.decoder.context_in_reset: needs a GRU with reset: after",
-    "model.decoder.readout_state=prev model.decoder.order=groundhog": "model.decoder.readout_state: prev is a choice",
+    "model.decoder.readout_state=prev model.decoder.order=groundhog": "model.decoder.readout_state: prev requires",
     "model.decoder.order=two-step model.decoder.layers=2": "model.decoder.order: two-step needs one layer",
     "model.attention.score=dot model.decoder.size=7": "model.attention.score: dot multiplies states of 7 with",
     "model.attention.score=location model.attention.scope=local-m": "model.attention.score: location needs scope",
     "model.attention.score=general model.attention.coverage=true": "model.attention.coverage: only additive and concat",
     "model.readout.kind=linear model.decoder.order=update-then-look": "model.readout.kind: linear would ignore what",
     "model.embedding.tied=output model.readout.size=7": "model.embedding.tied: output makes the target embedding the",
-    "model.embedding.tied=all model.readout.size=512": "model.embedding.tied: all needs text.joint: true",
+    "model.embedding.tied=all model.readout.size=512": "model.embedding.tied: all requires text.joint: true",
     "model.gate_biases=false model.encoder.cell=lstm": "model.gate_biases: false is for biases: true",
     "model.dropout.recurrent=0.1 model.encoder.cell=lstm-fused": "model.dropout.recurrent: the library's kernel has",
 }

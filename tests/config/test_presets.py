@@ -135,7 +135,7 @@ def test_comments_are_those_of_the_nearest_file_that_sets_the_value(shelf: Shelf
 
 def test_presets_in_a_circle_are_refused(shelf: Shelf) -> None:
     shelf({name: f"# {name}\npreset: {below}\n" for name, below in (("a", "b"), ("b", "c"), ("c", "b"))})
-    with pytest.raises(ConfigError, match=r"^preset a: presets stand on each other in a circle: a on b on c on b$"):
+    with pytest.raises(ConfigError, match=r"^preset a: presets are based on each other in a cycle: a -> b -> c -> b$"):
         load_preset("a")
 
 

@@ -106,7 +106,7 @@ def test_several_runs_score_and_align_together(run_folder: Path, corpus: Corpus,
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["test.de", "test.en"], "test.de test.en: a run and two files, source and target, are needed, or a run and"),
+        (["test.de", "test.en"], "test.de test.en: give a run and two files (source and target), or a run and"),
         (["test.tsv.gz"], "the following arguments are required: FILE"),
         (["RUN", "test.tsv", "--weights", "1", "2"], "--weights requires several runs, but only RUN is given"),
         (["RUN", "a", "b", "--combine", "logits"], "--combine requires several runs, but only RUN is given"),

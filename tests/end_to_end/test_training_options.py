@@ -96,7 +96,7 @@ def test_scheduled_sampling_trains(train: Train, tmp_path: Path) -> None:
         (
             ["0-0"] * 300,
             [*GUIDED, "model.decoder.context=none", "model.readout.kind=linear"],
-            "training.guided_alignment: there is no attention to guide with model.decoder.context: none",
+            "training.guided_alignment: there is no attention with model.decoder.context: none",
         ),
         (
             ["0-0"] * 299,

@@ -115,9 +115,12 @@ NEW = ("lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "TEXT")
         (["lm", "train", "--out", "RNN", "--train", "TEXT", "--dev", "TEXT"], "a run is there already"),
         (
             [*NEW, "--set", "training.validation.metric=bleu"],
-            "a language model has perplexity only",
+            "a language model supports perplexity only",
         ),
-        ([*NEW, "--set", "training.validation.sentences=5"], "training.validation.sentences: is about translations"),
+        (
+            [*NEW, "--set", "training.validation.sentences=5"],
+            "training.validation.sentences: has no effect on a language model",
+        ),
         (
             [*NEW, "--set", "model.order=3"],
             "unknown key 'model.order'",
@@ -137,7 +140,7 @@ NEW = ("lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "TEXT")
         (["lm", "perplexity", "RNN", "EMPTY"], "EMPTY: empty file"),
         (["lm", "perplexity", "NO", "TEXT"], "NO: does not exist"),
         (["lm", "scores", "RNN"], "lm needs a second word: lm train, lm score, lm perplexity"),
-        (["translate", "RNN", "-i", "TEXT"], "the configuration of a language model, which does not translate"),
+        (["translate", "RNN", "-i", "TEXT"], "this is the configuration of a language model, which cannot translate"),
         (["rescore", "LIST"], "--model, --reverse or --lm is required"),
         (["rescore", "LIST", "--model", "RNN"], "--model and --reverse require --source"),
         (["rescore", "LIST", "--lm", "RNN", "--source", "TEXT"], "--source requires --model or --reverse"),

@@ -126,7 +126,7 @@ def test_the_rate_of_an_update_is_the_one_set_before_it(name: Literal["adam", "a
     [
         (
             "training.optimiser.weight_decay=0.1",
-            "training.optimiser.weight_decay: adam has none; use training.optimiser.",
+            "training.optimiser.weight_decay: adam does not support it; use training.optimiser.",
         ),
         ("training.optimiser.betas=[0.9, 1.0]", "training.optimiser.betas[1]: expected a number < 1.0, not 1.0"),
     ],

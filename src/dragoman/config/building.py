@@ -1,4 +1,4 @@
-"""From YAML and `key=value` to a checked configuration, with errors that say which key was meant."""
+"""Build a checked configuration from YAML and `key=value`, with errors that suggest the intended key."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MEANINGS = {
     "array": "a list",
     "object": "keys and values",
 }
-"""What the library's names of types mean in YAML."""
+"""The type names of msgspec in the words of error messages."""
 
 
 RENAMED = {
@@ -59,19 +59,19 @@ RENAMED = {
 
 
 def build_config(values: Mapping[str, Any], where: str) -> Config:
-    """The configuration of nested values; what is not given has its default.
+    """Build a configuration from nested values; missing keys have their defaults.
 
     Raises:
-        ConfigError: an unknown key, a value of the wrong type or range, parts that do not fit together.
+        ConfigError: an unknown key, a value of the wrong type or range, incompatible parts.
     """
     return validated(values, where, Config, check)
 
 
 def validated(values: Mapping[str, Any], where: str, schema: type[Schema], fitting: Callable[[Schema], None]) -> Schema:
-    """Nested values as a configuration of any schema; `fitting` raises a ValueError for what does not go together.
+    """Build a configuration of any schema from nested values; `fitting` raises ValueError for incompatible values.
 
     Raises:
-        ConfigError: an unknown key, a value of the wrong type or range, parts that do not fit together.
+        ConfigError: an unknown key, a value of the wrong type or range, incompatible parts.
     """
     try:
         config = _converted(_known(values, schema, schema), schema)
@@ -94,7 +94,7 @@ def assigned(config: Section, assignments: Sequence[str]) -> dict[str, Any]:
     """The values of a configuration of any schema with `key=value` assignments applied, not yet checked.
 
     Raises:
-        ConfigError: no `=`, an unknown key (with the nearest one), a value that is no YAML.
+        ConfigError: no `=`, an unknown key (with the nearest one), a value that is not YAML.
     """
     values, schema = config.values(), type(config)
     for assignment in assignments:
@@ -155,7 +155,7 @@ def merge(base: Mapping[str, Any], values: Mapping[str, Any], schema: type[Secti
 def _known(
     values: Mapping[Any, Any], section: type[Section], schema: type[Section], prefix: str = ""
 ) -> dict[str, Any]:
-    """The values of a section of a schema with numbers where YAML 1.1 reads a string; every key is one that it has.
+    """The values of a section, with numbers for strings such as 1e-3; every key is checked to exist.
 
     Raises:
         ValueError: an unknown key.
@@ -174,7 +174,7 @@ def _known(
 
 
 def _number(text: str) -> float | str:
-    """YAML 1.1 reads 1e-3 as a string, people write it as a number."""
+    """Convert 1e-3, which YAML 1.1 reads as a string, to a number."""
     try:
         return float(text)
     except ValueError:
@@ -182,7 +182,7 @@ def _number(text: str) -> float | str:
 
 
 def _converted(values: Mapping[str, Any], schema: type[Schema]) -> Schema:
-    """Nested values as a configuration.
+    """Convert nested values to a configuration.
 
     Raises:
         ValueError: a value of the wrong type or range; key, what is allowed, and the value in one line.
@@ -214,7 +214,7 @@ def _dotted_keys(schema: type[Section], prefix: str = "") -> list[str]:
 
 
 def _nearest_key(key: str, schema: type[Section]) -> str:
-    """The key that was meant: one spelt alike, or one whose last part is."""
+    """The suggestion for an unknown key: its new name, a similar key, or a key with a similar last part."""
     known = _dotted_keys(schema)
     renamed = next(
         (f"{key.removesuffix(old)}{new}" for old, new in RENAMED.items() if f".{key}".endswith(f".{old}")), ""

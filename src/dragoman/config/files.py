@@ -1,4 +1,4 @@
-"""Configuration files: read over a preset or over the defaults, and written out complete."""
+"""Configuration files: read over a preset or the defaults, and written complete."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def load_config(path: Path, base: Config | None = None) -> Config:
     """
     values = read_values(path)
     if values.get("kind") == LANGUAGE_MODEL:
-        raise ConfigError(f"{path}: the configuration of a language model, which does not translate")
-    if set(values) != set(keys_of(Config)):  # a complete one needs no preset, and may outlive it
+        raise ConfigError(f"{path}: this is the configuration of a language model, which cannot translate")
+    if set(values) != set(keys_of(Config)):  # a complete file does not need its preset, which may have been removed
         base = base or _named_preset(values.get("preset"), path)
         if base is not None:
             values = merge(base.values(), {**values, "preset": base.preset}, Config)
@@ -67,9 +67,9 @@ def _named_preset(name: object, path: Path) -> Config | None:
 
 
 def dump_config(config: Config | LanguageConfig) -> str:
-    """The complete configuration as YAML, each value with what explains it.
+    """The complete configuration as YAML, each key with its description.
 
-    A value that is as the preset has it carries the preset's own comment in brackets.
+    Values equal to those of the preset carry the comment of the preset in brackets.
     """
     lines = ["# A dragoman configuration, complete: every default written out."]
     own: dict[str, str] = {}

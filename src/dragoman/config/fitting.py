@@ -1,4 +1,4 @@
-"""Which values of a configuration fit together; each message names the keys and the way out."""
+"""Checks that the values of a configuration are compatible; each message names the keys and a remedy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dragoman.config.schema import CellConfig, Config, DecoderConfig, ModelConfi
 
 
 def check(config: Config) -> None:
-    """Refuse what cannot be built, and what would be without effect.
+    """Refuse configurations that cannot be built, and settings without effect.
 
     Raises:
         ValueError: the message is for the user.
@@ -22,13 +22,13 @@ def check(config: Config) -> None:
     _check_readout(model)
     if model.dropout.recurrent and model.encoder.cell.endswith("fused"):
         raise ValueError(
-            f"model.dropout.recurrent: the library's kernel has none; use model.encoder.cell: "
+            f"model.dropout.recurrent: fused cells do not support it; use model.encoder.cell: "
             f"{model.encoder.cell.removesuffix('-fused')}"
         )
     if not model.gate_biases and not (model.biases and model.encoder.cell == model.decoder.cell == "gru"):
-        raise ValueError("model.gate_biases: false is for biases: true, with cell: gru in encoder and decoder")
+        raise ValueError("model.gate_biases: false requires biases: true, and cell: gru in encoder and decoder")
     if model.embedding.tied == "all" and not config.text.joint:
-        raise ValueError("model.embedding.tied: all needs text.joint: true, because one matrix serves both sides")
+        raise ValueError("model.embedding.tied: all requires text.joint: true, because both sides share one matrix")
     _check_training(config.training, model)
     _check_search(config.search)
 
@@ -37,7 +37,8 @@ def _check_training(training: TrainingConfig, model: ModelConfig) -> None:
     optimiser = training.optimiser
     if optimiser.weight_decay and optimiser.name != "adamw":
         raise ValueError(
-            f"training.optimiser.weight_decay: {optimiser.name} has none; use training.optimiser.name: adamw, or 0"
+            f"training.optimiser.weight_decay: {optimiser.name} does not support it; use "
+            "training.optimiser.name: adamw, or 0"
         )
     if optimiser.max_gradient_norm is None and optimiser.gradient_norm != "all":
         raise ValueError(
@@ -46,11 +47,11 @@ def _check_training(training: TrainingConfig, model: ModelConfig) -> None:
         )
     if training.guided_alignment and model.decoder.context != "attended":
         raise ValueError(
-            f"training.guided_alignment: there is no attention to guide with model.decoder.context: "
+            f"training.guided_alignment: there is no attention with model.decoder.context: "
             f"{model.decoder.context}; use attended, or 0"
         )
     if training.average_best == 1:
-        raise ValueError("training.average_best: one alone has no mean; use 2 or more, or 0")
+        raise ValueError("training.average_best: averaging requires 2 or more; use 0 to turn it off")
 
 
 def _check_search(search: SearchConfig) -> None:
@@ -62,10 +63,11 @@ def _check_search(search: SearchConfig) -> None:
 def _check_cell(where: str, cell: CellConfig) -> None:
     if cell.cell == "gru-fused" and (cell.reset, cell.update) != ("after", "keep"):
         raise ValueError(
-            f"{where}.cell: gru-fused is reset: after, update: keep; say so ({where}.reset, {where}.update), or use gru"
+            f"{where}.cell: gru-fused requires reset: after and update: keep; set {where}.reset and "
+            f"{where}.update, or use gru"
         )
     if cell.peepholes and cell.cell != "lstm":
-        raise ValueError(f"{where}.peepholes: only cell: lstm has them, not {cell.cell}")
+        raise ValueError(f"{where}.peepholes: requires cell: lstm, not {cell.cell}")
     if cell.first_residual_layer and not 2 <= cell.first_residual_layer <= cell.layers:
         raise ValueError(
             f"{where}.first_residual_layer: {cell.first_residual_layer} is none of the layers 2 to {cell.layers}; the "
@@ -83,7 +85,7 @@ def _check_bridge(model: ModelConfig) -> None:
         )
         if given != wanted:
             raise ValueError(
-                "model.bridge.kind: copy hands every layer's state over as it is, so encoder and decoder need the same "
+                "model.bridge.kind: copy requires the same "
                 f"cell, layers and size (encoder: {encoder.cell}, {encoder.layers}, {width} over {encoder.direction}; "
                 f"decoder: {decoder.cell}, {decoder.layers}, {decoder.size})"
             )
@@ -98,10 +100,10 @@ def _check_bridge(model: ModelConfig) -> None:
             "none; use both or reversed, or bridge tanh-last"
         )
     if bridge.cell_state == "hidden" and (bridge.kind in ("zero", "copy") or not decoder.cell.startswith("lstm")):
-        raise ValueError("model.bridge.cell_state: hidden is for an LSTM decoder under a last, tanh or mean bridge")
+        raise ValueError("model.bridge.cell_state: hidden requires an LSTM decoder and bridge last, tanh-* or mean")
     if bridge.summary == "tanh" and bridge.kind != "tanh-last" and decoder.context != "fixed":
         raise ValueError(
-            "model.bridge.summary: tanh is looked at by bridge tanh-last and by model.decoder.context: fixed only"
+            "model.bridge.summary: tanh has no effect without bridge tanh-last or model.decoder.context: fixed"
         )
 
 
@@ -114,7 +116,7 @@ def _check_decoder(decoder: DecoderConfig) -> None:
             "(order look-then-update or groundhog)"
         )
     if decoder.readout_state == "prev" and decoder.order != "look-then-update":
-        raise ValueError("model.decoder.readout_state: prev is a choice of order: look-then-update only")
+        raise ValueError("model.decoder.readout_state: prev requires order: look-then-update")
     if decoder.order == "two-step" and (decoder.layers > 1 or decoder.context == "none"):
         raise ValueError("model.decoder.order: two-step needs one layer, and a context (fixed or attended)")
 
@@ -142,7 +144,7 @@ def _check_readout(model: ModelConfig) -> None:
         raise ValueError(f"model.readout.kind: {readout.kind} needs model.decoder.context: attended or fixed")
     if readout.kind == "linear" and decoder.context != "none" and decoder.order == "update-then-look":
         raise ValueError(
-            "model.readout.kind: linear would ignore what update-then-look sees; use attentional or maxout"
+            "model.readout.kind: linear ignores the context of update-then-look; use attentional or maxout"
         )
     width = readout.rank or (decoder.size if readout.kind == "linear" else readout.size)
     if embedding.tied != "none" and width != embedding.target:

@@ -1,7 +1,7 @@
-"""The configuration of a language model: a frozen tree in the manner of `schema`, with its sections where they fit.
+"""The configuration of a language model: a frozen tree like `schema`, sharing some of its sections.
 
-Two networks: the feed-forward model of n-grams that Cho et al. 2014 use beside theirs (CSLM, section 4.1), and a
-recurrent one made of the decoder's parts. The sizes of the first are its paper's.
+Two networks: the feed-forward n-gram model of Cho et al. 2014, section 4.1 (CSLM), with the sizes of the paper, and a
+recurrent one built from the parts of a decoder.
 """
 
 from __future__ import annotations
@@ -36,47 +36,49 @@ class LineCleaningConfig(Section):
 class FeedForwardConfig(Section):
     """The n-gram network of Cho et al. 2014, section 4.1 (after Schwenk 2007)."""
 
-    order: Annotated[int, Meta(ge=2), doc("n: a word follows from the n - 1 before it")] = 7
-    layers: Annotated[
-        tuple[Count, ...], Meta(min_length=1), doc("rectified linear units of each layer, from below")
-    ] = (1536, 1024)
+    order: Annotated[int, Meta(ge=2), doc("order n: the network predicts a word from the n - 1 before it")] = 7
+    layers: Annotated[tuple[Count, ...], Meta(min_length=1), doc("ReLU units of each hidden layer, from the first")] = (
+        1536,
+        1024,
+    )
 
 
 class RecurrentConfig(CellConfig):
     """The recurrent network: the decoder's cells and readout, without a source."""
 
     readout: Annotated[
-        Literal["linear", "maxout"], doc("linear: the state itself; maxout: deep output over state and previous word")
+        Literal["linear", "maxout"],
+        doc("linear: the recurrent state; maxout: deep output over state and previous word"),
     ] = "linear"
-    maxout: Annotated[Count, doc("maxout units")] = 256
+    maxout: Annotated[Count, doc("number of maxout units")] = 256
 
 
 class LanguageDropoutConfig(Section):
-    """Probability of zeroing a unit, by place."""
+    """Dropout probabilities by place."""
 
-    embedding: Annotated[Share, doc("word vectors")] = 0.0
-    layers: Annotated[Share, doc("what enters each recurrent layer above the first, or each hidden one")] = 0.0
-    readout: Annotated[Share, doc("what enters the softmax")] = 0.0
-    recurrent: Annotated[Share, doc("recurrent: the previous state, the same units at every step")] = 0.0
+    embedding: Annotated[Share, doc("word embeddings")] = 0.0
+    layers: Annotated[Share, doc("input of each recurrent layer above the first, or of each hidden layer")] = 0.0
+    readout: Annotated[Share, doc("input of the softmax layer")] = 0.0
+    recurrent: Annotated[Share, doc("recurrent: previous state, with the same mask at every step")] = 0.0
 
 
 class LanguageModelConfig(Section):
-    """Word vectors, one of two networks, softmax."""
+    """Embedding, one of two networks, softmax layer."""
 
     network: Literal["feed-forward", "recurrent"] = "recurrent"
-    embedding: Annotated[Count, doc("size of a word vector (Cho 2014: 512)")] = 512
+    embedding: Annotated[Count, doc("size of word embeddings (Cho 2014: 512)")] = 512
     feed_forward: FeedForwardConfig = FeedForwardConfig()
     recurrent: RecurrentConfig = RecurrentConfig()
     dropout: LanguageDropoutConfig = LanguageDropoutConfig()
     initialisation: Annotated[
         Literal["orthogonal", "gaussian", "uniform", "lecun"],
-        doc("first values, as in a translation model; Cho 2014 has uniform for this network"),
+        doc("as in a translation model; Cho 2014 uses uniform for this network"),
     ] = "lecun"
     init_scale: Annotated[Positive, doc("uniform: U(-init_scale, init_scale); otherwise N(0, init_scale^2)")] = 0.01
 
 
 class LanguageConfig(Section):
-    """Everything a language model's run is made of."""
+    """The complete configuration of a language model."""
 
     format: int = FORMAT
     kind: Literal["language-model"] = "language-model"
@@ -110,7 +112,7 @@ def override_language(config: LanguageConfig, assignments: Sequence[str]) -> Lan
 
 
 def _check(config: LanguageConfig) -> None:
-    """Refuse what would be without effect.
+    """Refuse settings without effect.
 
     Raises:
         ValueError: the message is for the user.
@@ -123,16 +125,16 @@ def _check(config: LanguageConfig) -> None:
         ("validation.sentences", training.validation.sentences),
     ):
         if value:
-            raise ValueError(f"training.{key}: is about translations, and a language model makes none; leave it out")
+            raise ValueError(f"training.{key}: has no effect on a language model; leave it out")
     if training.validation.metric != "perplexity":
-        raise ValueError("training.validation.metric: a language model has perplexity only")
+        raise ValueError("training.validation.metric: a language model supports perplexity only")
     if config.model.network == "feed-forward" and config.model.dropout.recurrent:
-        raise ValueError("model.dropout.recurrent: a feed-forward network has no state to drop units of; use 0")
+        raise ValueError("model.dropout.recurrent: a feed-forward network has no recurrent state; use 0")
     cell = config.model.recurrent
     if cell.cell.endswith("fused"):
-        raise ValueError("model.recurrent.cell: the fused cells are for encoders; use gru, lstm or tanh")
+        raise ValueError("model.recurrent.cell: fused cells are for encoders only; use gru, lstm or tanh")
     if cell.peepholes and cell.cell != "lstm":
-        raise ValueError(f"model.recurrent.peepholes: only cell: lstm has them, not {cell.cell}")
+        raise ValueError(f"model.recurrent.peepholes: requires cell: lstm, not {cell.cell}")
     if cell.first_residual_layer and not 2 <= cell.first_residual_layer <= cell.layers:
         raise ValueError(
             f"model.recurrent.first_residual_layer: {cell.first_residual_layer} is none of the layers 2 to "

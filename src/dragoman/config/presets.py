@@ -1,6 +1,6 @@
-"""The configurations that come with the package: one YAML file for each variant of a paper.
+"""The presets of the package: one YAML file for each variant of a paper.
 
-A file with `preset: OTHER` contains only the values that differ from those of OTHER.
+A file with `preset: OTHER` is based on OTHER and contains only the values that differ.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def preset_text(name: str) -> str:
 
 
 def preset_title(name: str) -> str:
-    """What a preset is: the comment that its file begins with.
+    """The one-line description of a preset: the first comment of its file.
 
     Raises:
         ConfigError: there is no preset of that name.
@@ -56,23 +56,25 @@ def load_preset(name: str) -> Config:
 
 
 def lineage(name: str) -> list[str]:
-    """A preset, the preset it stands on, and so on.
+    """A preset, the preset it is based on, and so on.
 
     Raises:
-        ConfigError: one of them does not exist, or they stand on each other in a circle.
+        ConfigError: one of them does not exist, or they are based on each other in a cycle.
     """
     names: list[str] = []
     below: str | None = name
     while below is not None:
         if below in names:
-            raise ConfigError(f"preset {name}: presets stand on each other in a circle: {' on '.join((*names, below))}")
+            raise ConfigError(
+                f"preset {name}: presets are based on each other in a cycle: {' -> '.join((*names, below))}"
+            )
         names.append(below)
         below = _own_values(below).get("preset")
     return names
 
 
 def families() -> list[list[str]]:
-    """All presets: those of no paper together, then those of each paper, each after the one that it stands on."""
+    """All presets: the general ones, then those of each paper, each after the one that it is based on."""
     by_root: dict[tuple[str, str], list[list[str]]] = {}
     for descent in (lineage(name)[::-1] for name in preset_names()):
         year = "".join(filter(str.isdigit, descent[0]))
@@ -81,7 +83,7 @@ def families() -> list[list[str]]:
 
 
 def preset_comments(name: str) -> dict[str, str]:
-    """The comments on the values of a preset and of those it is based on, by dotted key.
+    """The comments at the end of the lines of a preset and of those that it is based on, by dotted key.
 
     Raises:
         ConfigError: there is no preset of that name.
@@ -105,5 +107,5 @@ def _comments(node: yaml.Node | None, lines: list[str], prefix: str = "") -> Ite
 
 
 def _own_values(name: str) -> dict[str, Any]:
-    """The values in the file of a preset, without those of the preset it is based on."""
+    """The values in the file of a preset, without those it is based on."""
     return parse_yaml(preset_text(name), f"preset {name}")

@@ -1,4 +1,4 @@
-"""What the sections of a configuration are made of: immutable typed keys that say what they mean."""
+"""Base class of configuration sections: immutable typed keys with descriptions."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Share = Annotated[float, Meta(ge=0, lt=1)]
 
 
 def doc(description: str) -> Meta:
-    """Metadata with the meaning of a key, for help texts and configuration files."""
+    """The description of a key, printed in configuration files and help texts."""
     return Meta(description=description)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a configuration; types and ranges are checked where it is built from values (`building`)."""
+    """A part of a configuration; types and ranges are checked when it is built from values (`building`)."""
 
     def replaced(self, **changes: Any) -> Self:
-        """The same section with other values; they are not checked."""
+        """A copy of the section with other values, which are not checked."""
         return msgspec.structs.replace(self, **changes)
 
     def values(self) -> dict[str, Any]:
-        """Nested dictionaries of all values; what YAML has no type for, such as a path, as text."""
+        """Nested dictionaries of all values; types that YAML lacks, such as paths, become strings."""
         values: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
         return values
 
@@ -39,7 +39,7 @@ class Key(NamedTuple):
     """One key of a section."""
 
     types: tuple[Any, ...]
-    """What it may hold, without ranges: one type, or one and None's."""
+    """The allowed types without ranges: one type, or one type and that of None."""
 
     description: str
     """Empty where the name needs no explanation."""
@@ -58,7 +58,7 @@ class Key(NamedTuple):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words it may be, none where it is not a choice of words."""
+        """The allowed words of a literal type; empty for other types."""
         return get_args(self.types[0]) if get_origin(self.types[0]) is Literal else ()
 
 
@@ -69,18 +69,18 @@ def keys_of(schema: type[Section]) -> dict[str, Key]:
 
 
 def _key(annotation: Any) -> Key:
-    kind, notes = _taken_apart(annotation)
+    kind, notes = _split_annotation(annotation)
     union = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     return Key(
-        tuple(_taken_apart(option)[0] for option in union),
+        tuple(_split_annotation(option)[0] for option in union),
         "".join(note.description or "" for note in notes),
         next((float(note.ge) for note in notes if note.ge is not None), None),
         next((float(note.gt) for note in notes if note.gt is not None), None),
     )
 
 
-def _taken_apart(annotation: Any) -> tuple[Any, list[Meta]]:
-    """A type without its annotations, and the annotations."""
+def _split_annotation(annotation: Any) -> tuple[Any, list[Meta]]:
+    """Split a type from its annotations."""
     if get_origin(annotation) is not Annotated:
         return annotation, []
     kind, *notes = get_args(annotation)
