@@ -40,7 +40,7 @@ def test_options_of_the_other_toolkit_are_refused(
     arguments = ["import", "--from", "opennmt", str(OpenNMT().save(tmp_path)), "--out", str(tmp_path / "run")]
     assert main([*arguments, *option]) == 2
     assert capsys.readouterr().err == (
-        "dragoman: error: --config and --vocabulary are for --from joeynmt; a checkpoint of OpenNMT-py holds both\n"
+        "dragoman: error: --config and --vocabulary require --from joeynmt; an OpenNMT-py checkpoint contains both\n"
     )
 
 
