@@ -51,7 +51,7 @@ CONTRADICTIONS = {
     "model.attention.score=dot model.decoder.size=7": "model.attention.score: dot multiplies states of 7 with",
     "model.attention.score=location model.attention.scope=local-m": "model.attention.score: location needs scope",
     "model.attention.score=general model.attention.coverage=true": "model.attention.coverage: only additive and concat",
-    "model.readout.kind=linear model.decoder.order=update-then-look": "model.readout.kind: linear would ignore what",
+    "model.readout.kind=linear model.decoder.order=update-then-look": "model.readout.kind: linear ignores the context",
     "model.embedding.tied=output model.readout.size=7": "model.embedding.tied: output makes the target embedding the",
     "model.embedding.tied=all model.readout.size=512": "model.embedding.tied: all requires text.joint: true",
     "model.gate_biases=false model.encoder.cell=lstm": "model.gate_biases: false is for biases: true",
