@@ -54,8 +54,8 @@ CONTRADICTIONS = {
     "model.readout.kind=linear model.decoder.order=update-then-look": "model.readout.kind: linear ignores the context",
     "model.embedding.tied=output model.readout.size=7": "model.embedding.tied: output makes the target embedding the",
     "model.embedding.tied=all model.readout.size=512": "model.embedding.tied: all requires text.joint: true",
-    "model.gate_biases=false model.encoder.cell=lstm": "model.gate_biases: false is for biases: true",
-    "model.dropout.recurrent=0.1 model.encoder.cell=lstm-fused": "model.dropout.recurrent: the library's kernel has",
+    "model.gate_biases=false model.encoder.cell=lstm": "model.gate_biases: false requires biases: true",
+    "model.dropout.recurrent=0.1 model.encoder.cell=lstm-fused": "model.dropout.recurrent: fused cells do not",
 }
 """Settings, and how the message begins."""
 
