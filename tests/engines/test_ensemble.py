@@ -140,7 +140,7 @@ def test_a_member_without_attention_does_not_count_in_alignment(toy_engine):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0], "--weights: 1 weights for 2 runs; give one per run"),
+        ([1.0], "1 weights for 2 models; give one for each, in their order"),
         ([1.0, 0.0], "weights 1, 0: each must be above 0"),
         ([1.0, float("nan")], "weights 1, nan: each must be above 0"),
     ],

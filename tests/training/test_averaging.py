@@ -96,7 +96,7 @@ def test_no_file_is_refused() -> None:
 
 def test_a_mean_of_one_is_refused() -> None:
     with pytest.raises(
-        DragomanError, match=r"training\.average_best: averaging requires 2 or more; use 2 or more, or 0"
+        DragomanError, match=r"training\.average_best: averaging requires 2 or more; use 0 to turn it off"
     ):
         override(Config(), ["training.average_best=1"])
 

@@ -101,7 +101,9 @@ def test_the_log_shows_its_loss_per_linked_word(harness: Make, recipe: Callable[
 @pytest.mark.parametrize("context", ["none", "fixed"])
 def test_a_model_without_attention_cannot_be_guided(context: str) -> None:
     settings = [f"model.decoder.context={context}", "training.guided_alignment=0.5"]
-    with pytest.raises(ConfigError, match=f"no attention to guide with model.decoder.context: {context}; use attended"):
+    with pytest.raises(
+        ConfigError, match=f"there is no attention with model.decoder.context: {context}; use attended, or 0"
+    ):
         override(Config(), settings)
 
 
