@@ -16,6 +16,7 @@ import pytest
 from dragoman.cli.main import main
 from dragoman.config.files import load_config
 from dragoman.errors import InputError
+from dragoman.runs.lock import lock_for_writing
 from tests.importing.toolkits import OpenNMT
 
 from .conftest import SMALL, Corpus
@@ -242,3 +243,24 @@ def test_scores_are_not_kept_over_a_file_of_somebody_else(run_folder: Path, tmp_
     assert main(words) == 2
     assert f"{scores}: is where computed scores are kept" in capsys.readouterr().err
     assert scores.read_text() == "mine\n"
+
+
+def test_a_run_that_is_being_written_can_be_read_but_not_written(run: Path, corpus: Corpus, capsys: Printed) -> None:
+    before = tree(run)
+    text = ["--train", *map(str, corpus.train), "--dev", *map(str, corpus.dev)]
+    with lock_for_writing(run):
+        for words in (["--resume"], [*text, "--overwrite", "--set", *SMALL]):
+            assert main(["train", "--out", str(run), *words]) == 2
+            assert "is writing to this run; wait until it has ended" in capsys.readouterr().err
+        assert main(["translate", str(run), "-i", str(corpus.test[0])]) == 0
+    assert tree(run) == before
+
+
+def test_resuming_removes_what_a_killed_process_did_not_finish(run: Path) -> None:
+    unfinished = [run / ".model.safetensors.12345.new", run / "checkpoints" / ".latest.safetensors.12345.new"]
+    foreign = run / ".notes.12345.new"
+    for path in (*unfinished, foreign):
+        path.write_bytes(b"half")
+    assert main(["train", "--out", str(run), "--resume", "--quiet"]) == 0
+    assert not any(path.exists() for path in unfinished)
+    assert foreign.exists()

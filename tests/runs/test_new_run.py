@@ -293,8 +293,9 @@ def test_a_kill_while_preparing_leaves_the_old_run_and_is_tidied_up_later(tmp_pa
     assert RunFolder.open(path).load_config() == OLD
     with NewRun(path, NEW, overwrite=True) as new:
         assert not hidden[0].exists()
-        with NewRun(path, NEW, overwrite=True):
-            assert new.folder.config.exists(), "what a living process prepares is left alone"
+        with pytest.raises(RunError, match="is writing to this run"):
+            NewRun(path, NEW, overwrite=True).__enter__()
+        assert new.folder.config.exists(), "what a living process prepares is left alone"
 
 
 def test_a_first_run_that_was_killed_is_not_in_the_way(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from dragoman.config.language_model import LanguageConfig
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
 from dragoman.runs.layout import RunFolder
+from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.parts import (
     MARK,
     complete_placing,
@@ -59,7 +60,7 @@ class NewRun:
         """Make a folder with text/, config.yaml and the mark.
 
         Raises:
-            RunError: as for `require_free`; or the folder cannot be made.
+            RunError: as for `require_free`; another process writes to the run; or the folder cannot be made.
             ConfigError: an output is an input, or lies where a run keeps its files.
         """
         self._require_free()
@@ -96,6 +97,7 @@ class NewRun:
         try:
             self._made = not os.path.exists(path)
             path.mkdir(parents=True, exist_ok=True)
+            files.enter_context(lock_for_writing(path))
             self.folder = RunFolder(files.enter_context(preparing(path)))
             self.folder.text.mkdir()
         except (FileExistsError, NotADirectoryError):

@@ -130,6 +130,13 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return list(entries)
 
 
+def remove_unfinished(run: Path) -> None:
+    """Remove files that a killed process had begun to write; the caller holds the lock of the run."""
+    for path in sort_files(run).ours:
+        if _UNFINISHED.fullmatch(path.name):
+            path.unlink(missing_ok=True)
+
+
 def lies_in_parts(run: Path, path: Path) -> bool:
     """Whether a file that exists or is yet to be written lies where a run keeps its own."""
     place = Path(os.path.realpath(path))

@@ -17,7 +17,9 @@ from dragoman.model.devices import DeviceName, choose_device, seed_weights
 from dragoman.progress import Console
 from dragoman.runs.language_model import existing_language_folder
 from dragoman.runs.layout import RunFolder
+from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.new_run import NewRun
+from dragoman.runs.parts import remove_unfinished
 from dragoman.text.corpus import Pair
 from dragoman.text.lines import read_lines
 from dragoman.text.segmentation import train_segmentation
@@ -96,7 +98,7 @@ def resume_language_model(
 
     Raises:
         ConfigError: another key changes, or a value is not valid.
-        RunError: the folder is not a language model's, or has no training state.
+        RunError: the folder is not a language model's, or has no training state, or another process writes to it.
         TrainingError, Interrupted, InputError: as for `train_language_model`.
     """
     choose_device(device)
@@ -104,9 +106,11 @@ def resume_language_model(
     folder.require_state()
     config = override_language(saved, changes)
     require_resumable(saved, config)
-    if config != saved:
-        folder.save_config(config)
-    return _train(config, folder, device, console or Console())
+    with lock_for_writing(folder.path):
+        remove_unfinished(folder.path)
+        if config != saved:
+            folder.save_config(config)
+        return _train(config, folder, device, console or Console())
 
 
 def _read(files: Sequence[Path]) -> Iterator[Pair]:

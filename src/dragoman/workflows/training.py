@@ -27,8 +27,10 @@ from dragoman.model.devices import DeviceName, choose_device, seed_weights
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
+from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
+from dragoman.runs.parts import remove_unfinished
 from dragoman.text.corpus import Cleaner, Corpora, Pair, read_pairs
 from dragoman.text.lines import replace_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation
@@ -114,12 +116,18 @@ def resume(
 
     Raises:
         ConfigError: the configuration differs in another key, or is not valid.
-        RunError: the folder is not a run folder, or has no training state.
+        RunError: the folder is not a run folder, has no training state, or another process writes to it.
         TrainingError, Interrupted, InputError: as for `train`.
     """
     config = None if config is None else _checked(config)
     choose_device(device)
     folder = RunFolder.resume(out)
+    with lock_for_writing(folder.path):
+        remove_unfinished(folder.path)
+        return _resume(folder, config, device, console or Console())
+
+
+def _resume(folder: RunFolder, config: Config | None, device: DeviceName, console: Console) -> TrainedRun:
     saved = folder.load_config()
     if config is not None and config.training.precision == "auto":
         config = override(config, [f"training.precision={saved.training.precision}"])
@@ -127,7 +135,7 @@ def resume(
         require_resumable(saved, config)
         folder.save_config(config)
     prepared = PreparedCorpus(Store.open(folder.train_data), folder.source_side(), folder.target_side())
-    return _train(config or saved, folder, prepared, device, console or Console())
+    return _train(config or saved, folder, prepared, device, console)
 
 
 def _checked(config: Config) -> Config:

@@ -1,0 +1,99 @@
+"""The lock of a run folder: one process at a time writes to a run; reading never waits.
+
+RUN/.dragoman-lock exists while a process trains or imports the run, and names that process. The lock itself is the
+operating system's (flock), which ends with the process: a file that a killed process left behind locks nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import RunError
+
+LOCK = ".dragoman-lock"
+
+
+@contextmanager
+def lock_for_writing(run: Path) -> Iterator[None]:
+    """Hold the lock of an existing run folder.
+
+    Raises:
+        RunError: another process holds it (the message names host, process and start), or the file cannot be made.
+    """
+    path = run / LOCK
+    try:
+        descriptor = _acquire(path)
+    except BlockingIOError:
+        raise RunError(
+            f"{run}: {_owner(path)} is writing to this run; wait until it has ended, or give another path"
+        ) from None
+    except OSError as error:
+        raise RunError(f"{path}: the lock of the run cannot be made: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()  # before the lock is released: afterwards the file may be another process's
+        os.close(descriptor)
+
+
+def _acquire(path: Path) -> int:
+    """The descriptor of the locked file, which names this process.
+
+    Raises:
+        BlockingIOError: another process holds the lock.
+        OSError: the file cannot be made.
+    """
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _lock(descriptor)
+            if _is_at(path, descriptor):
+                os.ftruncate(descriptor, 0)
+                os.write(descriptor, json.dumps(_this_process()).encode() + b"\n")
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # its owner removed the file before we had the lock
+
+
+def _lock(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return  # a file system without locks: training there is better than not training
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _this_process() -> dict[str, Any]:
+    return {
+        "host": socket.gethostname(),
+        "process": os.getpid(),
+        "since": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _owner(path: Path) -> str:
+    """The process that the file names, for a message."""
+    try:
+        owner = json.loads(path.read_bytes())
+        return f"process {int(owner['process'])} on {str(owner['host'])[:100]!s} (since {str(owner['since'])[:40]})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"

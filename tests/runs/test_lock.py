@@ -1,0 +1,77 @@
+"""One process writes to a run at a time, and a killed one is in nobody's way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dragoman.config.schema import Config
+from dragoman.errors import RunError
+from dragoman.runs.lock import LOCK, lock_for_writing
+from dragoman.runs.new_run import NewRun
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from dragoman.runs.lock import lock_for_writing
+with lock_for_writing(Path(sys.argv[1])):
+    print("locked", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that holds the lock of `tmp_path`."""
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"locked\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_a_second_process_is_refused_with_the_name_of_the_first(
+    holder: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    message = rf"process {holder.pid} on .+ \(since .+\) is writing to this run; wait until it has ended"
+    with pytest.raises(RunError, match=message), lock_for_writing(tmp_path):
+        pass
+    with pytest.raises(RunError, match=message), NewRun(tmp_path, Config(), overwrite=True):
+        pass
+    assert os.listdir(tmp_path) == [LOCK]
+
+
+def test_the_lock_of_a_killed_process_is_free(holder: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    assert (tmp_path / LOCK).exists()
+    with lock_for_writing(tmp_path):
+        assert json.loads((tmp_path / LOCK).read_text())["process"] == os.getpid()
+    assert not os.listdir(tmp_path)
+
+
+def test_the_lock_can_be_taken_again_and_leaves_no_file(tmp_path: Path) -> None:
+    for _ in range(2):
+        with lock_for_writing(tmp_path):
+            assert os.listdir(tmp_path) == [LOCK]
+        assert not os.listdir(tmp_path)
+
+
+def test_two_runs_in_one_process_do_not_share_a_folder(tmp_path: Path) -> None:
+    with NewRun(tmp_path / "run", Config()), pytest.raises(RunError, match=rf"process {os.getpid()} on"):
+        NewRun(tmp_path / "run", Config()).__enter__()
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_damaged_lock_file_names_nobody(holder: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    (tmp_path / LOCK).write_text("[")
+    with pytest.raises(RunError, match="another process is writing to this run"), lock_for_writing(tmp_path):
+        pass
