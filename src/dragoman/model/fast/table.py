@@ -14,10 +14,13 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from dragoman.model import attention, cells, dropout, encoder, linear, output_layer, scores
-from dragoman.model.fast import contexts, elementwise, energies, permutation, recurrent_layer
+from dragoman.model.fast import attention as fast_attention
+from dragoman.model.fast import cells as fast_cells
 from dragoman.model.fast import dropout as fast_dropout
+from dragoman.model.fast import encoder as fast_encoder
 from dragoman.model.fast import linear as fast_linear
 from dragoman.model.fast import output_layer as fast_output_layer
+from dragoman.model.fast import scores as fast_scores
 
 Function = Callable[..., Any]
 
@@ -42,42 +45,42 @@ FAST: dict[Function, Replacement] = {
         "28 % of an update for one query layer; 3.5 % of one for the weights side by side",
     ),
     cells.gru_gates: Replacement(
-        elementwise.gru_gates,
+        fast_cells.gru_gates,
         "one operation with its own gradient for a dozen",
         "within the noise on a CPU",
     ),
     cells.gru_state: Replacement(
-        elementwise.gru_state,
+        fast_cells.gru_state,
         "one operation with its own gradient; tanh by way of the sigmoid",
         "within the noise on a CPU; tanh 2.6 to 0.5 ns an element",
     ),
     cells.lstm_state: Replacement(
-        elementwise.lstm_state,
+        fast_cells.lstm_state,
         "the three gates as one sigmoid; tanh by way of the sigmoid",
         "a step and back 515 to 375 us",
     ),
     encoder.run_layer: Replacement(
-        recurrent_layer.run_layer,
+        fast_encoder.run_layer,
         "a whole layer in one call of torch's kernel, for the cells that end in -fused",
         "one call of cuDNN a layer and direction; not run on a GPU",
     ),
     encoder.permute_rows: Replacement(
-        permutation.permute_rows,
+        fast_encoder.permute_rows,
         "the gradient is a selection of rows, not a sum into rows",
         "not measured by itself",
     ),
     scores.dot_energies: Replacement(
-        energies.dot_energies,
+        fast_scores.dot_energies,
         "the gradient of the keys as one product an unrolling",
         "within the noise",
     ),
     scores.additive_energies: Replacement(
-        energies.additive_energies,
+        fast_scores.additive_energies,
         "gradients of the keys summed in place; tanh by way of the sigmoid",
         "tanh 2.6 to 0.5 ns an element",
     ),
     attention.weighted_sums: Replacement(
-        contexts.weighted_sums,
+        fast_attention.weighted_sums,
         "the gradient of the annotations as one product an unrolling",
         "4,100 to 4,490 tokens/s, with gate inputs added inside products",
     ),

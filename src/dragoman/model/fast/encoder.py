@@ -1,10 +1,13 @@
-"""A whole recurrent layer in one call of torch's own kernel, where its equations are the cell's.
+"""Faster forms of the encoder's functions: one kernel call for a layer, and a permutation with a cheap gradient.
 
-The kernel's LSTM is ours with the gates in the order i, f, g, o. Its GRU is reset "after", update "keep", with a bias
-inside what the reset gate multiplies. Weights stay where the cell has them; products run in the parameters' type.
+The layer is computed by torch's own kernel, where its equations are those of the cell. The kernel's LSTM is ours with
+the gates in the order i, f, g, o. Its GRU is reset "after", update "keep", with a bias inside the product of the reset
+gate. The weights remain the cell's parameters; the products are computed in the parameters' type.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,7 +22,7 @@ from dragoman.model.linear import Linear
 def run_layer(
     layer: RecurrentLayer, inputs: Tensor, lengths: Tensor, alive: Tensor, drop: DropUnits
 ) -> tuple[Tensor, CellState]:
-    """As `encoder.run_layer`, but nothing is dropped, and hidden states are zero on padding."""
+    """As `encoder.run_layer`, but without dropout, and hidden states are zero on padding."""
     cell = layer.cell
     assert isinstance(cell, GRU | LSTM)
     if inputs.dim() == 3:
@@ -31,17 +34,17 @@ def run_layer(
 
 
 def _run(cell: GRU | LSTM, weights: list[Tensor], inputs: Tensor, lengths: Tensor) -> tuple[Tensor, CellState]:
-    """[S, B, n] -> [B, S, H] and the last state, [B, H] each."""
+    """Run one direction: inputs [S, B, n] -> hidden states [B, S, H] and the last state, [B, H] for each part."""
     packed = pack_padded_sequence(inputs.to(weights[0].dtype), lengths, enforce_sorted=False)
     zero = inputs.new_zeros(1, inputs.shape[1], cell.size, dtype=weights[0].dtype)
     data, sizes = packed.data, packed.batch_sizes
-    # layers 1, dropout 0, one direction: stacking is the encoder's part
+    # 1 layer, dropout 0, not bidirectional: the encoder stacks layers and joins directions itself
     if isinstance(cell, LSTM):
         output, *state = torch.lstm(data, sizes, [zero, zero], weights, True, 1, 0.0, False, False)
     else:
         output, *state = torch.gru(data, sizes, zero, weights, True, 1, 0.0, False, False)
     unsorted = packed.unsorted_indices
-    assert unsorted is not None, "the lengths were not given as sorted"
+    assert unsorted is not None, "pack_padded_sequence sorted the sentences"
     hidden, _ = pad_packed_sequence(
         PackedSequence(output, sizes, packed.sorted_indices, unsorted), batch_first=True, total_length=len(inputs)
     )
@@ -49,7 +52,7 @@ def _run(cell: GRU | LSTM, weights: list[Tensor], inputs: Tensor, lengths: Tenso
 
 
 def _weights(cell: GRU | LSTM, inputs: Linear, direction: int | None) -> list[Tensor]:
-    """[W, U, b, b'] in the kernel's order, of one direction."""
+    """[W, U, b, b'] of one direction (None: of the only one), with the gates in the kernel's order."""
 
     def part(parameter: Tensor) -> Tensor:
         return parameter if direction is None else parameter[direction]  # [D, ..] -> [..]
@@ -66,6 +69,26 @@ def _weights(cell: GRU | LSTM, inputs: Linear, direction: int | None) -> list[Te
 
 
 def _kernel_order(size: int, device: torch.device) -> Tensor:
-    """Rows of i, f, o, g in the order i, f, g, o."""
+    """Indices [4H] that put gates stored in the order i, f, o, g into the order i, f, g, o."""
     i_f, o, g = torch.arange(4 * size, device=device).split((2 * size, size, size))
     return torch.cat((i_f, g, o))
+
+
+def permute_rows(x: Tensor, rows: Tensor) -> Tensor:
+    """Permute the rows of x [B, S, n], counted as [B*S, n], by `rows` [B*S], a permutation that is its own inverse.
+
+    As `encoder.permute_rows`; the gradient is the same selection of rows instead of a sum into rows.
+    """
+    y: Tensor = _PermuteRows.apply(x, rows)
+    return y
+
+
+class _PermuteRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, rows: Tensor) -> Tensor:
+        ctx.rows = rows
+        return x.flatten(0, 1).index_select(0, rows).view(x.shape)  # [B, S, n] -> [B*S, n] -> [B, S, n]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return gradient.flatten(0, 1).index_select(0, ctx.rows).view(gradient.shape), None
