@@ -133,6 +133,19 @@ def test_only_the_assembly_of_a_model_imports_its_faster_forms() -> None:
     assert importing == {"model.assembly"}
 
 
+def test_export_and_the_faster_forms_mirror_the_files_of_the_model() -> None:
+    """A reader lays two files of the same name side by side; what is left over is a helper of one folder."""
+    model, fast, export = (
+        {path.stem for path in (PACKAGE / folder).glob("*.py")} - {"__init__"}
+        for folder in ("model", "model/fast", "export")
+    )
+    parts = {"linear", "cells", "encoder", "bridge", "scores", "scopes", "attention", "decoder", "readout"}
+    assert model & export == parts | {"output_layer", "translation"}
+    assert export - model == {"graph", "quantisation", "shortlist", "writing"}
+    assert model & fast == {"linear", "cells", "encoder", "scores", "attention", "output_layer", "dropout"}
+    assert fast - model == {"matmul", "deferred_gradients", "table"}
+
+
 def test_heavy_libraries_are_imported_only_where_they_belong() -> None:
     wrong = [
         f"{path.relative_to(PACKAGE)}:{line} imports {name}"

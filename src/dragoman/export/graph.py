@@ -1,14 +1,9 @@
 """An ONNX graph written node by node, in float32 or with its matrix products in int8.
 
-Values are written with as few words as in torch: `g.tanh(a) * b`. Sizes that batches change (B, S, R) are never
-written into a graph, so one file serves all of them.
+Formulas are as short as in torch: `g.tanh(a) * b`. Sizes that differ between batches (B, S, R) are never constants of
+a graph, so one file serves all batches.
 
-In int8, embeddings are kept as whole numbers, a scale a row, and products take them as they are. Of other rows x on the
-left side of a product those that fill [-1, 1] and cannot leave it (states of most cells, what tanh gives, means of
-such) become round(127 x), which is one operation; the others become round(127 x / max|x|). Each column of a weight is
-rounded like the latter; the products are exact, in int32. A row's scale comes from that row alone: unlike with one
-scale for a whole batch, its answer does not depend on the rows beside it. Weights go from -63 to 63 only, because
-processors without VNNI add two products in 16 bits.
+In int8, products quantise both sides (quantisation.py).
 """
 
 from __future__ import annotations
@@ -23,6 +18,13 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from dragoman.errors import ConfigError
+from dragoman.export.quantisation import (
+    ROW_LEVELS,
+    SMALLEST_MAXIMUM,
+    ZERO_POINT,
+    quantise_columns,
+    quantise_table,
+)
 
 Array = NDArray[Any]
 
@@ -35,36 +37,32 @@ _TYPES = {
     "bool": TensorProto.BOOL,
     "int8": TensorProto.INT8,
 }
-ROW_LEVELS, WEIGHT_LEVELS = 127, 63
-_ZERO_POINT = 128
-_SMALLEST = np.float32(1e-30)
-"""Stands for the scale of a row of zeros."""
-_BETWEEN_ONES = ("Tanh", "Sigmoid", "Softmax")
-_KEEP_BETWEEN_ONES = {
+_BOUNDED = ("Tanh", "Sigmoid", "Softmax")
+_KEEP_BOUNDED = {
     "Concat": None,
     **dict.fromkeys(("Gather", "Split", "Reshape", "Flatten", "Transpose", "ReverseSequence"), 1),
 }
-"""Operators whose results lie in [-1, 1] always, and if their first inputs do: how many, None for all.
+"""Operators whose results always lie in [-1, 1], and those that keep it if their first inputs do: how many, or all.
 
-Not the product of two such values: it is much smaller than 1, and a scale for [-1, 1] too coarse for it."""
+Not the product of two such values: it is much smaller than 1, and the fixed scale for [-1, 1] is too coarse for it."""
 
 
 class Quantised(NamedTuple):
-    """x as uint8 [.., n] around 128, and what it counts in: [.., 1] a row, None where that is 1 / 127 for all."""
+    """x as uint8 [.., n] around the zero point, and the scale of each row [.., 1]; None for the fixed scale 1 / 127."""
 
-    whole: Value
+    values: Value
     scale: Value | None
 
 
 class Distinct(NamedTuple):
-    """Numbers [N] without repetition: [M] ascending, and the place of each of the N among them."""
+    """The different values of int64 [N], ascending [M], and the index [N] of each of the N among them."""
 
-    numbers: Value
-    places: Value
+    values: Value
+    indices: Value
 
 
 class Value:
-    """A tensor of a graph, to compute with."""
+    """A tensor of a graph, with arithmetic operators that add nodes."""
 
     def __init__(self, graph: Graph, name: str) -> None:
         self.graph, self.name = graph, name
@@ -82,25 +80,31 @@ class Value:
         return self.graph.node("Div", self, other)
 
 
-Step = Callable[["Graph", Sequence[Value], Sequence[Value]], Sequence[Value]]
-"""The inner graph, states and what is read -> the next states."""
+LoopStep = Callable[["Graph", Sequence[Value], Sequence[Value]], Sequence[Value]]
+"""(graph of the loop's body, states, one entry of each sequence) -> next states."""
 
 
 class Graph:
-    """Nodes and weights so far."""
+    """A graph under construction."""
 
     def __init__(self, name: str, *, int8: bool = False, prefix: str = "") -> None:
-        """`prefix` begins the names of all values, for a graph inside another."""
+        """An empty graph.
+
+        Args:
+            name: the name in the ONNX file.
+            int8: whether matrix products are quantised.
+            prefix: the beginning of the names of all values, for the body of a loop.
+        """
         self._name, self._int8, self._prefix = name, int8, prefix
         self._nodes: list[onnx.NodeProto] = []
         self._weights: list[onnx.TensorProto] = []
         self._inputs: list[onnx.ValueInfoProto] = []
         self._outputs: list[onnx.ValueInfoProto] = []
         self._constants: dict[object, Value] = {}
-        self._kept: list[Array] = []  # what `_constants` knows by its id must stay alive
+        self._kept: list[Array] = []  # keys of `_constants` are memory addresses, so these arrays must stay alive
         self._quantised: dict[str, Quantised] = {}
         self._distinct: dict[str, Distinct] = {}
-        self._once_each: dict[str, tuple[Value, Value]] = {}  # rows that stand once each, and which of them a value has
+        self._repeated: dict[str, tuple[Value, Value]] = {}  # value -> its different rows, and their indices
         self._bounded: set[str] = set()
         self._member = ""
 
@@ -111,38 +115,44 @@ class Graph:
 
     @contextmanager
     def member(self, name: str) -> Iterator[None]:
-        """While inside, KIND.REST of an input or output is called KIND.name.REST; "" leaves it as it is."""
+        """Within this context an input or output KIND.REST is named KIND.name.REST; "" changes nothing."""
         self._member = name
         yield
         self._member = ""
 
-    def _called(self, name: str) -> str:
+    def _full_name(self, name: str) -> str:
         kind, dot, rest = name.partition(".")
         return self._prefix + (f"{kind}.{self._member}.{rest}" if dot and self._member else name)
 
     def input(self, name: str, kind: str, shape: Sequence[int | str], *, bounded: bool = False) -> Value:
-        """A tensor that is handed in; sizes that vary have a name. bounded: nothing in it leaves [-1, 1]."""
-        value = Value(self, self._called(name))
+        """Declare an input.
+
+        Args:
+            kind: the element type, such as float or int64.
+            shape: a name for each size that varies.
+            bounded: all its values lie in [-1, 1].
+        """
+        value = Value(self, self._full_name(name))
         self._inputs.append(helper.make_tensor_value_info(value.name, _TYPES[kind], shape))
         return self.bound(value) if bounded else value
 
     def output(self, name: str, value: Value, kind: str, shape: Sequence[int | str]) -> None:
-        """Hand a tensor out under a name."""
-        name = self._called(name)
+        """Declare a value as an output."""
+        name = self._full_name(name)
         self._nodes.append(helper.make_node("Identity", [value.name], [name]))
         self._outputs.append(helper.make_tensor_value_info(name, _TYPES[kind], shape))
 
     def bound(self, value: Value) -> Value:
-        """The same, known not to leave [-1, 1]."""
+        """The same value, marked as lying in [-1, 1]."""
         self._bounded.add(value.name)
         return value
 
     def is_bounded(self, value: Value) -> bool:
-        """Whether nothing in it can leave [-1, 1]."""
+        """Whether the value is known to lie in [-1, 1]."""
         return value.name in self._bounded
 
     def constant(self, array: Array) -> Value:
-        """An array of the model; one that is used twice stands once."""
+        """An array of the model; one that is used twice is stored once."""
         key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
         if key not in self._constants:
             self._kept.append(array)
@@ -152,15 +162,15 @@ class Graph:
         return self._constants[key]
 
     def integers(self, *numbers: int) -> Value:
-        """int64 [n]."""
+        """A constant, int64 [n]."""
         return self._once(("integers", *numbers), np.array(numbers, np.int64))
 
     def index(self, number: int) -> Value:
-        """int64 []."""
+        """A constant, int64 []."""
         return self._once(("index", number), np.array(number, np.int64))
 
     def number(self, number: float) -> Value:
-        """float32 []."""
+        """A constant, float32 []."""
         return self._once(("number", number), np.array(number, np.float32))
 
     def _once(self, key: object, array: Array) -> Value:
@@ -175,52 +185,54 @@ class Graph:
     def nodes(
         self, kind: str, count: int, *inputs: Value | None, domain: str | None = None, **attributes: Any
     ) -> tuple[Value, ...]:
-        """A node with several outputs; None stands for an input that is left out."""
+        """A node with several outputs; None is an omitted optional input."""
         outputs = [f"{self._prefix}{kind.lower()}{len(self._nodes)}.{index}" for index in range(count)]
         names = ["" if value is None else value.name for value in inputs]
         self._nodes.append(helper.make_node(kind, names, outputs, domain=domain, **attributes))
-        if kind in _BETWEEN_ONES or (
-            kind in _KEEP_BETWEEN_ONES and self._bounded.issuperset(names[: _KEEP_BETWEEN_ONES[kind]])
-        ):
+        if kind in _BOUNDED or (kind in _KEEP_BOUNDED and self._bounded.issuperset(names[: _KEEP_BOUNDED[kind]])):
             self._bounded.update(outputs)
         return tuple(Value(self, name) for name in outputs)
 
     def is_quantised(self, value: Value) -> bool:
-        """Whether it has been quantised already."""
+        """Whether the value has been quantised already."""
         return value.name in self._quantised
 
     def scan(
-        self, step: Step, states: Sequence[Value], read: Mapping[Value, str], *, backward: bool
+        self, step: LoopStep, states: Sequence[Value], sequences: Mapping[Value, str], *, backward: bool
     ) -> tuple[list[Value], Value]:
-        """Run `step` over the first axis of what is read, or from its end.
+        """Run `step` along the first axis of the sequences, from their end if `backward`.
 
-        `step` makes the next states [B, H] of the states and of one entry of each thing read, in a graph of its own;
-        if the first of these is known not to leave [-1, 1] at the start, it must not later either. Of what is read the
-        type is given.
+        Args:
+            step: builds the next states from the states and from one entry [B, G] of each sequence, in a graph of its
+                own. Where the first initial state is bounded, its later values must be, too.
+            states: the initial states, [B, H] each.
+            sequences: [S, B, G] each, with their element types.
 
         Returns:
             the last states, and the first state after each step [S, B, H].
         """
-        inner = Graph("scan", int8=self._int8, prefix=f"scan{len(self._nodes)}.")
-        held = [inner.input(f"state{n}", "float", ["B", "H"], bounded=self.is_bounded(x)) for n, x in enumerate(states)]
-        step_inputs = [inner.input(f"read{place}", kind, ["B", "G"]) for place, kind in enumerate(read.values())]
-        after = step(inner, held, step_inputs)
-        for place, value in enumerate(after):
-            inner.output(f"after{place}", value, "float", ["B", "H"])
-        inner.output("seen", after[0], "float", ["B", "H"])
-        *last, seen = self.nodes(
+        body = Graph("scan", int8=self._int8, prefix=f"scan{len(self._nodes)}.")
+        current = [
+            body.input(f"state{n}", "float", ["B", "H"], bounded=self.is_bounded(x)) for n, x in enumerate(states)
+        ]
+        entries = [body.input(f"entry{n}", kind, ["B", "G"]) for n, kind in enumerate(sequences.values())]
+        following = step(body, current, entries)
+        for n, value in enumerate(following):
+            body.output(f"next{n}", value, "float", ["B", "H"])
+        body.output("stacked", following[0], "float", ["B", "H"])
+        *last, stacked = self.nodes(
             "Scan",
             len(states) + 1,
             *states,
-            *read,
-            body=inner._as_proto(),
-            num_scan_inputs=len(read),
-            scan_input_directions=[int(backward)] * len(read),
+            *sequences,
+            body=body._as_proto(),
+            num_scan_inputs=len(sequences),
+            scan_input_directions=[int(backward)] * len(sequences),
             scan_output_directions=[int(backward)],
         )
         if self.is_bounded(states[0]):
-            self._bounded.update((last[0].name, seen.name))
-        return last, seen
+            self._bounded.update((last[0].name, stacked.name))
+        return last, stacked
 
     def tanh(self, x: Value) -> Value:
         return self.node("Tanh", x)
@@ -237,21 +249,21 @@ class Graph:
     def gather(self, x: Value, indices: Value, axis: int = 0) -> Value:
         return self.node("Gather", x, indices, axis=axis)
 
-    def distinct(self, numbers: Value) -> Distinct:
-        """Of int64 [N]."""
-        if numbers.name not in self._distinct:
-            different, _, places = self.nodes("Unique", 3, numbers, sorted=1)
-            self._distinct[numbers.name] = Distinct(different, places)
-        return self._distinct[numbers.name]
+    def distinct(self, x: Value) -> Distinct:
+        """The different values of int64 [N]."""
+        if x.name not in self._distinct:
+            values, _, indices = self.nodes("Unique", 3, x, sorted=1)
+            self._distinct[x.name] = Distinct(values, indices)
+        return self._distinct[x.name]
 
-    def taken(self, x: Value, rows: Distinct) -> Value:
-        """x [M', n] -> [N, n], its products made once for each different row."""
-        return self.spread(self.gather(x, rows.numbers), rows.places)
+    def gather_distinct(self, x: Value, rows: Distinct) -> Value:
+        """The rows of x, [M', n] -> [N, n]; linear layers are applied once to each different row."""
+        return self.repeat_rows(self.gather(x, rows.values), rows.indices)
 
-    def spread(self, x: Value, places: Value) -> Value:
-        """Rows of x [M, n] that stand in many places: [N, n], its products made once for each row of x."""
-        value = self.gather(x, places)
-        self._once_each[value.name] = x, places
+    def repeat_rows(self, x: Value, indices: Value) -> Value:
+        """x[indices], [M, n] -> [N, n]; linear layers are applied to the rows of x and their results repeated."""
+        value = self.gather(x, indices)
+        self._repeated[value.name] = x, indices
         return value
 
     def where(self, condition: Value, x: Value, y: Value) -> Value:
@@ -259,14 +271,14 @@ class Graph:
         return self.bound(chosen) if self.is_bounded(x) and self.is_bounded(y) else chosen
 
     def reshape(self, x: Value, *shape: int | Value) -> Value:
-        """0 keeps a size, -1 takes what is left, a Value is int64 [1]."""
+        """x in another shape: 0 keeps a size, -1 is inferred, a Value is int64 [1]."""
         if all(isinstance(size, int) for size in shape):
             return self.node("Reshape", x, self.integers(*(size for size in shape if isinstance(size, int))))
         sizes = (size if isinstance(size, Value) else self.integers(size) for size in shape)
         return self.node("Reshape", x, self.concat(*sizes, axis=0))
 
     def flatten(self, x: Value, axis: int) -> Value:
-        """[product of the axes before, product of the others]."""
+        """x as a matrix: [product of the sizes before the axis, product of the others]."""
         return self.node("Flatten", x, axis=axis)
 
     def transpose(self, x: Value, *order: int) -> Value:
@@ -276,7 +288,7 @@ class Graph:
         return self.node("Unsqueeze", x, self.integers(*axes))
 
     def size(self, x: Value, axis: int) -> Value:
-        """int64 [1]."""
+        """The size of an axis, int64 [1]."""
         return self.node("Shape", x, start=axis, end=axis + 1)
 
     def columns(self, x: Value, start: int, end: int) -> Value:
@@ -288,11 +300,11 @@ class Graph:
         return self.node("Slice", x, self.integers(0), width, self.integers(1))
 
     def split(self, x: Value, *sizes: int) -> tuple[Value, ...]:
-        """Parts of the last axis."""
+        """Split the last axis into parts of these sizes."""
         return self.nodes("Split", len(sizes), x, self.integers(*sizes), axis=-1)
 
     def total(self, x: Value, axis: int) -> Value:
-        """The sum over an axis, which stays with size 1."""
+        """The sum over an axis, which is kept with size 1."""
         return self.node("ReduceSum", x, self.integers(axis), keepdims=1)
 
     def to(self, x: Value, kind: str) -> Value:
@@ -304,34 +316,34 @@ class Graph:
         return self.node("Range", self.index(0), size, self.index(1))
 
     def zeros(self, like: Value, size: int) -> Value:
-        """float32 [N, size] with as many rows as `like`."""
+        """Zeros, float32 [N, size], with as many rows as `like`."""
         return self.node("ConstantOfShape", self.concat(self.size(like, 0), self.integers(size), axis=0))
 
-    def look_up(self, table: Array, indices: Value, there: Value | None = None) -> Value:
-        """Rows of a table [V, E], zero where `there`, bool of the shape of the indices, is false."""
-        kept = None if there is None else self.unsqueeze(self.to(there, "float"), 1)
+    def look_up(self, table: Array, indices: Value, mask: Value | None = None) -> Value:
+        """Rows of a table [V, E]: indices [..] -> [.., E]; zero where the mask, bool [M] for indices [M], is false."""
+        factor = None if mask is None else self.unsqueeze(self.to(mask, "float"), 1)  # [M] -> [M, 1]
         if not self._int8:
             vectors = self.gather(self.constant(table), indices)
-            return vectors if kept is None else vectors * kept
-        numbers, scales = _quantise(table, ROW_LEVELS)
-        whole = self.gather(self.constant((numbers.astype(np.int16) + _ZERO_POINT).astype(np.uint8)), indices)
-        scale = self.gather(self.constant(scales[:, None]), indices)
-        scale = scale if kept is None else scale * kept
-        vectors = (self.to(whole, "float") - self.number(_ZERO_POINT)) * scale
-        self._quantised[vectors.name] = Quantised(whole, scale)
+            return vectors if factor is None else vectors * factor
+        quantised, scales = quantise_table(table)
+        values = self.gather(self.constant(quantised), indices)
+        scale = self.gather(self.constant(scales), indices)  # [.., 1]
+        scale = scale if factor is None else scale * factor
+        vectors = (self.to(values, "float") - self.number(ZERO_POINT)) * scale
+        self._quantised[vectors.name] = Quantised(values, scale)
         return vectors
 
-    def product(self, x: Value, weight: Array, bias: Array | None = None, plus: Value | None = None) -> Value:
-        """W x + b + plus for rows of x: [.., n_in] and W of [n_out, n_in] -> [.., n_out]; in float32 [N, n_in] only."""
-        if x.name in self._once_each:
-            rows, places = self._once_each[x.name]
-            product = self.gather(self.product(rows, weight, bias), places)
-            return product if plus is None else product + plus
+    def linear(self, x: Value, weight: Array, bias: Array | None = None, plus: Value | None = None) -> Value:
+        """W x + b + plus for W [n_out, n_in]: [.., n_in] -> [.., n_out]; in float32 x must be a matrix."""
+        if x.name in self._repeated:
+            rows, indices = self._repeated[x.name]
+            y = self.gather(self.linear(rows, weight, bias), indices)
+            return y if plus is None else y + plus
         b = None if bias is None else self.constant(bias)
         if self._int8:
             columns, scales = quantise_columns(weight)
-            product = self.quantised_matmul(self.quantise(x), self.constant(columns), self.constant(scales), b)
-            return product if plus is None else product + plus
+            y = self.quantised_matmul(self.quantise(x), self.constant(columns), self.constant(scales), b)
+            return y if plus is None else y + plus
         if b is None or plus is None:
             return self.node("Gemm", x, self.constant(weight), plus if b is None else b, transB=1)
         return self.node("Gemm", x, self.constant(weight), b, transB=1) + plus
@@ -339,8 +351,8 @@ class Graph:
     def quantised_matmul(self, x: Quantised, columns: Value, scales: Value, bias: Value | None = None) -> Value:
         """The product of quantised rows with int8 columns [n_in, n_out], whose scales are [n_out]."""
         unit = self.number(1 / ROW_LEVELS if x.scale is None else 1.0)
-        middle = self._once("zero point", np.array(_ZERO_POINT, np.uint8))
-        inputs: list[Value | None] = [x.whole, columns, unit, scales, middle]
+        zero_point = self._once("zero point", np.array(ZERO_POINT, np.uint8))
+        inputs: list[Value | None] = [x.values, columns, unit, scales, zero_point]
         if x.scale is None:
             added = [] if bias is None else [None, bias]
             return self.node("MatMulIntegerToFloat", *inputs, *added, domain="com.microsoft")
@@ -348,29 +360,29 @@ class Graph:
         return product if bias is None else product + bias
 
     def quantise(self, x: Value) -> Quantised:
-        """x in 8-bit integers; quantised once for all products of x.
+        """Quantise the rows of x, once for all products of x.
 
-        Not as int8: onnxruntime has no fast product of two signed matrices for x86.
+        As uint8 instead of int8: onnxruntime has no fast product of two signed matrices for x86.
         """
         if x.name not in self._quantised:
             self._quantised[x.name] = self._quantise_bounded(x) if self.is_bounded(x) else self._quantise_by_row(x)
         return self._quantised[x.name]
 
     def _quantise_bounded(self, x: Value) -> Quantised:
-        middle = self._once("zero point", np.array(_ZERO_POINT, np.uint8))
-        return Quantised(self.node("QuantizeLinear", x, self.number(1 / ROW_LEVELS), middle), None)
+        zero_point = self._once("zero point", np.array(ZERO_POINT, np.uint8))
+        return Quantised(self.node("QuantizeLinear", x, self.number(1 / ROW_LEVELS), zero_point), None)
 
     def _quantise_by_row(self, x: Value) -> Quantised:
-        """x of [N, n]."""
-        largest = self.node("ReduceMax", self.node("Abs", x), self.integers(-1), keepdims=0)
-        scale = self.node("Max", largest, self.number(float(_SMALLEST))) * self.number(1 / ROW_LEVELS)
-        middle = numpy_helper.from_array(np.array([_ZERO_POINT], np.uint8))
-        zero_points = self.node("ConstantOfShape", self.node("Shape", scale), value=middle)
-        whole = self.node("QuantizeLinear", x, scale, zero_points, axis=0)
-        return Quantised(whole, self.unsqueeze(scale, 1))
+        """x is [N, n]."""
+        largest = self.node("ReduceMax", self.node("Abs", x), self.integers(-1), keepdims=0)  # [N, n] -> [N]
+        scale = self.node("Max", largest, self.number(float(SMALLEST_MAXIMUM))) * self.number(1 / ROW_LEVELS)
+        zero_point = numpy_helper.from_array(np.array([ZERO_POINT], np.uint8))
+        zero_points = self.node("ConstantOfShape", self.node("Shape", scale), value=zero_point)  # [N]
+        values = self.node("QuantizeLinear", x, scale, zero_points, axis=0)
+        return Quantised(values, self.unsqueeze(scale, 1))  # [N] -> [N, 1]
 
     def _used_nodes(self) -> tuple[list[onnx.NodeProto], set[str]]:
-        """Those that an output needs, and the names of all values that these read."""
+        """The nodes on which an output depends, and the names of their inputs and of the outputs."""
         used = {output.name for output in self._outputs}
         nodes = []
         for node in reversed(self._nodes):
@@ -385,10 +397,10 @@ class Graph:
         return helper.make_graph(nodes, self._name, self._inputs, self._outputs, weights)
 
     def serialise(self, facts: Mapping[str, str]) -> bytes:
-        """The file of the graph, with facts about it.
+        """The bytes of the ONNX file, with `facts` as its metadata.
 
         Raises:
-            ConfigError: it is larger than 2 GB, which the format cannot hold.
+            ConfigError: the graph is larger than 2 GiB, which an ONNX file cannot hold.
         """
         graph = self._as_proto()
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
@@ -401,15 +413,3 @@ class Graph:
             )
         data: bytes = model.SerializeToString()
         return data
-
-
-def quantise_columns(weight: Array) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """W of [n_out, n_in] as what `Graph.int8_product` takes: [n_in, n_out], and what each column counts in."""
-    whole, scales = _quantise(weight, WEIGHT_LEVELS)
-    return np.ascontiguousarray(whole.T), scales
-
-
-def _quantise(matrix: Array, levels: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Each row as whole numbers from -levels to levels, and what they count in."""
-    scale = np.maximum(np.abs(matrix).max(axis=1), _SMALLEST) / levels
-    return np.rint(matrix / scale[:, None]).astype(np.int8), scale.astype(np.float32)

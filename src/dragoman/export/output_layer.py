@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 
 from dragoman.engines.ensemble_engine import Combination
 from dragoman.engines.shortlist import CHUNK, in_chunks
-from dragoman.export.cells import apply, array
 from dragoman.export.graph import Array, Graph, Value
+from dragoman.export.linear import apply, array
 from dragoman.model.output_layer import OutputLayer
 
-LEAST = -3e38
-"""Below every logarithm but finite: -inf - -inf is NaN."""
-NOTHING = -80.0
-"""A logit this far below the largest adds nothing to the sum. Lower ones give denormal numbers in the softmax, which
-are slow to process; words outside the shortlist would have many."""
+LOWEST = -3e38
+"""A finite value below every logarithm; -inf would give -inf - -inf, which is NaN."""
+NEGLIGIBLE = -80.0
+"""A logit this far below the largest does not change the sum. Lower ones give denormal numbers in the softmax, which
+are slow to process; words outside the shortlist would give many of them."""
 
 
 class EnsembleCombination(NamedTuple):
@@ -86,14 +86,14 @@ def logits_of(g: Graph, output: OutputLayer, matrix: Array, readout: Value, shor
         readout = apply(g, output.narrow, readout)
     bias = None if output.bias is None else array(output.bias)
     if shortlist is None:
-        return g.product(readout, matrix, _bias_in_chunks(bias, len(output.weight)))
+        return g.linear(readout, matrix, _bias_in_chunks(bias, len(output.weight)))
     always = shortlist.always
-    of_some = None if bias is None else bias[always]
-    usual = g.product(readout, in_chunks(matrix[always], 0), _bias_in_chunks(of_some, len(always)))
-    return g.concat(usual, _handed_in(g, readout, matrix.shape[1], shortlist.owners), axis=-1)
+    some_biases = None if bias is None else bias[always]
+    listed = g.linear(readout, in_chunks(matrix[always], 0), _bias_in_chunks(some_biases, len(always)))
+    return g.concat(listed, _given_logits(g, readout, matrix.shape[1], shortlist.owners), axis=-1)
 
 
-def _handed_in(g: Graph, readout: Value, size: int, owners: Value) -> Value:
+def _given_logits(g: Graph, readout: Value, size: int, owners: Value) -> Value:
     """The logits [R, U] of words whose part of the output layer is an input."""
     bias = g.gather(g.input("limit.bias", "float", ["B", "U"]), owners)
     if not g.int8:
@@ -110,7 +110,7 @@ def _bias_in_chunks(bias: Array | None, words: int) -> Array | None:
 
 
 def declare_outputs(g: Graph, logits: Sequence[Value], ensemble: EnsembleCombination, query: StepQuery) -> None:
-    """Declare the outputs."""
+    """Declare the outputs for logits [R, V] of each model."""
     targets = g.unsqueeze(query.targets, 1)
     if len(logits) == 1 or ensemble.combination == "logits":
         values, words, target_values = _of_one(g, _weighted(g, logits, ensemble), targets, query)
@@ -124,13 +124,13 @@ def declare_outputs(g: Graph, logits: Sequence[Value], ensemble: EnsembleCombina
 
 
 BestWords = tuple[Value, Value, Value]
-"""log p of the k best [R, k], these words [R, k], and log p of the targets [R, 1]."""
+"""Log-probabilities of the k best words [R, k], these words [R, k], log-probabilities of the targets [R, 1]."""
 
 
 def _of_one(g: Graph, logits: Value, targets: Value, query: StepQuery) -> BestWords:
     values, words = _best(g, logits, query.best)
     first = [g.columns(part, 0, 1) for part in (values, words)]
-    limited = logits if query.shortlist is None else g.node("Max", logits, first[0] + g.number(NOTHING))
+    limited = logits if query.shortlist is None else g.node("Max", logits, first[0] + g.number(NEGLIGIBLE))
     largest = g.node("GatherElements", g.node("Softmax", limited, axis=-1), first[1], axis=1)
     log_sum = first[0] - g.node("Log", largest)  # [R, 1]
     return values - log_sum, words, _at(g, logits, targets) - log_sum
@@ -149,19 +149,19 @@ def _of_probabilities(
     g: Graph, logits: Sequence[Value], ensemble: EnsembleCombination, targets: Value, best: Value
 ) -> BestWords:
     """The best words by probability; their values are computed from logarithms, which do not underflow."""
-    shares = [g.node("Softmax", own, axis=-1) for own in logits]
-    sums = [_log_sum(g, own, share) for own, share in zip(logits, shares, strict=True)]
-    _, found = _best(g, _weighted(g, shares, ensemble), best)
+    distributions = [g.node("Softmax", own, axis=-1) for own in logits]
+    sums = [_log_sum(g, own, p) for own, p in zip(logits, distributions, strict=True)]
+    _, found = _best(g, _weighted(g, distributions, ensemble), best)
 
     def log_mean(words: Value) -> Value:
         own = [
             _at(g, of_one, words) - log_sum + g.number(math.log(weight))
             for of_one, log_sum, weight in zip(logits, sums, ensemble.weights, strict=True)
         ]
-        largest = g.node("Max", *own, g.number(LEAST))
+        largest = g.node("Max", *own, g.number(LOWEST))
         return largest + g.node("Log", g.node("Sum", *(g.node("Exp", part - largest) for part in own)))
 
-    values, order = g.nodes("TopK", 2, log_mean(found), best, axis=-1)  # equal probabilities may have been rounded
+    values, order = g.nodes("TopK", 2, log_mean(found), best, axis=-1)  # rounding may have changed their order
     return values, g.node("GatherElements", found, order, axis=1), log_mean(targets)
 
 
@@ -184,7 +184,7 @@ def _at(g: Graph, x: Value, words: Value) -> Value:
 
 
 def _log_sum(g: Graph, logits: Value, probabilities: Value) -> Value:
-    """[R, V] -> [R, 1]"""
+    """log sum exp of the logits, [R, V] -> [R, 1]."""
     largest = (g.node("ReduceMax", x, g.integers(-1), keepdims=1) for x in (logits, probabilities))
     return next(largest) - g.node("Log", next(largest))
 

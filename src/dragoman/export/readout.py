@@ -1,11 +1,14 @@
-"""The readout in the step graph, as `model/readout.py` states it."""
+"""The readout in the step graph, as `model/readout.py` states it.
+
+Letters: N rows, H units of the state, E embedding, W units of a context, O size of the readout.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from dragoman.export.cells import apply, array
 from dragoman.export.graph import Graph, Value
+from dragoman.export.linear import apply, array
 from dragoman.model.readout import AttentionalReadout, MaxoutReadout, Readout, StateReadout
 
 
@@ -31,9 +34,9 @@ def _attentional(g: Graph, readout: AttentionalReadout, state: Value, words: Val
     assert context is not None
     bias = None if readout.bias is None else array(readout.bias)
     assert readout.combine.bias is None
-    mixed = g.product(g.concat(context, state, axis=-1), array(readout.combine.weight), bias)  # [N, W + H] -> [N, O]
+    mixed = g.linear(g.concat(context, state, axis=-1), array(readout.combine.weight), bias)  # [N, W + H] -> [N, O]
     return mixed if readout.affine else g.tanh(mixed)
 
 
 _READOUTS: dict[str, Callable[..., Value]] = {"state": _state, "maxout": _maxout, "attentional": _attentional}
-"""By the kind of the readout."""
+"""The function of each kind of readout."""

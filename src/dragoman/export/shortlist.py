@@ -1,4 +1,4 @@
-"""A shortlist for exported models: learnt from sentence pairs, with the output layers of the models."""
+"""Shortlists for exported models: estimated from sentence pairs, with the part of the output layers that they need."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dragoman.alignment.ibm1 import Pairs, enough_pairs, list_translations, trai
 from dragoman.data.store import Store
 from dragoman.engines.shortlist import OutputColumns, Shortlist, other_words
 from dragoman.errors import ConfigError, RunError
-from dragoman.export.cells import array
-from dragoman.export.graph import quantise_columns
+from dragoman.export.linear import array
+from dragoman.export.quantisation import quantise_columns
 from dragoman.model.translation import TranslationModel
 from dragoman.runs.layout import RunFolder
 from dragoman.text.corpus import read_pairs
@@ -21,14 +21,14 @@ from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS
 
 TRANSLATIONS = 50
-"""Of each source word, that are listed at most."""
+"""The largest number of translations listed for a source word."""
 
 
 def training_pairs(folder: RunFolder) -> Pairs:
     """The segmented pairs that a run was trained on, in random order.
 
     Raises:
-        RunError: the run folder has them no more.
+        RunError: the run folder no longer contains them.
     """
     if not folder.train_data.exists():
         raise RunError(
@@ -41,7 +41,7 @@ def training_pairs(folder: RunFolder) -> Pairs:
 
 
 def given_pairs(files: Sequence[Path], source: TextSide, target: TextSide) -> Pairs:
-    """The pairs of a corpus, segmented; files as for training.
+    """The segmented pairs of a corpus; `files` as for training.
 
     Raises:
         InputError: as for `read_pairs`.
@@ -50,10 +50,10 @@ def given_pairs(files: Sequence[Path], source: TextSide, target: TextSide) -> Pa
 
 
 def require_fewer(most: int, vocabulary_size: int) -> None:
-    """Refuse a shortlist that is none.
+    """Check that a shortlist is shorter than the vocabulary.
 
     Raises:
-        ConfigError: it would list as many words as there are.
+        ConfigError: it would contain the whole vocabulary.
     """
     if most >= vocabulary_size:
         raise ConfigError(
@@ -65,17 +65,18 @@ def require_fewer(most: int, vocabulary_size: int) -> None:
 def make_shortlist(
     models: Sequence[TranslationModel], pairs: Pairs, sizes: tuple[int, int], most: int, *, int8: bool
 ) -> Shortlist:
-    """The special symbols and the `most` frequent words always; for each source word its likeliest translations.
+    """The shortlist of the special symbols, the `most` frequent words, and the most likely translations of the source.
 
     Args:
         pairs: ids of both sides.
-        sizes: of the source and the target vocabulary.
+        sizes: the sizes of the source and the target vocabulary.
+        most: number of frequent words on every shortlist.
     """
-    looked_at = list(enough_pairs(pairs))
-    counts = np.bincount([word for _, target in looked_at for word in target], minlength=sizes[1])
+    sample = list(enough_pairs(pairs))
+    counts = np.bincount([word for _, target in sample for word in target], minlength=sizes[1])
     frequent = np.argsort(-counts, kind="stable")[:most]
     always = np.union1d(np.arange(len(SPECIALS)), frequent)
-    lists = list_translations(train_ibm1(looked_at, *sizes), sizes[0], TRANSLATIONS)
+    lists = list_translations(train_ibm1(sample, *sizes), sizes[0], TRANSLATIONS)
     return shortlist_of(models, always, *lists, int8=int8)
 
 
@@ -87,9 +88,12 @@ def shortlist_of(
     *,
     int8: bool,
 ) -> Shortlist:
-    """Of words that are `always` listed, ascending, and of each source word's own.
+    """The shortlist from the words of every shortlist and the words that each source word adds.
 
-    Those of source word i are `words[offsets[i] : offsets[i + 1]]`, some of which may be listed anyway.
+    Args:
+        always: the words of every shortlist, ascending.
+        offsets: source word i adds `words[offsets[i] : offsets[i + 1]]`.
+        words: target words, some of which may be in `always`, too.
     """
     others = other_words(always, models[0].target.num_embeddings)
     new = ~np.isin(words, always)
@@ -99,7 +103,7 @@ def shortlist_of(
 
 
 def output_layer(model: TranslationModel, words: NDArray[np.int64], *, int8: bool) -> OutputColumns:
-    """Of these words, as `engines/shortlist.py` hands it to the step graph."""
+    """The output layer of these words, as `engines/shortlist.py` passes it to the step graph."""
     weight = array(model.output.weight)[words]
     bias = np.zeros(len(words), np.float32) if model.output.bias is None else array(model.output.bias)[words]
     if int8:

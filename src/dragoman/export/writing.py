@@ -1,4 +1,4 @@
-"""A run, or several as one ensemble, becomes an exported folder, and is tried out in it."""
+"""Export of a run, or of several as one ensemble: the exported folder is written and compared with the runs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from dragoman.engines.onnx_engine import OnnxEngine
 from dragoman.engines.protocol import refuse_nan
 from dragoman.engines.shortlist import Shortlist
 from dragoman.errors import ConfigError, InputError, RunError
-from dragoman.export.decoder import step_graph
-from dragoman.export.encoder import encoder_graph
 from dragoman.export.output_layer import EnsembleCombination
 from dragoman.export.shortlist import given_pairs, make_shortlist, require_fewer, training_pairs
+from dragoman.export.translation import encoder_graph, step_graph
 from dragoman.model.translation import TranslationModel
 from dragoman.runs.exported import (
     CONFIG,
@@ -39,7 +38,7 @@ from dragoman.translation.ensemble import Ensemble, require_same_target
 from dragoman.translation.source_encoding import EncodedLine
 
 ALONE = EnsembleCombination("probabilities", (1.0,))
-"""Of one run."""
+"""The combination of a single run."""
 
 
 class Graphs(NamedTuple):
@@ -65,10 +64,10 @@ class ExportOptions(NamedTuple):
 
 
 class Exported(NamedTuple):
-    """What was written.
+    """The result of an export.
 
     bytes:      the size of the folder
-    difference: the largest one between log-probabilities of the run and of the folder, tried on random sentences
+    difference: the largest difference between log-probabilities of the run and of the folder, on random sentences
     """
 
     folder: ExportFolder
@@ -77,14 +76,14 @@ class Exported(NamedTuple):
 
 
 def export_runs(runs: Sequence[Run], out: Path, options: ExportOptions, *, overwrite: bool = False) -> Exported:
-    """Write the folder `out`, and try it out. Several runs become one ensemble, in the configuration of the first.
+    """Export runs to the folder `out` and compare the results. Several runs become one ensemble.
 
-    It is written beside its place and put there when it is complete.
+    The folder has the configuration of the first run. It is written beside `out` and moved there when it is complete.
 
     Raises:
         RunError: a run has no training data for a shortlist; `out` is in use; the weights are damaged.
-        ConfigError: a run was exported already; a graph is too large for its format; the shortlist is as long as the
-            vocabulary; the runs do not read or write the same symbols.
+        ConfigError: a run is an exported folder; a graph is too large for its format; the shortlist is as long as the
+            vocabulary; the vocabularies or segmentations of the runs differ.
         InputError: a file cannot be read or written.
     """
     models = [run.model() for run in runs]
@@ -93,7 +92,7 @@ def export_runs(runs: Sequence[Run], out: Path, options: ExportOptions, *, overw
     shortlist = _shortlist(runs[0], models, options)
     always = None if shortlist is None else shortlist.always
     graphs = make_graphs(models, options.combination, int8=options.int8, always=always)
-    difference = _try_out(runs, options.combination, OnnxEngine(*graphs, shortlist))
+    difference = _compare(runs, options.combination, OnnxEngine(*graphs, shortlist))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside:
@@ -121,10 +120,11 @@ def make_graphs(
     int8: bool = False,
     always: NDArray[np.integer[Any]] | None = None,
 ) -> Graphs:
-    """The graphs of models that read and write the same symbols; `always` are the words that a shortlist always lists,
-    to which the rest of the output layers is left then.
+    """The graphs of models with the same vocabularies.
 
-    In int8 embeddings and products are, those of attention left out.
+    Args:
+        int8: quantise embeddings and matrix products, except those of attention.
+        always: the words of every shortlist; the graph then has their part of the output layers only.
 
     Raises:
         ConfigError: a graph is too large for its format.
@@ -141,10 +141,10 @@ def make_graphs(
 
 
 def require_alike(runs: Sequence[Run]) -> None:
-    """Refuse runs that cannot be one ensemble in one graph.
+    """Check that runs can be one ensemble in one graph.
 
     Raises:
-        ConfigError: they segment or number symbols differently, or only some read EOS after the source.
+        ConfigError: vocabularies or segmentations differ, or only some read EOS after the source.
     """
     names = [str(run.folder.path) for run in runs]
     require_same_target(names, [run.target.vocabulary for run in runs])
@@ -164,7 +164,7 @@ def require_alike(runs: Sequence[Run]) -> None:
 
 
 def _segmentation(run: Run) -> dict[str, bytes]:
-    """The files of the source side, the vocabulary left out."""
+    """The files of the source side without its vocabulary: name -> bytes."""
     files = sorted(run.folder.text.glob("source.*"))
     return {file.name: file.read_bytes() for file in files if file.suffix != ".vocabulary"}
 
@@ -192,7 +192,7 @@ def _put_in_place(new: Path, out: Path, old: Path, *, overwrite: bool) -> None:
 
 
 def _require_free(out: Path, *, overwrite: bool) -> None:
-    """Only what was exported before may be replaced, if nothing else lies in its folder."""
+    """Check that `out` is free, or with `overwrite` an exported folder without other files."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise RunError(f"{out}: is there already and is no folder; give another path")
     if not out.exists() or not any(out.iterdir()):
@@ -209,8 +209,8 @@ def _require_free(out: Path, *, overwrite: bool) -> None:
         )
 
 
-def _try_out(runs: Sequence[Run], combination: EnsembleCombination, exported: OnnxEngine) -> float:
-    """The largest difference between log-probabilities of target symbols in random sentences of many lengths."""
+def _compare(runs: Sequence[Run], combination: EnsembleCombination, exported: OnnxEngine) -> float:
+    """The largest difference between log-probabilities of target tokens, in random sentences of many lengths."""
     draw = np.random.default_rng(1)
 
     def sentences(size: int) -> list[list[int]]:
