@@ -12,7 +12,7 @@ from safetensors import safe_open
 from safetensors.torch import load
 from torch import Tensor
 
-from dragoman.model.tensor_file import ALIGNMENT, TYPES, bytes_of, write_tensors
+from dragoman.model.tensor_file import ALIGNMENT, DIGEST, TYPES, bytes_of, write_tensors
 
 
 def written(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
@@ -49,7 +49,9 @@ def test_the_library_reads_the_texts_beside_them(tmp_path: Path) -> None:
     path = tmp_path / "tensors"
     path.write_bytes(written({"a": torch.zeros(2)}, texts))
     with safe_open(path, framework="pt") as file:
-        assert file.metadata() == texts
+        metadata = file.metadata()
+    assert len(metadata.pop(DIGEST)) == 64
+    assert metadata == texts
 
 
 def test_every_tensor_begins_at_a_multiple_of_its_width() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from dragoman.errors import RunError
@@ -49,3 +50,19 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_weights_of_another_model_are_refused(weights: dict[str, torch.Tensor], message: str) -> None:
     with pytest.raises(RunError, match=message):
         restore_weights(nn.Linear(3, 2), weights, Path("w"))
+
+
+def test_every_altered_byte_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    save_weights(path, weights_of(nn.Linear(3, 2)))
+    whole = path.read_bytes()
+    for position in range(len(whole)):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
+        with pytest.raises(RunError, match="the weights are damaged"):
+            load_weights(path)
+
+
+def test_weights_without_a_digest_are_refused(tmp_path: Path) -> None:
+    save_file({"a": torch.zeros(2)}, tmp_path / "w")
+    with pytest.raises(RunError, match=r"the weights are damaged \(it has no digest\)"):
+        load_weights(tmp_path / "w")

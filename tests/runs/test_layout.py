@@ -11,6 +11,7 @@ from dragoman.config.schema import FORMAT, Config, SideConfig
 from dragoman.errors import InputError, RunError
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.new_run import NewRun
+from dragoman.runs.parts import write_mark
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
@@ -183,3 +184,17 @@ def test_missing_vocabulary_is_named(tmp_path: Path) -> None:
 def test_torch_is_not_needed() -> None:
     program = "import sys, dragoman.runs.layout; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_an_altered_vocabulary_is_refused(tmp_path: Path, side: str) -> None:
+    folder = complete(tmp_path / "run")
+    write_mark(folder.path)
+    load = folder.source_side if side == "source" else folder.target_side
+    assert load()
+    vocabulary = folder.text / f"{side}.vocabulary"
+    vocabulary.write_text("\n".join([*vocabulary.read_text().splitlines()[:-1], "d"]) + "\n")
+    with pytest.raises(RunError, match=rf"{side}.vocabulary: is damaged: its SHA-256 differs from that in run.json"):
+        load()
+    (folder.path / "run.json").unlink()
+    assert load(), "a copy without the mark is not checked"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -49,7 +51,10 @@ def tree(path: Path) -> dict[str, bytes]:
 
 
 def test_a_run_is_marked(tmp_path: Path) -> None:
-    assert (run_of(tmp_path / "run").path / "run.json").read_text() == '{"kind": "dragoman run", "format": 1}\n'
+    folder = run_of(tmp_path / "run")
+    digest = hashlib.sha256((folder.text / "source.vocabulary").read_bytes()).hexdigest()
+    mark = {"kind": "dragoman run", "format": 1, "text": {"source.vocabulary": digest}}
+    assert json.loads((folder.path / "run.json").read_text()) == mark
 
 
 def test_a_new_run_is_out_of_sight_until_it_takes_its_place(tmp_path: Path) -> None:

@@ -152,3 +152,13 @@ def test_random_numbers_go_on_where_they_stopped() -> None:
     drawn = torch.rand(3)
     restore_random_state(state, torch.device("cpu"))
     assert torch.equal(torch.rand(3), drawn)
+
+
+def test_every_altered_byte_of_the_header_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "latest.safetensors"
+    save_checkpoint(path, STATE)
+    whole = path.read_bytes()
+    for position in range(8 + int.from_bytes(whole[:8], "little")):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :])
+        with pytest.raises(RunError, match="training state"):
+            load_checkpoint(path)

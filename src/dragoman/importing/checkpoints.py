@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load
 from torch import Tensor
 
 from dragoman.errors import InputError
@@ -51,6 +53,20 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     if not isinstance(checkpoint, dict):
         raise InputError(f"{path}: holds {type(checkpoint).__name__}, not a checkpoint of a translation model")
     return checkpoint
+
+
+def read_safetensors(path: Path) -> dict[str, Tensor]:
+    """Load the tensors of a safetensors file of another toolkit onto the CPU.
+
+    Raises:
+        InputError: the file cannot be read or is damaged.
+    """
+    try:
+        return load(path.read_bytes())
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the weights: {error.strerror}") from None
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise InputError(f"{path}: is damaged ({error})") from None
 
 
 class CheckpointTensors:

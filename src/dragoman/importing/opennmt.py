@@ -18,11 +18,10 @@ import torch
 from torch import Tensor
 
 from dragoman.errors import InputError
-from dragoman.importing.checkpoints import CheckpointTensors, read_checkpoint
+from dragoman.importing.checkpoints import CheckpointTensors, read_checkpoint, read_safetensors
 from dragoman.importing.imported_model import ImportedModel, ImportedSide
 from dragoman.importing.imported_vocabulary import ImportedVocabulary, SpecialSymbols, import_vocabulary
 from dragoman.importing.layers import cell_parts, decoder_stack, encoder_stack, stack_parts
-from dragoman.model.weights import load_weights
 
 SYMBOLS = SpecialSymbols(pad="<blank>", unknown="<unk>", begin="<s>", end="</s>")
 
@@ -88,7 +87,7 @@ def _tensors(content: Mapping[str, Any], checkpoint: Path) -> CheckpointTensors:
     beside = checkpoint.with_suffix(".safetensors")
     if not beside.is_file():
         raise InputError(f"{checkpoint}: its weights are in a file of their own, {beside}, which is missing")
-    return CheckpointTensors(load_weights(beside), beside)
+    return CheckpointTensors(read_safetensors(beside), beside)
 
 
 def _require_expressible(options: Namespace, checkpoint: Path) -> None:

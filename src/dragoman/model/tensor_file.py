@@ -10,10 +10,13 @@ up with blanks to a multiple of 8 bytes; the tensors without gaps, all numbers w
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import torch
@@ -21,6 +24,9 @@ from torch import Tensor
 
 METADATA = "__metadata__"
 """The name in the header under which texts stand that are no tensors."""
+DIGEST = "sha256"
+"""The metadata entry with the digest of everything else in the file."""
+_CHUNK = 1 << 20
 ALIGNMENT = 8
 """Bytes: a multiple of them stands before the first tensor."""
 TYPES = {
@@ -44,16 +50,52 @@ def write_tensors(file: BinaryIO, tensors: Mapping[str, Tensor], metadata: Mappi
     # Wide numbers first, so that each stands at a multiple of its own width.
     names = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
     places = pairwise(accumulate((tensors[name].nbytes for name in names), initial=0))
-    header: dict[str, Any] = {METADATA: dict(metadata)} if metadata else {}
+    header: dict[str, Any] = {METADATA: dict(metadata or {})}
     for name, place in zip(names, places, strict=True):
         tensor = tensors[name]
         header[name] = {"dtype": TYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": place}
-    text = json.dumps(header, separators=(",", ":")).encode()
+    header[METADATA][DIGEST] = _digest(header, (bytes_of(tensors[name]) for name in names))
+    text = _dump(header)
     text += b" " * (-len(text) % ALIGNMENT)
     file.write(struct.pack("<Q", len(text)))
     file.write(text)
     for name in names:
         file.write(bytes_of(tensors[name]))
+
+
+def require_intact(path: Path) -> None:
+    """Compare a file that `write_tensors` wrote with its digest.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: the file is damaged or truncated, or has no digest.
+    """
+    with path.open("rb") as file:
+        start = file.read(8)
+        length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
+        if not 0 < length <= os.fstat(file.fileno()).st_size - 8:
+            raise ValueError("it is truncated or not a safetensors file")
+        try:
+            header = json.loads(file.read(length))
+        except RecursionError:
+            raise ValueError("its header is nested too deeply") from None
+        metadata = header.get(METADATA) if isinstance(header, dict) else None
+        expected = metadata.pop(DIGEST, None) if isinstance(metadata, dict) else None
+        if expected is None:
+            raise ValueError("it has no digest")
+        if _digest(header, iter(lambda: file.read(_CHUNK), b"")) != expected:
+            raise ValueError("its digest does not match its contents")
+
+
+def _digest(header: Mapping[str, Any], tensors: Iterable[bytes | memoryview]) -> str:
+    digest = hashlib.sha256(_dump(header))
+    for part in tensors:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _dump(header: Mapping[str, Any]) -> bytes:
+    return json.dumps(header, separators=(",", ":")).encode()
 
 
 def bytes_of(tensor: Tensor) -> memoryview:

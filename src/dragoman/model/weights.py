@@ -11,7 +11,7 @@ from safetensors.torch import load
 from torch import Tensor, nn
 
 from dragoman.errors import RunError
-from dragoman.model.tensor_file import write_tensors
+from dragoman.model.tensor_file import require_intact, write_tensors
 from dragoman.text.lines import replace_file
 
 
@@ -37,6 +37,7 @@ def load_weights(path: Path) -> dict[str, Tensor]:
         RunError: the file is missing, cannot be read, or is damaged.
     """
     try:
+        require_intact(path)
         return load(path.read_bytes())
     except OSError as error:
         raise RunError(f"{path}: cannot read the weights: {error.strerror}") from None

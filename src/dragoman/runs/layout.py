@@ -23,7 +23,7 @@ from dragoman.config.files import dump_config, load_config
 from dragoman.config.language_model import LanguageConfig
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
-from dragoman.runs.parts import complete_placing, is_marked
+from dragoman.runs.parts import complete_placing, is_marked, require_intact_text
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.side import TextSide
 
@@ -173,6 +173,7 @@ class RunFolder:
         Raises:
             RunError: a file is missing or damaged.
         """
+        require_intact_text(self.path, "source")
         return TextSide.load(self.text, "source")
 
     def target_side(self) -> TextSide:
@@ -181,4 +182,5 @@ class RunFolder:
         Raises:
             RunError: a file is missing or damaged.
         """
+        require_intact_text(self.path, "target")
         return TextSide.load(self.text, "target")

@@ -84,6 +84,7 @@ class NewRun:
             RunError: another run, or somebody's file, has got into the way meanwhile.
         """
         self._require_free()
+        write_mark(self.folder.path)  # again: text/ is complete now
         take_place(self.folder.path, self.place.path)
         self.folder = self.place
         return self.place

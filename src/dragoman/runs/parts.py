@@ -16,6 +16,7 @@ links too. It then takes its place by renaming, in steps that a later command co
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -68,13 +69,36 @@ class Files(NamedTuple):
 
 
 def write_mark(run: Path) -> None:
-    """Mark a folder as a run.
+    """Mark a folder as a run, with the SHA-256 of each file in its text/.
 
     Raises:
         InputError: it cannot be written.
     """
+    text = {path.name: _sha256(path) for path in sorted((run / "text").glob("*"))}
     with replace_file(run / MARK) as file:
-        file.write(json.dumps({"kind": KIND, "format": FORMAT}) + "\n")
+        file.write(json.dumps({"kind": KIND, "format": FORMAT, "text": text}) + "\n")
+
+
+def require_intact_text(run: Path, side: str) -> None:
+    """Compare the files of one side in text/ with the digests in the mark.
+
+    A copy of a run without the mark is not checked.
+
+    Raises:
+        RunError: a file was altered.
+    """
+    digests = _read_mark(run).get("text")
+    for name, digest in digests.items() if isinstance(digests, dict) else ():
+        path = run / "text" / Path(name).name
+        if name.startswith(f"{side}.") and path.is_file() and _sha256(path) != digest:
+            raise RunError(
+                f"{path}: is damaged: its SHA-256 differs from that in {MARK}; restore the file from a copy of the run "
+                "folder, or train again with --overwrite"
+            )
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def is_marked(run: Path) -> bool:
@@ -83,11 +107,8 @@ def is_marked(run: Path) -> bool:
     Raises:
         RunError: it is one of a newer format.
     """
-    try:
-        mark: Any = json.loads((run / MARK).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    if not isinstance(mark, dict) or mark.get("kind") != KIND or not isinstance(mark.get("format"), int):
+    mark = _read_mark(run)
+    if not mark:
         return False
     if mark["format"] > FORMAT:
         raise RunError(
@@ -95,6 +116,16 @@ def is_marked(run: Path) -> bool:
             "upgrade dragoman"
         )
     return True
+
+
+def _read_mark(run: Path) -> dict[str, Any]:
+    """The contents of the mark; empty if there is none of ours."""
+    try:
+        mark: Any = json.loads((run / MARK).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    ours = isinstance(mark, dict) and mark.get("kind") == KIND and isinstance(mark.get("format"), int)
+    return mark if ours else {}
 
 
 def parts_in(run: Path) -> list[str]:
