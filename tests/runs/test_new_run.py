@@ -13,10 +13,12 @@ import pytest
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config
+from dragoman.data.store_writer import StoreWriter
 from dragoman.errors import ConfigError, RunError
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.parts import sort_files
+from dragoman.text.vocabulary import Vocabulary
 
 OLD, NEW = Config(), override(Config(), ["training.seed=77"])
 
@@ -320,3 +322,12 @@ def test_files_of_a_run_are_told_from_others(tmp_path: Path) -> None:
     ours, foreign = sort_files(folder.path)
     assert foreign == [folder.text / ".mine.12.new"]
     assert len(ours) == 13
+
+
+def test_every_file_that_preparing_writes_is_known(tmp_path: Path) -> None:
+    with NewRun(tmp_path / "run", NEW) as new:
+        for folder in (new.folder.train_data, new.folder.dev_data):
+            with StoreWriter(folder, joint=False) as writer:
+                assert sort_files(new.folder.path).foreign == [], "unfinished"
+                writer.finish((Vocabulary("a"), Vocabulary("b")), {})
+        assert sort_files(new.folder.path).foreign == [], "finished"

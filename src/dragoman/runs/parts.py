@@ -39,7 +39,7 @@ FORMAT = 1
 
 _SIDES = ("source", "target")
 _STORE = (
-    *(f"{side}.{kind}" for side, kind in product(_SIDES, ("ids", "offsets", "numbers"))),
+    *(f"{side}.{kind}" for side, kind in product(_SIDES, ("ids", "offsets", "provisional"))),
     *("links.pairs", "links.offsets", "meta.json"),
 )
 _TOP = (MARK, "config.yaml", "model.safetensors", "log.jsonl", "report.html")
