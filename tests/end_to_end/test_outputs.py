@@ -136,7 +136,7 @@ def test_a_fifo_is_written_through(writer: str, run_folder: Path, corpus: Corpus
         assert reading.result(timeout=30)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_keeps_the_old_file_and_what_was_written(run_folder: Path, tmp_path: Path, number: int) -> None:
     out, kept = tmp_path / "out", tmp_path / "out.partial"
     out.write_text("OLD\n")

@@ -9,7 +9,7 @@ from dragoman.errors import Interrupted
 from dragoman.training.interruption import Interruption
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_first_signal_is_noted_and_a_second_one_interrupts(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with Interruption() as interruption:
@@ -40,3 +40,13 @@ def test_outside_the_main_thread_handlers_are_left_alone() -> None:
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+def test_an_ignored_signal_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interruption() as interruption:
+            signal.raise_signal(signal.SIGHUP)
+            assert interruption.requested is None
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -189,15 +189,20 @@ def _general_parser() -> Parser:
 
 @contextmanager
 def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM stops a command as Ctrl-C does, so that it too leaves nothing unfinished behind without a word."""
+    """Let SIGTERM and SIGHUP stop a command as Ctrl-C does, so that unfinished outputs are reported or removed."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can have signal handlers
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    ending = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in ending}
+    heeded = [number for number in ending if before[number] is not signal.SIG_IGN]  # nohup ignores SIGHUP
+    for number in heeded:
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in heeded:
+            signal.signal(number, before[number])
 
 
 def _complain(error: BaseException, message: str, code: int) -> int:

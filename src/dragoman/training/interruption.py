@@ -8,14 +8,14 @@ from types import FrameType, TracebackType
 
 from dragoman.errors import Interrupted
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
-    """Inside its `with` block, a first SIGINT or SIGTERM sets `requested`, and a second raises Interrupted.
+    """Inside its `with` block, a first SIGINT, SIGTERM or SIGHUP sets `requested`, and a second raises Interrupted.
 
     Only the main thread can have signal handlers; in any other thread this does nothing. The previous handlers are
-    restored at the end of the block.
+    restored at the end of the block. A signal that is ignored, as SIGHUP under nohup, stays ignored.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,8 @@ class Interruption:
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._handle) for number in _SIGNALS}
+            heeded = (number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN)
+            self._before = {number: signal.signal(number, self._handle) for number in heeded}
         return self
 
     def __exit__(

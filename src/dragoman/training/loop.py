@@ -92,7 +92,7 @@ def train(
 
     Raises:
         TrainingError: loss, gradient or weights are no longer finite numbers. No file has been written since.
-        Interrupted: SIGINT or SIGTERM came; the update was finished and the state saved.
+        Interrupted: SIGINT, SIGTERM or SIGHUP came; the update was finished and the state saved.
         RunError: the state to resume from is missing, damaged or of another model.
         InputError: the disk is full; the last saved state is unchanged.
         ConfigError: the validators do not measure the deciding metric.
