@@ -6,11 +6,24 @@ Letters: N rows, D layers side by side (the two directions of an encoder layer).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+
+class LinearOperands(NamedTuple):
+    """The parameters of a linear layer, in their own type, and the type that its products are computed in.
+
+    weight:    [n_out, n_in] or [D, n_out, n_in]
+    bias:      of every output, [n_out] or [D, n_out]; None for a layer without a bias
+    precision: the type of products and results
+    """
+
+    weight: Tensor
+    bias: Tensor | None
+    precision: torch.dtype
 
 
 class LinearStep(Protocol):
@@ -28,13 +41,13 @@ def multiply(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return y if bias is None else y + bias.unsqueeze(-2)  # [n_out] -> [1, n_out]
 
 
-def fuse_linear(layers: Sequence[Linear]) -> LinearStep:
+def fuse_linear(layers: Sequence[LinearOperands]) -> LinearStep:
     """sum_i (W_i x_i + b_i) of several layers, for use at every step of one unrolling."""
 
     def step(*inputs: Tensor, plus: Tensor | None = None) -> Tensor:
         total = plus
-        for layer, x in zip(layers, inputs, strict=True):
-            y = multiply(layer.cast(x), layer.cast(layer.weight), layer.full_bias())
+        for (weight, bias, precision), x in zip(layers, inputs, strict=True):
+            y = multiply(x.to(precision), weight.to(precision), None if bias is None else bias.to(precision))
             total = y if total is None else total + y
         assert total is not None, "there is a layer"
         return total
@@ -66,18 +79,20 @@ class Linear(nn.Module):
         """All steps in one product; x is [..., n_in], or [D, ..., n_in] where D layers stand side by side."""
         x = self.cast(x)
         rows = x.flatten(self.weight.dim() - 2, -2)  # [..., n_in] -> [N, n_in], [D, ..., n_in] -> [D, N, n_in]
-        y = self.multiply(rows, self.cast(self.weight), self.full_bias())
+        weight, bias, _ = self._operands()
+        y = self.multiply(rows, self.cast(weight), None if bias is None else self.cast(bias))
         return y.reshape(*x.shape[:-1], y.shape[-1])  # [N, n_out] -> [..., n_out]
 
     def prepare(self, *others: Linear) -> LinearStep:
         """The sum of `others` and of this layer, in that order, for use at every step of one unrolling."""
-        return self.fuse((*others, self))
+        return self.fuse([layer._operands() for layer in (*others, self)])
 
-    def full_bias(self) -> Tensor | None:
-        """The bias of every output, [n_out] or [D, n_out], zero for the unbiased ones; None where none has one."""
-        if self.bias is None:
-            return None
-        return self.cast(functional.pad(self.bias, (self.unbiased, 0)) if self.unbiased else self.bias)
+    def _operands(self) -> LinearOperands:
+        """The parameters, with a bias of zero for the unbiased outputs."""
+        bias: Tensor | None = self.bias
+        if bias is not None and self.unbiased:
+            bias = functional.pad(bias, (self.unbiased, 0))  # [n_out - unbiased] -> [n_out]
+        return LinearOperands(self.weight, bias, self.precision or self.weight.dtype)
 
     def cast(self, x: Tensor) -> Tensor:
         """x in the type that products are computed in."""
