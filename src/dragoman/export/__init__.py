@@ -1,1 +1,1 @@
-"""A trained run as a folder that needs numpy and onnxruntime only: ONNX graphs, text processing, configuration."""
+"""Export of trained runs as folders that need only numpy and onnxruntime: ONNX graphs, text and configuration."""

@@ -38,13 +38,14 @@ _TYPES = {
     "int8": TensorProto.INT8,
 }
 _BOUNDED = ("Tanh", "Sigmoid", "Softmax")
+"""Operators whose results always lie in [-1, 1]."""
 _KEEP_BOUNDED = {
     "Concat": None,
     **dict.fromkeys(("Gather", "Split", "Reshape", "Flatten", "Transpose", "ReverseSequence"), 1),
 }
-"""Operators whose results always lie in [-1, 1], and those that keep it if their first inputs do: how many, or all.
+"""Operators whose results lie in [-1, 1] if their first inputs do, with the number of these inputs (None: all).
 
-Not the product of two such values: it is much smaller than 1, and the fixed scale for [-1, 1] is too coarse for it."""
+Mul is left out: the product of two such values is much smaller than 1, and the fixed scale for [-1, 1] too coarse."""
 
 
 class Quantised(NamedTuple):

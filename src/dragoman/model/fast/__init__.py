@@ -1,1 +1,1 @@
-"""Faster forms of functions of the plain model; `table.py` says which replaces which, and what it gains."""
+"""Faster forms of functions of the plain model, file by file; `table.py` lists them with their gains."""

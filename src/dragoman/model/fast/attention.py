@@ -1,4 +1,7 @@
-"""Context vectors whose annotations get their gradient once an unrolling."""
+"""Faster context vectors: the gradient of the annotations is deferred to the end of the unrolling.
+
+Letters: B sentences, Q queries of a sentence, T queries of all steps, S positions, W units of an annotation.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from dragoman.model.fast.deferred_gradients import defer_gradients
 
 
 def weighted_sums(vectors: Tensor) -> Callable[[Tensor], Tensor]:
-    """As `attention.weighted_sums`; the gradient of the annotations, sum_t a_tj g_t, is one product at the end."""
+    """As `attention.weighted_sums`; the gradient of each annotation h_j, sum_t a_tj g_t, is part of one product."""
     deferred = _AnnotationGradients(vectors.detach())
     shared = defer_gradients(deferred, vectors)
 
@@ -24,7 +27,7 @@ def weighted_sums(vectors: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 class _AnnotationGradients:
-    """Weights [B, Q, S] and gradients of contexts [B, Q, W] of every step."""
+    """Collects the weights [B, Q, S] and the gradients of the contexts [B, Q, W] of every step."""
 
     def __init__(self, vectors: Tensor) -> None:
         self.vectors = vectors
@@ -32,7 +35,7 @@ class _AnnotationGradients:
         self.contexts: list[Tensor] = []
 
     def gradients(self) -> tuple[Tensor]:
-        weights, contexts = torch.cat(self.weights, dim=1), torch.cat(self.contexts, dim=1)
+        weights, contexts = torch.cat(self.weights, dim=1), torch.cat(self.contexts, dim=1)  # [B, T, ..]
         self.weights.clear()
         self.contexts.clear()
         return (torch.bmm(weights.mT, contexts),)  # [B, S, T], [B, T, W] -> [B, S, W]

@@ -1,9 +1,9 @@
-"""Deferred gradients: a tensor that many steps share gets its gradient once, after all of them.
+"""Deferred gradients: the gradient of a tensor that many steps share is computed once, after all steps.
 
 A tensor used at every step of a recurrence (a weight, the annotations) has a gradient that is a sum over the steps.
-Automatic differentiation adds one part a step; where the sum is one large product, it is faster to collect the parts'
-factors and multiply once. Each step takes the empty tensor of `defer_gradients` as an argument, so that the shared
-tensor's gradient is computed after every step has gone back.
+Automatic differentiation adds one term per step. Where the sum is one large product, it is faster to collect the
+factors of the terms and multiply once. Each step takes the empty tensor of `defer_gradients` as an argument, so that
+autograd computes the gradient of the shared tensor after the backward pass of every step.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from torch import Tensor
 
 
 class DeferredGradients(Protocol):
-    """Collects, during the backward pass, what the gradients of some shared tensors are made of."""
+    """Collects, during the backward pass, the factors of the gradients of shared tensors."""
 
     def gradients(self) -> tuple[Tensor | None, ...]:
-        """One gradient for each shared tensor, in their order; what was collected is given up."""
+        """The gradient of each shared tensor, in their order; the collected factors are released."""
         ...
 
 
 def defer_gradients(deferred: DeferredGradients, *shared: Tensor) -> Tensor:
-    """An empty tensor that depends on the shared tensors; their gradients are those of `deferred`.
+    """An empty tensor that depends on the shared tensors and whose backward pass returns `deferred.gradients()`.
 
-    `deferred` must not hold it: the two would keep each other alive.
+    `deferred` must not reference it, because a reference cycle would keep a whole batch alive.
     """
     empty: Tensor = _Deferred.apply(deferred, *shared)
     return empty

@@ -1,8 +1,8 @@
-"""Dropout whose random numbers cost little.
+"""Faster dropout: a random byte per unit instead of a random float.
 
-A unit is dropped when a random byte falls below a threshold, so probabilities are multiples of 1/256 (0.3 becomes
-77/256 = 0.3008, and kept units are scaled by exactly its inverse). Eight bytes come out of one draw of the generator;
-one draw a unit made dropout dearer than the products around it.
+A unit is dropped when its random byte is below a threshold, so probabilities are multiples of 1/256 (0.3 becomes
+77/256 = 0.3008, and the kept units are scaled by 1 / (1 - 77/256)). One draw of the generator gives eight bytes; with
+one draw per unit, dropout took longer than the products around it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def dropout(x: Tensor, probability: float) -> Tensor:
 
 
 def random_bytes(shape: torch.Size, device: torch.device) -> Tensor:
-    """Uniform bytes [shape] from torch's generator."""
+    """Uniform random bytes of this shape from torch's generator."""
     count = shape.numel()
     draws = torch.empty((count + 7) // 8, dtype=torch.int64, device=device).random_(-(2**63), None)
     return draws.view(torch.uint8)[:count].view(shape)
 
 
 class _Dropout(torch.autograd.Function):
-    """Keeps the mask as one byte a unit."""
+    """The mask is kept for the backward pass as one byte per unit."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, threshold: int) -> Tensor:

@@ -1,7 +1,8 @@
-"""Matrix products with a weight, by whichever of the libraries within torch is fast on this processor.
+"""Matrix products with a weight, by the library within torch that is faster on this processor.
 
-In float32 torch multiplies with MKL, which keeps its best code from processors that are not Intel's. oneDNN, which
-torch carries for other purposes, multiplies the 64 rows of a step 1.4 to 1.6 times as fast there (docs/performance.md).
+In float32 torch multiplies with MKL, which does not use its fastest code on processors of other makers than Intel.
+There oneDNN, which torch contains for other purposes, multiplies the 64 rows of a step 1.4 to 1.6 times as fast
+(docs/performance.md).
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from torch import Tensor
 from torch.nn import functional
 
 CACHE_LINE = 64
-"""Bytes. Products of matrices whose rows begin elsewhere are up to 40 % slower."""
+"""Bytes. Products of matrices whose rows do not begin at a cache line are up to 40 % slower."""
 
 
 def matmul(x: Tensor, weight: Tensor, plus: Tensor | None = None) -> Tensor:
-    """x W^T + plus, [.., n_in] -> [.., n_out], all in one type, without a gradient.
+    """x W^T + plus, [.., n_in] -> [.., n_out], all in one type; not differentiable.
 
     Args:
         x: [.., n_in], or [D, N, n_in] for D weights side by side.
         weight: [n_out, n_in], or [D, n_out, n_in].
-        plus: a bias [n_out] or [D, n_out], or something in the shape of the result.
+        plus: a bias [n_out] or [D, n_out], or a tensor in the shape of the result.
     """
     if weight.dim() == 3:
         return _side_by_side(x, weight, plus)
     if _by_onednn(x, weight):
-        # The product of an inner layer in torch's compiled models, which has no public name.
+        # torch's compiled models use this operator for linear layers; it has no public name
         linear = torch.ops.mkldnn._linear_pointwise
         is_sum = plus is not None and plus.dim() > 1
         result: Tensor = (
@@ -45,7 +46,7 @@ def matmul(x: Tensor, weight: Tensor, plus: Tensor | None = None) -> Tensor:
 
 
 def aligned(columns: int, like: Tensor) -> int:
-    """`columns` or a few more, so that rows of the type of `like` begin at whole cache lines."""
+    """`columns` rounded up, so that rows of the type of `like` begin at cache lines."""
     step = CACHE_LINE // like.element_size()
     return -(-columns // step) * step
 
@@ -62,7 +63,7 @@ def _side_by_side(x: Tensor, weight: Tensor, plus: Tensor | None) -> Tensor:
 def _by_onednn(x: Tensor, weight: Tensor) -> bool:
     if x.dtype != torch.float32 or x.device.type != "cpu" or not _mkl_is_slow():
         return False
-    # A weight with gaps between its rows takes oneDNN a thousand times as long; an empty input it refuses.
+    # oneDNN takes a thousand times as long for a weight with gaps between its rows, and rejects an empty input
     return x.numel() > 0 and (weight.is_contiguous() or weight.mT.is_contiguous())
 
 

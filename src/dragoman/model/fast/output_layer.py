@@ -1,8 +1,10 @@
-"""The loss of the output layer without a long-lived tensor of logits, and probabilities of given words.
+"""Faster losses and log-probabilities of the output layer, which compute logits in blocks of rows.
 
-Logits of a whole batch are its largest tensors by far. They are made for a block of rows at a time, in memory that is
-small enough to be used again (fresh pages from the system cost more than the arithmetic on them), and their gradient
-is taken while they are there; the backward pass then only scales.
+The logits of a whole batch are its largest tensors by far. Here the logits of a block of rows at a time are computed in
+memory that is reused (new pages from the system cost more than the arithmetic on them). Their gradient is computed
+with the loss, while they are in memory; the backward pass only scales it.
+
+Letters: N rows, O size of the readout, V vocabulary.
 """
 
 from __future__ import annotations
@@ -20,15 +22,15 @@ from dragoman.model.fast.matmul import aligned, matmul
 from dragoman.model.output_layer import OutputLayer, TokenLosses
 
 BLOCK = 2048
-"""Bytes of a word's logits at a time, 512 rows in float32: many, so that the products are long, but not so many that
-the system takes the memory back after each block."""
+"""Bytes of one column of a block of logits, 512 rows in float32: many rows, so that the products are long, but not so
+many that the system reclaims the memory after each block."""
 
 CHUNK = 64
-"""Rows of a block whose softmax is taken at a time: few, so that they stay in the processor's cache. Blocks have
-multiples of it in bfloat16, filled up with zeros (see `linear.missing_rows`)."""
+"""Rows of a block whose softmax is computed at a time: few, so that they stay in the processor's cache. In bfloat16 a
+block is padded to a multiple of it with rows of zeros (see `linear.missing_rows`)."""
 
 ROWS = 128
-"""Rows of logits at a time where only some words are wanted: those that stay in the processor's cache."""
+"""Rows of logits at a time where only the log-probabilities of given words are needed: they stay in the cache."""
 
 
 def logits_of(readout: Tensor, weight: Tensor, bias: Tensor | None, precision: torch.dtype) -> Tensor:
@@ -40,7 +42,7 @@ def logits_of(readout: Tensor, weight: Tensor, bias: Tensor | None, precision: t
 def word_log_probabilities(layer: OutputLayer, readout: Tensor, words: Tensor, rows: Tensor) -> Tensor:
     """As `output_layer.word_log_probabilities`.
 
-    Logits are made for a block of readouts at a time, and of the whole vocabulary only their sum is taken.
+    Logits are computed for a block of readouts at a time; over the whole vocabulary only log sum exp is needed.
     """
     order = rows.argsort()
     starts = torch.arange(0, len(readout) + ROWS, ROWS, device=rows.device)
@@ -53,14 +55,14 @@ def word_log_probabilities(layer: OutputLayer, readout: Tensor, words: Tensor, r
         logits = logits_of(readout[block * ROWS : (block + 1) * ROWS], weight, layer.bias, precision)  # [ROWS, V]
         of_words = logits[place, words[wanted]]
         largest = logits.amax(dim=1)  # [ROWS, V] -> [ROWS]
-        # In place: the logits are not needed any more, and logsumexp would go over them thrice.
+        # in place: the logits are not needed any more, and logsumexp would read them three times
         log_sum = largest + logits.sub_(largest.unsqueeze(1)).exp_().sum(dim=1).log_()
         result[wanted] = of_words - log_sum[place]
     return result
 
 
 def token_losses(layer: OutputLayer, readout: Tensor, words: Tensor, smoothing: float) -> TokenLosses:
-    """As `output_layer.token_losses`, in blocks, with the gradients taken at once."""
+    """As `output_layer.token_losses`, in blocks, with the gradients computed in the forward pass."""
     cast = layer.cast(layer.weight.detach())
     workspace = _workspaces.setdefault(layer, _Workspace())
     smoothed, nll = _CrossEntropy.apply(readout, layer.weight, layer.bias, cast, words, smoothing, workspace)
@@ -68,26 +70,26 @@ def token_losses(layer: OutputLayer, readout: Tensor, words: Tensor, smoothing: 
 
 
 class _Workspace:
-    """Memory that outlives a batch; asked for again under the same name, it is the same memory."""
+    """Named buffers that are reused from batch to batch."""
 
     def __init__(self) -> None:
-        self._held: dict[str, Tensor] = {}
+        self._buffers: dict[str, Tensor] = {}
 
     def take(self, name: str, shape: tuple[int, ...], like: Tensor) -> Tensor:
         """An uninitialised tensor of that shape, of the type and device of `like`."""
-        held = self._held.get(name)
+        buffer = self._buffers.get(name)
         size = math.prod(shape)
-        if held is None or held.numel() < size or (held.dtype, held.device) != (like.dtype, like.device):
-            held = self._held[name] = torch.empty(size, dtype=like.dtype, device=like.device)
-        return held[:size].view(shape)
+        if buffer is None or buffer.numel() < size or (buffer.dtype, buffer.device) != (like.dtype, like.device):
+            buffer = self._buffers[name] = torch.empty(size, dtype=like.dtype, device=like.device)
+        return buffer[:size].view(shape)
 
 
 _workspaces: WeakKeyDictionary[OutputLayer, _Workspace] = WeakKeyDictionary()
-"""One for each output layer, as long as it lives."""
+"""The workspace of each output layer, as long as the layer exists."""
 
 
 class _CrossEntropy(torch.autograd.Function):
-    """(readout [N, O], weight [V, O], bias [V], weight in the type of products, words [N]) -> the two losses."""
+    """(readout [N, O], weight [V, O], bias [V], weight in the type of the products, words [N]) -> the two losses."""
 
     @staticmethod
     def forward(
@@ -100,15 +102,15 @@ class _CrossEntropy(torch.autograd.Function):
         smoothing: float,
         workspace: _Workspace,
     ) -> tuple[Tensor, Tensor]:
-        filled = _filled_up_weight(cast, workspace)
-        sums = _Sums(readout, weight, filled, workspace) if any(ctx.needs_input_grad) else None
+        padded = _padded_weight(cast, workspace)
+        sums = _GradientSums(readout, weight, padded, workspace) if any(ctx.needs_input_grad) else None
         smoothed, nll = (torch.zeros((), dtype=torch.float64, device=weight.device) for _ in range(2))
         softmax = _Softmax(bias, smoothing, workspace.take("logits", (CHUNK, len(weight)), weight))
         at_once = BLOCK // cast.element_size()
         for start in range(0, len(words), at_once):
             block = readout[start : start + at_once]
             rows = pad_rows(block, -len(block) % CHUNK if block.dtype == torch.bfloat16 else 0)
-            products = matmul(rows, filled)
+            products = matmul(rows, padded)
             logits, beyond = products.tensor_split([len(weight)], dim=1)
             losses = softmax.losses(logits, words[start : start + at_once], differentiate=sums is not None)
             beyond.zero_()
@@ -130,18 +132,18 @@ class _CrossEntropy(torch.autograd.Function):
         return readout, weight, bias, None, None, None, None
 
 
-def _filled_up_weight(weight: Tensor, workspace: _Workspace) -> Tensor:
-    """The weight with rows of zeros below, so that every row of logits begins at a whole cache line."""
-    filled = workspace.take("weight", (aligned(len(weight), weight), weight.shape[1]), weight)
-    filled[: len(weight)] = weight
-    filled[len(weight) :] = 0
-    return filled
+def _padded_weight(weight: Tensor, workspace: _Workspace) -> Tensor:
+    """The weight [V, O] with rows of zeros appended, so that every row of logits begins at a cache line."""
+    padded = workspace.take("weight", (aligned(len(weight), weight), weight.shape[1]), weight)
+    padded[: len(weight)] = weight
+    padded[len(weight) :] = 0
+    return padded
 
 
 class _Softmax:
-    """Losses of rows of logits, and their gradients p - q in the place of the logits, a chunk at a time.
+    """Losses of rows of logits, a chunk at a time; the gradients p - q overwrite the logits.
 
-    `chunk` is memory for one, [CHUNK, V] in the softmax's precision.
+    `chunk` is a buffer [CHUNK, V] in the precision of the softmax.
     """
 
     def __init__(self, bias: Tensor | None, smoothing: float, chunk: Tensor) -> None:
@@ -149,18 +151,18 @@ class _Softmax:
         self.of_bias = None if bias is None else torch.zeros_like(bias)
 
     def losses(self, logits: Tensor, words: Tensor, *, differentiate: bool) -> TokenLosses:
-        """Of the first `len(words)` rows; the gradients of those beyond are zero."""
+        """The losses of the first `len(words)` rows of logits; the gradients of the other rows are zero."""
         smoothed, nll = (torch.zeros((), dtype=torch.float64, device=logits.device) for _ in range(2))
         for start in range(0, len(words), CHUNK):
-            wanted = words[start : start + CHUNK].unsqueeze(1)
-            part = logits[start : start + len(wanted)]
-            x = self._chunk[: len(wanted)].copy_(part)
+            targets = words[start : start + CHUNK].unsqueeze(1)  # [n] -> [n, 1]
+            part = logits[start : start + len(targets)]  # [n, V]
+            x = self._chunk[: len(targets)].copy_(part)
             if self._bias is not None:
                 x += self._bias
-            of_words, largest = x.gather(1, wanted), x.amax(dim=1, keepdim=True)
+            of_words, largest = x.gather(1, targets), x.amax(dim=1, keepdim=True)
             of_all = x.sum(dim=1, keepdim=True) if self._smoothing else None
             p = torch.softmax(x, dim=1, out=x)
-            # The logarithm of the sum, by the largest p: that is 1 / V at least, and one exponential a logit is enough.
+            # log sum exp by the largest p, which is at least 1 / V: one exponential per logit is enough
             log_sum = largest - p.amax(dim=1, keepdim=True).log_()
             own = (log_sum - of_words).sum(dtype=torch.float64)
             nll += own
@@ -168,12 +170,12 @@ class _Softmax:
             if of_all is not None:
                 smoothed += self._smoothing * (log_sum - of_all / p.shape[1]).sum(dtype=torch.float64)
             if differentiate:
-                part.copy_(self._p_minus_q(p, wanted))
+                part.copy_(self._p_minus_q(p, targets))
         logits[len(words) :] = 0
         return TokenLosses(smoothed, nll)
 
     def _p_minus_q(self, p: Tensor, words: Tensor) -> Tensor:
-        """The smoothed loss's gradient in the logits, written over the probabilities."""
+        """The gradient of the smoothed loss with respect to the logits [n, V]; overwrites the probabilities."""
         if self._smoothing:
             p -= self._smoothing / p.shape[1]
         p.scatter_add_(1, words, p.new_full(words.shape, self._smoothing - 1))
@@ -182,19 +184,19 @@ class _Softmax:
         return p
 
 
-class _Sums:
-    """Gradients of readouts and of the filled-up weight, gathered from block to block."""
+class _GradientSums:
+    """Gradients of the readouts and of the padded weight, accumulated over the blocks."""
 
-    def __init__(self, readout: Tensor, weight: Tensor, filled: Tensor, workspace: _Workspace) -> None:
-        self._filled = filled
+    def __init__(self, readout: Tensor, weight: Tensor, padded: Tensor, workspace: _Workspace) -> None:
+        self._padded = padded
         self.of_readout = torch.empty_like(readout)
-        self.of_weight = weight.new_empty(filled.shape)
+        self.of_weight = weight.new_empty(padded.shape)
         self._workspace = workspace
 
     def add(self, start: int, rows: Tensor, of_logits: Tensor) -> None:
-        """A block that begins at readout `start`: its readouts, filled up, and the gradients of its logits."""
+        """Add a block that begins at readout `start`: its padded readouts, and the gradients of its logits."""
         real = min(len(rows), len(self.of_readout) - start)
-        self.of_readout[start : start + real] = matmul(of_logits, self._filled.t())[:real]
+        self.of_readout[start : start + real] = matmul(of_logits, self._padded.t())[:real]
         if rows.dtype == self.of_weight.dtype:
             torch.addmm(self.of_weight, of_logits.t(), rows, beta=0 if start == 0 else 1, out=self.of_weight)
             return

@@ -1,4 +1,7 @@
-"""Energies whose keys get their gradient once an unrolling, and additive ones by way of the sigmoid."""
+"""Faster energies: the gradient of the keys is deferred to the end of the unrolling, and tanh computed by sigmoid.
+
+Letters: B sentences, Q queries of a sentence, T queries of all steps, S positions, A alignment size.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from dragoman.model.scores import Energies
 
 
 def dot_energies(keys: Tensor) -> Energies:
-    """As `scores.dot_energies`; the gradient of the keys is one product at the end."""
+    """As `scores.dot_energies`; the gradient of the keys is one product at the end of the unrolling."""
     deferred = _KeyGradients(keys.detach())
     shared = defer_gradients(deferred, keys)
 
@@ -26,8 +29,10 @@ def dot_energies(keys: Tensor) -> Energies:
 
 
 def additive_energies(query: LinearStep, keys: Tensor, v: Tensor, w: Tensor | None) -> Energies:
-    """As `scores.additive_energies`; the gradients of keys and v are summed in place. With coverage it is the plain
-    form, for the keys differ from step to step then."""
+    """As `scores.additive_energies`; the gradients of keys and v are summed in place.
+
+    With coverage (w is given) it is the plain form, since the inner sum then differs between queries.
+    """
     if w is not None:
         return scores.additive_energies(query, keys, v, w)
     deferred = _AdditiveGradients(keys.detach(), v.detach())
@@ -41,7 +46,7 @@ def additive_energies(query: LinearStep, keys: Tensor, v: Tensor, w: Tensor | No
 
 
 class _KeyGradients:
-    """e_t = q_t K^T at many steps; the gradient of the keys is sum_t g_t^T q_t, one product at the end."""
+    """Deferred gradient of the keys in e_t = q_t K^T: sum_t g_t^T q_t, one product."""
 
     def __init__(self, keys: Tensor) -> None:
         self.keys = keys
@@ -49,14 +54,14 @@ class _KeyGradients:
         self.energies: list[Tensor] = []
 
     def gradients(self) -> tuple[Tensor]:
-        queries, energies = torch.cat(self.queries, dim=1), torch.cat(self.energies, dim=1)
+        queries, energies = torch.cat(self.queries, dim=1), torch.cat(self.energies, dim=1)  # [B, T, ..]
         self.queries.clear()
         self.energies.clear()
         return (torch.bmm(energies.mT, queries),)  # [B, S, T], [B, T, A] -> [B, S, A]
 
 
 class _DotEnergies(torch.autograd.Function):
-    """[B, Q, H] queries -> [B, Q, S]."""
+    """Queries [B, Q, A] -> energies [B, Q, S]."""
 
     @staticmethod
     def forward(ctx: Any, queries: Tensor, shared: Tensor, deferred: _KeyGradients) -> Tensor:
@@ -71,7 +76,7 @@ class _DotEnergies(torch.autograd.Function):
 
 
 class _AdditiveGradients:
-    """v^T tanh(keys + q) at many steps; the gradients of keys and v are summed in place on the way back."""
+    """Deferred gradients of keys and v in v^T tanh(keys + q), summed in place during the backward pass."""
 
     def __init__(self, keys: Tensor, v: Tensor) -> None:
         self.doubled_keys, self.v = 2 * keys, v
@@ -80,13 +85,13 @@ class _AdditiveGradients:
         self._outer: Tensor | None = None
 
     def outer(self, gradient: Tensor, like: Tensor) -> Tensor:
-        """4 g v^T, [B, Q, S, A], for gradients [B, Q, S] of energies, in memory that serves every step."""
+        """4 g v^T [B, Q, S, A] for gradients g [B, Q, S] of energies, in memory that all steps share."""
         if self._outer is None or self._outer.shape != like.shape:
             self._outer = torch.empty_like(like)
         return torch.mul(gradient.unsqueeze(-1), 4 * self.v, out=self._outer)
 
     def add(self, of_keys: Tensor, of_v: Tensor) -> None:
-        """`of_keys` must be the caller's own to give away."""
+        """Add the gradients of one step; `of_keys` [B, S, A] is kept and overwritten."""
         if self.of_keys is None or self.of_v is None:
             self.of_keys, self.of_v = of_keys, of_v
         else:
@@ -100,10 +105,10 @@ class _AdditiveGradients:
 
 
 class _AdditiveEnergies(torch.autograd.Function):
-    """[B, Q, A] queries -> [B, Q, S], by way of tanh x = 2 sigmoid(2x) - 1.
+    """Projected queries [B, Q, A] -> energies [B, Q, S], with tanh x = 2 sigmoid(2x) - 1.
 
-    The processor takes a fifth of the time for a sigmoid, and the derivative is one operation. The sigmoids are kept
-    for the way back.
+    On a CPU the sigmoid takes a fifth of the time of tanh, and its derivative is one operation. The sigmoids are kept
+    for the backward pass.
     """
 
     @staticmethod
@@ -116,9 +121,9 @@ class _AdditiveEnergies(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         deferred, sigmoids = ctx.deferred, ctx.sigmoids
-        ctx.sigmoids = None  # overwritten below, so there is no going back twice
+        ctx.sigmoids = None  # overwritten below, so there can be no second backward pass
         of_v = torch.mv(sigmoids.flatten(0, 2).t(), gradient.flatten()).mul_(2).sub_(gradient.sum())
-        # in place, in the memory of the sigmoids: new memory of this size costs more than the arithmetic
+        # in place, over the sigmoids: allocating memory of this size costs more than the arithmetic
         inner = torch.ops.aten.sigmoid_backward.grad_input(
             deferred.outer(gradient, sigmoids), sigmoids, grad_input=sigmoids
         )

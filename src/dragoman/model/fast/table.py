@@ -1,9 +1,9 @@
-"""Which functions of the plain model have a faster form, and what that gains.
+"""The functions of the plain model that have a faster form, and the gain of each.
 
-The plain model states each as a function of its file and keeps it as a static method of the module that calls it.
-`use` puts another function in its place, in one model: `assembly` does so with the table below for every model, and
-with an empty table any model is the plain one. Both compute the same, gradients included; the tests compare them row
-by row.
+Each file of this folder has the faster forms of the functions in the file of the same name in `model`. The plain model
+defines such a function in its file, and the module that calls it has it as a static method. `use` replaces these
+methods in one model: `assembly` does so with the table below for every model, and with an empty table any model is the
+plain one. Both forms compute the same results and gradients; the tests compare them row by row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 
 
 class Replacement(NamedTuple):
-    """The faster form of a function: where its speed comes from, and what was measured (docs/performance.md)."""
+    """The faster form of a function, the source of its speed, and the measured gain (docs/performance.md)."""
 
     fast: Function
     source: str
@@ -36,33 +36,33 @@ class Replacement(NamedTuple):
 FAST: dict[Function, Replacement] = {
     linear.multiply: Replacement(
         fast_linear.multiply,
-        "oneDNN instead of MKL on processors that are not Intel's; round numbers of rows in bfloat16",
+        "oneDNN instead of MKL on processors that are not Intel's; padded numbers of rows in bfloat16",
         "1.4 to 1.6 times as fast a product in float32; 3,600 to 6,000 tokens/s in bfloat16",
     ),
     linear.fuse_linear: Replacement(
         fast_linear.fuse_linear,
-        "weight gradients of all steps as one product; weights of one sum side by side",
-        "28 % of an update for one query layer; 3.5 % of one for the weights side by side",
+        "weight gradients of all steps as one product; the layers of a sum as one layer",
+        "28 % of an update for one query layer; 3.5 % of one for the layers of a sum",
     ),
     cells.gru_gates: Replacement(
         fast_cells.gru_gates,
-        "one operation with its own gradient for a dozen",
+        "one operation with its own gradient instead of a dozen",
         "within the noise on a CPU",
     ),
     cells.gru_state: Replacement(
         fast_cells.gru_state,
-        "one operation with its own gradient; tanh by way of the sigmoid",
-        "within the noise on a CPU; tanh 2.6 to 0.5 ns an element",
+        "one operation with its own gradient; tanh computed by sigmoid",
+        "within the noise on a CPU; tanh from 2.6 to 0.5 ns per element",
     ),
     cells.lstm_state: Replacement(
         fast_cells.lstm_state,
-        "the three gates as one sigmoid; tanh by way of the sigmoid",
-        "a step and back 515 to 375 us",
+        "the three gates as one sigmoid; tanh computed by sigmoid",
+        "a step with its backward pass from 515 to 375 us",
     ),
     encoder.run_layer: Replacement(
         fast_encoder.run_layer,
-        "a whole layer in one call of torch's kernel, for the cells that end in -fused",
-        "one call of cuDNN a layer and direction; not run on a GPU",
+        "a whole layer in one call of torch's kernel, for the cells whose names end in -fused",
+        "one call of cuDNN per layer and direction; not measured on a GPU",
     ),
     encoder.permute_rows: Replacement(
         fast_encoder.permute_rows,
@@ -71,37 +71,37 @@ FAST: dict[Function, Replacement] = {
     ),
     scores.dot_energies: Replacement(
         fast_scores.dot_energies,
-        "the gradient of the keys as one product an unrolling",
+        "the gradient of the keys as one product per unrolling",
         "within the noise",
     ),
     scores.additive_energies: Replacement(
         fast_scores.additive_energies,
-        "gradients of the keys summed in place; tanh by way of the sigmoid",
-        "tanh 2.6 to 0.5 ns an element",
+        "gradients of the keys summed in place; tanh computed by sigmoid",
+        "tanh from 2.6 to 0.5 ns per element",
     ),
     attention.weighted_sums: Replacement(
         fast_attention.weighted_sums,
-        "the gradient of the annotations as one product an unrolling",
+        "the gradient of the annotations as one product per unrolling",
         "4,100 to 4,490 tokens/s, with gate inputs added inside products",
     ),
     dropout.dropout: Replacement(
         fast_dropout.dropout,
-        "a random byte a unit instead of a random number",
-        "9.3 to 1.2 ms for a million units",
+        "a random byte per unit instead of a random float",
+        "from 9.3 to 1.2 ms for a million units",
     ),
     output_layer.token_losses: Replacement(
         fast_output_layer.token_losses,
-        "logits in blocks, in memory that is kept; softmax and gradient while they are in the cache",
+        "logits in blocks, in reused memory; softmax and gradient while they are in the cache",
         "3,780 to 4,100 tokens/s; then the output layer from 119 to 68 ms of an update",
     ),
     output_layer.logits_of: Replacement(
         fast_output_layer.logits_of,
-        "rows of logits begin at whole cache lines; the bias is added in place",
-        "38 to 28 ms for 320 rows with their softmax",
+        "rows of logits begin at cache lines; the bias is added in place",
+        "from 38 to 28 ms for 320 rows with their softmax",
     ),
     output_layer.word_log_probabilities: Replacement(
         fast_output_layer.word_log_probabilities,
-        "logits in blocks that stay in the cache; only their sum is taken of the vocabulary",
+        "logits in blocks that stay in the cache; of the whole vocabulary only log sum exp",
         "not measured by itself",
     ),
 }
@@ -109,7 +109,7 @@ FAST: dict[Function, Replacement] = {
 
 
 def use(model: nn.Module, replacements: Mapping[Function, Replacement]) -> None:
-    """Let every module of a model call the faster forms of these functions, and the plain forms of all others."""
+    """Make every module of a model call the faster forms of these functions, and the plain forms of all others."""
     for module in model.modules():
         for name, member in vars(type(module)).items():
             if isinstance(member, staticmethod):
