@@ -23,7 +23,7 @@ def test_a_preset_is_described_as_a_table(capsys: pytest.CaptureFixture[str]) ->
     assert "decoder.attention.score.query.weight          1000 x 1000" in "\n".join(lines)
     assert next(line for line in lines if line.startswith("total")).split() == ["total", "80,401,000"]
     assert "state  1,000 numbers" in lines
-    assert lines[-1].startswith("step   look at the source from the state before; update the state")
+    assert lines[-1].startswith("step   attend to the source from the previous state; update the state")
     table = lines[: lines.index("")]
     assert len({len(line) for line in table}) == 1, "the counts end in one column"
 

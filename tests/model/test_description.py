@@ -81,33 +81,33 @@ def test_totals_are_the_models_own(settings: list[str]) -> None:
         ),
         (
             "bahdanau2015-appendix",
-            "look at the source from the state before; update the state with the previous word and the context; maxout "
-            "over the state before, the context and the previous word; softmax",
+            "attend to the source from the previous state; update the state with the previous word and the context; "
+            "maxout over the previous state, the context and the previous word; softmax",
         ),
         (
             "bahdanau2015-groundhog",
-            "update the state with the previous word and the context it was chosen with (not at the first step); look "
-            "at the source from the new state; maxout over the state, the context and the previous word; softmax",
+            "update the state with the previous word and the context that it was predicted from (not at the first step); "
+            "attend to the source from the new state; maxout over the state, the context and the previous word; softmax",
         ),
         (
             "luong2015-global-dot",
-            "update the state with the previous word and the readout before; look at the source from the new state; "
+            "update the state with the previous word and the previous readout; attend to the source from the new state; "
             "tanh over the context and the state; softmax",
         ),
     ],
 )
-def test_a_step_is_told_in_the_order_of_the_paper(preset: str, step: str) -> None:
+def test_a_step_is_described_in_the_order_of_the_paper(preset: str, step: str) -> None:
     assert describe(load_preset(preset).model, 10, 10).step == step
 
 
-def test_every_kind_of_bridge_and_readout_has_its_words() -> None:
+def test_every_kind_of_bridge_and_readout_is_described() -> None:
     assert set(keys_of(BridgeConfig)["kind"].choices) == description._BRIDGES.keys()
     for kind in keys_of(ReadoutConfig)["kind"].choices:
         config = model_config([f"readout.kind={kind}"])
         assert describe(config, 10, 10).step.endswith("; softmax")
 
 
-def test_every_part_of_every_preset_is_told_in_words() -> None:
+def test_every_part_of_every_preset_is_described() -> None:
     for name in preset_names():
         parts = describe(load_preset(name).model, 10, 10).parts
         assert len(parts) == 7

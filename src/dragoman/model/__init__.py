@@ -1,1 +1,1 @@
-"""The translation model: five parts and the file that puts them together."""
+"""The translation model and the language model: their layers, and their assembly from a configuration."""

@@ -1,7 +1,7 @@
-"""From a configuration to a model, of translation or of language: which parts, of which sizes, put together how.
+"""Assembly of translation and language models from their configurations.
 
-The parts themselves take plain parameters and other parts, and know nothing of configurations. They state the model in
-plain torch; here `use` gives it the faster forms of `fast/table.py`.
+The parts take plain parameters and other parts, and do not depend on the configuration. They are written in plain
+torch; `use` replaces some of their functions with the faster equivalents listed in `fast/table.py`.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ from dragoman.text.vocabulary import PAD
 
 
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
-    """The model of a configuration for vocabularies of the given sizes, its parameters drawn as it says."""
+    """Build a translation model for vocabularies of the given sizes and initialise its parameters."""
     model = assemble(config, source_vocabulary, target_vocabulary)
     initialise(model, config.initialisation, config.init_scale)
     return model
 
 
 def build_language_model(config: LanguageModelConfig, vocabulary: int) -> LanguageModel:
-    """The language model of a configuration for a vocabulary of the given size, its parameters drawn as it says."""
+    """Build a language model for a vocabulary of the given size and initialise its parameters."""
     model = assemble_language_model(config, vocabulary)
     initialise(model, config.initialisation, config.init_scale)
     return model
 
 
 def assemble_language_model(config: LanguageModelConfig, vocabulary: int) -> LanguageModel:
-    """The language model of a configuration, its parameters not yet drawn: for weights that are loaded."""
+    """Build a language model with uninitialised parameters, for example to load trained weights into."""
     body: Body = _recurrent(config) if config.network == "recurrent" else _feed_forward(config)
     model = LanguageModel(
         nn.Embedding(vocabulary, config.embedding, padding_idx=PAD),
@@ -77,7 +77,7 @@ def _feed_forward(config: LanguageModelConfig) -> FeedForward:
 
 
 def _recurrent(config: LanguageModelConfig) -> Recurrent:
-    """The decoder that a translation model without attention has."""
+    """A language model whose body is the decoder of a translation model without a source context."""
     settings = config.recurrent
     cell = {name: getattr(settings, name) for name in keys_of(CellConfig)}
     parts = ModelConfig(
@@ -90,7 +90,7 @@ def _recurrent(config: LanguageModelConfig) -> Recurrent:
 
 
 def assemble(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
-    """The model of a configuration, its parameters not yet drawn; on the device `meta` it takes no memory."""
+    """Build a translation model with uninitialised parameters; on the device `meta` they take no memory."""
     annotation = config.encoder.size * _directions(config)
     source = nn.Embedding(source_vocabulary, config.embedding.source, padding_idx=PAD)
     target = nn.Embedding(target_vocabulary, config.embedding.target, padding_idx=PAD)

@@ -1,9 +1,11 @@
-"""Recurrent cells: what one step does with the state.
+"""Recurrent cells: the state update of GRU, LSTM and tanh units.
 
-A cell is handed the sum of everything that enters its gates from below (words, context, fed readout: projected
-elsewhere, outside the loop where possible) and knows only its own recurrent layers. Its state is a tuple of tensors,
-hidden state first, so that GRU, LSTM and tanh look alike to everyone else. Shapes are those of one layer; with the two
-directions of an encoder side by side, each begins with [D, ..].
+The gate inputs of a cell are the sum of its projected inputs (words, context, fed readout); they are projected outside
+the cell, and outside the loop over steps where possible. A cell owns its recurrent layers only. Its state is a tuple of
+tensors, hidden state first, so that callers treat GRU, LSTM and tanh alike. Shapes are those of one layer; with both
+directions of an encoder side by side they begin with [D, ..].
+
+Letters: B sentences or rows, H units, G gate inputs, D directions.
 """
 
 from __future__ import annotations
@@ -21,29 +23,29 @@ CellState = tuple[Tensor, ...]
 
 
 def gru_gates(a: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
-    """r * h and z, [.., H] each, of a GRU whose gates are r, z = sigmoid(a), a [.., 2H] in any precision."""
-    r, z = torch.sigmoid(a.to(h.dtype)).chunk(2, dim=-1)  # [.., 2H] -> [.., H] each
+    """r * h and z, [B, H] each, for the gates r, z = sigmoid(a) of a GRU; a [B, 2H] in any precision, h [B, H]."""
+    r, z = torch.sigmoid(a.to(h.dtype)).chunk(2, dim=-1)  # [B, 2H] -> [B, H] each
     return r * h, z
 
 
 def gru_state(a: Tensor, h: Tensor, z: Tensor, *, keep: bool) -> Tensor:
-    """The new state of a GRU, h~ = tanh(a): z * h + (1 - z) * h~ where z keeps, the other way round where it writes."""
+    """The next state [B, H] of a GRU with h~ = tanh(a): z * h + (1 - z) * h~ if `keep`, else (1 - z) * h + z * h~."""
     candidate = torch.tanh(a.to(h.dtype))
     return z * h + (1 - z) * candidate if keep else (1 - z) * h + z * candidate
 
 
 def lstm_state(a: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-    """The new (h, c) of an LSTM from the sums a [.., 4H] of its gates, in the order i, f, o, g, and the old c."""
-    i, f, o, g = a.to(c.dtype).chunk(4, dim=-1)  # [.., 4H] -> [.., H] each
+    """The next (h, c) of an LSTM, [B, H] each, from its gate sums a [B, 4H] (order i, f, o, g) and the previous c."""
+    i, f, o, g = a.to(c.dtype).chunk(4, dim=-1)  # [B, 4H] -> [B, H] each
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(c), c
 
 
 class CellStep(Protocol):
-    """(gate inputs [.., G], state) -> next state.
+    """One step of a cell: maps gate inputs [B, G] and a state to the next state.
 
-    `below` is the input of the layer from below that the cell was prepared with; the gate inputs may be None where
-    there is one. `reset_gated_input` [.., H] joins U h inside what a GRU's reset gate multiplies.
+    `below` [B, n_in] is the input of the linear layer that the cell was prepared with; with it the gate inputs may be
+    None. `reset_gated_input` [B, H] is added to U h before a GRU's reset gate multiplies the sum.
     """
 
     def __call__(
@@ -57,41 +59,42 @@ class CellStep(Protocol):
 
 
 class Cell(Protocol):
-    """What encoder and decoder need of a cell."""
+    """The interface of a recurrent cell to encoder and decoder."""
 
     kind: str
-    """gru, lstm or tanh; the exported graphs are written by it."""
+    """gru, lstm or tanh; the ONNX export selects its operators by it."""
     parts: int
-    """Tensors of the state."""
+    """Number of tensors in the state."""
     size: int
-    """H"""
+    """H, the number of units."""
     gates: int
-    """G: the width of the gate inputs, a multiple of H."""
+    """G, the width of the gate inputs, a multiple of H."""
 
     def prepare(self, drop: DropUnits, below: Linear | None = None) -> CellStep:
-        """The step function of one unrolling; `drop` is applied to h where it enters the recurrent layers.
+        """Prepare the step function of one unrolling; `drop` is applied to h before the recurrent layers.
 
-        `below` projects into the gates what is known at its step only: it joins the recurrent layers.
+        `below` is a linear layer over an input that is only known step by step; its product with that input is added to
+        the gate inputs.
         """
         ...
 
     def zero(self, like: Tensor) -> CellState:
-        """The state of zeros for rows like [B, n] or [D, B, n]."""
+        """The zero state for as many rows as `like` has: [B, n] or [D, B, n] -> tensors [B, H] or [D, B, H]."""
         ...
 
     def state(self, hidden: Tensor) -> CellState:
-        """The state that begins from a given hidden state; the cell state of an LSTM is zero."""
+        """The state with a given hidden state [B, H]; the cell state of an LSTM is zero."""
         ...
 
 
 class GRU(nn.Module):
-    """Gated recurrent unit (Cho et al. 2014, section 2.3; Bahdanau et al. 2015, A.1.1), written out.
+    """Gated recurrent unit (Cho et al. 2014, section 2.3; Bahdanau et al. 2015, A.1.1).
 
     r = sigmoid(a_r + U_r h);  z = sigmoid(a_z + U_z h)
     reset "before": h~ = tanh(a + U (r * h));  "after": h~ = tanh(a + r * (U h + b + q))
     update "write": h' = (1 - z) * h + z * h~ (Bahdanau);  "keep": h' = z * h + (1 - z) * h~ (Cho)
 
-    Gate inputs are [.., 3H] in the order r, z, candidate. q, the reset-gated input, is C c in the decoder of Cho et al.
+    Gate inputs are [B, 3H] in the order r, z, candidate. q, the reset-gated input, is C c in the decoder of Cho et al.
     2014 (appendix). torch's own GRU is "after" and "keep" with the bias b (`inner_bias`) and so matches neither paper.
     """
 
@@ -129,21 +132,21 @@ class GRU(nn.Module):
             (h,) = state
             if project is not None and below is not None:
                 inputs = project(below, plus=inputs)
-            assert inputs is not None, "something comes from below"
-            h_in = drop(h)
-            to_gates, to_candidate = inputs.split((2 * size, size), dim=-1)  # [.., 3H] -> [.., 2H], [.., H]
+            assert inputs is not None, "there are gate inputs"
+            h_in = drop(h)  # [B, H]
+            to_gates, to_candidate = inputs.split((2 * size, size), dim=-1)  # [B, 3H] -> [B, 2H], [B, H]
             a = gates(h_in, plus=to_gates)
             if before:
                 reset, z = self.gru_gates(a, h_in)
                 return (self.gru_state(candidate(reset, plus=to_candidate), h, z, keep=keep),)
-            r, z = torch.sigmoid(a.to(h.dtype)).chunk(2, dim=-1)  # [.., 2H] -> [.., H] each
+            r, z = torch.sigmoid(a.to(h.dtype)).chunk(2, dim=-1)  # [B, 2H] -> [B, H] each
             a_candidate = to_candidate + r * candidate(h_in, plus=reset_gated_input)
             return (self.gru_state(a_candidate, h, z, keep=keep),)
 
         return step
 
     def zero(self, like: Tensor) -> CellState:
-        return (_zeros(like, self.size),)
+        return (_zeros(like, self.size),)  # [B, n] -> [B, H]
 
     def state(self, hidden: Tensor) -> CellState:
         return (hidden,)
@@ -155,7 +158,7 @@ class LSTM(nn.Module):
     i = sigmoid(a_i + U_i h + p_i * c);  f = sigmoid(a_f + U_f h + p_f * c);  g = tanh(a_g + U_g h)
     c' = f * c + i * g;  o = sigmoid(a_o + U_o h + p_o * c');  h' = o * tanh(c')
 
-    Gate inputs are [.., 4H] in the order i, f, o, g. `peepholes` are p_i, p_f, p_o: [3, H] or [D, 3, 1, H].
+    Gate inputs are [B, 4H] in the order i, f, o, g. `peepholes` are p_i, p_f, p_o: [3, H] or [D, 3, 1, H].
     """
 
     kind, parts = "lstm", 2
@@ -180,26 +183,26 @@ class LSTM(nn.Module):
             reset_gated_input: Tensor | None = None,
         ) -> CellState:
             h, c = state
-            a = gates(*_entering(below, drop(h)), plus=inputs)
+            a = gates(*_recurrent_inputs(below, drop(h)), plus=inputs)
             if peepholes is None:
                 return self.lstm_state(a, c)
             p_i, p_f, p_o = peepholes
-            a_i, a_f, a_o, a_g = a.to(c.dtype).chunk(4, dim=-1)  # [.., 4H] -> [.., H] each
+            a_i, a_f, a_o, a_g = a.to(c.dtype).chunk(4, dim=-1)  # [B, 4H] -> [B, H] each
             c = torch.sigmoid(a_f + p_f * c) * c + torch.sigmoid(a_i + p_i * c) * torch.tanh(a_g)
             return torch.sigmoid(a_o + p_o * c) * torch.tanh(c), c
 
         return step
 
     def zero(self, like: Tensor) -> CellState:
-        h = _zeros(like, self.size)
+        h = _zeros(like, self.size)  # [B, n] -> [B, H]
         return h, h
 
     def state(self, hidden: Tensor) -> CellState:
-        return hidden, torch.zeros_like(hidden)
+        return hidden, torch.zeros_like(hidden)  # [B, H] each
 
 
 class TanhCell(nn.Module):
-    """The plain recurrent unit h' = tanh(a + U h), the ablation of Cho et al. 2014, section 2.3. Inputs are [.., H]."""
+    """The plain recurrent unit h' = tanh(a + U h), the ablation of Cho et al. 2014, section 2.3. Inputs are [B, H]."""
 
     kind, parts = "tanh", 1
 
@@ -219,21 +222,22 @@ class TanhCell(nn.Module):
             reset_gated_input: Tensor | None = None,
         ) -> CellState:
             (h,) = state
-            return (torch.tanh(recurrent(*_entering(below, drop(h)), plus=inputs).to(h.dtype)),)
+            return (torch.tanh(recurrent(*_recurrent_inputs(below, drop(h)), plus=inputs).to(h.dtype)),)
 
         return step
 
     def zero(self, like: Tensor) -> CellState:
-        return (_zeros(like, self.size),)
+        return (_zeros(like, self.size),)  # [B, n] -> [B, H]
 
     def state(self, hidden: Tensor) -> CellState:
         return (hidden,)
 
 
-def _entering(below: Tensor | None, hidden: Tensor) -> tuple[Tensor, ...]:
+def _recurrent_inputs(below: Tensor | None, hidden: Tensor) -> tuple[Tensor, ...]:
+    """The inputs of the fused recurrent layers: `below` [B, n_in] if there is one, then the hidden state [B, H]."""
     return (hidden,) if below is None else (below, hidden)
 
 
 def _zeros(like: Tensor, size: int) -> Tensor:
-    """[.., n] -> zeros [.., H]; states are kept in float32 at least, whatever products are computed in."""
+    """Zeros [B, H] for `like` [B, n]; states are float32 or wider, whatever the precision of products."""
     return like.new_zeros(*like.shape[:-1], size, dtype=torch.promote_types(like.dtype, torch.float32))

@@ -1,10 +1,10 @@
-"""The decoder: one step, and its unrolling over known words.
+"""The decoder: single steps, and the unrolling over a given target.
 
-Training, scoring, alignment and search all go through `_advance`, which updates the state and attends to the source in
-the order of the paper. Where attention does not feed back into the state, the unrolling attends once for all steps.
+Training, scoring, alignment and search all use `_advance`, which updates the state and attends to the source in the
+order of the paper. Where attention does not feed back into the state, the unrolling attends once for all steps.
 
 Letters: B sentences, N rows grouped by sentence, T steps, S positions of a source, H units of a state, G gate inputs,
-P what a readout makes of a word, W units of a context, O units of a readout.
+P units of a word projected for the readout, W units of a context, O units of a readout.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ StepOrder = Literal["look-then-update", "update-then-look", "groundhog", "two-st
 
 
 class DecoderState(NamedTuple):
-    """What one step hands to the next; rows are grouped by source sentence.
+    """The decoder state between two steps; rows are grouped by source sentence.
 
     layers:     the state of each layer, tensors [N, H]
-    time:       how many steps have been done
-    input_feed: the readout of the step before, [N, O], with input feeding
-    context:    the context of the step before, [N, W], where the next update takes it in (groundhog); None before the
-                first step
-    coverage:   sums of the weights so far, [N, S], where the score depends on them; None before the first step
+    time:       the number of steps taken
+    input_feed: with input feeding, the previous readout, [N, O]
+    context:    for the order groundhog, the previous context, [N, W]; None before the first step
+    coverage:   where the score depends on it, the sum of the previous weights, [N, S]; None before the first step
     """
 
     layers: tuple[CellState, ...]
@@ -44,21 +43,21 @@ class DecoderState(NamedTuple):
     coverage: Tensor | None = None
 
     def select(self, rows: Tensor) -> DecoderState:
-        """The state with its rows reordered, repeated or dropped."""
+        """Reorder, repeat or drop rows: the state of the rows with indices `rows` [N'], [N, ..] -> [N', ..]."""
         layers = tuple(tuple(part.index_select(0, rows) for part in state) for state in self.layers)
         others = (None if part is None else part.index_select(0, rows) for part in self[2:])
         return DecoderState(layers, self.time, *others)
 
 
 class ProjectedWords(NamedTuple):
-    """Previous target words after every projection that does not depend on the step: [..., G] and [..., P]."""
+    """Previous target words projected for the gates, [..., G], and for the readout, [..., P]."""
 
     gates: Tensor
     readout: Tensor
 
 
 class DecoderOutput(NamedTuple):
-    """Readout [N, O]; alignment weights [N, S] where there is attention, p_t [N] where its scope is local."""
+    """Readouts [N, O]; with attention its weights [N, S], with local attention its window centres p_t [N]."""
 
     readout: Tensor
     weights: Tensor | None
@@ -66,10 +65,11 @@ class DecoderOutput(NamedTuple):
 
 
 class PreparedDecoder(NamedTuple):
-    """A decoder prepared for one unrolling: what the steps over a source batch share.
+    """A decoder prepared for one unrolling over a batch of sources.
 
-    Cells are prepared with the layers of what reaches them step by step: the fed readout, the layer below, and in a
-    two-step order the context. Where a layer is run over all steps before the next one, its cell is prepared with none.
+    A cell is prepared with the linear layer of the input that it gets step by step: the fed readout, the output of the
+    layer below, or the context (second cell of the order two-step). Where each layer runs over all steps before the
+    next layer, cells are prepared without one.
     """
 
     cells: tuple[CellStep, ...]
@@ -83,7 +83,7 @@ class PreparedDecoder(NamedTuple):
 
 
 class AdvancedState(NamedTuple):
-    """After the update of a state: the next state, the hidden state that is read out [N, H], and the attention."""
+    """The result of an update: the next state, the hidden state for the readout, [N, H], and the attention."""
 
     state: DecoderState
     hidden: Tensor
@@ -91,7 +91,7 @@ class AdvancedState(NamedTuple):
 
 
 class DecoderDropouts(NamedTuple):
-    """Dropout between the layers, in the recurrent connections, of the fed readout, and of every readout."""
+    """Dropout between layers, in recurrent connections, on the fed readout, and on every readout."""
 
     layers: Dropout
     recurrent: Dropout
@@ -100,7 +100,7 @@ class DecoderDropouts(NamedTuple):
 
 
 class Decoder(nn.Module):
-    """A stack of recurrent layers that reads the source through `source`: attention, a fixed context, or None.
+    """A stack of recurrent layers over previous target words and `source`: attention, a fixed context, or None.
 
     look-then-update: c_i from s_{i-1}; s_i = f(s_{i-1}, y_{i-1}, c_i); readout of (s_i, y_{i-1}, c_i) (Bahdanau et al.
                       2015, main text, eq. 4), or with `reads_previous` of (s_{i-1}, y_{i-1}, c_i) (appendix A.2.2)
@@ -111,7 +111,7 @@ class Decoder(nn.Module):
                       conditional GRU of dl4mt); f' is the cell of `second`
     input feeding:    the previous readout joins the first layer's input (Luong et al. 2015, section 3.3)
 
-    With `context_in_reset` the context's part in a GRU's candidate is multiplied by the reset gate (Cho et al. 2014,
+    With `context_in_reset` the reset gate multiplies the context's term in a GRU's candidate (Cho et al. 2014,
     appendix). From layer `residual` on (counted from 1; 0: never) a layer's input is added to its output.
     """
 
@@ -146,28 +146,28 @@ class Decoder(nn.Module):
 
     @property
     def alignment(self) -> Attention | None:
-        """The attention that aligns; None where the context is fixed or there is none."""
+        """The attention; None for a fixed context or no context."""
         return self.attention if isinstance(self.attention, Attention) else None
 
     @property
     def has_fixed_context(self) -> bool:
-        """Every step reads the summary of the source."""
+        """Whether every step reads the summary of the source."""
         return isinstance(self.attention, FixedContext)
 
     def precompute(self, annotations: Annotations, initial: InitialState) -> AttentionMemory | None:
-        """What the steps attend to; None for a decoder without a context."""
+        """The memory that the steps attend to; None for a decoder without a context."""
         return self.attention.precompute(annotations, initial) if self.attention else None
 
     def initial_state(self, initial: InitialState) -> DecoderState:
-        """The state before the first word; the fed readout starts at zero."""
+        """The decoder state before the first word, of N rows; the fed readout is zero."""
         hidden = initial.layers[0][0]
         feed = hidden.new_zeros(hidden.shape[0], self.readout.size) if self.feed else None  # [N, O]
         return DecoderState(initial.layers, 0, feed)
 
     def prepare(self, memory: AttentionMemory | None, sentences: int) -> PreparedDecoder:
-        """The decoder for one unrolling over `sentences` sentences, step by step."""
+        """Prepare the decoder for single steps over a batch of `sentences` sentences."""
         below = [self.feed, *(layer.inputs for layer in self.layers[1:])]
-        cells = (self._prepare_cell(layer, sentences, enters) for layer, enters in zip(self.layers, below, strict=True))
+        cells = (self._prepare_cell(layer, sentences, linear) for layer, linear in zip(self.layers, below, strict=True))
         return self._prepare(memory, sentences, tuple(cells))
 
     def _prepare(self, memory: AttentionMemory | None, sentences: int, cells: tuple[CellStep, ...]) -> PreparedDecoder:
@@ -183,7 +183,7 @@ class Decoder(nn.Module):
         )
 
     def with_memory(self, prepared: PreparedDecoder, memory: AttentionMemory) -> PreparedDecoder:
-        """The same for another memory; outside training, where nothing else depends on the sentences."""
+        """A prepared decoder with another memory; outside training only, where no dropout masks depend on the batch."""
         attend = self.attention.prepare(memory) if self.attention else None
         return prepared._replace(context=self._prepare_context(memory), attend=attend)
 
@@ -191,7 +191,7 @@ class Decoder(nn.Module):
         return layer.cell.prepare(self.recurrent_dropout.prepare(sentences), below)
 
     def _prepare_context(self, memory: AttentionMemory | None) -> LinearStep | None:
-        """The projection of the context into the gates; a fixed one is projected once."""
+        """Prepare the projection of the context, [N, W] -> [N, G]; a fixed context is projected once per sentence."""
         if self.context is None or memory is None:
             return None
         if not self.has_fixed_context:
@@ -206,13 +206,13 @@ class Decoder(nn.Module):
         return project
 
     def words(self, words: Tensor) -> ProjectedWords:
-        """Project previous target words [..., E], for one step or for all."""
+        """Project previous target words for one step or for all: [..., E] -> [..., G] and [..., P]."""
         return ProjectedWords(self.layers[0].inputs(words), self.readout.words(words))
 
     def step(
         self, words: ProjectedWords, state: DecoderState, prepared: PreparedDecoder
     ) -> tuple[DecoderOutput, DecoderState]:
-        """One step of N rows, grouped by source sentence: words [N, G] and [N, P]."""
+        """One step of N rows, grouped by source sentence; `words` [N, G] and [N, P]."""
         advanced = self._advance(words.gates, state, prepared)
         readout = self._read(advanced.hidden, words.readout, advanced.attention, prepared)
         state = advanced.state._replace(input_feed=readout) if self.feed else advanced.state
@@ -221,9 +221,9 @@ class Decoder(nn.Module):
     def unroll_from(
         self, words: Tensor, memory: AttentionMemory | None, state: DecoderState, sentences: int
     ) -> DecoderOutput:
-        """All steps over known previous words [N, T, E]: readouts [N*T, O] and weights [N*T, S].
+        """Unroll all steps over given previous words [N, T, E]: readouts [N*T, O] and weights [N*T, S].
 
-        Rows are grouped by source sentence, equally many of each, and begin from states [N, H].
+        Rows are grouped by source sentence, equally many for each, and start from states [N, H].
         """
         projected = self.words(words)
         if self.feed:
@@ -231,12 +231,13 @@ class Decoder(nn.Module):
         feeds_back = self.order != "update-then-look" or self.coverage
         if self.attention and feeds_back:
             return self._unroll_attending(projected, state, self.prepare(memory, sentences))
-        cells = tuple(self._prepare_cell(layer, sentences) for layer in self.layers)  # what is below comes all at once
+        # without linear layers, because inputs are projected for all steps at once
+        cells = tuple(self._prepare_cell(layer, sentences) for layer in self.layers)
         prepared = self._prepare(memory, sentences, cells)
         return self._unroll_layer_by_layer(projected, state.layers, prepared, len(words) // sentences)
 
     def _unroll_fed(self, words: ProjectedWords, state: DecoderState, prepared: PreparedDecoder) -> DecoderOutput:
-        """Each readout enters the next step, so everything stays in the loop."""
+        """Unroll with input feeding: each readout is an input of the next step, so every computation is in the loop."""
         outputs = []
         # [N, T, G] -> T of [N, G], [N, T, P] -> T of [N, P]
         for gates, word in zip(words.gates.unbind(1), words.readout.unbind(1), strict=True):
@@ -246,7 +247,7 @@ class Decoder(nn.Module):
         return DecoderOutput(_rows(readouts), _rows_present(weights), _rows_present(centres))
 
     def _unroll_attending(self, words: ProjectedWords, state: DecoderState, prepared: PreparedDecoder) -> DecoderOutput:
-        """Each state depends on the attention before it; readouts wait and are computed together."""
+        """Unroll where each state depends on the previous attention; readouts are computed together after the loop."""
         hidden, results = [], []
         for gates in words.gates.unbind(1):  # [N, T, G] -> T of [N, G]
             state, read, result = self._advance(gates, state, prepared)
@@ -261,9 +262,10 @@ class Decoder(nn.Module):
     def _unroll_layer_by_layer(
         self, words: ProjectedWords, layers: tuple[CellState, ...], prepared: PreparedDecoder, targets: int
     ) -> DecoderOutput:
-        """Attention does not reach the states: one layer after the other, then one attention for all steps.
+        """Unroll where states do not depend on attention: layer by layer, then attend once for all steps.
 
-        targets: rows of each source sentence.
+        Args:
+            targets: the number of rows of each source sentence.
         """
         gates, below = words.gates, None
         for number, (layer, cell, state) in enumerate(zip(self.layers, prepared.cells, layers, strict=True), 1):
@@ -284,7 +286,7 @@ class Decoder(nn.Module):
         return _output(readout, attention)
 
     def _advance(self, gates: Tensor, state: DecoderState, prepared: PreparedDecoder) -> AdvancedState:
-        """Update the state and attend once, in this decoder's order; gates [N, G] hold the previous word."""
+        """Update the state and attend once, in the decoder's order; `gates` [N, G] are the projected previous words."""
         if prepared.attend is None:
             layers, hidden = self._update(gates, state, None, prepared)
             return AdvancedState(DecoderState(layers, state.time + 1), hidden, None)
@@ -333,11 +335,11 @@ class Decoder(nn.Module):
         return tuple(layers), output
 
     def _join_residual(self, above: Tensor, below: Tensor | None, number: int) -> Tensor:
-        """The output of a layer: its hidden state, with its input where the connection is residual."""
+        """The output of layer `number`, [.., H]: its hidden state, plus its input if the connection is residual."""
         return above if below is None or not 0 < self.residual <= number else above + below
 
     def _add_coverage(self, before: Tensor | None, weights: Tensor | None) -> Tensor | None:
-        """The sums of the weights so far [N, S]; a longest sentence may have left since they were summed."""
+        """The sum of all weights so far, [N, S]; `before` is wider if the longest sentences have left the batch."""
         if not self.coverage or weights is None:
             return None
         return weights if before is None else before[:, : weights.shape[1]] + weights
@@ -345,6 +347,7 @@ class Decoder(nn.Module):
     def _read(
         self, hidden: Tensor, words: Tensor, attention: AttentionResult | None, prepared: PreparedDecoder
     ) -> Tensor:
+        """The readout [N, O] of hidden states [N, H], projected words [N, P] and contexts [N, W]."""
         return prepared.drop_readout(prepared.read(hidden, words, attention.context if attention else None))
 
 
@@ -353,11 +356,11 @@ def _output(readout: Tensor, attention: AttentionResult | None) -> DecoderOutput
 
 
 def _rows(steps: Sequence[Tensor]) -> Tensor:
-    """T tensors [N, ...] -> [N*T, ...], row by row."""
+    """Stack the T steps [N, ...] of each row: [N*T, ...], the steps of a row side by side."""
     return torch.stack(tuple(steps), 1).flatten(0, 1)
 
 
 def _rows_present(steps: Sequence[Tensor | None]) -> Tensor | None:
-    """`_rows` of what there is at every step or at none."""
+    """`_rows` of results that exist at every step, [N, ...] -> [N*T, ...]; None if they exist at none."""
     present = [step for step in steps if step is not None]
     return _rows(present) if present else None

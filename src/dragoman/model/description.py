@@ -1,6 +1,6 @@
-"""A model in figures and words: its parts, the shapes of their parameters, and how a step goes.
+"""A summary of a model: its parts, the shapes of their parameters, and the order of a decoder step.
 
-Nothing is computed and no memory is used: the model is put together on the device `meta`.
+The model is built on the device `meta`, where parameters take no memory.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ PARTS = {
     "decoder": ("decoder.",),
     "output": ("output.",),
 }
-"""How the names of a part's parameters begin; the first that fits counts."""
+"""Prefixes of the parameter names of each part; the first match counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One tensor of numbers to be learnt; the name is that in the weights file."""
+    """A parameter tensor, by its name in the weights file."""
 
     name: str
     shape: tuple[int, ...]
@@ -40,7 +40,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of the model."""
+    """A part of the model, described in words, and its parameters."""
 
     name: str
     words: str
@@ -53,10 +53,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A model of a given configuration and given vocabularies.
+    """The summary of a model for a given configuration and given vocabulary sizes.
 
-    state: numbers that a decoder hands from step to step for each hypothesis, the fed vector not counted
-    step:  what happens between one target word and the next
+    state: size of the decoder state of a hypothesis, in numbers; the fed readout is not counted
+    step:  the computation between one target word and the next, in words
     """
 
     parts: tuple[Part, ...]
@@ -65,12 +65,12 @@ class Description:
 
     @property
     def count(self) -> int:
-        """Parameters in all; a matrix that serves in two places counts once."""
+        """The total number of parameters; a tied matrix counts once."""
         return sum(part.count for part in self.parts)
 
 
 def describe(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> Description:
-    """The parts of a model in the order in which text meets them."""
+    """Describe a model; its parts are in the order of the computation."""
     with torch.device("meta"):
         model = assemble(config, source_vocabulary, target_vocabulary)
     parameters: dict[str, list[Parameter]] = {part: [] for part in PARTS}
@@ -96,9 +96,9 @@ _BRIDGES = {
     "zero": "zeros",
     "copy": "every layer's last state, copied",
     "last": "the top layer's last state, in every layer",
-    "tanh-last": "tanh of a map of the summary",
-    "tanh-backward": "tanh of a map of the backward state at the first word",
-    "mean": "tanh of a map of the mean annotation",
+    "tanh-last": "tanh of a projection of the summary",
+    "tanh-backward": "tanh of a projection of the backward state at the first word",
+    "mean": "tanh of a projection of the mean annotation",
 }
 
 
@@ -114,16 +114,16 @@ def _cells(cell: CellConfig) -> str:
 
 
 def _bridge(config: ModelConfig) -> str:
-    first = f"first state: {_BRIDGES[config.bridge.kind]}"
+    first = f"initial state: {_BRIDGES[config.bridge.kind]}"
     if config.bridge.kind != "tanh-last" and config.decoder.context != "fixed":
         return first
-    return f"{first}; summary: {'tanh of a map of ' if config.bridge.summary == 'tanh' else ''}the last state"
+    return f"{first}; summary: {'tanh of a projection of ' if config.bridge.summary == 'tanh' else ''}the last state"
 
 
 def _attention(config: ModelConfig) -> str:
     settings = config.attention
     if config.decoder.context == "none":
-        return "none: the source enters through the first state only"
+        return "none: the source is read through the initial state only"
     if config.decoder.context == "fixed":
         return "none: the summary of the source at every step"
     score = f"{settings.score} of {settings.size}" if settings.score.endswith("additive") else settings.score
@@ -151,26 +151,26 @@ def _step(config: ModelConfig) -> str:
     """The order of a step in words, from the previous word to the next."""
     decoder, attended = config.decoder, config.decoder.context == "attended"
     context = "the context" if attended else "the summary of the source"
-    word = "the previous word" + (" and the readout before" if decoder.input_feeding else "")
-    look = ["look at the source from the new state"] if attended else []
+    word = "the previous word" + (" and the previous readout" if decoder.input_feeding else "")
+    look = ["attend to the source from the new state"] if attended else []
     if decoder.context == "none":
         moves = [f"update the state with {word}"]
     elif decoder.order == "look-then-update":
-        before = ["look at the source from the state before"] if attended else []
+        before = ["attend to the source from the previous state"] if attended else []
         moves = [*before, f"update the state with {word} and {context}"]
     elif decoder.order == "update-then-look":
         moves = [f"update the state with {word}", *look]
     elif decoder.order == "groundhog":
-        seen = "the context it was chosen with" if attended else context
+        seen = "the context that it was predicted from" if attended else context
         moves = [f"update the state with {word} and {seen} (not at the first step)", *look]
     else:
         moves = [f"update the state with {word}", *look, f"update it once more with {context}"]
-    state = "the state before" if decoder.readout_state == "prev" else "the state"
+    state = "the previous state" if decoder.readout_state == "prev" else "the state"
     seen = "" if decoder.context == "none" else f", {context}"
     read = {
         "linear": f"take {state}",
         "maxout": f"maxout over {state}{seen} and the previous word",
         "attentional": f"tanh over {context} and {state}",
-        "affine": f"a map of {context} and {state}",
+        "affine": f"a linear layer over {context} and {state}",
     }
     return "; ".join([*moves, read[config.readout.kind], "softmax"])

@@ -1,4 +1,4 @@
-"""Where the model computes, with how many threads, in which precision, and from which random numbers it starts."""
+"""Device, threads, precision and seed of a model's computations."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ def choose_device(name: DeviceName) -> torch.device:
 
 
 def set_threads(threads: int | None) -> None:
-    """Processor threads for this process's matrix products; None leaves one a core."""
+    """Set the number of CPU threads of matrix products; None keeps the default, one per core."""
     if threads is not None:
         torch.set_num_threads(threads)
 
 
 def choose_precision(precision: Literal["fp32", "bf16", "auto"], device: torch.device) -> torch.dtype | None:
-    """The type of matrix products, None for the parameters' own; `auto` is bfloat16 where the hardware has it."""
+    """The type of matrix products, None for that of the parameters; `auto` is bfloat16 on hardware that supports it."""
     if precision == "auto":
         precision = "bf16" if _has_fast_bfloat16(device) else "fp32"
     return torch.bfloat16 if precision == "bf16" else None
 
 
 def seed_weights(seed: int) -> None:
-    """Make the weights that are drawn next, by `build`, follow from `seed` alone."""
+    """Seed the initialisation of parameters, so that those that `build` draws next depend on `seed` alone."""
     torch.manual_seed(seed)
 
 
 def place_name(device: torch.device, precision: torch.dtype | None) -> str:
-    """The place and the precision in words."""
+    """The device and the precision in words, for logs."""
     products = "bfloat16" if precision == torch.bfloat16 else "float32"
     threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
     return f"{products} products on {device.type}{threads}"

@@ -1,7 +1,7 @@
-"""The encoder: source word vectors to annotations.
+"""The encoder: annotations of the source from its word vectors.
 
-Padding stands on the right and never enters a result: a sentence that has ended keeps its state, and a direction
-that reads backwards reverses the real words only.
+Padding is on the right and never affects a result: the state of a sentence stays the same after its last word, and the
+backward direction reverses the real words only.
 
 Letters: B sentences, S positions, E embedding, H units of one direction, W units of an annotation, D directions side by
 side, G gate inputs.
@@ -20,13 +20,13 @@ from dragoman.model.linear import Linear
 
 
 class Annotations(NamedTuple):
-    """The results of the encoder.
+    """The output of the encoder.
 
     vectors: h_j in source order, [B, S, W]; W = H, or 2H where both directions are read (forward first)
     mask:    True on real positions, [B, S]
-    last:    for each layer, the state after the last symbol read, [B, W] each, directions side by side
-    backward_first: top layer's state of the direction that reads backwards, after its last symbol, [B, H]; the
-             forward direction's where nothing reads backwards
+    last:    for each layer, the state after the last symbol read: tensors [B, W], both directions side by side
+    backward_first: bidirectional: the top layer's backward state at the first word, [B, H]; otherwise its state after
+             the last symbol read
     """
 
     vectors: Tensor
@@ -38,8 +38,8 @@ class Annotations(NamedTuple):
 class RecurrentLayer(nn.Module):
     """One recurrent layer: the projection of its inputs, and the cell (both directions side by side).
 
-    biases:   the projection has biases, except for its first `unbiased` gate inputs
-    fused:    the cell is one that torch computes for all steps at once, where the encoder runs it
+    biases: whether the projection has biases, except for its first `unbiased` gate inputs
+    fused:  whether the cell equals torch's, so that the encoder may use torch's kernel for all steps
     """
 
     def __init__(
@@ -54,19 +54,20 @@ class RecurrentLayer(nn.Module):
 def run_layer(
     layer: RecurrentLayer, inputs: Tensor, lengths: Tensor, alive: Tensor, drop: DropUnits
 ) -> tuple[Tensor, CellState]:
-    """One layer from the zero state over all steps.
+    """Run one layer over all steps, from the zero state.
 
     Args:
         inputs: in reading order, [S, B, n], or [D, S, B, n] for both directions.
-        lengths: of the sentences, [B] on the CPU.
-        alive: True on real positions, [B, S], where the inputs are.
+        lengths: lengths of the sentences, [B], on the CPU.
+        alive: True on real positions, [B, S], on the device of the inputs.
 
     Returns:
-        hidden states in reading order, [B, S, H] or [D, B, S, H], and each sentence's state after its last symbol.
+        Hidden states in reading order, [B, S, H] or [D, B, S, H], and the state of each sentence after its last symbol.
     """
     stays = alive.t().unsqueeze(-1)  # [B, S] -> [S, B, 1]
     shortest = int(lengths.min())
-    steps = layer.inputs(inputs).unbind(-3)  # S of [B, G] or [D, B, G]; unbind, for its gradient is one stack
+    # unbind, because its gradient is a single stack
+    steps = layer.inputs(inputs).unbind(-3)  # [.., S, B, n] -> S of [.., B, G]
     step = layer.cell.prepare(drop)
     state = layer.cell.zero(steps[0])
     hidden = []
@@ -80,14 +81,14 @@ def run_layer(
 
 
 def permute_rows(x: Tensor, rows: Tensor) -> Tensor:
-    """Rows of [B, S, n], taken as [B*S, n], in the order `rows` [B*S], a permutation that is its own inverse."""
-    return x.flatten(0, 1)[rows].view(x.shape)  # by way of [B*S, n]
+    """Permute the B*S rows of x [B, S, n] by `rows` [B*S], a permutation that is its own inverse."""
+    return x.flatten(0, 1)[rows].view(x.shape)  # [B, S, n] -> [B*S, n] -> [B, S, n]
 
 
 class Encoder(nn.Module):
     """A stack of recurrent layers.
 
-    forward:  reads the words as they stand
+    forward:  reads the words in their order
     reversed: reads them from the last to the first, then EOS if there is one (Sutskever et al. 2014, section 3.3; EOS
               is never moved to the front)
     both:     Bahdanau et al. 2015, section 3.2; the backward direction reads everything from the end, EOS included (as
@@ -117,7 +118,7 @@ class Encoder(nn.Module):
         self.dropout, self.recurrent_dropout = dropout, recurrent_dropout
 
     def forward(self, words: Tensor, lengths: Tensor) -> Annotations:
-        """Word vectors [B, S, E] and lengths [B] (int64, on the CPU, >= 1) to annotations."""
+        """Encode word vectors [B, S, E] of sentences with lengths [B] (int64, on the CPU, >= 1)."""
         reversal = _reversal(lengths - 1 if self.eos_stays_last else lengths, words.shape[1]).to(words.device)
         alive = (torch.arange(words.shape[1]) < lengths[:, None]).to(words.device)  # [B, S]
         last = []
@@ -134,14 +135,14 @@ class Encoder(nn.Module):
         return Annotations(vectors, alive, tuple(last), first)
 
     def _in_reading_order(self, x: Tensor, reversal: Tensor) -> Tensor:
-        """[B, S, n] -> [S, B, n], or [2, S, B, n] for both directions."""
+        """Inputs in reading order: [B, S, n] -> [S, B, n], or [2, S, B, n] for both directions."""
         if self.direction == "forward":
             return x.transpose(0, 1)  # [B, S, n] -> [S, B, n]
         backward = self.permute_rows(x, reversal).transpose(0, 1)  # [B, S, n] -> [S, B, n]
         return backward if self.direction == "reversed" else torch.stack((x.transpose(0, 1), backward))
 
     def _in_source_order(self, hidden: Tensor, reversal: Tensor) -> Tensor:
-        """[B, S, H] or [2, B, S, H] in reading order -> [B, S, W]."""
+        """Hidden states in source order: [B, S, H] or [2, B, S, H] -> [B, S, W]."""
         if self.direction == "forward":
             return hidden
         if self.direction == "reversed":
@@ -150,12 +151,12 @@ class Encoder(nn.Module):
 
 
 def _side_by_side(part: Tensor, direction: str) -> Tensor:
-    """[2, B, H] -> [B, 2H] of both directions; [B, H] stays as it is."""
+    """Concatenate both directions: [2, B, H] -> [B, 2H]; [B, H] of one direction is unchanged."""
     return torch.cat((part[0], part[1]), dim=-1) if direction == "both" else part
 
 
 def _reversal(count: Tensor, length: int) -> Tensor:
-    """Reverses the first `count` [B] of `length` positions of each sentence and leaves the rest: rows [B * length]."""
+    """The permutation [B*S] that reverses the first `count` [B] of the S = `length` positions of each sentence."""
     position = torch.arange(length).expand(len(count), length)  # [S] -> [B, S]
-    turned = torch.where(position < count[:, None], count[:, None] - 1 - position, position)
-    return (turned + torch.arange(len(count))[:, None] * length).flatten()  # [B, S] -> [B*S]
+    swapped = torch.where(position < count[:, None], count[:, None] - 1 - position, position)  # [B, S]
+    return (swapped + torch.arange(len(count))[:, None] * length).flatten()  # [B, S] -> [B*S]

@@ -1,9 +1,9 @@
-"""Guided attention: alignment weights are pulled towards links that somebody else has found (Chen et al. 2016).
+"""Guided alignment: a loss that trains alignment weights towards given word alignments (Chen et al. 2016).
 
     loss = - sum_t sum_s A_ts log a_ts,    A_ts = 1 / (links of target position t) where s and t are linked, else 0
 
-over the target positions t that have links. a_t are the weights of the step that aligns t: its own, or the next one
-(`attention_shift`). It is a sum, as the loss of words is, so that the two are divided by the same number afterwards.
+over the target positions t that have links. a_t are the weights of the step that aligns t: step t, or step t + 1 with
+an `attention_shift` of 1. The loss is a sum, like that of the words, so that both are divided by the same number later.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from torch import Tensor
 from dragoman.data.batches import BatchLinks
 
 EPSILON = 1e-30
-"""A weight up to this adds neither loss nor gradient: a local scope gives exactly zero outside its window, and no
-change of the energies would change that."""
+"""Weights up to this add neither loss nor gradient: outside the window of local attention they are exactly zero,
+whatever the energies."""
 
 
 class GuidedLoss(NamedTuple):
-    """The summed loss (differentiable), in nats, and over how many target positions it is summed."""
+    """The summed loss in nats (differentiable, a scalar), and the number of target positions that it is summed over."""
 
     loss: Tensor
     positions: int
@@ -36,7 +36,7 @@ def guided_loss(weights: Tensor, links: BatchLinks, shift: int) -> GuidedLoss:
         torch.from_numpy(part).to(weights.device)
         for part in (links.rows, links.target + shift, links.source, 1 / counts[place])
     )
-    linked = weights[row, step, source]
+    linked = weights[row, step, source]  # [B, T, S] -> [links]
     # where, not clamp: the logarithm of zero must not be taken at all, or its gradient is not a number
     logs = torch.where(linked > EPSILON, linked, 1.0).log()
     return GuidedLoss(-(share.to(logs.dtype) * logs).sum(), len(places))

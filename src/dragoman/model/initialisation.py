@@ -1,4 +1,4 @@
-"""Initialisation of the parameters, as the papers draw them."""
+"""Initialisation of the parameters by the schemes of the papers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dragoman.model.scores import Additive
 
 
 def initialise(model: nn.Module, scheme: Literal["orthogonal", "gaussian", "uniform", "lecun"], scale: float) -> None:
-    """Fill every parameter; biases are zero.
+    """Initialise every parameter; biases are zero.
 
     uniform:    U(-scale, scale) (Sutskever et al. 2014, section 3.4; Luong et al. 2015, section 4.1)
     gaussian:   N(0, scale^2)
     orthogonal: N(0, scale^2), recurrent matrices orthogonal, W_a and U_a N(0, 0.001^2), v_a zero, so that attention
                 starts exactly uniform (Cho et al. 2014, section 4.1; Bahdanau et al. 2015, B.1)
-    lecun:      linear layers U(+-sqrt(3 / n_in)), which keeps the variance of what goes through; recurrent matrices
+    lecun:      linear layers U(+-sqrt(3 / n_in)), which keeps the variance of activations; recurrent matrices
                 orthogonal, everything else N(0, scale^2)
 
     The trained length of v_a in the normed score starts at 1 / sqrt(A).
@@ -51,14 +51,14 @@ def _fill_additive(score: Additive, *, as_paper: bool) -> None:
         for projection in (score.query, score.annotation):
             if projection is not None:
                 projection.weight.normal_(0, 0.001)
-        if score.length is None:  # a direction cannot be taken from zero
+        if score.length is None:  # a normed v needs a direction, which zero has not
             score.v.zero_()
     if score.length is not None:
         score.length.fill_(1 / math.sqrt(len(score.v)))
 
 
 def _fill(module: Linear, *, orthogonal: bool, scaled: bool) -> None:
-    """Recurrent matrices block by block: each gate's is orthogonal by itself."""
+    """Initialise a linear layer; recurrent matrices block by block, so that each gate's [H, H] is orthogonal."""
     n_in = module.weight.shape[-1]
     for matrix in module.weight.view(-1, *module.weight.shape[-2:]):
         if orthogonal:

@@ -1,9 +1,9 @@
-"""Neural language models: p(word | words before it), by a feed-forward network of n-grams or a recurrent one.
+"""Neural language models p(word | previous words): a feed-forward network over n-grams, or a recurrent network.
 
-A body reads the previous words of each position and gives a readout; the output layer is the translation model's.
+The body maps the previous words of each position to a readout; the output layer is that of the translation model.
 Positions before the first word hold BOS.
 
-Letters: B sentences, T words of a sentence, E embedding, O units of a readout.
+Letters: B sentences, T words of a sentence, E embedding, O units of a readout, M distinct readouts.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ from dragoman.model.trainable import Loss, Trainable
 from dragoman.text.vocabulary import BOS
 
 BLOCK = 4096
-"""Contexts of n-grams that go through the feed-forward network together."""
+"""N-gram contexts that the feed-forward network computes together."""
 
 Ids = NDArray[np.int64]
 
 
 class DistinctReadouts(NamedTuple):
-    """Readouts [M, O], and which of them each position of [B, T] has; -1 on padding."""
+    """Distinct readouts [M, O], and the index of the readout of each position, [B, T]; -1 on padding."""
 
     readouts: Tensor
     rows: Ids
 
 
 class Body(Protocol):
-    """What stands between word vectors and output layer."""
+    """The part of a language model between the word vectors and the output layer."""
 
     size: int
-    """O, of a readout."""
+    """O, the size of a readout."""
     history: int
-    """BOS symbols that stand before each sentence."""
+    """Number of BOS symbols before each sentence."""
 
     def __call__(self, vectors: Tensor) -> Tensor:
-        """[B, history - 1 + T, E] of the words before each of T positions -> readouts [B*T, O]."""
+        """Map the vectors of previous words, [B, history - 1 + T, E], to the readouts of T positions, [B*T, O]."""
         ...
 
     def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> DistinctReadouts:
-        """The readouts of given words [B, T], each different one once."""
+        """The readouts of given words [B, T], each distinct one computed once."""
         ...
 
 
 class FeedForward(nn.Module):
-    """The last n - 1 words, their vectors side by side, through rectified linear layers (Cho et al. 2014, 4.1):
+    """A feed-forward n-gram network with rectified linear layers over the last n - 1 words (Cho et al. 2014, 4.1):
 
     x_t = [e(y_{t-n+1}); ...; e(y_{t-1})];  h_1 = max(0, W_1 x_t + b_1);  h_2 = max(0, W_2 h_1 + b_2); ...
     """
@@ -83,7 +83,7 @@ class FeedForward(nn.Module):
         return readout
 
     def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> DistinctReadouts:
-        """One for each n-gram context."""
+        """One readout for each distinct n-gram context."""
         begin = np.full((len(target), self.history), BOS, np.int64)
         windows = sliding_window_view(np.concatenate((begin, target[:, :-1]), axis=1), self.history, axis=1)
         real = np.arange(target.shape[1]) < lengths[:, None]
@@ -95,7 +95,7 @@ class FeedForward(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """The decoder of a translation model that attends to nothing and begins with zeros."""
+    """A recurrent network: the decoder of a translation model without a source, starting from the zero state."""
 
     def __init__(self, decoder: Decoder) -> None:
         super().__init__()
@@ -104,18 +104,18 @@ class Recurrent(nn.Module):
         self.size = decoder.readout.size
 
     def forward(self, vectors: Tensor) -> Tensor:
-        nothing = vectors[:, 0]
-        layers = tuple(layer.cell.zero(nothing) for layer in self.decoder.layers)
-        state = self.decoder.initial_state(InitialState(layers, nothing))
+        first = vectors[:, 0]  # [B, T, E] -> [B, E]; gives the zero state its rows, type and device
+        layers = tuple(layer.cell.zero(first) for layer in self.decoder.layers)
+        state = self.decoder.initial_state(InitialState(layers, first))
         return self.decoder.unroll_from(vectors, None, state, len(vectors)).readout
 
     def distinct(self, embedding: nn.Embedding, target: Ids, lengths: Ids) -> DistinctReadouts:
-        """One for each beginning of a sentence: rows that begin alike are stepped together."""
+        """One readout for each distinct prefix; sentences with a common prefix share its steps."""
         shared = prefix_trie(np.zeros(len(target), np.int64), target, lengths)
         device = embedding.weight.device
-        nothing = embedding.weight.new_empty(1, 0)
-        layers = tuple(layer.cell.zero(nothing) for layer in self.decoder.layers)
-        state, prepared = self.decoder.initial_state(InitialState(layers, nothing)), self.decoder.prepare(None, 1)
+        row = embedding.weight.new_empty(1, 0)
+        layers = tuple(layer.cell.zero(row) for layer in self.decoder.layers)
+        state, prepared = self.decoder.initial_state(InitialState(layers, row)), self.decoder.prepare(None, 1)
         readouts = []
         for parents, words in shared.levels:
             vectors: Tensor = embedding(torch.from_numpy(words).to(device))
@@ -127,7 +127,7 @@ class Recurrent(nn.Module):
 
 
 class LanguageModel(Trainable):
-    """Word vectors, body, output layer."""
+    """A language model: embedding, body and output layer."""
 
     def __init__(self, embedding: nn.Embedding, body: Body, output: OutputLayer, *, embedding_dropout: Dropout) -> None:
         super().__init__()
@@ -142,7 +142,7 @@ class LanguageModel(Trainable):
         guided_alignment: float = 0.0,
         previous: Tensor | None = None,
     ) -> Loss:
-        """The loss of the batch's targets; its sources are not read."""
+        """The loss of the targets of a batch; its sources are not used."""
         assert previous is None, "every step reads the known words"
         assert not guided_alignment, "there is no attention"
         words, real = self._words(batch)
@@ -151,8 +151,10 @@ class LanguageModel(Trainable):
 
     @torch.inference_mode()
     def force(self, target: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Natural logarithm of the probability of each word of `target` [B, T], EOS counted in `lengths` [B]; 0 on
-        padding. Words with the same words before them share one readout."""
+        """Log-probability (natural logarithm) of each word of `target` [B, T]; 0 on padding.
+
+        `lengths` [B] count EOS. Positions with the same previous words share one readout.
+        """
         readouts, rows = self.body.distinct(self.embedding, target, lengths)
         real = rows >= 0
         words, wanted = (torch.from_numpy(array[real]).to(self.device) for array in (target, rows))
@@ -161,13 +163,13 @@ class LanguageModel(Trainable):
         return result
 
     def _readouts(self, words: Tensor) -> Tensor:
-        """[B*T, O] from what stands before each of the words [B, T]."""
+        """The readouts [B*T, O] that predict the words [B, T] from the previous words."""
         begin = words.new_full((len(words), self.body.history), BOS)
         vectors: Tensor = self.embedding(torch.cat((begin, words[:, :-1]), dim=1))
         return self.body(self.embedding_dropout(vectors))
 
     def _words(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Target words [B, T], and where they are real."""
+        """Target words [B, T], and their mask [B, T], True on real words."""
         words = torch.from_numpy(batch.target).to(self.device)
         lengths = torch.from_numpy(batch.target_lengths).to(self.device)
         return words, torch.arange(words.shape[1], device=self.device) < lengths[:, None]

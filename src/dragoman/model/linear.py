@@ -1,4 +1,4 @@
-"""Linear layers, computed in a chosen precision, used on all steps at once or step by step.
+"""Linear layers in a chosen precision, applied to all steps at once or step by step.
 
 Letters: N rows, D layers side by side (the two directions of an encoder layer).
 """
@@ -27,9 +27,9 @@ class LinearOperands(NamedTuple):
 
 
 class LinearStep(Protocol):
-    """Linear layers prepared for one unrolling: one input [.., n_in] for each, the sum of their results [.., n_out].
+    """Linear layers prepared for one unrolling: one input [.., n_in] for each layer, and the sum of their outputs.
 
-    `plus` [.., n_out] is added to it. Results stay in the precision of the layers.
+    `plus` [.., n_out] is added to the sum [.., n_out], which stays in the precision of the layers.
     """
 
     def __call__(self, *inputs: Tensor, plus: Tensor | None = None) -> Tensor: ...
@@ -42,7 +42,7 @@ def multiply(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def fuse_linear(layers: Sequence[LinearOperands]) -> LinearStep:
-    """sum_i (W_i x_i + b_i) of several layers, for use at every step of one unrolling."""
+    """The sum_i (W_i x_i + b_i) of several layers as one function, [.., n_in] each -> [.., n_out]."""
 
     def step(*inputs: Tensor, plus: Tensor | None = None) -> Tensor:
         total = plus
@@ -56,12 +56,13 @@ def fuse_linear(layers: Sequence[LinearOperands]) -> LinearStep:
 
 
 class Linear(nn.Module):
-    """x -> W x + b with W of [n_out, n_in], or of [D, n_out, n_in] for D layers side by side on [D, ..., n_in].
+    """A linear layer W x + b, W [n_out, n_in]; or D layers side by side, W [D, n_out, n_in] on x [D, ..., n_in].
 
     With a bias, the first `unbiased` outputs have none.
 
-    Parameters stay in their own type. The product is computed, and the result handed on, in `precision` (None: the
-    parameters' type): converting a whole sequence back at once is slower than each user's converting its step.
+    The product is computed and returned in `precision` (None: the type of the parameters), which does not change the
+    type of the parameters. The result is not converted back, because converting each step where it is used is faster
+    than converting a whole sequence at once.
     """
 
     multiply = staticmethod(multiply)
@@ -76,7 +77,7 @@ class Linear(nn.Module):
         self.precision: torch.dtype | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        """All steps in one product; x is [..., n_in], or [D, ..., n_in] where D layers stand side by side."""
+        """Apply the layer to all steps in one product: [..., n_in] -> [..., n_out], also behind a leading D."""
         x = self.cast(x)
         rows = x.flatten(self.weight.dim() - 2, -2)  # [..., n_in] -> [N, n_in], [D, ..., n_in] -> [D, N, n_in]
         weight, bias, _ = self._operands()
@@ -84,7 +85,7 @@ class Linear(nn.Module):
         return y.reshape(*x.shape[:-1], y.shape[-1])  # [N, n_out] -> [..., n_out]
 
     def prepare(self, *others: Linear) -> LinearStep:
-        """The sum of `others` and of this layer, in that order, for use at every step of one unrolling."""
+        """Prepare the sum of `others` and this layer, in that order, for one unrolling."""
         return self.fuse([layer._operands() for layer in (*others, self)])
 
     def _operands(self) -> LinearOperands:
@@ -95,5 +96,5 @@ class Linear(nn.Module):
         return LinearOperands(self.weight, bias, self.precision or self.weight.dtype)
 
     def cast(self, x: Tensor) -> Tensor:
-        """x in the type that products are computed in."""
+        """x in the type of the products; the shape stays."""
         return x if self.precision is None else x.to(self.precision)

@@ -1,7 +1,7 @@
-"""The readout: what the state, the previous word and the context become before the softmax.
+"""The readout: the vector that the output layer reads, from the state, the previous word and the context.
 
-Letters: N rows, H units of a state, E embedding, P what a readout makes of a word, W units of a context, O units of a
-readout.
+Letters: N rows, H units of a state, E embedding, P units of a word projected for the readout, W units of a
+context, O units of a readout.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from torch import Tensor, nn
 from dragoman.model.linear import Linear
 
 ReadoutStep = Callable[[Tensor, Tensor, Tensor | None], Tensor]
-"""(state [N, H], projected words [N, P], context [N, W] or None) -> readout [N, O]."""
+"""Maps states [N, H], projected words [N, P] and contexts [N, W] (or None) to readouts [N, O]."""
 
 
 class Readout(Protocol):
-    """What the decoder needs of a readout; O is `size`."""
+    """The interface of a readout to the decoder; O is `size`."""
 
     kind: str
-    """state, maxout or attentional; the exported graphs are written by it."""
+    """state, maxout or attentional; the ONNX export selects its operators by it."""
     size: int
     bounded: bool
-    """A readout ends in tanh, and so cannot leave [-1, 1]."""
+    """Whether the readout ends in a tanh, so that its values are in [-1, 1]."""
 
     def words(self, words: Tensor) -> Tensor:
-        """The part that depends on the previous word alone, outside the loop: [..., E] -> [..., P]."""
+        """Project previous words outside the loop over steps: [..., E] -> [..., P]."""
         ...
 
     def prepare(self) -> ReadoutStep:
-        """The readout of one unrolling."""
+        """Prepare the readout for one unrolling."""
         ...
 
 
 class StateReadout(nn.Module):
-    """The state itself (Sutskever et al. 2014: softmax(W_s h))."""
+    """The decoder state as the readout (Sutskever et al. 2014: softmax(W_s h))."""
 
     kind, bounded = "state", False
 
@@ -53,7 +53,7 @@ class StateReadout(nn.Module):
 
 
 class MaxoutReadout(nn.Module):
-    """Deep output: t~ = U_o s + V_o e(y) + C_o c, of each adjacent pair the larger (Bahdanau et al. 2015, A.2.2)."""
+    """Deep output with maxout over adjacent pairs of t~ = U_o s + V_o e(y) + C_o c (Bahdanau et al. 2015, A.2.2)."""
 
     kind, bounded = "maxout", False
 
@@ -81,7 +81,10 @@ class MaxoutReadout(nn.Module):
 
 
 class AttentionalReadout(nn.Module):
-    """h~ = tanh(W_c [c; h]) (Luong et al. 2015, eq. 5); affine: without the tanh (OpenNMT-py with additive scores)."""
+    """Attentional state h~ = tanh(W_c [c; h]) (Luong et al. 2015, eq. 5).
+
+    affine: without the tanh (OpenNMT-py with additive scores)
+    """
 
     kind = "attentional"
 

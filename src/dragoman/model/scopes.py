@@ -1,7 +1,7 @@
-"""Scopes: which positions alignment weights may fall on, and how energies become weights.
+"""Scopes of attention: global or local normalisation of energies to alignment weights.
 
-Positions count from 0 in the order of the source text, whatever order the encoder reads in; S is the number of real
-positions of a sentence, EOS included where the encoder reads one.
+Positions count from 0 in the order of the source text, whichever direction the encoder reads in; S is the number
+of real positions of a sentence, EOS included if the encoder reads it.
 
 Letters: B sentences, Q queries of a sentence, S positions, H units of a query.
 """
@@ -18,31 +18,31 @@ from dragoman.model.linear import Linear
 
 
 class Weighed(NamedTuple):
-    """Alignment weights [B, Q, S], and for a local scope the centre p_t of each window, [B, Q]."""
+    """Alignment weights [B, Q, S], and for local attention the window centres p_t, [B, Q]."""
 
     weights: Tensor
     centres: Tensor | None
 
 
 Weigh = Callable[[Tensor, Tensor, Tensor], Weighed]
-"""Energies [B, Q, S], queries [B, Q, H], their target positions [Q] or [1] (from 0) -> weights."""
+"""Maps energies [B, Q, S], queries [B, Q, H] and their target positions [Q] or [1] (from 0) to weights."""
 
 
 class AttentionScope(Protocol):
-    """From energies to weights."""
+    """The interface of a scope: it maps energies to alignment weights."""
 
     kind: str
-    """global, monotonic or predictive; the exported graphs are written by it."""
+    """global, monotonic or predictive; the ONNX export selects its operators by it."""
 
     def prepare(self, mask: Tensor) -> Weigh:
-        """The weights of one unrolling; mask [B, S] is True on real positions."""
+        """Prepare the scope for one unrolling; `mask` [B, S] is True on real positions."""
         ...
 
 
 class Global(nn.Module):
-    """All real positions, by a softmax (Bahdanau et al. 2015, eq. 6; Luong et al. 2015, section 3.1).
+    """Global attention: a softmax over all real positions (Bahdanau et al. 2015, eq. 6; Luong et al. 2015, 3.1).
 
-    normalised: the energies are logarithms of weights already.
+    normalised: the energies are already logarithms of weights
     """
 
     kind = "global"
@@ -52,25 +52,24 @@ class Global(nn.Module):
         self.normalised = normalised
 
     def prepare(self, mask: Tensor) -> Weigh:
-        closed = None
+        padding = None
 
         def weigh(energies: Tensor, queries: Tensor, times: Tensor) -> Weighed:
-            nonlocal closed
-            if closed is None:
+            nonlocal padding
+            if padding is None:
                 # -inf, not a large number: the weight of padding is exactly zero whatever the energies are
-                closed = torch.zeros_like(mask, dtype=energies.dtype).masked_fill_(~mask, -torch.inf)[
-                    :, None
-                ]  # [B, 1, S]
-            open_energies = energies + closed
-            return Weighed(open_energies.exp() if self.normalised else torch.softmax(open_energies, dim=-1), None)
+                addend = torch.zeros_like(mask, dtype=energies.dtype).masked_fill_(~mask, -torch.inf)
+                padding = addend[:, None]  # [B, S] -> [B, 1, S]
+            masked = energies + padding  # [B, Q, S]
+            return Weighed(masked.exp() if self.normalised else torch.softmax(masked, dim=-1), None)
 
         return weigh
 
 
 class Monotonic(nn.Module):
-    """local-m (Luong et al. 2015, section 3.2): a softmax over [p_t - D, p_t + D] with p_t = t.
+    """Local monotonic attention, local-m (Luong et al. 2015, section 3.2): a softmax over [p_t - D, p_t + D], p_t = t.
 
-    Past the end of the source p_t stays on its last position, as in the authors' code.
+    Beyond the end of the source p_t stays at its last position, as in the authors' code.
     """
 
     kind = "monotonic"
@@ -91,10 +90,12 @@ class Monotonic(nn.Module):
 
 
 class Predictive(nn.Module):
-    """local-p (Luong et al. 2015, eqs. 9, 10): p_t = S sigmoid(v_p^T tanh(W_p h_t)), W_p [H, H], v_p [H].
+    """Local predictive attention, local-p (Luong et al. 2015, eqs. 9, 10).
+
+    p_t = S sigmoid(v_p^T tanh(W_p h_t)), W_p [H, H], v_p [H]
 
     The window is [floor(p_t) - D, floor(p_t) + D]; weights are a softmax inside it times
-    exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2, not normalised again. p_t learns through that factor alone.
+    exp(-(s - p_t)^2 / (2 sigma^2)), sigma = D / 2, not normalised again. Only that factor has a gradient to p_t.
     """
 
     kind = "predictive"
@@ -112,9 +113,9 @@ class Predictive(nn.Module):
         position = self.position.prepare()
 
         def weigh(energies: Tensor, queries: Tensor, times: Tensor) -> Weighed:
-            bent = torch.tanh(position(queries).to(queries.dtype))  # [B, Q, H] -> [B, Q, H]
-            centres = count * torch.sigmoid(bent @ self.v)  # [B, Q, H] -> [B, Q]
-            # rounding may put p_t on S itself, where no word is
+            hidden = torch.tanh(position(queries).to(queries.dtype))  # [B, Q, H] -> [B, Q, H]
+            centres = count * torch.sigmoid(hidden @ self.v)  # [B, Q, H] -> [B, Q]
+            # rounding may give p_t = S, which is no position
             whole = torch.minimum(centres.detach().floor(), count - 1)
             weights = _softmax_inside(energies, inside(whole))
             distances = positions - centres.unsqueeze(-1)  # [S] - [B, Q, 1] -> [B, Q, S]
@@ -124,12 +125,12 @@ class Predictive(nn.Module):
 
 
 def _windows(mask: Tensor, reach: int) -> Callable[[Tensor], Tensor]:
-    """Whole centres [B, Q] -> True on the real positions not farther than `reach` from them, [B, Q, S]."""
+    """Windows around whole centres: [B, Q] -> mask [B, Q, S], True on real positions within `reach` of the centre."""
     positions = torch.arange(mask.shape[1], device=mask.device)
     real = mask[:, None]  # [B, S] -> [B, 1, S]
     return lambda centres: ((positions - centres.unsqueeze(-1)).abs() <= reach) & real
 
 
 def _softmax_inside(energies: Tensor, inside: Tensor) -> Tensor:
-    """A softmax over the positions inside, [B, Q, S], and exactly zero elsewhere."""
+    """A softmax over the positions where `inside` [B, Q, S] is True; exactly zero elsewhere."""
     return torch.softmax(energies.masked_fill(~inside, -torch.inf), dim=-1)

@@ -1,6 +1,6 @@
-"""Scores: energies of queries against every annotation, the ways the papers compare the two.
+"""Attention scores: the energies of a query and each annotation, in the forms of the papers.
 
-Queries come as [B, Q, H], keys as [B, S, A] once per sentence, energies go out as [B, Q, S].
+From queries [B, Q, H] and keys [B, S, A], which are computed once per sentence, a score gives energies [B, Q, S].
 
 Letters: B sentences, Q queries of a sentence, S positions, H units of a query, W units of an annotation, A alignment
 size.
@@ -18,16 +18,16 @@ from dragoman.model.linear import Linear, LinearStep
 
 
 class Energies(Protocol):
-    """Queries [B, Q, H] -> energies e [B, Q, S] against the keys that it was prepared with.
+    """A score prepared with keys: maps queries [B, Q, H] to energies [B, Q, S].
 
-    `coverage` [B, Q, S] is the sum of each position's weights so far, for a score that depends on it.
+    `coverage` [B, Q, S] is the sum of the previous weights of each position, for a score that depends on it.
     """
 
     def __call__(self, queries: Tensor, coverage: Tensor | None = None) -> Tensor: ...
 
 
 def dot_energies(keys: Tensor) -> Energies:
-    """e = q^T k: queries [B, Q, A] -> [B, Q, S] against keys [B, S, A]."""
+    """Dot-product energies e = q^T k: queries [B, Q, A] and keys [B, S, A] -> [B, Q, S]."""
 
     def energies(queries: Tensor, coverage: Tensor | None = None) -> Tensor:
         return torch.bmm(queries, keys.mT)  # [B, Q, A], [B, A, S] -> [B, Q, S]
@@ -36,9 +36,9 @@ def dot_energies(keys: Tensor) -> Energies:
 
 
 def additive_energies(query: LinearStep, keys: Tensor, v: Tensor, w: Tensor | None) -> Energies:
-    """e = v^T tanh(query(q) + k + w c): queries [B, Q, H] -> [B, Q, S]; keys [B, S, A], v and w [A], coverage c.
+    """Additive energies e = v^T tanh(query(q) + k + w c): queries [B, Q, H] and keys [B, S, A] -> [B, Q, S].
 
-    w: None where the score does not depend on the coverage.
+    v and w are [A], c is the coverage; w is None for a score that does not depend on it.
     """
 
     def energies(queries: Tensor, coverage: Tensor | None = None) -> Tensor:
@@ -52,30 +52,30 @@ def additive_energies(query: LinearStep, keys: Tensor, v: Tensor, w: Tensor | No
 
 
 class AttentionScore(Protocol):
-    """A way to compare a query with the annotations."""
+    """The interface of an attention score."""
 
     kind: str
-    """additive, dot, general or location; the exported graphs are written by it."""
+    """additive, dot, general or location; the ONNX export selects its operators by it."""
     keys_are_annotations: bool
-    """Keys are the annotations themselves."""
+    """Whether the keys are the annotations themselves."""
 
     def keys(self, annotations: Tensor, mask: Tensor) -> Tensor:
-        """What each annotation contributes, once per sentence: [B, S, W] and mask [B, S] -> [B, S, A]."""
+        """The keys of a batch, computed once: annotations [B, S, W] and mask [B, S] -> [B, S, A]."""
         ...
 
     def prepare(self, keys: Tensor) -> Energies:
-        """The energies of one unrolling."""
+        """Prepare the energies against `keys` [B, S, A] for one unrolling."""
         ...
 
 
 class Additive(nn.Module):
-    """e = v_a^T tanh(W_a s + U_a h), W_a [A, H], U_a [A, W] (Bahdanau et al. 2015, A.1.2).
+    """The additive score e = v_a^T tanh(W_a s + U_a h), W_a [A, H], U_a [A, W] (Bahdanau et al. 2015, A.1.2).
 
-    The concat score of Luong et al. 2015, section 3.1, v_a^T tanh(W_a [h_t; h_s]), is this with two blocks of W_a.
+    The concat score of Luong et al. 2015, section 3.1, v_a^T tanh(W_a [h_t; h_s]), is the same with W_a in two blocks.
 
     identity: U_a is fixed to the identity, so A = W (what the authors of Luong et al. 2015 ran as concat)
-    normed:   e = g v_a^T / |v_a| tanh(W_a s + U_a h + b), the length g of v_a trained apart
-    coverage: U_a h_j + w_c k_j stands for U_a h_j, k_j the sum of position j's weights so far (Tu et al. 2016)
+    normed:   e = g v_a^T / |v_a| tanh(W_a s + U_a h + b), g, the length of v_a, a parameter of its own
+    coverage: U_a h_j + w_c k_j in place of U_a h_j, k_j the sum of the previous weights of position j (Tu et al. 2016)
     """
 
     kind = "additive"
@@ -92,7 +92,7 @@ class Additive(nn.Module):
         coverage: bool = False,
     ) -> None:
         super().__init__()
-        assert not identity or size == annotation, "the identity changes no size"
+        assert not identity or size == annotation, "with the identity, the alignment size is that of an annotation"
         self.keys_are_annotations = identity
         self.query = Linear(query, size, bias=normed)
         self.annotation = None if identity else Linear(annotation, size)
@@ -112,7 +112,10 @@ class Additive(nn.Module):
 
 
 class Dot(nn.Module):
-    """e = h_t^T h_s (Luong et al. 2015, section 3.1); scaled: over the root of the size (Vaswani et al. 2017)."""
+    """The dot score e = h_t^T h_s (Luong et al. 2015, section 3.1).
+
+    scaled: divided by the square root of the size (Vaswani et al. 2017)
+    """
 
     kind = "dot"
     energies = staticmethod(dot_energies)
@@ -123,14 +126,17 @@ class Dot(nn.Module):
         self.keys_are_annotations = not scaled
 
     def keys(self, annotations: Tensor, mask: Tensor) -> Tensor:
-        return annotations if self.keys_are_annotations else annotations * self.scale
+        return annotations if self.keys_are_annotations else annotations * self.scale  # [B, S, A]
 
     def prepare(self, keys: Tensor) -> Energies:
         return self.energies(keys)
 
 
 class General(nn.Module):
-    """e = h_t^T W_a h_s, W_a [H, W] (Luong et al. 2015, section 3.1); W_a h_s is computed once per sentence."""
+    """The general score e = h_t^T W_a h_s, W_a [H, W] (Luong et al. 2015, section 3.1).
+
+    The keys W_a h_s are computed once per sentence.
+    """
 
     kind, keys_are_annotations = "general", False
     energies = staticmethod(dot_energies)
@@ -148,11 +154,12 @@ class General(nn.Module):
 
 
 class Location(nn.Module):
-    """a_t = softmax(W_a h_t), W_a [S_max, H] (Luong et al. 2015, eq. 8): a slot for each position, words do not count.
+    """The location score a_t = softmax(W_a h_t), W_a [S_max, H] (Luong et al. 2015, eq. 8), which ignores annotations.
 
-    Slots are aligned to the end of what the encoder reads: the last slot belongs to the last word read, which is the
-    first word of the source where that is read backwards. Of a source longer than S_max only the first S_max words have
-    a slot. Unmasked, the softmax runs over all slots, so that the weights of a short sentence sum to less than 1
+    W_a has one row (a slot) for each source position.
+    Slots are aligned to the end of the encoder's input: the last slot belongs to the last word read, which is the first
+    word of the source for a reversed encoder. In a source longer than S_max only the first S_max words have a slot.
+    Unmasked, the softmax runs over all slots, so that the weights of a short sentence sum to less than 1
     (the authors' code of June 2015); the energies are then logarithms of weights.
     """
 
@@ -166,13 +173,13 @@ class Location(nn.Module):
     def keys(self, annotations: Tensor, mask: Tensor) -> Tensor:
         """The slot of each position, int64 [B, S]; -1 where there is none."""
         position = torch.arange(mask.shape[1], device=mask.device)
-        length = mask.sum(dim=1, keepdim=True).clamp(max=self.slots)
+        length = mask.sum(dim=1, keepdim=True).clamp(max=self.slots)  # [B, S] -> [B, 1]
         slot = self.slots - 1 - position if self.reads_backwards else self.slots - length + position
         return torch.where(position < length, slot, -1)
 
     def prepare(self, keys: Tensor) -> Energies:
         query = self.query.prepare()
-        nowhere = (keys < 0).unsqueeze(1)  # [B, S] -> [B, 1, S]
+        without_slot = (keys < 0).unsqueeze(1)  # [B, S] -> [B, 1, S]
         slot = keys.clamp(min=0).unsqueeze(1)  # [B, S] -> [B, 1, S]
 
         def energies(queries: Tensor, coverage: Tensor | None = None) -> Tensor:
@@ -180,6 +187,6 @@ class Location(nn.Module):
             if not self.masked:
                 by_slot = torch.log_softmax(by_slot, dim=-1)
             by_position = by_slot.gather(2, slot.expand(-1, queries.shape[1], -1))  # [B, Q, slots] -> [B, Q, S]
-            return by_position.masked_fill(nowhere, -torch.inf)
+            return by_position.masked_fill(without_slot, -torch.inf)
 
         return energies

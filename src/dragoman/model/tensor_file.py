@@ -1,11 +1,11 @@
-"""Tensors into an open file, in the format of safetensors, one after the other.
+"""Writing tensors to an open file in the safetensors format, one tensor at a time.
 
-The library reads what is written here. Its own writer puts the whole file together in memory, and then copies it: for
-a training state, which is four times as large as the weights, that was most of what training took. Its writer to a
-path makes and renames a file of its own, which only its owner may read.
+The safetensors library reads these files. Its own writer builds the whole file in memory and copies it, which for a
+training state (four times the size of the weights) dominated the memory of training. Its writer to a path creates and
+renames a file of its own, which only the owner may read.
 
-The format: 8 bytes, the length of the header; the header, JSON that names type, shape and place of every tensor, filled
-up with blanks to a multiple of 8 bytes; the tensors without gaps, all numbers with their lowest byte first.
+The format: the length of the header in 8 bytes; the header, JSON with the type, shape and offsets of every tensor,
+padded with spaces to a multiple of 8 bytes; the tensors without gaps. All numbers are little-endian.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import torch
 from torch import Tensor
 
 METADATA = "__metadata__"
-"""The name in the header under which texts stand that are no tensors."""
+"""The header entry for text metadata."""
 DIGEST = "sha256"
-"""The metadata entry with the digest of everything else in the file."""
+"""The metadata entry with the digest of the rest of the file."""
 _CHUNK = 1 << 20
 ALIGNMENT = 8
-"""Bytes: a multiple of them stands before the first tensor."""
+"""The first tensor starts at a multiple of this number of bytes."""
 TYPES = {
     torch.float64: "F64",
     torch.float32: "F32",
@@ -38,16 +38,16 @@ TYPES = {
     torch.int32: "I32",
     torch.uint8: "U8",
 }
-"""Those that weights and training states have."""
+"""The types of weights and training states, with their safetensors names."""
 
 
 def write_tensors(file: BinaryIO, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
-    """Write tensors, and texts under their names; of memory only what a tensor of another device or layout takes.
+    """Write tensors and text metadata; extra memory is used only for a tensor that is not on the CPU or not contiguous.
 
     Raises:
         OSError: the file cannot be written.
     """
-    # Wide numbers first, so that each stands at a multiple of its own width.
+    # Wide types first, so that each tensor starts at a multiple of its item size.
     names = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
     places = pairwise(accumulate((tensors[name].nbytes for name in names), initial=0))
     header: dict[str, Any] = {METADATA: dict(metadata or {})}
@@ -99,6 +99,6 @@ def _dump(header: Mapping[str, Any]) -> bytes:
 
 
 def bytes_of(tensor: Tensor) -> memoryview:
-    """The numbers of a tensor as they lie in memory; not a copy where it is on the CPU and without gaps."""
+    """The bytes of a tensor, without a copy if it is contiguous on the CPU."""
     whole = tensor.detach().cpu().contiguous()
     return whole.reshape(-1).view(torch.uint8).numpy().data

@@ -1,4 +1,4 @@
-"""What the training loop asks of a model, whatever it predicts words from."""
+"""The interface of trainable models: the loss of a batch, and the precision of products."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from dragoman.model.output_layer import OutputLayer
 
 
 class Loss(NamedTuple):
-    """Sums over the real target tokens of a batch, end of sentence counted, in nats.
+    """The loss of a batch in nats, summed over its real target tokens, EOS counted.
 
-    objective: what is minimised: the label-smoothed negative log-likelihood, and the weighted loss of guided attention
-    guidance:  the latter unweighted and detached; None where attention is not guided
+    objective: the minimised sum: label-smoothed negative log-likelihood plus weighted guided-alignment loss (scalar)
+    nll:       negative log-likelihood, without smoothing, detached (scalar)
+    guidance:  guided-alignment loss, unweighted and detached; None without guided alignment
     """
 
     objective: Tensor
@@ -30,7 +31,7 @@ class Loss(NamedTuple):
 
 
 class Trainable(nn.Module):
-    """A model of words with a softmax over a vocabulary, whose products can run in another precision."""
+    """A model with a softmax over a vocabulary, whose matrix products may run in a precision of their own."""
 
     output: OutputLayer
 
@@ -54,7 +55,7 @@ class Trainable(nn.Module):
         raise NotImplementedError
 
     def set_precision(self, precision: torch.dtype | None) -> None:
-        """The type of matrix products; None is the parameters' own, which states and softmax keep in any case."""
+        """Set the type of matrix products (None: that of the parameters); states and softmax are unaffected."""
         self.precision = precision
         for module in self.modules():
             if isinstance(module, Linear | OutputLayer):
@@ -62,7 +63,7 @@ class Trainable(nn.Module):
 
     @contextmanager
     def full_precision(self) -> Iterator[None]:
-        """Products in the parameters' own type for a while: what a finished model is used with."""
+        """Run products in the type of the parameters inside the block, as inference does."""
         before = self.precision
         self.set_precision(None)
         try:

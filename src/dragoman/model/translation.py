@@ -26,14 +26,14 @@ from dragoman.text.vocabulary import BOS
 
 
 class ModelStart(NamedTuple):
-    """An encoded source batch: what the decoder's steps attend to, and the state before the first word."""
+    """An encoded source batch: the memory that decoder steps attend to, and the initial decoder state."""
 
     memory: AttentionMemory | None
     state: DecoderState
 
 
 class ModelStep(NamedTuple):
-    """One decoding step of N rows: log-probabilities [N, V], alignment weights [N, S] or None, next state."""
+    """The result of one step of N rows: log-probabilities [N, V], alignment weights [N, S] or None, next state."""
 
     log_probabilities: Tensor
     weights: Tensor | None
@@ -41,8 +41,12 @@ class ModelStep(NamedTuple):
 
 
 class ModelForced(NamedTuple):
-    """Log-probabilities of given targets [B, T], zero on padding; alignment weights [B, T, S] or None, and where their
-    scope is local its centres p_t [B, T]."""
+    """The result of forced decoding.
+
+    log_probabilities: of the target words, [B, T], zero on padding
+    weights:           alignment weights [B, T, S]; None without attention
+    centres:           window centres p_t of local attention, [B, T]
+    """
 
     log_probabilities: Tensor
     weights: Tensor | None
@@ -50,7 +54,7 @@ class ModelForced(NamedTuple):
 
 
 class TranslationModel(Trainable):
-    """p(target | source), with the alignment weights behind it."""
+    """The translation model p(target | source)."""
 
     def __init__(
         self,
@@ -88,7 +92,7 @@ class TranslationModel(Trainable):
 
         Args:
             guided_alignment: weight of the loss of the alignment weights against the links of the batch.
-            previous: the words that each step reads instead of the known ones, [B, T], BOS first.
+            previous: previous words to read in place of the reference words, [B, T], BOS first (scheduled sampling).
         """
         output = self._unroll(batch, previous)
         words, rows = self._target(batch)
@@ -96,53 +100,59 @@ class TranslationModel(Trainable):
         counts = int(batch.target_lengths.sum()), len(batch.target_lengths)
         if not guided_alignment:
             return Loss(losses.smoothed, losses.nll, *counts)
-        assert output.weights is not None, "there is an attention to guide"
-        assert batch.links is not None, "there are links to guide it by"
+        assert output.weights is not None, "guided alignment needs attention"
+        assert batch.links is not None, "guided alignment needs links"
         guidance = guided_loss(output.weights.view(*batch.target.shape, -1), batch.links, self.attention_shift)
         objective = losses.smoothed + guided_alignment * guidance.loss
         return Loss(objective, losses.nll, *counts, GuidedLoss(guidance.loss.detach(), guidance.positions))
 
     @torch.inference_mode()
     def force(self, batch: Batch) -> ModelForced:
-        """Log-probability of each given target word, and the alignment weights of the step that predicted it."""
+        """Forced decoding: the log-probability of each target word, and the weights of the step that predicted it."""
         return self._forced(batch, self._unroll(batch))
 
     def _forced(self, batch: Batch, output: DecoderOutput) -> ModelForced:
-        """Gather the log-probabilities of the target words from readouts [N*T, O]."""
+        """Compute the log-probabilities of the target words, [B, T], from readouts [B*T, O]."""
         words, rows = self._target(batch)
         result = torch.zeros(batch.target.size, dtype=self.output.weight.dtype, device=self.device)
         result[rows] = self.output.word_log_probabilities(output.readout.index_select(0, rows), words)
         shape = batch.target.shape
         return ModelForced(
-            result.view(shape),
-            None if output.weights is None else output.weights.view(*shape, -1),
+            result.view(shape),  # [B*T] -> [B, T]
+            None if output.weights is None else output.weights.view(*shape, -1),  # [B*T, S] -> [B, T, S]
             None if output.centres is None else output.centres.view(shape),
         )
 
     def start(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> ModelStart:
-        """Encode a source batch [B, S]."""
+        """Encode a source batch [B, S] with lengths [B]."""
         annotations = self._annotate(source, lengths)
         initial = self.bridge(annotations)
         return ModelStart(self.decoder.precompute(annotations, initial), self.decoder.initial_state(initial))
 
     def step(self, words: Tensor, state: DecoderState, prepared: PreparedDecoder) -> ModelStep:
-        """One step from previous words [N], rows grouped by source sentence; BOS where there is none."""
+        """One step from previous words [N] to log-probabilities [N, V]; rows are grouped by source sentence.
+
+        The previous word of the first step is BOS.
+        """
         output, state = self.advance(words, state, prepared)
         return ModelStep(self.output.log_probabilities(output.readout), output.weights, state)
 
     def advance(
         self, words: Tensor, state: DecoderState, prepared: PreparedDecoder
     ) -> tuple[DecoderOutput, DecoderState]:
-        """A step without the output layer, which a caller with many readouts applies to all at once."""
+        """One step without the output layer, for callers that apply it to the readouts of many steps at once.
+
+        `words` [N] are the previous words, rows grouped by source sentence.
+        """
         return self.decoder.step(self.decoder.words(self._previous(words)), state, prepared)
 
     def previous_words(self, batch: Batch) -> Tensor:
-        """The known word that each step reads, [B, T]: BOS first."""
+        """The previous words of the reference, [B, T]: BOS, then the target without its last column."""
         target = torch.from_numpy(batch.target).to(self.device)
         return torch.cat((torch.full_like(target[:, :1], BOS), target[:, :-1]), dim=1)
 
     def _unroll(self, batch: Batch, previous: Tensor | None = None) -> DecoderOutput:
-        """Readouts [B*T, O] and alignment weights [B*T, S] over the known target, or over other previous words."""
+        """Unroll over the target, or over other previous words [B, T]: readouts [B*T, O] and weights [B*T, S]."""
         annotations = self._annotate(batch.source, batch.source_lengths)
         previous = self.previous_words(batch) if previous is None else previous
         words, initial = self._drop_words(self._previous(previous), previous), self.bridge(annotations)
@@ -150,18 +160,19 @@ class TranslationModel(Trainable):
         return self.decoder.unroll_from(words, memory, state, len(words))
 
     def _annotate(self, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
+        """The annotations of a source batch [B, S], with dropout in training."""
         words = torch.from_numpy(source).to(self.device)
         vectors = self._drop_words(self.source(words), words)
         annotations: Annotations = self.encoder(vectors, torch.from_numpy(lengths))
         return annotations._replace(vectors=self.annotation_dropout(annotations.vectors))
 
     def _previous(self, words: Tensor) -> Tensor:
-        """Vectors of previous target words; of BOS the symbol's own, or zero."""
+        """Embed previous words, [..] -> [.., E]; BOS is a zero vector with `zero_first`."""
         vectors: Tensor = self.target(words)
         return vectors * (words != BOS).unsqueeze(-1) if self.zero_first else vectors
 
     def _drop_words(self, vectors: Tensor, words: Tensor) -> Tensor:
-        """In training, some units of word vectors [B, n, E], and some whole words, are zero."""
+        """Apply embedding dropout and word dropout to word vectors [B, n, E]."""
         vectors = self.embedding_dropout(vectors)
         if self.training and self.word_dropout:
             kept = torch.rand(words.shape, device=words.device) >= self.word_dropout  # [B, n]
@@ -169,7 +180,7 @@ class TranslationModel(Trainable):
         return vectors
 
     def _target(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The real target words [n], and their rows [n] among B*T; found on the CPU, so that no GPU is waited for."""
+        """The real target words [n] and their rows [n] in B*T; computed on the CPU to avoid a GPU synchronisation."""
         real = np.arange(batch.target.shape[1]) < batch.target_lengths[:, None]
         words, rows = torch.from_numpy(batch.target[real]), torch.from_numpy(np.flatnonzero(real))
         return words.to(self.device), rows.to(self.device)

@@ -1,4 +1,4 @@
-"""Weights on disk: safetensors, which holds numbers and names and cannot run code."""
+"""Weights on disk in the safetensors format, which contains tensors and their names but no code."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dragoman.text.lines import replace_file
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """Every parameter by name, detached; a matrix that serves in two places stands once."""
+    """All parameters by name, detached; a tied matrix is listed once."""
     return {name: parameter.detach() for name, parameter in model.named_parameters()}
 
 
 def save_weights(path: Path, weights: Mapping[str, Tensor]) -> None:
-    """Write weights so that a reader finds the old file or the new one, never half of one.
+    """Write weights atomically: a reader sees the old file or the new one.
 
     Raises:
         InputError: the file cannot be written.
@@ -49,10 +49,10 @@ def load_weights(path: Path) -> dict[str, Tensor]:
 
 
 def restore_weights(model: nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
-    """Put weights into a model.
+    """Copy weights into a model.
 
     Raises:
-        RunError: they are not this model's: a name is missing or unknown, or a shape differs.
+        RunError: they do not fit the model: a name is missing or unknown, or a shape differs.
     """
     parameters = dict(model.named_parameters())
     for name in sorted(parameters.keys() | weights.keys()):
