@@ -162,7 +162,7 @@ def test_a_wrong_configuration_file_is_named(corpus: Corpus, tmp_path: Path, sai
         ("text", "has no text/, the segmentations and vocabularies that its weights belong to"),
         ("text/target.vocabulary", "target.vocabulary"),
         ("text/source.segmentation.json", "source.segmentation.json: missing; the run folder is not complete"),
-        ("model.safetensors", "has no model.safetensors: training has not come to its first validation"),
+        ("model.safetensors", "has no model.safetensors: training has not reached its first validation"),
     ],
 )
 def test_a_run_that_lacks_a_part(part: str, message: str, copy_of_run: Path, corpus: Corpus, said: Said) -> None:

@@ -166,13 +166,13 @@ def test_nothing_else_is_ever_replaced(run_folder: Path, tmp_path: Path, capsys:
 def test_an_exported_folder_is_not_exported_again(exported: Path, tmp_path: Path, capsys: Printed) -> None:
     assert main(["export", str(exported), "--out", str(tmp_path / "again")]) == 2
     assert capsys.readouterr().err == (
-        f"dragoman: error: {exported}: was exported and has no torch model; give the run folder\n"
+        f"dragoman: error: {exported}: is an exported folder without a torch model; give the run folder\n"
     )
 
 
 def test_an_exported_folder_is_for_the_cpu(exported: Path, corpus: Corpus, capsys: Printed) -> None:
     assert main(["translate", str(exported), "-i", str(corpus.test[0]), "--device", "cuda"]) == 2
-    assert "was exported, which is for the CPU; give the run folder instead" in capsys.readouterr().err
+    assert "is an exported folder, which runs on the CPU; give the run folder" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Files that commands write: the old one is there until the new one is complete, and nothing but files is replaced."""
+"""Output files: an old file is kept until the new one is complete, and only regular files are replaced."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def test_an_old_translation_survives_bad_input(run_folder: Path, bad: Path, tmp_
     assert main(["translate", str(run_folder), "-i", str(bad), "-o", str(out), "--chunk-size", "1"]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"dragoman: error: {bad}:3: byte 0xff at position 1 is not UTF-8")
-    assert said.endswith(f"; what was written so far is in {out}.partial; {out} is as it was before\n")
+    assert said.endswith(f"; the output so far is in {out}.partial; {out} is unchanged\n")
     assert out.read_text() == "OLD\n"
     assert len((tmp_path / "ex.partial").read_text().splitlines()) == 2
 
 
-def test_every_output_of_translate_is_kept(run_folder: Path, bad: Path, tmp_path: Path, capsys: Printed) -> None:
+def test_partial_outputs_of_translate_are_kept(run_folder: Path, bad: Path, tmp_path: Path, capsys: Printed) -> None:
     words = ["translate", str(run_folder), "-i", str(bad), "--chunk-size", "1", "--replace-unk"]
     options = {"-o": "text", "--alignments": "links", "--attention": "weights.npz", "--unk-log": "unknown"}
     for option, name in options.items():
@@ -51,18 +51,18 @@ def test_every_output_of_translate_is_kept(run_folder: Path, bad: Path, tmp_path
     assert all((tmp_path / name).read_text() == "OLD" for name in options.values())
     said = capsys.readouterr().err
     for name in ("text", "links", "weights.npz"):
-        assert f"what was written so far is in {tmp_path / name}.partial" in said
+        assert f"the output so far is in {tmp_path / name}.partial" in said
     assert len(zipfile.ZipFile(tmp_path / "weights.npz.partial").namelist()) == 2
-    assert not (tmp_path / "unknown.partial").exists(), "a file with nothing in it was kept"
+    assert not (tmp_path / "unknown.partial").exists(), "an empty file was kept"
 
 
-def test_what_fails_before_the_first_line_keeps_nothing(run_folder: Path, tmp_path: Path, capsys: Printed) -> None:
+def test_a_failure_before_the_first_line_keeps_no_file(run_folder: Path, tmp_path: Path, capsys: Printed) -> None:
     bad, out = tmp_path / "bad", tmp_path / "new.npz"
     bad.write_bytes(b"a\n\xff\n")
     words = ["translate", str(run_folder), "-i", str(bad), "-o", str(tmp_path / "new"), "--attention", str(out)]
     assert main(words) == 2
     assert os.listdir(tmp_path) == ["bad"]
-    assert "what was written" not in capsys.readouterr().err
+    assert "output so far" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["score", "align"])
@@ -85,7 +85,7 @@ def test_old_scores_and_links_survive_bad_input(
         ("-o", "-", "--alignments", "/dev/stdout"),
     ],
 )
-def test_one_file_by_two_names_is_not_two_outputs(
+def test_one_file_under_two_names_is_refused_as_two_outputs(
     options: tuple[str, ...], run_folder: Path, tmp_path: Path, capsys: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -137,7 +137,7 @@ def test_a_fifo_is_written_through(writer: str, run_folder: Path, corpus: Corpus
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_keeps_the_old_file_and_what_was_written(run_folder: Path, tmp_path: Path, number: int) -> None:
+def test_a_signal_keeps_the_old_file_and_the_partial_output(run_folder: Path, tmp_path: Path, number: int) -> None:
     out, kept = tmp_path / "out", tmp_path / "out.partial"
     out.write_text("OLD\n")
     words = ["translate", str(run_folder), "-o", str(out), "--chunk-size", "1", "--threads", "1"]
@@ -154,5 +154,5 @@ def test_a_signal_keeps_the_old_file_and_what_was_written(run_folder: Path, tmp_
         process.send_signal(number)
         said = process.stderr.read().decode()
         assert process.wait(timeout=60) == 130
-    assert said == (f"dragoman: interrupted; what was written so far is in {kept}; {out} is as it was before\n")
+    assert said == (f"dragoman: interrupted; the output so far is in {kept}; {out} is unchanged\n")
     assert out.read_text() == "OLD\n"

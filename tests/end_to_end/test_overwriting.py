@@ -1,4 +1,4 @@
-"""`--overwrite` and what else writes whole folders: no training text, no notes and no older run are lost."""
+"""Commands that write folders, with `--overwrite` or not, lose no training text, no notes and no old run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BRIEF = ["training.epochs=1", "training.validation.metric=perplexity"]
 
 
 def tree(path: Path) -> dict[str, bytes]:
-    """The files below a folder and what they hold."""
+    """The contents of all files below a folder, by path."""
     return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
@@ -39,7 +39,7 @@ def run(run_folder: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def project(corpus: Corpus, tmp_path: Path) -> Path:
-    """A folder of somebody's own whose names are those of a run's."""
+    """A folder of the user that contains names of a run."""
     path = tmp_path / "project"
     (path / "text").mkdir(parents=True)
     (path / "data").mkdir()
@@ -51,7 +51,7 @@ def project(corpus: Corpus, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("config", ["training:\n  epochs: 1\n", "db: mine\n", None])
-def test_a_project_is_no_run_to_overwrite(
+def test_a_folder_that_is_not_a_run_is_not_overwritten(
     config: str | None, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
     (project / "config.yaml").unlink() if config is None else (project / "config.yaml").write_text(config)
@@ -60,7 +60,10 @@ def test_a_project_is_no_run_to_overwrite(
     first = ["config.yaml"] if config and "db" not in config else []
     text = ["--train", "data/train.low", "data/train.up", "--dev", "data/dev.low", "data/dev.up"]
     assert main(["train", *first, *text, "--out", ".", "--overwrite"]) == 2
-    assert "but no run.json of dragoman, so it may be no run and is left alone" in capsys.readouterr().err
+    assert (
+        "but not run.json, the mark of a dragoman run, so it is left unchanged; give another path"
+        in capsys.readouterr().err
+    )
     assert main(["lm", "train", "--train", "data/train.up", "--dev", "data/dev.up", "--out", ".", "--overwrite"]) == 2
     assert main(["demo", "--out", ".", "--overwrite"]) == 2
     checkpoint = OpenNMT().save(project.parent / "checkpoint")
@@ -80,7 +83,7 @@ def test_the_training_text_inside_a_run_is_not_overwritten(
     assert main(["train", str(run / "config.yaml"), *text, "--out", str(run), "--overwrite"]) == 2
     assert "config.yaml: is an input, and --overwrite would remove it" in capsys.readouterr().err
     assert train(run, "--overwrite", "--dropped", str(run / "text" / "dropped.tsv")) == 2
-    assert "dropped.tsv: lies where the run" in capsys.readouterr().err
+    assert "dropped.tsv: is among the files of the run" in capsys.readouterr().err
     shutil.copy(corpus.train[0], run / "data")
     assert train(run, "--overwrite") == 2
     assert f"not {run / 'data' / corpus.train[0].name}, which dragoman did not write" in capsys.readouterr().err
@@ -88,7 +91,7 @@ def test_the_training_text_inside_a_run_is_not_overwritten(
     assert tree(run) == before
 
 
-def test_files_beside_the_parts_of_a_run_stay(run: Path, train: Train, capsys: Printed) -> None:
+def test_other_files_in_a_run_folder_are_kept(run: Path, train: Train, capsys: Printed) -> None:
     (run / "notes.txt").write_text("mine")
     words = ["--overwrite", "--quiet", "--dropped", str(run / "dropped.tsv")]
     assert train(run, *words, settings=[*BRIEF, "training.seed=5"]) == 0
@@ -97,7 +100,7 @@ def test_files_beside_the_parts_of_a_run_stay(run: Path, train: Train, capsys: P
     assert (run / "dropped.tsv").stat().st_size
     assert load_config(run / "config.yaml").training.seed == 5
     assert not [name for name in os.listdir(run) if name.startswith(".")]
-    assert len(os.listdir(run / "tensorboard")) == 1, "the measurements of the older run went with it"
+    assert len(os.listdir(run / "tensorboard")) == 1, "the measurements of the old run were removed"
     assert (run / "tensorboard" / os.listdir(run / "tensorboard")[0]).stat().st_size > 200
     records = (run / "log.jsonl").read_text().splitlines()
     assert "finished" in records[-1]
@@ -105,7 +108,7 @@ def test_files_beside_the_parts_of_a_run_stay(run: Path, train: Train, capsys: P
     assert main(["train", "--out", str(run), "--resume", "--quiet", "--set", "training.epochs=2"]) == 0
 
 
-def test_a_run_whose_text_is_bad_leaves_the_older_one(run: Path, corpus: Corpus, capsys: Printed) -> None:
+def test_bad_training_text_leaves_the_old_run_unchanged(run: Path, corpus: Corpus, capsys: Printed) -> None:
     short, before = run.parent / "short", tree(run)
     short.write_text("A\n")
     text = ["--train", str(corpus.train[0]), str(short), "--dev", *map(str, corpus.dev)]
@@ -130,7 +133,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize("first", [False, True])
-def test_a_signal_while_preparing_leaves_the_older_run_as_it_was(
+def test_a_signal_while_preparing_leaves_the_old_run_unchanged(
     number: int, first: bool, run: Path, corpus: Corpus, tmp_path: Path, capsys: Printed
 ) -> None:
     out = tmp_path / "first" if first else run
@@ -147,7 +150,7 @@ def test_a_signal_while_preparing_leaves_the_older_run_as_it_was(
         process.communicate(timeout=60)
         assert process.returncode == (-9 if number == signal.SIGKILL else 130)
     if number == signal.SIGKILL:
-        assert main([*words, "--quiet", "--threads", "1"]) == 0, "nothing is in the way of the same command"
+        assert main([*words, "--quiet", "--threads", "1"]) == 0, "the same command can be run again"
         assert not [name for name in os.listdir(out) if name.startswith(".")]
     else:
         assert tree(run) == before
@@ -174,7 +177,7 @@ def test_a_signal_after_the_first_state_leaves_the_new_run(run: Path, corpus: Co
     assert main(words) == 0
 
 
-def test_an_import_that_fails_leaves_the_older_run(
+def test_a_failed_import_leaves_the_old_run_unchanged(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
     checkpoint, before = OpenNMT().save(tmp_path / "checkpoint"), tree(run)
@@ -192,7 +195,7 @@ def test_an_import_that_fails_leaves_the_older_run(
     assert main([*words[:3], str(inside), *words[4:]]) == 2
     assert "report.html: is an input, and --overwrite would remove it" in capsys.readouterr().err
     assert main(words) == 0
-    assert not (run / "log.jsonl").exists(), "parts of the older run stayed"
+    assert not (run / "log.jsonl").exists(), "parts of the old run remain"
 
 
 def test_the_demo_does_not_write_over_a_corpus(tmp_path: Path, capsys: Printed) -> None:
@@ -208,7 +211,7 @@ def test_the_demo_does_not_write_over_a_corpus(tmp_path: Path, capsys: Printed) 
 
 
 @pytest.mark.parametrize("manifest", ["{}", '{"format": 1, "files": {}, "int8": false, "parameters": 1}'])
-def test_a_folder_with_a_manifest_of_somebody_else_is_no_export(
+def test_a_folder_with_a_foreign_manifest_is_not_overwritten(
     manifest: str, run_folder: Path, tmp_path: Path, capsys: Printed
 ) -> None:
     (tmp_path / "manifest.json").write_text(manifest)
@@ -222,7 +225,7 @@ def test_a_folder_with_a_manifest_of_somebody_else_is_no_export(
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "text/notes.txt", "mine/notes.txt"])
-def test_notes_in_an_exported_folder_stay(name: str, run_folder: Path, tmp_path: Path, capsys: Printed) -> None:
+def test_notes_in_an_exported_folder_are_kept(name: str, run_folder: Path, tmp_path: Path, capsys: Printed) -> None:
     out = tmp_path / "light"
     words = ["export", str(run_folder), "--out", str(out), "--quiet"]
     assert main(words) == 0
@@ -235,7 +238,7 @@ def test_notes_in_an_exported_folder_stay(name: str, run_folder: Path, tmp_path:
     assert tree(tmp_path) == before
 
 
-def test_scores_are_not_kept_over_a_file_of_somebody_else(run_folder: Path, tmp_path: Path, capsys: Printed) -> None:
+def test_computed_scores_do_not_replace_a_foreign_file(run_folder: Path, tmp_path: Path, capsys: Printed) -> None:
     table, scores = tmp_path / "table", tmp_path / "out.scores"
     table.write_text("ab ||| AB ||| 0.5 1 1 1 |||\n")
     scores.write_text("mine\n")

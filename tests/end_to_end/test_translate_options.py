@@ -174,7 +174,7 @@ def test_a_missing_file_of_constraints_leaves_an_older_output_alone(
             ["--replace-unk", "--unk-rule", "dictionary"],
             "--unk-rule dictionary requires --dictionary FILE",
         ),
-        (["--replace-unk", "--unk-log", "SOURCE"], "is the input as well as an output, which would destroy it"),
+        (["--replace-unk", "--unk-log", "SOURCE"], "is both an input and an output, so it would be destroyed"),
         (["--prefix", "-", "--constraints", "-"], "standard input is read twice; give a file for all but one"),
         (["--ban", "Ж"], "banned word 'Ж': the model does not know 'Ж'"),
         (["--constraints", "NAMES"], "line 1: 'Ж' cannot appear in its translation: the model does not know 'Ж'"),

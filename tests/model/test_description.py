@@ -86,13 +86,14 @@ def test_totals_are_the_models_own(settings: list[str]) -> None:
         ),
         (
             "bahdanau2015-groundhog",
-            "update the state with the previous word and the context that it was predicted from (not at the first step); "
-            "attend to the source from the new state; maxout over the state, the context and the previous word; softmax",
+            "update the state with the previous word and the context that it was predicted from (not at the first "
+            "step); attend to the source from the new state; maxout over the state, the context and the previous word; "
+            "softmax",
         ),
         (
             "luong2015-global-dot",
-            "update the state with the previous word and the previous readout; attend to the source from the new state; "
-            "tanh over the context and the state; softmax",
+            "update the state with the previous word and the previous readout; attend to the source from the new "
+            "state; tanh over the context and the state; softmax",
         ),
     ],
 )

@@ -118,5 +118,5 @@ def test_an_exported_run_has_no_vectors(toy_engine):
     side = TextSide(WhitespaceSegmentation(), Vocabulary(WORDS))
     folder = ExportFolder(Path("somewhere"), int8=False, parameters=0, shortlist=None)
     run = Run(folder, load_preset("demo"), side, side, toy_engine(9), 0)
-    with pytest.raises(ConfigError, match="somewhere: was exported and has no torch model; give the run folder"):
+    with pytest.raises(ConfigError, match="somewhere: is an exported folder without a torch model; give the run"):
         embed_words(run, "source", lines("dog"))

@@ -20,7 +20,7 @@ CONFIG = Config()
 
 
 def made(path: Path) -> RunFolder:
-    """A run folder with what is made first."""
+    """A run folder with the parts that are created first."""
     with NewRun(path, CONFIG) as new:
         return new.take_place()
 
@@ -45,7 +45,7 @@ def complete(path: Path) -> RunFolder:
     return folder
 
 
-def test_names_are_those_of_the_design() -> None:
+def test_names_of_the_parts() -> None:
     folder = RunFolder(Path("run"))
     names = {
         folder.config: "config.yaml",
@@ -85,13 +85,13 @@ def test_complete_folder_opens_and_gives_its_parts(tmp_path: Path) -> None:
     assert RunFolder.resume(tmp_path / "run") == folder
 
 
-def test_configuration_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+def test_configuration_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"gone/config.yaml: cannot be written: No such file or directory"):
         RunFolder(tmp_path / "gone").save_config(CONFIG)
 
 
 @pytest.mark.parametrize("door", [RunFolder.open, RunFolder.resume])
-class TestDoors:
+class TestWaysToOpen:
     def test_impossible_name_does_not_exist(self, tmp_path: Path, door: object) -> None:
         with pytest.raises(RunError, match="x: does not exist"):
             door(tmp_path / ("x" * 300))  # type: ignore[operator]
@@ -102,14 +102,14 @@ class TestDoors:
             door(tmp_path / "en-ed")  # type: ignore[operator]
         assert str(caught.value) == f"{tmp_path / 'en-ed'}: does not exist; did you mean {tmp_path / 'en-de'}?"
 
-    def test_file_is_no_run_folder(self, tmp_path: Path, door: object) -> None:
+    def test_file_is_refused(self, tmp_path: Path, door: object) -> None:
         (tmp_path / "file").write_text("")
         with pytest.raises(RunError) as caught:
             door(tmp_path / "file")  # type: ignore[operator]
         expected = "is a file, not a run folder; give the folder that `dragoman train --out` wrote"
         assert str(caught.value) == f"{tmp_path / 'file'}: {expected}"
 
-    def test_any_folder_is_no_run_folder(self, tmp_path: Path, door: object) -> None:
+    def test_folder_without_a_run_is_refused(self, tmp_path: Path, door: object) -> None:
         with pytest.raises(RunError) as caught:
             door(tmp_path)  # type: ignore[operator]
         assert str(caught.value) == f"{tmp_path}: not a run folder: it has no config.yaml"
@@ -144,7 +144,7 @@ class TestDoors:
         (folder.path / "run.json").unlink()
         assert door(folder.path) == folder  # type: ignore[operator]
 
-    def test_wrong_key_is_an_error_of_the_run(self, tmp_path: Path, door: object) -> None:
+    def test_wrong_key_is_a_run_error(self, tmp_path: Path, door: object) -> None:
         folder = complete(tmp_path / "run")
         with folder.config.open("a") as file:
             file.write("beem: 3\n")
@@ -158,19 +158,19 @@ def test_missing_weights_are_named(tmp_path: Path) -> None:
     with pytest.raises(RunError) as caught:
         RunFolder.open(folder.path)
     assert str(caught.value) == (
-        f"{folder.path}: has no model.safetensors: training has not come to its first validation; "
-        "go on with it (--resume), or take the file from a copy of the run folder"
+        f"{folder.path}: has no model.safetensors: training has not reached its first validation; "
+        "continue it (--resume), or take the file from a copy of the run folder"
     )
     assert RunFolder.resume(folder.path) == folder
 
 
-def test_nothing_to_resume_is_said(tmp_path: Path) -> None:
+def test_missing_training_states_are_named(tmp_path: Path) -> None:
     folder = made(tmp_path / "run")
     with pytest.raises(RunError) as caught:
         RunFolder.resume(folder.path)
     assert str(caught.value) == (
-        f"{folder.path}: has no checkpoints/, so there is no training state to go on from (an imported run has none); "
-        "take the folder from a copy of the run, or train anew with --overwrite"
+        f"{folder.path}: has no checkpoints/, so there is no training state to resume from (an imported run has none); "
+        "take the folder from a copy of the run, or train again with --overwrite"
     )
 
 

@@ -1,4 +1,4 @@
-"""A new run: nothing that dragoman did not write is lost to it, and there is always an old run or a new one."""
+"""A new run never removes files that dragoman did not write, and there is always a complete run, old or new."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def fill(folder: RunFolder, content: bytes) -> None:
 
 
 def tree(path: Path) -> dict[str, bytes]:
-    """The files below a folder and what they hold."""
+    """The contents of all files below a folder, by path."""
     return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
@@ -59,7 +59,7 @@ def test_a_run_is_marked(tmp_path: Path) -> None:
     assert json.loads((folder.path / "run.json").read_text()) == mark
 
 
-def test_a_new_run_is_out_of_sight_until_it_takes_its_place(tmp_path: Path) -> None:
+def test_a_new_run_is_hidden_until_it_is_moved_into_place(tmp_path: Path) -> None:
     with NewRun(tmp_path / "runs" / "run", NEW) as new:
         assert not new.place.config.exists()
         assert new.folder.load_config() == NEW
@@ -70,7 +70,7 @@ def test_a_new_run_is_out_of_sight_until_it_takes_its_place(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RunError])
-def test_a_failure_while_preparing_leaves_an_older_run_as_it_was(tmp_path: Path, error: type[BaseException]) -> None:
+def test_a_failure_while_preparing_leaves_the_old_run_unchanged(tmp_path: Path, error: type[BaseException]) -> None:
     folder = run_of(tmp_path / "run")
     before = tree(tmp_path)
 
@@ -86,7 +86,7 @@ def test_a_failure_while_preparing_leaves_an_older_run_as_it_was(tmp_path: Path,
     assert sorted(path.name for path in folder.path.iterdir() if path.name.startswith(".")) == []
 
 
-def test_a_failure_leaves_nothing_where_nothing_was(tmp_path: Path) -> None:
+def test_a_failure_removes_the_folders_that_it_created(tmp_path: Path) -> None:
     def fail(path: Path) -> None:
         with NewRun(path, NEW):
             raise KeyboardInterrupt
@@ -95,7 +95,7 @@ def test_a_failure_leaves_nothing_where_nothing_was(tmp_path: Path) -> None:
     for name in ("run", "mine"):
         with pytest.raises(KeyboardInterrupt):
             fail(tmp_path / name)
-    assert os.listdir(tmp_path) == ["mine"], "the folder that was there stays, that of the run does not"
+    assert os.listdir(tmp_path) == ["mine"], "the existing folder is kept, the folder of the run is removed"
 
 
 def test_overwriting_removes_the_run_and_nothing_else(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_run_is_kept_unless_it_may_be_overwritten(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("mark", [None, "{}", '{"kind": "database", "format": 1}', "not JSON"])
-def test_a_folder_without_the_mark_is_left_alone(tmp_path: Path, overwrite: bool, mark: str | None) -> None:
+def test_a_folder_without_the_mark_is_left_unchanged(tmp_path: Path, overwrite: bool, mark: str | None) -> None:
     for name in ("data", "text"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "thesis.txt").write_text("mine")
@@ -155,7 +155,7 @@ def test_a_folder_without_the_mark_is_left_alone(tmp_path: Path, overwrite: bool
     if mark is not None:
         (tmp_path / "run.json").write_text(mark)
     before = tree(tmp_path)
-    with pytest.raises(RunError, match=r"config.yaml, text, data but no run.json of dragoman, so it may be no run"):
+    with pytest.raises(RunError, match=r"contains config.yaml, text, data but not run.json, the mark of"):
         NewRun(tmp_path, NEW, overwrite=overwrite).__enter__()
     assert tree(tmp_path) == before
 
@@ -163,7 +163,7 @@ def test_a_folder_without_the_mark_is_left_alone(tmp_path: Path, overwrite: bool
 @pytest.mark.parametrize(
     "name", ["text/notes.txt", "data/my-corpus.de", "data/train/mine", "data/old/x", "checkpoints/a.safetensors"]
 )
-def test_a_file_that_we_did_not_write_is_named(tmp_path: Path, name: str) -> None:
+def test_a_foreign_file_is_named(tmp_path: Path, name: str) -> None:
     folder = run_of(tmp_path / "run")
     (folder.path / name).parent.mkdir(exist_ok=True)
     (folder.path / name).write_text("mine")
@@ -173,12 +173,12 @@ def test_a_file_that_we_did_not_write_is_named(tmp_path: Path, name: str) -> Non
         NewRun(folder.path, NEW, overwrite=True).__enter__()
     assert str(caught.value) == (
         f"{folder.path}: --overwrite removes the run there, but not {named}, which dragoman did not write; "
-        "move what is not part of the run elsewhere"
+        "move files that are not part of the run to another folder"
     )
     assert tree(tmp_path) == before
 
 
-def test_of_many_files_some_are_named(tmp_path: Path) -> None:
+def test_an_error_names_at_most_three_files(tmp_path: Path) -> None:
     folder = run_of(tmp_path / "run")
     for number in range(5):
         (folder.text / str(number)).write_text("mine")
@@ -186,7 +186,7 @@ def test_of_many_files_some_are_named(tmp_path: Path) -> None:
         NewRun(folder.path, NEW, overwrite=True).__enter__()
 
 
-def test_a_file_that_gets_in_the_way_meanwhile_stops_the_new_run(tmp_path: Path) -> None:
+def test_a_foreign_file_written_meanwhile_stops_the_new_run(tmp_path: Path) -> None:
     folder = run_of(tmp_path / "run")
 
     def replace() -> None:
@@ -216,7 +216,7 @@ def test_an_input_is_not_removed(tmp_path: Path, name: str, by: str) -> None:
 
 @pytest.mark.parametrize("name", ["text/dropped.tsv", "report.html", ".dragoman-new.x/dropped"])
 def test_an_output_among_the_files_of_a_run_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ConfigError, match=r"lies where the run .*run keeps its own files"):
+    with pytest.raises(ConfigError, match=r"is among the files of the run .*run; give another path"):
         NewRun(tmp_path / "run", NEW, outputs=[tmp_path / "run" / name]).__enter__()
     assert not os.listdir(tmp_path)
 
@@ -224,7 +224,7 @@ def test_an_output_among_the_files_of_a_run_is_refused(tmp_path: Path, name: str
 def test_an_output_over_an_input_is_refused(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus"
     corpus.write_text("mine")
-    with pytest.raises(ConfigError, match="is the input as well as an output"):
+    with pytest.raises(ConfigError, match="is both an input and an output"):
         NewRun(tmp_path / "run", NEW, inputs=[corpus], outputs=[tmp_path / "." / "corpus"]).__enter__()
 
 
@@ -237,7 +237,7 @@ def test_a_file_in_the_way_of_a_new_run(tmp_path: Path, below: str) -> None:
 
 
 def test_a_folder_that_cannot_be_made_says_why(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="the run folder cannot be made: File name too long"):
+    with pytest.raises(RunError, match="the run folder cannot be created: File name too long"):
         NewRun(tmp_path / ("x" * 300), NEW).__enter__()
 
 
@@ -275,7 +275,7 @@ def test_a_kill_at_any_step_leaves_the_old_run_or_the_new_one(tmp_path: Path) ->
         run_of(path)
         (path / "notes.txt").write_text("mine")
         killed = subprocess.run([sys.executable, "-c", KILL, str(path), str(steps)], check=False).returncode
-        folder = RunFolder.open(path)  # goes on with what is due
+        folder = RunFolder.open(path)  # completes the interrupted replacement
         ended.append("new" if folder.load_config() == NEW else "old")
         content = {"weights": b"new", "vocabulary": b"new"} if ended[-1] == "new" else {"weights": b"old"}
         assert folder.weights.read_bytes() == content["weights"], f"mixed after {steps} steps"
@@ -284,14 +284,14 @@ def test_a_kill_at_any_step_leaves_the_old_run_or_the_new_one(tmp_path: Path) ->
         if killed == 0:
             break
         assert killed == -9
-    assert killed == 0, "it never came to its end"
+    assert killed == 0, "the replacement never completed"
     assert ended[0] == "old"
     assert set(ended[1:]) == {"new"}
     run_of(path)
-    assert not [name for name in os.listdir(path) if name.startswith(".")], "something is left of killed processes"
+    assert not [name for name in os.listdir(path) if name.startswith(".")], "hidden folders of killed processes remain"
 
 
-def test_a_kill_while_preparing_leaves_the_old_run_and_is_tidied_up_later(tmp_path: Path) -> None:
+def test_a_kill_while_preparing_leaves_the_old_run_and_is_cleaned_up_later(tmp_path: Path) -> None:
     path = tmp_path / "run"
     run_of(path)
     program = KILL.replace("new.take_place()", "os.kill(os.getpid(), 9)")
@@ -302,10 +302,10 @@ def test_a_kill_while_preparing_leaves_the_old_run_and_is_tidied_up_later(tmp_pa
         assert not hidden[0].exists()
         with pytest.raises(RunError, match="is writing to this run"):
             NewRun(path, NEW, overwrite=True).__enter__()
-        assert new.folder.config.exists(), "what a living process prepares is left alone"
+        assert new.folder.config.exists(), "the folder of a running process is not removed"
 
 
-def test_a_first_run_that_was_killed_is_not_in_the_way(tmp_path: Path) -> None:
+def test_a_killed_first_run_does_not_block_the_next(tmp_path: Path) -> None:
     path = tmp_path / "run"
     program = KILL.replace("new.take_place()", "os.kill(os.getpid(), 9)")
     assert subprocess.run([sys.executable, "-c", program, str(path), "0"], check=False).returncode == -9
@@ -314,7 +314,7 @@ def test_a_first_run_that_was_killed_is_not_in_the_way(tmp_path: Path) -> None:
     assert sorted(os.listdir(path)) == ["config.yaml", "run.json", "text"]
 
 
-def test_files_of_a_run_are_told_from_others(tmp_path: Path) -> None:
+def test_files_of_a_run_are_distinguished_from_foreign_files(tmp_path: Path) -> None:
     folder = run_of(tmp_path / "run")
     (folder.text / ".source.vocabulary.12.new").write_text("cut off")
     (folder.text / ".mine.12.new").write_text("mine")

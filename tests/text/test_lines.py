@@ -408,7 +408,7 @@ def test_an_output_that_fails_is_kept_beside_the_old_one_if_asked(tmp_path: Path
             write_lines(path, interrupted(), keep_partial=True)
         assert path.read_text() == "old"
         assert list(read_lines(name)) == ["new"]
-        assert caught.value.__notes__ == [f"what was written so far is in {name}; {path} is as it was before"]
+        assert caught.value.__notes__ == [f"the output so far is in {name}; {path} is unchanged"]
 
 
 def test_nothing_is_kept_of_an_output_without_content(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ class AttentionFile:
     """A .npz file with an array [T + 1, S] for each line, named by line number from 0; [0, 0] for an empty line.
 
     `numpy.load` reads one line's array at a time; `numpy.savez` would have to hold them all to write them. After a
-    failure what was written so far is an archive too, under the name that `replace_file` keeps it by.
+    failure the output so far is also a valid archive, in the partial file that `replace_file` keeps.
 
     Raises (in the `with` block too):
         InputError: the file cannot be written, for example because the disk is full.

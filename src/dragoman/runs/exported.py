@@ -1,9 +1,9 @@
-"""The exported folder: its files, and their check against the manifest.
+"""The exported folder: its files, and their verification against the manifest.
 
     DIR/encoder.onnx, step.onnx   the model
     DIR/config.yaml               the complete configuration of the run
     DIR/text/                     segmentations and vocabularies of both sides
-    DIR/shortlist.npz             with a shortlist: likely target words of each source word, rest of the output layer
+    DIR/shortlist.npz             optional: likely target words per source word, the rest of the output layer
     DIR/manifest.json             format version, precision, and size and SHA-256 of every other file
 
 No file is used before all have been checked against the manifest.
@@ -94,12 +94,12 @@ class ExportFolder:
 
 
 def is_export(path: str | Path) -> bool:
-    """Whether a folder was exported, even if a part of it has been lost."""
+    """Whether a folder is an exported folder, complete or not."""
     return any(os.path.lexists(os.path.join(path, name)) for name in (MANIFEST, ENCODER, STEP))
 
 
 def foreign_files(folder: Path) -> list[str] | None:
-    """What an exported folder holds besides the files of its manifest; None for a folder without such a manifest."""
+    """The files of an exported folder that its manifest does not list; None for a folder without a manifest."""
     try:
         known = {MANIFEST, *_read_manifest(folder)["files"]}
     except RunError:

@@ -40,20 +40,20 @@ def read_language_config(path: Path) -> LanguageConfig:
     """
     values = read_values(path)
     if values.get("kind", LANGUAGE_MODEL) != LANGUAGE_MODEL:
-        raise ConfigError(f"{path}: kind is {values['kind']!r}, and that of a language model is {LANGUAGE_MODEL!r}")
+        raise ConfigError(f"{path}: kind is {values['kind']!r}, but must be {LANGUAGE_MODEL!r} for a language model")
     return build_language_config(merge(LanguageConfig().values(), values, LanguageConfig), str(path))
 
 
 def existing_language_folder(path: str | Path) -> tuple[RunFolder, LanguageConfig]:
-    """The folder of a language model, trained or not to its end, and its configuration.
+    """The folder of a language model, whether or not its training is finished, and its configuration.
 
     Raises:
-        RunError: there is no such folder, a part of it is missing, or it is a translation model's.
+        RunError: the folder does not exist, a part is missing, or it is the run of a translation model.
     """
     folder = RunFolder.existing(path)
     try:
         if read_values(folder.config).get("kind") != LANGUAGE_MODEL:
-            raise RunError(f"{path}: a translation model, not a language model; train one with `dragoman lm train`")
+            raise RunError(f"{path}: is a translation model, not a language model; train one with `dragoman lm train`")
         return folder, read_language_config(folder.config)
     except ConfigError as error:
         raise RunError(str(error)) from None

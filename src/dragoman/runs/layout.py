@@ -1,12 +1,12 @@
 """The run folder: its files, and checks that they exist.
 
-    RUN/run.json             the mark that we wrote the run, with the format version of the folder
+    RUN/run.json             marks the folder as a dragoman run; format version
     RUN/config.yaml          the complete configuration
     RUN/text/                segmentations and vocabularies of both sides
-    RUN/data/train, dev      the corpus as ids; only training reads it, it may be deleted afterwards
+    RUN/data/train, dev      the corpus as ids, read by training only; may be deleted afterwards
     RUN/model.safetensors    best weights so far
     RUN/checkpoints/         latest training states
-    RUN/log.jsonl            every measurement
+    RUN/log.jsonl            all measurements of the training
     RUN/tensorboard/         the same for TensorBoard
     RUN/report.html          curves, sample translations, data facts
 
@@ -76,11 +76,11 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: str | Path) -> RunFolder:
-        """A run to translate or score with.
+        """Check a run for translating or scoring.
 
         Raises:
-            RunError: there is no such folder (names the nearest one), a part of it is missing, or it is of a newer
-                format.
+            RunError: the folder does not exist (the message names the nearest one), a part is missing, or its format is
+                newer.
         """
         folder = cls.existing(path)
         folder.load_config()
@@ -88,23 +88,23 @@ class RunFolder:
         return folder
 
     def require_weights(self) -> None:
-        """Refuse a run without a result.
+        """Refuse a run without weights.
 
         Raises:
-            RunError: there are no weights.
+            RunError: there are none.
         """
         if not self.weights.is_file():
             raise RunError(
-                f"{self.path}: has no {self.weights.name}: training has not come to its first validation; "
-                "go on with it (--resume), or take the file from a copy of the run folder"
+                f"{self.path}: has no {self.weights.name}: training has not reached its first validation; "
+                "continue it (--resume), or take the file from a copy of the run folder"
             )
 
     @classmethod
     def resume(cls, path: str | Path) -> RunFolder:
-        """A run to go on training with.
+        """Check a run for continuing its training.
 
         Raises:
-            RunError: as for `open`, but what must be there are training states.
+            RunError: as for `open`, with training states in place of weights.
         """
         folder = cls.existing(path)
         folder.load_config()
@@ -112,24 +112,24 @@ class RunFolder:
         return folder
 
     def require_state(self) -> None:
-        """Refuse a run that cannot be gone on with.
+        """Refuse a run without training states.
 
         Raises:
-            RunError: there are no training states.
+            RunError: there are none.
         """
         if not self.checkpoints.is_dir():
             raise RunError(
-                f"{self.path}: has no {self.checkpoints.name}/, so there is no training state to go on from (an "
-                "imported run has none); take the folder from a copy of the run, or train anew with --overwrite"
+                f"{self.path}: has no {self.checkpoints.name}/, so there is no training state to resume from (an "
+                "imported run has none); take the folder from a copy of the run, or train again with --overwrite"
             )
 
     @classmethod
     def existing(cls, path: str | Path) -> RunFolder:
-        """A run of any kind, whose configuration has not been looked at.
+        """Check that a folder is a run of either kind; its configuration is not read.
 
         Raises:
-            RunError: there is no such folder (names the nearest one), it is none that a training wrote, or it is of a
-                newer format.
+            RunError: the folder does not exist (the message names the nearest one), is not a run, or has a newer
+                format.
         """
         folder = cls(Path(path))
         if not os.path.exists(path):  # unlike Path.exists, false for a name that no file can have
@@ -137,7 +137,7 @@ class RunFolder:
         if not os.path.isdir(path):
             raise RunError(f"{path}: is a file, not a run folder; give the folder that `dragoman train --out` wrote")
         complete_placing(folder.path)
-        is_marked(folder.path)  # complains of a newer format; a copy without the mark will do for reading
+        is_marked(folder.path)  # raises for a newer format; a copy without run.json may be read
         if not folder.config.is_file():
             raise RunError(f"{path}: not a run folder: it has no {folder.config.name}")
         if not folder.text.is_dir():
@@ -159,7 +159,7 @@ class RunFolder:
             raise RunError(str(error)) from None
 
     def save_config(self, config: Config | LanguageConfig) -> None:
-        """Write config.yaml, in place of an older one.
+        """Write config.yaml, replacing an old one.
 
         Raises:
             InputError: it cannot be written.
@@ -168,7 +168,7 @@ class RunFolder:
             file.write(dump_config(config))
 
     def source_side(self) -> TextSide:
-        """Segmentation and vocabulary of the source.
+        """Load the segmentation and the vocabulary of the source.
 
         Raises:
             RunError: a file is missing or damaged.
@@ -177,7 +177,7 @@ class RunFolder:
         return TextSide.load(self.text, "source")
 
     def target_side(self) -> TextSide:
-        """Segmentation and vocabulary of the target.
+        """Load the segmentation and the vocabulary of the target.
 
         Raises:
             RunError: a file is missing or damaged.

@@ -1,4 +1,4 @@
-"""A new run: prepared out of sight, in its place when it is worth having; until then an older run is as it was."""
+"""A new run: prepared in a hidden folder, and moved into place once it has results; until then an old run is kept."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from dragoman.runs.parts import (
 )
 
 _NAMED = 3
-"""Files that an error names at most."""
+"""The largest number of files that an error names."""
 
 
 class NewRun:
-    """A run in the making, a context manager: what has not taken its place at the end of the block is removed."""
+    """A run that is being prepared; a context manager that removes it at the end unless `take_place` was called."""
 
     def __init__(
         self,
@@ -43,25 +43,25 @@ class NewRun:
     ) -> None:
         """
         Args:
-            overwrite: it may take the place of an older run.
-            inputs: files that the command reads; what it replaces must not be among them.
-            outputs: files that the command writes besides the run.
+            overwrite: whether an existing run may be replaced.
+            inputs: files that the command reads; replacing a run must not remove them.
+            outputs: files that the command writes in addition to the run.
         """
         self.place = RunFolder(Path(path))
-        """Where the run will be."""
+        """The final folder of the run."""
         self.folder = self.place
-        """Where it is: inside the block a hidden folder, until `take_place`."""
+        """The current folder of the run: inside the block a hidden folder, until `take_place`."""
         self._config = config
         self._overwrite, self._inputs, self._outputs = overwrite, inputs, outputs
         self._files = ExitStack()
         self._made = False
 
     def __enter__(self) -> NewRun:
-        """Make a folder with text/, config.yaml and the mark.
+        """Create the hidden folder with text/, config.yaml and run.json.
 
         Raises:
-            RunError: as for `require_free`; another process writes to the run; or the folder cannot be made.
-            ConfigError: an output is an input, or lies where a run keeps its files.
+            RunError: as for `require_free`; another process writes to the run; or the folder cannot be created.
+            ConfigError: an output is also an input, or is inside a part of the run.
         """
         self._require_free()
         with ExitStack() as files:
@@ -78,10 +78,10 @@ class NewRun:
         self._files.__exit__(kind, error, trace)
 
     def take_place(self) -> RunFolder:
-        """Put the run where it belongs, instead of an older one.
+        """Move the run to its final folder, replacing an old run.
 
         Raises:
-            RunError: another run, or somebody's file, has got into the way meanwhile.
+            RunError: since the preparation, another run or a foreign file has appeared in the folder.
         """
         self._require_free()
         write_mark(self.folder.path)  # again: text/ is complete now
@@ -104,20 +104,20 @@ class NewRun:
         except (FileExistsError, NotADirectoryError):
             raise RunError(f"{path}: is a file, or lies under one; give the path of a folder") from None
         except OSError as error:
-            raise RunError(f"{path}: the run folder cannot be made: {error.strerror}") from None
+            raise RunError(f"{path}: the run folder cannot be created: {error.strerror}") from None
 
     def _remove_if_made(self) -> None:
         if self._made:
-            with suppress(OSError):  # there is a run in it, or something else
+            with suppress(OSError):  # not empty: it contains a run or other files
                 self.place.path.rmdir()
 
 
 def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) -> None:
-    """Refuse a folder where a new run would destroy anything but, with `overwrite`, an older run.
+    """Refuse a folder where a new run would destroy anything other than, with `overwrite`, an old run.
 
     Raises:
-        RunError: a run is there and `overwrite` is false; names of ours are taken, but without our mark; somebody's
-            files lie in the folders of the run, or an input does.
+        RunError: there is a run and `overwrite` is false; there are files with the names of a run but no run.json; or
+            the folders of the run contain foreign files or an input.
     """
     if not os.path.isdir(path):  # unlike Path.is_dir, false for a name that no folder can have
         return
@@ -125,8 +125,8 @@ def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) ->
     present, marked = parts_in(path), is_marked(path)
     if present and not marked:
         raise RunError(
-            f"{path}: holds {', '.join(present)} but no {MARK} of dragoman, so it may be no run and is left alone; "
-            "give another path"
+            f"{path}: contains {', '.join(present)} but not {MARK}, the mark of a dragoman run, so it is left "
+            "unchanged; give another path"
         )
     if present and not overwrite:
         raise RunError(
@@ -137,7 +137,7 @@ def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) ->
     if foreign:
         raise RunError(
             f"{path}: --overwrite removes the run there, but not {_listed(foreign)}, which dragoman did not write; "
-            "move what is not part of the run elsewhere"
+            "move files that are not part of the run to another folder"
         )
     removed = {_identity(os.lstat(file)): file for file in ours}
     for given in filter(os.path.exists, inputs):
@@ -145,16 +145,16 @@ def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) ->
             if _identity(same) in removed:
                 raise RunError(
                     f"{given}: is an input, and --overwrite would remove it with the run in {path}; copy it "
-                    "elsewhere, or give another path to --out"
+                    "to another folder, or give another path to --out"
                 )
 
 
 def _require_outputs_apart(run: Path, inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
     for output in outputs:
         if lies_in_parts(run, output):
-            raise ConfigError(f"{output}: lies where the run {run} keeps its own files; give another path")
+            raise ConfigError(f"{output}: is among the files of the run {run}; give another path")
         if any(os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file) for file in inputs):
-            raise ConfigError(f"{output}: is the input as well as an output, which would destroy it; give another file")
+            raise ConfigError(f"{output}: is both an input and an output, so it would be destroyed; give another file")
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

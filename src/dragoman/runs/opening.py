@@ -1,7 +1,6 @@
-"""An opened run: its configuration, both text sides, and its model behind an engine.
+"""Opening runs and exported folders: configuration, text sides, and an engine for the model.
 
-An exported folder opens like the run folder that it was made from, and without torch, which is imported only where it
-is used.
+An exported folder opens like a run folder but without torch, which is imported only where it is used.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Run:
             ConfigError: the folder was exported, so that it has no torch model.
         """
         if isinstance(self.folder, ExportFolder):
-            raise ConfigError(f"{self.folder.path}: was exported and has no torch model; give the run folder")
+            raise ConfigError(f"{self.folder.path}: is an exported folder without a torch model; give the run folder")
 
         from dragoman.engines.torch_engine import TorchEngine
 
@@ -69,13 +68,13 @@ def parameters(model: TranslationModel) -> int:
 def open_run(
     path: str | Path, *, device: DeviceName = "auto", threads: int | None = None, shortlist: bool = True
 ) -> Run:
-    """Open a run folder or an exported folder for translating and scoring; `threads` None leaves one a core.
+    """Open a run folder or an exported folder for translating and scoring; `threads` None uses one per core.
 
     Without `shortlist`, the shortlist of an exported folder is ignored, so that all target words are scored.
 
     Raises:
-        RunError: the folder does not exist, lacks a part, is of a newer format, or is damaged.
-        ConfigError: a GPU is requested but not available, or the folder was exported, which is for the CPU.
+        RunError: the folder does not exist, lacks a part, has a newer format, or is damaged.
+        ConfigError: a GPU is requested but not available, or requested for an exported folder, which runs on the CPU.
     """
     if is_export(path):
         return _open_exported(path, device, threads, shortlist=shortlist)
@@ -102,8 +101,8 @@ def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> 
 
 def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *, shortlist: bool) -> Run:
     if device == "cuda":
-        raise ConfigError(f"--device cuda: {path} was exported, which is for the CPU; give the run folder instead")
-    # Two threads share the start: digests beside imports, then graphs beside text and configuration.
+        raise ConfigError(f"--device cuda: {path} is an exported folder, which runs on the CPU; give the run folder")
+    # Two threads: digests are checked during the imports, then graphs are loaded while text and configuration are read.
     with ThreadPoolExecutor(1) as beside:
         opening = beside.submit(ExportFolder.open, path)
 
@@ -123,7 +122,7 @@ def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *,
         if size != len(text.vocabulary):
             raise RunError(
                 f"{path}: the model knows {size} {side} symbols and the vocabulary in text/ has "
-                f"{len(text.vocabulary)}; they are not of the same run; export the run again"
+                f"{len(text.vocabulary)}; they do not belong to the same run; export the run again"
             )
     return Run(folder, config, source, target, engine, folder.parameters)
 

@@ -1,16 +1,15 @@
-"""The parts of a run folder, the mark that says that we wrote them, and how a new run takes the place of an older one.
+"""The files of a run folder, the marker file of a run, and the atomic replacement of a run by a new one.
 
-RUN/run.json is the mark: a folder without it is nobody's run, whatever else lies in it. Of a run only files are ever
-removed that have the names of ours, and links are removed, not followed.
+RUN/run.json marks a folder as a dragoman run; a folder without it is never overwritten. Only files with the names that
+dragoman gives are removed from a run, and symbolic links are removed, not followed.
 
-A new run is prepared in a hidden folder inside RUN, so that it is on the same disk, and it works for `--out .` and for
-links too. It then takes its place by renaming, in steps that a later command completes if the process is killed:
+A new run is prepared in a hidden folder inside RUN, which is on the same disk and also works for `--out .` and for
+links. It replaces the old run by renaming, in steps that a later command completes if the process is killed:
 
-    RUN/.dragoman-new.X/     being prepared, by a process that holds a lock on it; the older run is whole
-    RUN/.dragoman-complete/  prepared; from here on the new run counts. The parts of the older one leave
-    RUN/.dragoman-old.X/     for here,
-    RUN/.dragoman-moving/    then the parts of the new one move up from here,
-                             and the older ones are removed.
+    RUN/.dragoman-new.X/     the new run while it is prepared, locked by its process; the old run is unchanged
+    RUN/.dragoman-complete/  the prepared run; from this renaming on, the new run is the valid one
+    RUN/.dragoman-old.X/     the parts of the old run are moved here, and removed at the end
+    RUN/.dragoman-moving/    the parts of the new run are moved from here into RUN
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from dragoman.text.lines import replace_file
 MARK = "run.json"
 KIND = "dragoman run"
 FORMAT = 1
-"""Version of the folder; a reader refuses a newer one."""
+"""Format version of a run folder; newer ones are refused."""
 
 _SIDES = ("source", "target")
 _STORE = (
@@ -51,25 +50,25 @@ _FOLDERS: dict[str, tuple[str, ...]] = {
     "checkpoints": ("latest.safetensors", "best-*.safetensors"),
     "tensorboard": ("events.out.tfevents.*",),
 }
-"""The files that we write into each folder of a run."""
+"""Patterns of the files that dragoman writes into each folder of a run."""
 PARTS = (*_TOP, *(name for name in _FOLDERS if "/" not in name))
-"""What a run has at its top level."""
+"""The files and folders at the top level of a run."""
 
 _PREFIX = ".dragoman-"
 _COMPLETE, _MOVING = f"{_PREFIX}complete", f"{_PREFIX}moving"
-_UNFINISHED = re.compile(r"\.(.+)\.\d+\.new")  # of a process that was killed while it replaced a file
+_UNFINISHED = re.compile(r"\.(.+)\.\d+\.new")  # temporary file of a process that was killed while it replaced a file
 
 
 class Files(NamedTuple):
-    """The files in the parts of a run folder."""
+    """The files of a run folder, divided into those of dragoman and others."""
 
     ours: list[Path]
     foreign: list[Path]
-    """In our folders, but with names that we do not give."""
+    """Files in the folders of a run with names that dragoman does not give."""
 
 
 def write_mark(run: Path) -> None:
-    """Mark a folder as a run, with the SHA-256 of each file in its text/.
+    """Write run.json, which marks a folder as a run and has the SHA-256 of each file in its text/.
 
     Raises:
         InputError: it cannot be written.
@@ -102,10 +101,10 @@ def _sha256(path: Path) -> str:
 
 
 def is_marked(run: Path) -> bool:
-    """Whether a folder is a run of ours, of this format.
+    """Whether run.json marks a folder as a run of this format.
 
     Raises:
-        RunError: it is one of a newer format.
+        RunError: the run has a newer format.
     """
     mark = _read_mark(run)
     if not mark:
@@ -129,30 +128,33 @@ def _read_mark(run: Path) -> dict[str, Any]:
 
 
 def parts_in(run: Path) -> list[str]:
-    """Which names of ours are taken in a folder, by whomever."""
+    """The names in `PARTS` that exist in a folder, whether or not it is a run."""
     return [name for name in PARTS if os.path.lexists(run / name)]
 
 
 def sort_files(run: Path) -> Files:
-    """Tell the files of a run from others in its parts; what else lies at its top level is left out."""
+    """List the files in the parts of a run, dragoman's and others; other names at the top level are left out."""
     found = Files([], [])
     for entry in sorted(_entries(run), key=lambda entry: entry.name):
-        _sort(entry, entry.name, _TOP, found, strangers=entry.name in PARTS)
+        _sort(entry, entry.name, _TOP, found, list_foreign=entry.name in PARTS)
     return found
 
 
-def _sort(entry: os.DirEntry[str], inside: str, files: Sequence[str], found: Files, *, strangers: bool = True) -> None:
+def _sort(
+    entry: os.DirEntry[str], inside: str, files: Sequence[str], found: Files, *, list_foreign: bool = True
+) -> None:
+    """Add a file, or the files of a folder, to `found`; `inside` is the path in the run, `files` the known patterns."""
     unfinished = _UNFINISHED.fullmatch(entry.name)
     name = unfinished[1] if unfinished else entry.name
     if entry.is_dir(follow_symlinks=False):
         if inside in _FOLDERS:
-            for one in sorted(_entries(Path(entry.path)), key=lambda entry: entry.name):
-                _sort(one, f"{inside}/{one.name}", _FOLDERS[inside], found)
-        elif strangers:
+            for child in sorted(_entries(Path(entry.path)), key=lambda entry: entry.name):
+                _sort(child, f"{inside}/{child.name}", _FOLDERS[inside], found)
+        elif list_foreign:
             found.foreign.append(Path(entry.path))
     elif any(fnmatch(name, known) for known in files) or (inside in _FOLDERS and entry.is_symlink()):
         found.ours.append(Path(entry.path))
-    elif strangers:
+    elif list_foreign:
         found.foreign.append(Path(entry.path))
 
 
@@ -169,7 +171,7 @@ def remove_unfinished(run: Path) -> None:
 
 
 def lies_in_parts(run: Path, path: Path) -> bool:
-    """Whether a file that exists or is yet to be written lies where a run keeps its own."""
+    """Whether a path, existing or not, is inside one of the parts of a run."""
     place = Path(os.path.realpath(path))
     whole = Path(os.path.realpath(run))
     if not place.is_relative_to(whole) or place == whole:
@@ -183,9 +185,9 @@ def lies_in_parts(run: Path, path: Path) -> bool:
 
 @contextmanager
 def preparing(run: Path) -> Iterator[Path]:
-    """A hidden folder inside an existing one; whatever is still in it at the end of the block is removed."""
-    for left in run.glob(f"{_PREFIX}new.*"):
-        _remove_unused(left)
+    """Yield a new hidden folder inside `run`, which is removed at the end of the block unless it has been moved."""
+    for abandoned in run.glob(f"{_PREFIX}new.*"):
+        _remove_abandoned(abandoned)
     new = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}new.", dir=run))
     try:
         with _locked(new):
@@ -194,18 +196,22 @@ def preparing(run: Path) -> Iterator[Path]:
         shutil.rmtree(new, ignore_errors=True)
 
 
-def _remove_unused(new: Path) -> None:
-    """What a killed process prepared. One that lives holds the lock; without locks on this disk we cannot know."""
+def _remove_abandoned(new: Path) -> None:
+    """Remove a folder that a killed process was preparing.
+
+    A running process holds the lock of its folder. On a disk without locks no folder is removed.
+    """
     with suppress(OSError), _locked(new, wait=False):
         remove_run(new)
 
 
 @contextmanager
 def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a lock on a folder; it ends with the process.
+    """Hold a lock on a folder, which the system releases when the process ends.
 
     Raises:
-        OSError: it is not there; or, with `wait` false, another process has the lock, or there are no locks.
+        OSError: the folder does not exist; or, with `wait` false, another process holds the lock, or the disk has no
+            locks.
     """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
@@ -220,7 +226,7 @@ def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
 
 
 def remove_run(folder: Path) -> None:
-    """Remove the files of a run that have names of ours, and each folder that is empty then."""
+    """Remove the files that dragoman wrote into a run, then the folders that are empty."""
     for path in sort_files(folder).ours:
         path.unlink(missing_ok=True)
     for name in sorted(_FOLDERS, reverse=True):  # inner ones first
@@ -230,27 +236,27 @@ def remove_run(folder: Path) -> None:
         folder.rmdir()
 
 
-# Taking the place ----------------------------------------------------------------------------------------------------
+# Replacing -----------------------------------------------------------------------------------------------------------
 
 
 def take_place(new: Path, run: Path) -> None:
-    """Put a run that was prepared inside `run` in the place of the one there.
+    """Replace the run in `run`, if there is one, by the run prepared in `new`.
 
     Raises:
-        RunError: that fails; the message says what is where.
+        RunError: renaming fails; the message names the folder and the reason.
     """
     try:
         os.rename(new, run / _COMPLETE)
     except OSError as error:
-        raise RunError(f"{run}: the new run cannot take its place: {error.strerror}") from None
+        raise RunError(f"{run}: the new run cannot be moved into place: {error.strerror}") from None
     complete_placing(run)
 
 
 def complete_placing(run: Path) -> None:
-    """Go on with whatever step of taking a place is due; nothing is if no new run is there.
+    """Complete an interrupted replacement; does nothing if there is none.
 
     Raises:
-        RunError: that fails, for example because this user may not write to the folder.
+        RunError: it fails, for example because this user may not write to the folder.
     """
     if not any(os.path.lexists(run / name) for name in (_COMPLETE, _MOVING)):
         return
@@ -265,7 +271,7 @@ def complete_placing(run: Path) -> None:
                 remove_run(old)
     except OSError as error:
         raise RunError(
-            f"{run}: a new run is complete but has yet to take its place here, and that fails: {error.strerror}; "
+            f"{run}: a complete new run in this folder cannot be moved into place: {error.strerror}; "
             "run the command again as a user who may write to the folder"
         ) from None
 
@@ -281,4 +287,4 @@ def _move_old_parts(run: Path) -> None:
 def _move_up(run: Path) -> None:
     for name in parts_in(run / _MOVING):
         os.rename(run / _MOVING / name, run / name)
-    remove_run(run / _MOVING)  # a file that was never finished
+    remove_run(run / _MOVING)  # what is left are unfinished files

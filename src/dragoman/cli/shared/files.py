@@ -1,4 +1,4 @@
-"""What the commands ask of the files that they are given."""
+"""Checks on the files that a command line names."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from dragoman.text.lines import STANDARD_STREAM, is_standard_output
 
 
 def require_outputs_apart(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
-    """Refuse outputs of which two would be written to one file, whatever its names, or one over an input.
+    """Refuse outputs that are the same file as another output or an input, by whatever names.
 
     Raises:
-        ConfigError: two are one; the message names it.
+        ConfigError: two of the files are the same; the message names it.
     """
     places: list[str] = []
     for name in filter(None, outputs):
         if name != STANDARD_STREAM and any(is_same_file(name, other) for other in filter(None, inputs)):
-            raise ConfigError(f"{name}: is the input as well as an output, which would destroy it; give another file")
+            raise ConfigError(f"{name}: is both an input and an output, so it would be destroyed; give another file")
         place = STANDARD_STREAM if is_standard_output(name) else os.path.realpath(name)
         if place in places:
             raise ConfigError(f"{name}: is given for two outputs; each needs a file of its own")
@@ -26,5 +26,5 @@ def require_outputs_apart(outputs: Sequence[str | None], inputs: Sequence[str | 
 
 
 def is_same_file(one: str, other: str) -> bool:
-    """Whether both names exist and lead to one file."""
+    """Whether both names exist and refer to the same file."""
     return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
