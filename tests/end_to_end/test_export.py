@@ -351,7 +351,7 @@ def test_a_damaged_folder_is_told_and_not_used(copy: Path, corpus: Corpus, capsy
     assert message in printed.err
 
 
-def test_a_vocabulary_that_does_not_fit_is_told(copy: Path, corpus: Corpus, capsys: Printed) -> None:
+def test_a_vocabulary_that_does_not_fit_is_refused(copy: Path, corpus: Corpus, capsys: Printed) -> None:
     """A folder put together from two runs, with a manifest for it."""
     path = copy / "text" / "target.vocabulary"
     header, *pieces = path.read_text(encoding="utf-8").splitlines()
@@ -362,5 +362,5 @@ def test_a_vocabulary_that_does_not_fit_is_told(copy: Path, corpus: Corpus, caps
     assert _translate(copy, corpus.test[0]) == 2
     assert capsys.readouterr().err == (
         f"dragoman: error: {copy}: the model knows {count} target symbols and the vocabulary in text/ has {count - 1}; "
-        "they are not of the same run; export the run again\n"
+        "they do not belong to the same run; export the run again\n"
     )

@@ -61,7 +61,7 @@ def test_a_folder_that_is_not_a_run_is_not_overwritten(
     text = ["--train", "data/train.low", "data/train.up", "--dev", "data/dev.low", "data/dev.up"]
     assert main(["train", *first, *text, "--out", ".", "--overwrite"]) == 2
     assert (
-        "but not run.json, the mark of a dragoman run, so it is left unchanged; give another path"
+        "but no valid run.json, the mark of a dragoman run, so it is left unchanged; give another path"
         in capsys.readouterr().err
     )
     assert main(["lm", "train", "--train", "data/train.up", "--dev", "data/dev.up", "--out", ".", "--overwrite"]) == 2

@@ -125,7 +125,7 @@ def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) ->
     present, marked = parts_in(path), is_marked(path)
     if present and not marked:
         raise RunError(
-            f"{path}: contains {', '.join(present)} but not {MARK}, the mark of a dragoman run, so it is left "
+            f"{path}: contains {', '.join(present)} but no valid {MARK}, the mark of a dragoman run, so it is left "
             "unchanged; give another path"
         )
     if present and not overwrite:
