@@ -155,7 +155,7 @@ def test_a_folder_without_the_mark_is_left_unchanged(tmp_path: Path, overwrite: 
     if mark is not None:
         (tmp_path / "run.json").write_text(mark)
     before = tree(tmp_path)
-    with pytest.raises(RunError, match=r"contains config.yaml, text, data but no valid run.json, the mark of"):
+    with pytest.raises(RunError, match=r"config.yaml, text, data but no valid run.json, the mark of a dragoman run"):
         NewRun(tmp_path, NEW, overwrite=overwrite).__enter__()
     assert tree(tmp_path) == before
 

@@ -26,7 +26,7 @@ def lock_for_writing(run: Path) -> Iterator[None]:
     """Hold the lock of an existing run folder.
 
     Raises:
-        RunError: another process holds it (the message names host, process and start), or the file cannot be made.
+        RunError: another process holds it (the message names host, process and start), or the lock file cannot be created.
     """
     path = run / LOCK
     try:
@@ -36,7 +36,7 @@ def lock_for_writing(run: Path) -> Iterator[None]:
             f"{run}: {_owner(path)} is writing to this run; wait until it has ended, or give another path"
         ) from None
     except OSError as error:
-        raise RunError(f"{path}: the lock of the run cannot be made: {error.strerror}") from None
+        raise RunError(f"{path}: the lock file cannot be created: {error.strerror}") from None
     try:
         yield
     finally:
@@ -46,11 +46,11 @@ def lock_for_writing(run: Path) -> Iterator[None]:
 
 
 def _acquire(path: Path) -> int:
-    """The descriptor of the locked file, which names this process.
+    """Lock the file, write this process into it, and return its descriptor.
 
     Raises:
         BlockingIOError: another process holds the lock.
-        OSError: the file cannot be made.
+        OSError: the file cannot be created.
     """
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -72,7 +72,7 @@ def _lock(descriptor: int) -> None:
     except BlockingIOError:
         raise
     except OSError:
-        return  # a file system without locks: training there is better than not training
+        return  # a file system without locks: training without a lock is better than refusing
 
 
 def _is_at(path: Path, descriptor: int) -> bool:
@@ -91,7 +91,7 @@ def _this_process() -> dict[str, Any]:
 
 
 def _owner(path: Path) -> str:
-    """The process that the file names, for a message."""
+    """The process that the file names, for messages."""
     try:
         owner = json.loads(path.read_bytes())
         return f"process {int(owner['process'])} on {str(owner['host'])[:100]!s} (since {str(owner['since'])[:40]})"
