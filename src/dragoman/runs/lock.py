@@ -26,7 +26,8 @@ def lock_for_writing(run: Path) -> Iterator[None]:
     """Hold the lock of an existing run folder.
 
     Raises:
-        RunError: another process holds it (the message names host, process and start), or the lock file cannot be created.
+        RunError: another process holds it (the message names host, process and start), or the lock file cannot be
+            created.
     """
     path = run / LOCK
     try:

@@ -79,9 +79,9 @@ def write_mark(run: Path) -> None:
 
 
 def require_intact_text(run: Path, side: str) -> None:
-    """Compare the files of one side in text/ with the digests in the mark.
+    """Compare the files of one side in text/ with the digests in run.json.
 
-    A copy of a run without the mark is not checked.
+    A copy of a run without run.json is not checked.
 
     Raises:
         RunError: a file was altered.
@@ -118,13 +118,13 @@ def is_marked(run: Path) -> bool:
 
 
 def _read_mark(run: Path) -> dict[str, Any]:
-    """The contents of the mark; empty if there is none of ours."""
+    """The contents of run.json; empty if it is missing or not of a dragoman run."""
     try:
         mark: Any = json.loads((run / MARK).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    ours = isinstance(mark, dict) and mark.get("kind") == KIND and isinstance(mark.get("format"), int)
-    return mark if ours else {}
+    is_valid = isinstance(mark, dict) and mark.get("kind") == KIND and isinstance(mark.get("format"), int)
+    return mark if is_valid else {}
 
 
 def parts_in(run: Path) -> list[str]:
