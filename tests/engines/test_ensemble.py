@@ -155,7 +155,7 @@ def test_target_vocabularies_must_be_the_same():
     require_same_target(["A", "B"], [one, Vocabulary(["x", "y"])])
     with pytest.raises(ConfigError) as error:
         require_same_target(["A", "B"], [one, two])
-    assert "A and B cannot choose words together: their target vocabularies differ" in str(error.value)
+    assert "A and B cannot form an ensemble: their target vocabularies differ" in str(error.value)
     assert "(6 and 7 entries; entry 5 is 'y' in the first and 'z' in the second)" in str(error.value)
     with pytest.raises(ConfigError, match="6 and 7 entries; the longer one continues after that"):
         require_same_target(["A", "B", "C"], [one, one, three])

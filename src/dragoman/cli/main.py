@@ -86,7 +86,7 @@ VERBS = Verbs(
         },
     }
 )
-"""In the order of the help; each verb is one module. Verbs of two words form families that share the first."""
+"""The verbs in the order of the help, one module each. Verbs of two words form families that share the first word."""
 
 RENAMED_VERBS = {"select": "rerank"}
 """Verbs under former names; for error messages only."""
@@ -100,7 +100,7 @@ EXTRAS = {
 
 KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
 """Sizes of torch's caches of compiled kernels: one kernel of up to a MB for each tensor shape, 1024 each by default.
-Text gives ever new shapes, few of which recur soon."""
+The shapes of text vary so much that few recur soon."""
 
 TRAINING = ("demo", "train", "lm train")
 """Commands whose shapes recur every epoch, so that they keep the default cache sizes."""
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError as error:
         for note in getattr(error, "__notes__", ()):
             print(f"dragoman: {note}", file=sys.stderr)
-        # The reader has had enough. What is still buffered must go somewhere when the interpreter flushes at exit.
+        # The reader has closed the pipe. The interpreter flushes buffered output at exit, so it needs another target.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
@@ -206,7 +206,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 
 def _complain(error: BaseException, message: str, code: int) -> int:
-    """Print the one line of an error, with the notes that were added to it on its way."""
+    """Print the one-line message of an error with its notes, and return the exit code."""
     message = "; ".join([message, *getattr(error, "__notes__", ())])
     print(f"dragoman: error: {message}" if code == 2 else f"dragoman: {message}", file=sys.stderr)
     return code

@@ -1,12 +1,12 @@
-"""The ensemble engine: several models choose each word together.
+"""The ensemble engine: the word distributions of several models are averaged at every step.
 
-At every step the distributions p_m of the members are combined with weights w_m that sum to 1:
+The distributions p_m of the members are combined with weights w_m that sum to 1:
 
     probabilities       log sum_m w_m p_m                   the arithmetic mean; Luong 2016 (thesis), in words
     log-probabilities   sum_m w_m log p_m                   the code of Jean et al. 2015; not normalised, so that the
                                                             score of a translation is the mean of the members' scores
     logits              the same, normalised                nmt.matlab: a mean of logits differs from that of the
-                                                            log-probabilities by a constant, which a softmax takes out
+                                                            log-probabilities by a constant, which a softmax removes
 
 Members may read different segments of a line, so their attention is compared by the words of the raw line: each
 member's weights are summed over the segments of a word (weight on EOS is left out), and then over the members with
@@ -63,7 +63,7 @@ class _EnsembleState:
 
 
 def normalised_weights(weights: Sequence[float] | None, members: int) -> list[float]:
-    """One weight for each member, divided by their sum; None weighs all alike.
+    """One weight for each member, divided by their sum; None weights all members equally.
 
     Raises:
         ConfigError: the number of weights is wrong, or one is not above 0.
@@ -77,7 +77,7 @@ def normalised_weights(weights: Sequence[float] | None, members: int) -> list[fl
 
 
 class EnsembleEngine:
-    """The members at work on one batch of lines, which has `words` I."""
+    """The combined members for one batch of lines; `words` is I, the largest number of raw words in a line."""
 
     source_eos = False
 

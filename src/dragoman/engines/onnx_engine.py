@@ -40,7 +40,7 @@ class _OnnxState:
     lengths: NDArray[np.int64]
     """[B] as given."""
     shortlist: BatchShortlist | None
-    """The words that may follow; None where the whole output layer is in the step graph, and before the first step."""
+    """The words that may follow; None before the first step, and where the step graph has the whole output layer."""
 
 
 class OnnxEngine:
@@ -62,7 +62,7 @@ class OnnxEngine:
         computes in one thread; None is one for each processor. `shortlist` was exported with the graphs.
 
         Raises:
-            RunError: onnxruntime cannot use a graph; the shortlist is missing, or that of another model.
+            RunError: onnxruntime cannot load a graph; the shortlist is missing or belongs to another model.
         """
         self._shortlist, self._restricted = shortlist, shortlist is not None
         self.workers = threads or processors()
@@ -195,7 +195,7 @@ def _session(graph: bytes | Path) -> onnxruntime.InferenceSession:
     """A session of a graph, which several threads may run at once."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # failures are reported once, as our own errors
-    options.intra_op_num_threads = 1  # threads that synchronise after each product of a step cost more than they save
+    options.intra_op_num_threads = 1  # synchronising threads after each product of a step costs more than it saves
     options.enable_mem_pattern = False  # patterns are kept for each shape, and shapes here rarely repeat
     try:
         content = graph if isinstance(graph, bytes) else str(graph)

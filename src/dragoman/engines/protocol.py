@@ -1,7 +1,7 @@
 """The interface between search and a model: encode sources, advance rows by one symbol, score given targets.
 
 The interface is in numpy alone. Search and forced decoding are written against it, and each engine puts one kind of
-model behind it. Device and precision are up to the engine, and so is taking the k best where the logits are.
+model behind it. Device and precision are chosen by the engine, which also selects the k best where the logits are.
 
 Letters: B sentences of a batch, S source length (padded), T target length (padded), R rows in search
 (sentences x live hypotheses).
@@ -58,7 +58,7 @@ class Engine(Protocol):
     - 1 <= k <= `vocabulary_size`; k may change from step to step. R >= 1.
     - A state is stepped from at most once, so a step may reuse its memory.
 
-    An engine promises in turn that the results of a row do not depend, beyond rounding, on the other rows.
+    In turn, an engine guarantees that the results of a row depend on the other rows through rounding only.
     """
 
     @property

@@ -56,7 +56,7 @@ class BatchShortlist(NamedTuple):
     """Whether each sentence has a shortlist of its own."""
 
     def select(self, sentences: NDArray[np.int64]) -> BatchShortlist:
-        """The same for some of the sentences; the words stay as they are."""
+        """The shortlist of the sentences with these indices; the words are unchanged."""
         if not self.differs:
             return self
         return self._replace(biases={name: bias[sentences] for name, bias in self.biases.items()})

@@ -85,7 +85,7 @@ class TorchEngine:
         target: NDArray[np.int64],
         target_lengths: NDArray[np.int64],
     ) -> ForcedScores:
-        """Each distinct prefix is stepped once, and all softmaxes are computed together in the end."""
+        """Each distinct prefix is stepped once, and all softmaxes are computed together at the end."""
         assert isinstance(state, _TorchState)
         shared = prefix_trie(owners, target, target_lengths)
         model, now = self.model, state

@@ -222,7 +222,7 @@ class TanhCell(nn.Module):
             reset_gated_input: Tensor | None = None,
         ) -> CellState:
             (h,) = state
-            return (torch.tanh(recurrent(*_recurrent_inputs(below, drop(h)), plus=inputs).to(h.dtype)),)
+            return (torch.tanh(recurrent(*_recurrent_inputs(below, drop(h)), plus=inputs).to(h.dtype)),)  # [B, H]
 
         return step
 

@@ -206,7 +206,7 @@ class Decoder(nn.Module):
         return project
 
     def words(self, words: Tensor) -> ProjectedWords:
-        """Project previous target words for one step or for all: [..., E] -> [..., G] and [..., P]."""
+        """Project previous target words: [N, E] -> [N, G] and [N, P], or [N, T, E] -> [N, T, G] and [N, T, P]."""
         return ProjectedWords(self.layers[0].inputs(words), self.readout.words(words))
 
     def step(
@@ -335,7 +335,7 @@ class Decoder(nn.Module):
         return tuple(layers), output
 
     def _join_residual(self, above: Tensor, below: Tensor | None, number: int) -> Tensor:
-        """The output of layer `number`, [.., H]: its hidden state, plus its input if the connection is residual."""
+        """The output of layer `number`, [N, H] or [N, T, H]: its hidden state, plus its input if it is residual."""
         return above if below is None or not 0 < self.residual <= number else above + below
 
     def _add_coverage(self, before: Tensor | None, weights: Tensor | None) -> Tensor | None:
@@ -352,6 +352,7 @@ class Decoder(nn.Module):
 
 
 def _output(readout: Tensor, attention: AttentionResult | None) -> DecoderOutput:
+    """Readouts [N, O] with the alignment weights [N, S] and window centres [N] of their attention."""
     return DecoderOutput(readout, attention.weights, attention.centres) if attention else DecoderOutput(readout, None)
 
 

@@ -142,7 +142,7 @@ class LanguageModel(Trainable):
         guided_alignment: float = 0.0,
         previous: Tensor | None = None,
     ) -> Loss:
-        """The loss of the targets of a batch; its sources are not used."""
+        """The loss of the targets [B, T] of a batch; its sources are not used."""
         assert previous is None, "every step reads the known words"
         assert not guided_alignment, "there is no attention"
         words, real = self._words(batch)

@@ -24,6 +24,7 @@ def final_states(model: TranslationModel, source: NDArray[np.int64], lengths: ND
 
 
 def _annotations(model: TranslationModel, source: NDArray[np.int64], lengths: NDArray[np.int64]) -> Annotations:
+    """The annotations of a source batch [B, S], without dropout."""
     assert not model.training, "dropout is off, so that representations are deterministic"
     vectors = model.source(torch.from_numpy(source).to(model.device))
     annotations: Annotations = model.encoder(vectors, torch.from_numpy(lengths))

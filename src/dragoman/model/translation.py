@@ -142,7 +142,7 @@ class TranslationModel(Trainable):
     ) -> tuple[DecoderOutput, DecoderState]:
         """One step without the output layer, for callers that apply it to the readouts of many steps at once.
 
-        `words` [N] are the previous words, rows grouped by source sentence.
+        `words` [N] are the previous words, rows grouped by source sentence; readouts are [N, O], weights [N, S].
         """
         return self.decoder.step(self.decoder.words(self._previous(words)), state, prepared)
 
@@ -167,7 +167,7 @@ class TranslationModel(Trainable):
         return annotations._replace(vectors=self.annotation_dropout(annotations.vectors))
 
     def _previous(self, words: Tensor) -> Tensor:
-        """Embed previous words, [..] -> [.., E]; BOS is a zero vector with `zero_first`."""
+        """Embed previous words, [N] -> [N, E] or [B, T] -> [B, T, E]; with `zero_first` BOS is a zero vector."""
         vectors: Tensor = self.target(words)
         return vectors * (words != BOS).unsqueeze(-1) if self.zero_first else vectors
 

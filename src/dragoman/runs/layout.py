@@ -7,7 +7,7 @@
     RUN/model.safetensors    best weights so far
     RUN/checkpoints/         latest training states
     RUN/log.jsonl            all measurements of the training
-    RUN/tensorboard/         the same for TensorBoard
+    RUN/tensorboard/         the same measurements for TensorBoard
     RUN/report.html          curves, sample translations, data facts
 
 This module does not import torch, so that a mistyped path is reported at once.

@@ -64,7 +64,7 @@ def _acquire(path: Path) -> int:
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # its owner removed the file before we had the lock
+        os.close(descriptor)  # its owner removed the file before this process had the lock
 
 
 def _lock(descriptor: int) -> None:

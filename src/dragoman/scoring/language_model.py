@@ -1,7 +1,7 @@
-"""The probability of lines under a language model: a stream in, results in the same order.
+"""Scores of lines under a language model, as a stream in the order of the lines.
 
-In each window of the stream each distinct line is scored once, lines with a common prefix stand in one batch, and the
-model computes that prefix once. The scores do not depend on that.
+Each distinct line in a window of the stream is scored once. Lines with a common prefix are put into one batch, so that
+the model computes the prefix once; the scores do not depend on this.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class LanguageModelScorer:
 
 
 def language_model_feature(scorer: LanguageModelScorer, value: Callable[[TokenScores], float]) -> Feature:
-    """The probability of each hypothesis of n-best lists, whatever its source."""
+    """The probability of each hypothesis of n-best lists under a language model; sources are not used."""
 
     def feature(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
         for_lines, for_lists = tee(sentences)
@@ -65,7 +65,7 @@ def language_model_feature(scorer: LanguageModelScorer, value: Callable[[TokenSc
 
 
 class PerplexityCounter:
-    """exp of the mean negative log-likelihood of a token, EOS counted."""
+    """Perplexity: exp of the mean negative log-likelihood per token, EOS counted."""
 
     def __init__(self) -> None:
         self.lines, self.tokens, self.nll = 0, 0, 0.0

@@ -53,7 +53,7 @@ def forward_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Fe
 
 
 def ensemble_feature(scorers: Sequence[Scorer], value: Callable[[TokenScores], float]) -> Feature:
-    """The same by several models of one target vocabulary: the mean of their probabilities of each segment."""
+    """The probability of each hypothesis by several models of one target vocabulary, averaged for each segment."""
 
     def feature(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
         copies = tee(map(_candidates, sentences), len(scorers))

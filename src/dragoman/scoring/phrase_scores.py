@@ -118,15 +118,15 @@ class Journal:
         return file
 
     def _require_journal(self) -> None:
-        """Begin anew over the journal of another table or model, and over nothing else."""
+        """Allow overwriting the journal of another table or model, but no other file."""
         if not self._path.exists():
             return
         with self._path.open("rb") as file:
             head = file.readline(len(self._head) + 1_000_000)
         if head and b'"dragoman-phrase-scores": ' not in head:
             raise InputError(
-                f"{self._path}: is where computed scores are kept until the table is written, but holds something "
-                "else; move it, or give another --output"
+                f"{self._path}: is not a file of computed scores, which are kept under this name until the table is "
+                "written; move it, or give another --output"
             )
 
     def read(self, columns: int) -> Iterator[list[float]]:
@@ -142,7 +142,7 @@ class Journal:
 
 
 def identity(table: str | Path, models: Sequence[str | Path], columns: Sequence[str]) -> dict[str, object]:
-    """What computed scores depend on: the table, the models' weights and vocabularies, and the columns."""
+    """The input of computed scores: the table, the weights and vocabularies of the models, and the columns."""
     stat = os.stat(table)
     return {
         "table": [os.path.realpath(table), stat.st_size, stat.st_mtime_ns],

@@ -1,6 +1,6 @@
-"""Batches of given targets in which those with a common prefix stand together, so that an engine computes it once.
+"""Batches of given targets, grouped by common prefixes, which an engine then computes once.
 
-N-best lists, phrase tables and sorted lines are full of such targets.
+N-best lists, phrase tables and sorted lines have many such targets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 MAX_TARGETS = 1024
 """Targets of a batch."""
 MAX_CELLS = 1 << 16
-"""Targets of a batch times segments of its longest source or target: what attention takes memory for."""
+"""Targets of a batch times segments of its longest source or target, which the memory of attention grows with."""
 MIN_TARGETS = 64
 """Targets that are worth a batch of their own, where several batches are computed at once."""
 

@@ -1,8 +1,8 @@
 """Forced decoding: scores and alignments of given translations by a model or an ensemble.
 
-Results come in the order of what is given, a window of the stream at a time, so that memory does not grow with its
-length. The score of a translation that search returned equals the log-probability that search reported, if its text
-is segmented the way the search wrote it.
+Results are in the order of the input, which is read window by window, so that memory does not grow with its length.
+The score of a translation found by search equals the log-probability that search reported, if the segmentation of its
+text gives the same segments.
 
 Blank lines are scored, too. A blank target is EOS alone. A blank source is EOS alone if the model reads EOS, else
 one unknown word. A side with more than `MAX_SEGMENTS` segments is truncated with one warning a side: the
@@ -167,7 +167,7 @@ class Scorer:
 
     def _score_window(self, window: Sequence[CandidateTranslations], threads: WorkerThreads) -> list[list[TokenScores]]:
         distinct = [list(dict.fromkeys(one.targets)) for one in window]
-        # Sources with about as many translations side by side: an engine lays them out as wide as the widest.
+        # Sorted by their number of translations, because an engine pads the rows of its sources to the largest number.
         order = sorted(range(len(window)), key=lambda number: len(distinct[number]))
         lines = [self._encoder.encode(window[number].source, "a source line") for number in order]
         targets = [
@@ -189,14 +189,14 @@ class Scorer:
         return [[found[number, text] for text in one.targets] for number, one in enumerate(window)]
 
     def _score_apart(self, lines: Sequence[EncodedLine], batch: list[GivenTarget]) -> list[TokenScores]:
-        """By an engine that encodes the source of each target."""
+        """Score targets with an engine that encodes the source of each target anew."""
         engine, source, source_lengths, _ = self._encoder.batch([lines[target.owner] for target in batch])
         target, lengths = pad([target.ids for target in batch], eos=True)
         return split_rows(engine.force(source, source_lengths, target, lengths).log_probabilities, lengths)
 
 
 def _score_shared(engine: SharedSourceEngine, state: object, batch: list[GivenTarget]) -> list[TokenScores]:
-    """By an engine that has encoded the sources."""
+    """Score targets with an engine whose `state` has the encoded sources."""
     owners = np.array([target.owner for target in batch], np.int64)
     target, lengths = pad([target.ids for target in batch], eos=True)
     return split_rows(engine.force_from(state, owners, target, lengths).log_probabilities, lengths)

@@ -1,4 +1,4 @@
-"""What a model makes of one given target: a log-probability for each of its segments."""
+"""Token scores: the log-probability of each segment of a given target."""
 
 from __future__ import annotations
 

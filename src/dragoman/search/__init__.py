@@ -1,1 +1,1 @@
-"""From a model's next-word probabilities to translations: engines, beam search, sampling, lines in and out."""
+"""Search: beam search, sampling and constraints, from next-word probabilities to hypotheses."""

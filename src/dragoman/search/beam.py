@@ -1,7 +1,7 @@
 """Beam search over a batch of sentences; greedy search is a beam of 1.
 
-Left to right, the K best prefixes of each sentence are kept (Sutskever et al. 2014, section 3.2). What the papers
-leave open is written down here:
+Left to right, the K best prefixes of each sentence are kept (Sutskever et al. 2014, section 3.2). The papers
+leave the following open:
 
 Finishing. The K best candidates of a step (each a live hypothesis and one more symbol) are kept. One that ends in
 EOS joins the finished set. With `refill` (nmt.matlab) the next best candidates that do not end take the places of
@@ -189,7 +189,7 @@ def beam_search(
         row_sentences = beam.row_sentences
         step_constraints = constraints.at_step(row_sentences, beam.length, beam.words)
         must_close = at_limit & (finished.counts[beam.sentences] == 0)
-        # K that live and one that ends can matter; all where a sentence must be closed, because EOS may be the last.
+        # K live candidates and one that ends suffice; at the longest length all are needed, because EOS may be last.
         request = engine.vocabulary_size if must_close.any() else step_constraints.request(config.beam)
         step = engine.step(beam.state, beam.parents, beam.tokens, request)
         history.append(beam.parents, beam.tokens, step.attention)

@@ -33,8 +33,8 @@ class Hypothesis:
     """[T, S] alignment weights: row t was in use when `tokens[t]` was predicted; the columns are the source segments
     of the sentence (and its EOS, if the model reads it), without padding."""
     finished: bool
-    """False if the longest permitted length was reached and EOS was put there by force; nmt.matlab does the same
-    when nothing has ended."""
+    """False if the longest permitted length was reached and EOS was appended; nmt.matlab does the same
+    when no hypothesis has ended."""
 
 
 def end_log_probabilities(step: EngineStep) -> NDArray[np.float64]:

@@ -116,7 +116,7 @@ def stochastic_beam_search(
 def _continued(
     prefixes: LivePrefixes, continuations: Continuations, sampling: Sampling, lines: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log-probability drawn from and sum of each continuation, both [R, k]; -inf for what cannot be drawn."""
+    """The log-probability drawn from and the sum of each continuation, [R, k] each; -inf if it cannot be drawn."""
     weights = drawing_weights(continuations, sampling)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.log(weights) - np.log(weights.sum(axis=1, keepdims=True))

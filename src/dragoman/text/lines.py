@@ -27,7 +27,7 @@ from dragoman.errors import InputError, nearest
 
 STANDARD_STREAM = "-"
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
-_BUFFER = 1 << 16  # bytes; what is read ahead of the line asked for
+_BUFFER = 1 << 16  # bytes that are read ahead
 _CHUNK = 1 << 13  # bytes of a .zst file that are decompressed together
 
 
@@ -39,7 +39,7 @@ def read_lines(path: str | Path, on_undecodable: OnUndecodable | None = None) ->
 
     Args:
         on_undecodable: called with each line that is not UTF-8, before it is yielded. A private-use character then
-            stands for each byte that is not text; see `holds_bytes` and `bytes_shown`.
+            stands for each byte that is not text; see `has_raw_bytes` and `escape_raw_bytes`.
 
     Raises:
         InputError: the file is missing, a folder, unreadable, or a damaged archive; it is UTF-16 or UTF-32; or a line
@@ -155,12 +155,12 @@ _STAND_INS = {0xDC00 + byte: _BYTES + byte for byte in range(0x80, 0x100)}  # "s
 
 
 def has_raw_bytes(text: str) -> bool:
-    """Whether text of an undecodable line holds private-use characters that stand for bytes."""
+    """Whether the text of an undecodable line has private-use characters in place of bytes."""
     return _BYTE.search(text) is not None
 
 
 def escape_raw_bytes(text: str) -> str:
-    """Such text with its bytes written as \\xe9, for printing."""
+    """The text of an undecodable line with its bytes written as \\xe9, for printing."""
     return _BYTE.sub(lambda found: f"\\x{ord(found[0]) - _BYTES:02x}", text)
 
 
@@ -191,7 +191,7 @@ def _decode(raw: bytes, path: str | Path, number: int, on_undecodable: OnUndecod
 
 
 def _wide_encoding(raw: bytes) -> str | None:
-    """UTF-16 or UTF-32 if the first line of a file is so encoded: by its byte order mark, or the NULs beside ASCII."""
+    """UTF-16 or UTF-32 if a first line is encoded so, by its byte order mark or the NULs of ASCII; else None."""
     if raw.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "UTF-32"
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):

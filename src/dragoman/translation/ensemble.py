@@ -1,6 +1,6 @@
-"""The source side of an ensemble: each member segments the raw lines in its own way; the target vocabulary is one.
+"""The source side of an ensemble: each member has a segmentation of its own; the target vocabulary is shared.
 
-How the members choose words together is `engines/ensemble_engine.py`.
+The distributions of the members are combined by `engines/ensemble_engine.py`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Ensemble:
         combination: Combination = "probabilities",
         weights: Sequence[float] | None = None,
     ) -> None:
-        """`members` are engines with their source sides; `weights` are divided by their sum, None weighs all alike.
+        """`members` are engines with their source sides; `weights` are divided by their sum, None weights them equally.
 
         Raises:
             ConfigError: the number of weights is wrong, or one is not above 0.
@@ -115,7 +115,7 @@ def require_same_target(names: Sequence[str], vocabularies: Sequence[Vocabulary]
             f"and {other.pieces([different])[0]!r} in the second"
         )
         raise ConfigError(
-            f"{names[0]} and {name} cannot choose words together: their target vocabularies differ "
+            f"{names[0]} and {name} cannot form an ensemble: their target vocabularies differ "
             f"({len(first):,} and {len(other):,} entries; {detail}); train one with the text files of the other"
         )
 

@@ -1,7 +1,7 @@
-"""An endless stream of items -> windows -> batches of like length, and results back in the order of the items.
+"""Batches of similar length from a stream of items, with results in the order of the items.
 
-A window of the stream is held at a time, whatever its length: it is sorted by length, computed batch by batch, perhaps
-several of them at once, and its results are restored to the order of its items. Memory does not grow with the stream:
+The stream is read window by window: a window is sorted by length, computed in batches, several at once with several
+workers, and its results are restored to the order of its items. Memory does not grow with the stream:
 
     with WorkerThreads(workers) as threads:
         for window in read_windows(items, len):
@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 WINDOW_ITEMS = 2000
 """Items read ahead: enough for batches of nearly equal lengths."""
 WINDOW_CHARACTERS = 2_000_000
-"""A window ends early when its lines hold as many."""
+"""The largest number of characters in a window of lines."""
 BATCH_SEGMENTS = 4096
 """Segments of a batch on its longer side, padding included."""
 MIN_BATCH_ITEMS = 8
@@ -55,7 +55,7 @@ def read_windows(
 
 
 class LengthBatches(Generic[WindowItem]):
-    """The items of a window in batches of like length, shortest first.
+    """The items of a window in batches of similar length, shortest first.
 
     A batch has at most `max_items`, and at most `BATCH_SEGMENTS` segments unless it is a single item. With several
     `workers` the window is divided so that all of them have a batch to compute.
@@ -94,7 +94,7 @@ def _cut(lengths: Sequence[int], max_items: int) -> Iterator[list[int]]:
 
 
 class WorkerThreads:
-    """Threads that compute batches; with one worker there is none beside the calling thread."""
+    """Threads that compute batches; with one worker, batches are computed in the calling thread."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
@@ -106,7 +106,7 @@ class WorkerThreads:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._pool is not None:  # an error or an interruption does not wait for batches that have not begun
+        if self._pool is not None:  # after an error or an interruption, batches that have not begun are cancelled
             self._pool.shutdown(cancel_futures=True)
 
     def map_for(self, batches: Sized) -> Callable[..., Iterable[Any]]:

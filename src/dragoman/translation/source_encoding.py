@@ -1,4 +1,4 @@
-"""Raw lines -> what models read: segments, truncated to what a model can be given, then padded ids with EOS."""
+"""Source encoding: raw lines to truncated segments, then to padded batches of ids with EOS."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from dragoman.text.side import Encoded, TextSide, raw_words
 from dragoman.text.vocabulary import UNK
 
 MAX_SEGMENTS = 1000
-"""Segments of a line that a model is given. Nothing that these models learn reaches further, and time and memory for
-attention grow with the product of the two lengths."""
+"""The largest number of segments of a line that a model reads. Recurrent models learn no longer dependencies, and time
+and memory of attention grow with the product of source and target length."""
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +28,9 @@ class EncodedLine(NamedTuple):
     """The segments of a source line."""
 
     parts: Sequence[Encoded]
-    """Those of each model that reads the line."""
+    """The segments for each model that reads the line."""
     pieces: list[str]
-    """What the columns of the attention stand for; a column for EOS is left out."""
+    """The source tokens of the columns of the attention, without EOS."""
     offsets: list[Span]
     """The spans of the pieces in the raw line."""
 
@@ -134,8 +134,8 @@ class Truncator:
 def pad_sources(engine: Engine, sources: Sequence[Sequence[int]]) -> Padded:
     """Source ids without EOS -> `source` [B, S] and lengths [B] as `engine` reads them.
 
-    A model that reads no EOS is given one unknown word in place of an empty line: a recurrent encoder has no state to
-    give for an empty sequence.
+    A model that reads no EOS reads one unknown word in place of an empty line, because a recurrent encoder has no state
+    for an empty sequence.
     """
     if engine.source_eos:
         return pad(sources, eos=True)

@@ -1,8 +1,7 @@
-"""Lines in, translations out: segment, search in batches of like length, detokenise, align.
+"""Translation of raw lines: segmentation, search in batches of similar length, detokenisation, alignment.
 
-There is one result for each line, in the order of the lines, whatever the lines hold, and memory does not grow with
-their number. A line that is too long for a model is truncated (its first `MAX_SEGMENTS` segments are translated, with
-one warning), and is still one line.
+There is one result for each line, in the order of the lines, and memory does not grow with their number. Of a line that
+is too long for a model only the first `MAX_SEGMENTS` segments are translated, with one warning.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ class Translation:
     compute_alignment: Callable[[], list[Link]] = field(repr=False)
     """Computes `alignment`."""
     finished: bool
-    """False if the translation was cut off at the longest length."""
+    """False if the translation was truncated at the longest length."""
     replacements: list[Replacement] = field(default_factory=list)
     """The unknown words that were replaced in `text`; `tokens` has them as the model wrote them."""
 
@@ -268,7 +267,7 @@ class Translator:
     def _translation(self, line: _PreparedLine, hypothesis: Hypothesis) -> Translation:
         segments = hypothesis.tokens[:-1]
         replacements = self._replacements(line, hypothesis)
-        # Words that the model knows as <unk> only, but we know: those of the forced prefix, and replaced ones.
+        # Words that are <unk> to the model but have a known text: those of the forced prefix, and replaced ones.
         known = {place: piece for place, piece in enumerate(line.prefix[: len(segments)]) if segments[place] == UNK}
         known |= {replacement.segment: replacement.target for replacement in replacements}
         tokens = self._target.vocabulary.pieces(segments)

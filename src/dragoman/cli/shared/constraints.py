@@ -1,4 +1,4 @@
-"""Lexical constraints read from files: banned words, and a target prefix and required phrases for each line."""
+"""Lexical constraints from options and files: banned words, and a target prefix and required phrases for each line."""
 
 from __future__ import annotations
 

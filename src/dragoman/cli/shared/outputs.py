@@ -1,4 +1,4 @@
-"""Where the results of `translate` go: streams and files, in the formats of the field."""
+"""The outputs of `translate`: streams and files for translations, n-best lists, alignments and weights."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dragoman.translation.translator import Translation
 
 
 class Outputs:
-    """Where translations, alignments and alignment weights go.
+    """The output files of translations, alignments and alignment weights.
 
-    Standard output, FIFOs and devices get everything as it is written. A file is replaced when the whole input has
-    been translated; until then, and after a failure, the results lie in NAME.partial beside it.
+    Standard output, FIFOs and devices are written directly. A file is replaced when the whole input has been
+    translated; until then, and after a failure, the results are in NAME.partial in the same folder.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -48,14 +48,14 @@ class Outputs:
         return files.enter_context(replace_output(path, keep_partial=True)) if path else None
 
     def flushed_before(self, lines: Iterable[str]) -> Iterator[str]:
-        """The lines; before waiting for one, everything written so far is handed over."""
+        """Yield the lines, and flush all outputs before waiting for each."""
         for line in lines:
             yield line
             if self._written:
                 self._flush()
 
     def write(self, number: int, n_best: Sequence[Translation]) -> None:
-        """What belongs to one line of the input, `number` from 0."""
+        """Write the results of one input line; `number` counts from 0."""
         for line in _FORMATS[self._options.format](number, n_best):
             self._text.write(line + "\n")
         if self._links is not None:

@@ -1,4 +1,4 @@
-"""The argument parser of all verbs: values are checked as they are parsed, mistakes are one line, help looks alike."""
+"""The argument parser of all verbs: checks values as they are parsed, reports errors in one line, formats the help."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RENAMED_OPTIONS = {
     "--size": ("--nbest",),
     "--start": ("--initial-weights",),
 }
-"""Options under former names, with what they are called now in one verb or another; for error messages only."""
+"""Former option names with their present names; for error messages only."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps the lines of the examples, and shows every default there is."""
+    """Keeps the line breaks of the examples and prints all defaults."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=32, width=100)
@@ -90,18 +90,18 @@ class Verb(Protocol):
     SUMMARY: str
     """One line for the list of verbs."""
     DESCRIPTION: str
-    """What it does, at the head of its help."""
+    """The description at the head of its help."""
     EXAMPLES: Sequence[str]
 
     def add_options(self, parser: Parser) -> None:
         """Declare the verb's options."""
 
     def run(self, options: argparse.Namespace) -> None:
-        """Do it."""
+        """Run the verb."""
 
 
 def bounded(kind: type[Number], minimum: float | None = None, above: float | None = None) -> Callable[[str], Number]:
-    """A parser of finite numbers of a kind, not smaller than `minimum` and larger than `above`."""
+    """A function that parses finite numbers of a type, at least `minimum` and greater than `above`."""
     allowed = "a whole number" if kind is int else "a number"
     if minimum is not None:
         allowed += f", {minimum:g} or more"

@@ -1,4 +1,4 @@
-"""Search options of the command line, generated from `SearchConfig`: each key's meaning is written there only."""
+"""Search options of the command line, generated from the keys and descriptions of `SearchConfig`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _search_keys() -> Mapping[str, Key]:
 
 
 def _kind(key: Key) -> dict[str, Any]:
-    """How argparse parses and checks values of a key."""
+    """The arguments with which argparse parses and checks the values of a key."""
     if key.choices:
         return {"choices": key.choices}
     (kind,) = key.types
