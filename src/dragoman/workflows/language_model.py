@@ -85,7 +85,7 @@ def train_language_model(
         store_lines(
             folder.dev_data, _read(dev), segmentation, side.vocabulary, lambda pair, _, segments: _refused(segments)
         )
-        return _train(config, new, device, console)
+        return _train(config, folder, device, console, new)
 
 
 def resume_language_model(
@@ -134,9 +134,10 @@ def _facts(store: Store, side: TextSide) -> str:
     )
 
 
-def _train(config: LanguageConfig, run: RunFolder | NewRun, device: DeviceName, console: Console) -> TrainedRun:
+def _train(
+    config: LanguageConfig, folder: RunFolder, device: DeviceName, console: Console, new: NewRun | None = None
+) -> TrainedRun:
     """Train a new run, or resume one."""
-    folder = run.folder if isinstance(run, NewRun) else run
     place = choose_device(device)
     seed_weights(config.training.seed)
     model = build_language_model(config.model, len(folder.target_side().vocabulary)).to(place)
@@ -147,8 +148,8 @@ def _train(config: LanguageConfig, run: RunFolder | NewRun, device: DeviceName, 
         config.training,
         folder,
         Validators(dev_perplexity(Store.open(folder.dev_data), source_eos=False)),
-        resume=isinstance(run, RunFolder),
-        take_place=run.take_place if isinstance(run, NewRun) else None,
+        resume=new is None,
+        take_place=new.take_place if new else None,
         console=console,
     )
-    return TrainedRun(run.folder if isinstance(run, NewRun) else run, result)
+    return TrainedRun(new.folder if new else folder, result)  # a new run has taken its place

@@ -103,7 +103,7 @@ def train(
         _save_dev(folder, dev_pairs)
         store_pairs(folder.dev_data, dev_pairs, prepared.source, prepared.target)
         save_summary(folder.inspection, summarise(corpora, dev))
-        return _train(config, new, prepared, device, console)
+        return _train(config, folder, prepared, device, console, new)
 
 
 def resume(
@@ -242,10 +242,14 @@ def _save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
 
 
 def _train(
-    config: Config, run: RunFolder | NewRun, prepared: PreparedCorpus, device: DeviceName, console: Console
+    config: Config,
+    folder: RunFolder,
+    prepared: PreparedCorpus,
+    device: DeviceName,
+    console: Console,
+    new: NewRun | None = None,
 ) -> TrainedRun:
     """Train a new run, or resume one."""
-    folder = run.folder if isinstance(run, NewRun) else run
     if config.training.guided_alignment and prepared.store.links is None:
         raise RunError(
             f"{folder.train_data}: the stored corpus has no links for training.guided_alignment; train again with "
@@ -262,11 +266,11 @@ def _train(
         config.training,
         folder,
         _validators(config, dev, Store.open(folder.dev_data), prepared),
-        resume=isinstance(run, RunFolder),
-        take_place=run.take_place if isinstance(run, NewRun) else None,
+        resume=new is None,
+        take_place=new.take_place if new else None,
         console=console,
     )
-    folder = run.folder if isinstance(run, NewRun) else run
+    folder = new.folder if new else folder  # a new run has taken its place
     write_run_report(open_run(folder.path, device=device), dev)
     return TrainedRun(folder, result)
 
