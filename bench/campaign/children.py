@@ -1,0 +1,154 @@
+"""Commands in forked children of this process, which has imported dragoman: a trial costs milliseconds, not seconds.
+
+The parent must not have started threads, and must not have run a model: a forked copy of a thread pool hangs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Ended(NamedTuple):
+    """How a child ended."""
+
+    code: int
+    """The exit code; minus the number of the signal that ended it."""
+    out: bytes
+    err: bytes
+
+    @property
+    def message(self) -> str:
+        """Standard error as text."""
+        return self.err.decode("utf-8", "backslashreplace").strip()
+
+
+IMPORTED = (
+    "onnxruntime",
+    "sacremoses",
+    "tensorboard.compat.proto.event_pb2",
+    "torch._dynamo",  # imported by the first optimiser
+    "torch.utils.tensorboard",
+    "dragoman.cli.main",
+    "dragoman.export.writing",
+    "dragoman.projection.drawing",
+    "dragoman.smt.system_training",
+    "dragoman.workflows.language_model",
+    "dragoman.workflows.reports",
+    "dragoman.workflows.training",
+    "matplotlib.pyplot",
+    "sentencepiece",
+    "thot",
+    "kenlm",
+)
+"""What the commands import when they run; importing it takes longer than a small training."""
+
+
+def import_commands() -> None:
+    """Import once, in this process, what the commands need; packages of extras are left out where they are missing."""
+    for name in IMPORTED:
+        with suppress(ImportError):
+            importlib.import_module(name)
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def run_command(
+    arguments: Sequence[str | Path],
+    *,
+    stdin: bytes = b"",
+    folder: Path | None = None,
+    before: Callable[[], object] | None = None,
+    seconds: float = 120,
+) -> Ended:
+    """Run `dragoman ARGUMENTS` in a child; `before` is called in the child first.
+
+    A child that takes longer than `seconds` is killed, its code is then -9.
+    """
+
+    def command() -> int:
+        from dragoman.cli.main import main
+
+        return main([str(argument) for argument in arguments])
+
+    return run_function(command, stdin=stdin, folder=folder, before=before, seconds=seconds)
+
+
+def run_function(
+    function: Callable[[], int],
+    *,
+    stdin: bytes = b"",
+    folder: Path | None = None,
+    before: Callable[[], object] | None = None,
+    seconds: float = 120,
+) -> Ended:
+    """Call a function in a child, whose exit code it returns; an exception is a traceback and code 1, as usual."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(stdin)
+        given.seek(0)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        process = os.fork()
+        if process == 0:
+            _be_child(function, (given.fileno(), out.fileno(), err.fileno()), folder, before)
+        code = _wait(process, seconds)
+        out.seek(0)
+        err.seek(0)
+        return Ended(code, out.read(), err.read())
+
+
+def _be_child(
+    function: Callable[[], int],
+    streams: tuple[int, int, int],
+    folder: Path | None,
+    before: Callable[[], object] | None,
+) -> None:
+    """Run the function and end the process; never returns."""
+    code = 1
+    try:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        # new objects: those of the parent may be replaced by a test runner, or keep what it had buffered
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+        if folder is not None:
+            os.chdir(folder)
+        if before is not None:
+            before()
+        code = function()
+    except SystemExit as ending:
+        code = ending.code if isinstance(ending.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)
+
+
+def _wait(process: int, seconds: float) -> int:
+    end = time.monotonic() + seconds
+    pause = 0.0005
+    while True:
+        found, status = os.waitpid(process, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > end:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+            return -signal.SIGKILL
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.02)
