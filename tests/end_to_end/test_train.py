@@ -165,9 +165,11 @@ def test_a_scaled_preset_trains_and_resumes(
     run = tmp_path / "run"
     text = ["--train", *map(str, corpus.train), "--dev", *map(str, corpus.dev)]
     command = ["train", "--preset", "luong2015-reverse", "--scale", "0.01", *text, "--out", str(run), "--threads", "1"]
-    settings = ["--set", "training.epochs=1", "training.validation.metric=perplexity"]
+    settings = ["--updates", "2", "--set", "training.validation.metric=perplexity"]
     assert main([*command, "--quiet", *settings]) == 0
     model = load_config(run / "config.yaml").model
+    log = [json.loads(line) for line in read_lines(run / "log.jsonl")]
+    assert [record["update"] for record in log if record["kind"] == "validation"] == [2]
     assert {model.embedding.source, model.embedding.target, model.encoder.size, model.decoder.size} == {10}
     assert main([*command, "--resume", *settings]) == 0  # the same command: the same sizes
     capsys.readouterr()

@@ -143,6 +143,38 @@ def test_the_running_average_is_what_is_validated_and_kept(harness: Make, recipe
     assert not torch.equal(kept, averaged.model.output.weight)
 
 
+class TestUpdates:
+    """The corpus of the test has ten updates an epoch."""
+
+    def test_they_are_the_length_of_the_training_in_place_of_epochs(self, harness: Make, recipe: Recipe) -> None:
+        for updates in (7, 33):
+            run = harness()
+            summary = run.run(recipe(epochs=2.0, updates=updates))
+            assert (summary.reason, summary.update, summary.epochs) == ("updates", updates, updates / 10)
+            assert records(run, "event")[-1]["text"].startswith(
+                f"finished after update {updates} (all updates are done)"
+            )
+
+    def test_schedules_are_spread_over_them(self, harness: Make, recipe: Recipe) -> None:
+        cosine, halving = harness(), harness()
+        settings = {"epochs": 10.0, "updates": 20, "log_every": 1, "optimiser__learning_rate": 0.08}
+        cosine.run(recipe(**settings, schedule__name="cosine"))
+        rates = [line["rate"] for line in records(cosine, "train")]
+        assert rates[0] == 0.08
+        assert rates[10] == pytest.approx(0.04)
+        assert rates[19] < 0.001
+        halving.run(
+            recipe(**settings, schedule__name="halving", schedule__start=5.0)
+        )  # 5 of 10 epochs: 10 of 20 updates
+        rates = [line["rate"] for line in records(halving, "train")]
+        assert rates == [0.08] * 10 + [0.04] * 2 + [0.02] * 2 + [0.01] * 2 + [0.005] * 2 + [0.0025] * 2
+
+    def test_the_minutes_may_end_first(self, harness: Make, recipe: Recipe) -> None:
+        summary = harness().run(recipe(updates=1000, minutes=1.0))
+        assert summary.reason == "minutes"
+        assert 56 <= summary.update <= 60  # one a second
+
+
 class TestMinutes:
     """One update takes a second and a validation ten, by the clock of the test."""
 

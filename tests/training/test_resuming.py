@@ -44,6 +44,14 @@ RECIPES: dict[str, dict[str, Any]] = {
         "loss_normalisation": "sentences",
     },
     "sgd, halving": {"optimiser__name": "sgd", "schedule__name": "halving", "schedule__start": 1.0},
+    "a number of updates, halving": {
+        "updates": 26,
+        "epochs": 4.0,
+        "optimiser__name": "sgd",
+        "schedule__name": "halving",
+        "schedule__start": 2.0,
+        "validation__every": 4,
+    },
     "guided attention, scheduled sampling, the mean of the best": {
         "guided_alignment": 0.5,
         "scheduled_sampling": 0.8,

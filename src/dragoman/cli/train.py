@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.configuration import add_configuration_options, apply_configuration_options
-from dragoman.cli.shared.options import PAIRS_HELP, add_general_options, add_training_run_options
+from dragoman.cli.shared.options import PAIRS_HELP, add_general_options, add_training_run_options, length_settings
 from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 
@@ -129,5 +129,4 @@ def _load_config(options: argparse.Namespace) -> Config:
         if options.scale is not None:
             raise ConfigError("--scale cannot change the sizes of an existing run; leave it out with --resume")
         config = RunFolder.resume(options.out).load_config()
-    minutes = [] if options.minutes is None else [f"training.minutes={options.minutes}"]
-    return override(apply_configuration_options(config, options), minutes)
+    return override(apply_configuration_options(config, options), length_settings(options))

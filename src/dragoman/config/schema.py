@@ -322,6 +322,13 @@ class TrainingConfig(Section):
 
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1), doc("seed of all random generators")] = 1
     epochs: Annotated[Positive, doc("maximum number of passes over the training corpus")] = 20.0
+    updates: Annotated[
+        Count | None,
+        doc(
+            "length of the training in updates, in place of epochs; a halving schedule, stated in epochs, is then "
+            "spread over the updates as it is over the epochs above (5 of 10: half of them)"
+        ),
+    ] = None
     minutes: Annotated[Positive | None, doc("time limit in minutes; the best weights so far are kept")] = None
     loss_normalisation: Annotated[
         Literal["tokens", "sentences", "none"],

@@ -48,11 +48,28 @@ class TrainingClock:
         return epoch + batch / self._batch_count[1]
 
     def fraction(self) -> float:
-        """Share of the training that is done, 0 to 1: of its epochs or of its minutes, whichever is more."""
-        done = self.epochs() / self._config.epochs
+        """Share of the training that is done, 0 to 1: of its length or of its minutes, whichever is more."""
+        done = self._share_of_length()
         if self._config.minutes is not None:
             done = max(done, self.seconds / self._seconds_for_updates(self._config.minutes))
         return min(1.0, done)
+
+    def scheduled_epochs(self) -> float:
+        """Epochs so far as the schedule counts them: with `training.updates`, the done share times `training.epochs`.
+
+        So a paper's recipe, whose rate is halved from epoch 5 of 10 on, keeps its shape whatever the number of updates.
+        """
+        updates = self._config.updates
+        return self.epochs() if updates is None else self._counters.update * self._config.epochs / updates
+
+    def length_is_done(self) -> bool:
+        """Whether all updates, or without `training.updates` all epochs, are done."""
+        return self._share_of_length() >= 1
+
+    def _share_of_length(self) -> float:
+        if self._config.updates is not None:
+            return self._counters.update / self._config.updates
+        return self.epochs() / self._config.epochs
 
     def minutes_are_used_up(self) -> bool:
         """Whether no further update fits into the wall-clock budget."""

@@ -49,7 +49,7 @@ from dragoman.training.validation import Validators
 STATE = "latest.safetensors"
 """Name of the training state in RUN/checkpoints."""
 
-Reason = Literal["epochs", "minutes", "patience"]
+Reason = Literal["epochs", "updates", "minutes", "patience"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class TrainingResult:
     """The end of a training and its best result."""
 
     reason: Reason
-    """All epochs are done, the minutes are used up, or too many validations brought no improvement."""
+    """All epochs or updates are done, the minutes are used up, or too many validations brought no improvement."""
     update: int
     epochs: float
     seconds: float
@@ -260,8 +260,8 @@ class Trainer(Generic[Model]):
         patience = self._config.validation.patience
         if patience and self.counters.bad_validations >= patience:
             return "patience"
-        if self._clock.epochs() >= self._config.epochs:
-            return "epochs"
+        if self._clock.length_is_done():
+            return "epochs" if self._config.updates is None else "updates"
         if self.counters.update and self._clock.minutes_are_used_up():
             return "minutes"
         return None
@@ -303,7 +303,8 @@ class Trainer(Generic[Model]):
 
     def _progress(self) -> TrainingProgress:
         counters, clock = self.counters, self._clock
-        return TrainingProgress(counters.update + 1, clock.epochs(), clock.fraction(), counters.plateau.plateaus)
+        epochs, fraction = clock.scheduled_epochs(), clock.fraction()
+        return TrainingProgress(counters.update + 1, epochs, fraction, counters.plateau.plateaus)
 
     def _validate(self) -> None:
         self._require_finite()
@@ -361,6 +362,7 @@ class Trainer(Generic[Model]):
 
 _REASONS: dict[Reason, str] = {
     "epochs": "all epochs are done",
+    "updates": "all updates are done",
     "minutes": "the minutes are used up",
     "patience": "no improvement for as many validations as training.validation.patience",
 }

@@ -29,9 +29,10 @@ class TrainingProgress:
     update: int
     """The update that begins, from 1."""
     epochs: float
-    """Passes over the training data so far, with fraction."""
+    """Passes over the training data so far, with fraction; of a training of so many updates (`training.updates`), the
+    share of them that is done times `training.epochs`."""
     fraction: float
-    """Share of the whole training that is done, 0 to 1: of its epochs or of its minutes, whichever is more."""
+    """Share of the whole training that is done, 0 to 1: of its epochs or updates, or of its minutes if that is more."""
     plateaus: int = 0
     """Plateaus so far (see `PlateauCounter`)."""
 

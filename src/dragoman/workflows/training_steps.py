@@ -25,6 +25,7 @@ DEV_BUDGET = Budget("tokens", 8192)
 
 MAY_CHANGE = (
     "training.epochs",
+    "training.updates",
     "training.minutes",
     "training.validation.patience",
     "training.log_every",

@@ -6,7 +6,12 @@ import argparse
 from pathlib import Path
 
 from dragoman.cli.shared.configuration import add_set
-from dragoman.cli.shared.options import COMPRESSION_HELP, add_general_options, add_training_run_options
+from dragoman.cli.shared.options import (
+    COMPRESSION_HELP,
+    add_general_options,
+    add_training_run_options,
+    length_settings,
+)
 from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 
@@ -60,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
 
     set_threads(options.threads)
     console = Console(quiet=options.quiet)
-    changes = [*options.set, *([] if options.minutes is None else [f"training.minutes={options.minutes}"])]
+    changes = [*options.set, *length_settings(options)]
     if options.resume:
         trained = resume_language_model(options.out, changes, device=options.device, console=console)
     else:

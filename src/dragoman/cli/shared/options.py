@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from dragoman.cli.shared.parsing import Parser, positive_float, positive_int
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from argparse import _ActionsContainer as Container
 
 ALIGNERS = ("ibm1", "ibm2", "hmm", "fast-align", "eflomal")
@@ -82,15 +83,27 @@ def add_ensemble_options(parser: Parser) -> None:
 
 
 def add_training_run_options(parser: Parser) -> None:
-    """Declare the run folder that training writes, its time limit, and what happens to an existing run."""
+    """Declare the run folder that training writes, its length and time limit, and what happens to an existing run."""
     run = parser.add_argument_group("run")
     run.add_argument("--out", required=True, type=Path, metavar="RUN", help="run folder to write")
+    run.add_argument(
+        "--updates",
+        type=positive_int,
+        metavar="N",
+        help="train for N updates in place of training.epochs; schedules are spread over them",
+    )
     run.add_argument(
         "--minutes", type=positive_float, metavar="N", help="stop training after N minutes and keep the best weights"
     )
     existing = run.add_mutually_exclusive_group()
     existing.add_argument("--resume", action="store_true", help="continue the run in RUN exactly where it stopped")
     existing.add_argument("--overwrite", action="store_true", help="replace an existing run")
+
+
+def length_settings(options: Namespace) -> list[str]:
+    """The settings KEY=VALUE that --updates and --minutes stand for."""
+    given = (("updates", options.updates), ("minutes", options.minutes))
+    return [f"training.{name}={value}" for name, value in given if value is not None]
 
 
 def add_language_model_and_text(parser: Parser) -> None:
