@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Iterator
-from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
 from dragoman.data import segmenting
 from dragoman.data.preparation import PreparedCorpus, build_store, store_pairs
 from dragoman.data.store import Store
+from dragoman.data.worker_processes import WorkerProcesses
 from dragoman.errors import InputError, RunError
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segmentation import Segmentation, train_segmentation
@@ -49,10 +48,8 @@ def build(
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers get everything but the first chunk."""
-    ready: Future[None] = Future()
-    ready.set_result(None)
     monkeypatch.setattr(segmenting, "PATIENCE", 0.0)
-    monkeypatch.setattr(segmenting, "_first_worker", lambda executor: ready)
+    monkeypatch.setattr(WorkerProcesses, "__enter__", WorkerProcesses.wait)
 
 
 def read_back(prepared: PreparedCorpus) -> list[tuple[str, str]]:
@@ -163,44 +160,16 @@ def test_segmentations_reach_other_processes(tmp_path: Path, monkeypatch: pytest
     assert contents(tmp_path / "here") == contents(tmp_path / "there")
 
 
-class EndsItsProcess:
-    """A segmentation whose workers die at their first line; here it works."""
-
-    def __init__(self, home: int) -> None:
-        self.home = home
-
-    def segment(self, line: str) -> object:
-        if os.getpid() != self.home:
-            os._exit(3)
-        return train_segmentation(CHARACTERS, []).segment(line)
-
-
-@pytest.mark.usefixtures("at_once")
-def test_workers_that_die_leave_the_work_to_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segmenting, "CHUNK", 2)
-    dying = EndsItsProcess(os.getpid())
-    cleaner = Cleaner(CleaningConfig(max_length=10))
-    with pytest.warns(
-        UserWarning, match="the processes that segment the corpus have ended, so this process segments it"
-    ):
-        prepared = build_store(tmp_path / "store", pairs(), (dying, dying), TEXT, cleaner, workers=2)  # type: ignore[arg-type]
-    assert len(prepared.store) == 3
-
-
-def test_this_process_works_while_others_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = many_lines(300)
-    build(tmp_path / "here", lines, workers=1)
-    monkeypatch.setattr(segmenting, "CHUNK", 50)
-    monkeypatch.setattr(segmenting, "PATIENCE", 0.0)
-    monkeypatch.setattr(segmenting, "_first_worker", lambda executor: Future())
-    monkeypatch.setattr(segmenting, "_segmented_by_workers", lambda *_: iter(()))
-    build(tmp_path / "there", lines, workers=2)
-    assert contents(tmp_path / "here") == contents(tmp_path / "there")
-
-
 def test_small_corpus_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segmenting, "ProcessPoolExecutor", None)
+    monkeypatch.setattr(segmenting, "WorkerProcesses", None)
     assert len(build(tmp_path, workers=8).store) == 3
+
+
+def test_very_long_lines_come_in_smaller_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segmenting, "CHUNK_CHARACTERS", 12)
+    done: list[int] = []
+    build(tmp_path, progress=done.append)
+    assert done == [4, 5, 7]
 
 
 def test_dev_pairs_are_kept_unless_a_side_is_empty(tmp_path: Path) -> None:

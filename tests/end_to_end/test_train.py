@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import dragoman
 from dragoman.cli.main import main
 from dragoman.config.building import override
 from dragoman.config.files import load_config
@@ -272,3 +273,33 @@ def test_the_report_shows_curves_samples_and_facts(run_folder: Path) -> None:
     assert len(sentences) == 20
     assert all(sentence["t"][0]["a"] for sentence in sentences)
     assert "http://" not in page.replace("http://www.w3.org/", "")
+
+
+UNGUARDED = """
+import sys
+from pathlib import Path
+
+import dragoman
+from dragoman.data import segmenting, worker_processes
+
+print("the script runs")
+segmenting.PATIENCE, segmenting.CHUNK, segmenting._cores = 0.0, 20, lambda: 2
+worker_processes.WorkerProcesses.__enter__ = worker_processes.WorkerProcesses.wait  # not this process alone
+source, target, dev_source, dev_target, out = map(Path, sys.argv[1:6])
+config = dragoman.override(dragoman.load_preset("demo"), sys.argv[6:])
+dragoman.train(config, [(source, target)], [(dev_source, dev_target)], out, overwrite=True)
+print("the script ends", flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_script_without_a_guard_trains_once(tmp_path: Path, corpus: Corpus) -> None:
+    script, out = tmp_path / "script.py", tmp_path / "run"
+    script.write_text(UNGUARDED)
+    settings = [*SMALL, "training.epochs=1", "training.validation.metric=perplexity"]
+    command = [sys.executable, script, *corpus.train, *corpus.dev, out, *settings]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "the script runs\nthe script ends\n"
+    assert "one of the processes" not in done.stderr
+    assert list(dragoman.load(out).translate_lines(["ab", "c"]))

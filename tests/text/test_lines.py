@@ -99,9 +99,45 @@ def test_reading_a_longer_file_takes_no_more_memory(tmp_path: Path, suffix: str)
     assert peak(80_000) < peak(20_000) + 200_000
 
 
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_a_line_is_read_up_to_its_limit_and_refused_beyond(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    monkeypatch.setattr("dragoman.text.lines.MAX_LINE", 100_000)
+    path = tmp_path / f"text{suffix}"
+    longest = "x" * 99_999
+    path.write_bytes(COMPRESS[suffix](f"a\n{longest}\n\n{longest}\n".encode()))
+    assert list(read_lines(path)) == ["a", longest, "", longest]
+    for beyond in (f"a\n{longest}y\nb\n", f"a\n{longest}yy"):
+        path.write_bytes(COMPRESS[suffix](beyond.encode()))
+        lines = read_lines(path)
+        assert next(lines) == "a"
+        with pytest.raises(InputError, match=f"text{suffix}:2: a line of more than 0.0953674 MiB"):
+            next(lines)
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+def test_no_more_of_a_line_than_its_limit_is_in_memory(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"text{suffix}"
+    path.write_bytes(COMPRESS[suffix](b"x" * (40 << 20)))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match=f"text{suffix}:1: a line of more than 16 MiB"):
+            next(read_lines(path))
+        assert tracemalloc.get_traced_memory()[1] < 50 << 20  # the line read so far, its parts, what is read ahead
+    finally:
+        tracemalloc.stop()
+
+
 def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\r\nb\xc3\xa4"), encoding="ascii"))
     assert list(read_lines("-")) == ["a", "bä"]
+
+
+def test_a_line_of_standard_input_beyond_the_limit_names_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\n" + b"x" * (17 << 20) + b"\nb\n")))
+    with pytest.raises(InputError, match="standard input:2: a line of more than 16 MiB"):
+        list(read_lines("-"))
 
 
 def test_bytes_that_are_not_utf8_are_named_with_file_and_line(tmp_path: Path) -> None:

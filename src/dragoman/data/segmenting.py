@@ -5,24 +5,19 @@ Links between words become links between their segments.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 import time
-import warnings
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.expansion import expand_links
+from dragoman.data.worker_processes import WorkerProcesses
 from dragoman.text.corpus import Pair
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.base import Segments
@@ -30,6 +25,8 @@ from dragoman.text.side import raw_words
 
 CHUNK = 1000
 """Pairs that are segmented together: enough that the cost of sending them to another process is small."""
+CHUNK_CHARACTERS = 4_000_000
+"""Characters of a chunk that end it, so that chunks of very long lines do not fill the memory."""
 PATIENCE = 5.0
 """Seconds of segmenting in this process before others are started; starting one takes seconds of a core."""
 
@@ -74,104 +71,35 @@ def segment_pairs(
             result does not depend on them.
     """
     count = workers or _cores()
-    remaining = iter(pairs)
-    chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
+    segment = partial(segment_chunk, segmentations)
+    chunks = _chunks(pairs)
     started = time.monotonic()
-
-    def takes_long() -> bool:
-        return count > 1 and time.monotonic() - started >= PATIENCE
-
-    if (yield from _segmented_here(chunks, segmentations, takes_long)):
-        # Spawned, because a fork of a process that runs threads (torch has many) may hang.
-        context = multiprocessing.get_context("spawn")
-        executor = ProcessPoolExecutor(count, context, initializer=_start_worker, initargs=(segmentations,))
-        try:
-            yield from _segmented_here(chunks, segmentations, _first_worker(executor).done)
-            yield from _segmented_by_workers(chunks, segmentations, executor, count)
-        finally:
-            executor.shutdown(wait=False, cancel_futures=True)
-
-
-def _segmented_here(
-    chunks: Iterator[list[Pair]], segmentations: tuple[Segmentation, Segmentation], enough: Callable[[], bool]
-) -> Generator[tuple[list[Pair], SegmentedPairs], None, bool]:
-    """Segment in this process until `enough` or the end of the corpus; return whether it was `enough`."""
     for chunk in chunks:
-        yield chunk, _segment_chunk(segmentations, chunk)
-        if enough():
-            return True
-    return False
+        yield chunk, segment(chunk)
+        if count > 1 and time.monotonic() - started >= PATIENCE:
+            break
+    else:
+        return
+    with WorkerProcesses(segment, count, "segment the corpus") as processes:
+        yield from processes.map(chunks)
 
 
-def _first_worker(executor: ProcessPoolExecutor) -> Future[SegmentedPairs]:
-    """Start the workers; the future is done when the first of them is ready, seconds later."""
-    return _submit(executor, [])
+def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    """Cut the pairs into chunks of `CHUNK`, or fewer if they have very long lines."""
+    chunk: list[Pair] = []
+    characters = 0
+    for pair in pairs:
+        chunk.append(pair)
+        characters += len(pair.source) + len(pair.target)
+        if len(chunk) == CHUNK or characters >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
 
 
-def _segmented_by_workers(
-    chunks: Iterator[list[Pair]],
-    segmentations: tuple[Segmentation, Segmentation],
-    executor: ProcessPoolExecutor,
-    workers: int,
-) -> Iterator[tuple[list[Pair], SegmentedPairs]]:
-    waiting: deque[tuple[list[Pair], Future[SegmentedPairs]]] = deque()
-    warned = False
-    while True:
-        # Two chunks a worker keep all workers busy with little in memory.
-        for chunk in islice(chunks, 2 * workers - len(waiting)):
-            waiting.append((chunk, _submit(executor, chunk)))
-        if not waiting:
-            return
-        chunk, future = waiting.popleft()
-        try:
-            segmented = future.result()
-        except BrokenProcessPool:
-            if not warned:
-                warnings.warn(_NO_WORKERS, stacklevel=2)
-            warned = True
-            segmented = _segment_chunk(segmentations, chunk)
-        yield chunk, segmented
-
-
-_NO_WORKERS = (
-    "the processes that segment the corpus have ended, so this process segments it (in a script of your own, put the "
-    'code under `if __name__ == "__main__":`, so that processes can be started)'
-)
-
-
-def _submit(executor: ProcessPoolExecutor, chunk: list[Pair]) -> Future[SegmentedPairs]:
-    try:
-        return executor.submit(_segment_in_worker, chunk)
-    except BrokenProcessPool as error:  # may also be raised by result(), later: one way for both
-        failed: Future[SegmentedPairs] = Future()
-        failed.set_exception(error)
-        return failed
-
-
-_worker_segmentations: tuple[Segmentation, Segmentation]
-"""In a worker process: received once, at its start, not with every chunk."""
-
-
-def _start_worker(segmentations: tuple[Segmentation, Segmentation]) -> None:
-    global _worker_segmentations
-    _worker_segmentations = segmentations
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent handles it
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """End the worker when the parent has ended: a killed parent cannot stop its workers."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
-def _segment_in_worker(chunk: list[Pair]) -> SegmentedPairs:
-    return _segment_chunk(_worker_segmentations, chunk)
-
-
-def _segment_chunk(segmentations: tuple[Segmentation, Segmentation], chunk: Sequence[Pair]) -> SegmentedPairs:
+def segment_chunk(segmentations: tuple[Segmentation, Segmentation], chunk: Sequence[Pair]) -> SegmentedPairs:
+    """Segment pairs, either all of them with links or none."""
     sources = [segmentations[0].segment(pair.source) for pair in chunk]
     targets = [segmentations[1].segment(pair.target) for pair in chunk]
     return SegmentedPairs(_indexed(sources), _indexed(targets), _link_segments(chunk, sources, targets))

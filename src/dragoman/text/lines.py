@@ -28,7 +28,10 @@ from dragoman.errors import InputError, nearest
 STANDARD_STREAM = "-"
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _BUFFER = 1 << 16  # bytes that are read ahead
-_CHUNK = 1 << 13  # bytes of a .zst file that are decompressed together
+_CHUNK = 1 << 9  # bytes of a .zst file that are decompressed together; they may expand to 128 KiB each four
+
+MAX_LINE = 1 << 24
+"""The largest number of bytes of a line, its line end included: 16 MiB."""
 
 
 def read_lines(path: str | Path, on_undecodable: OnUndecodable | None = None) -> Iterator[str]:
@@ -42,13 +45,16 @@ def read_lines(path: str | Path, on_undecodable: OnUndecodable | None = None) ->
             stands for each byte that is not text; see `has_raw_bytes` and `escape_raw_bytes`.
 
     Raises:
-        InputError: the file is missing, a folder, unreadable, or a damaged archive; it is UTF-16 or UTF-32; or a line
-            is not UTF-8, and `on_undecodable` is None.
+        InputError: the file is missing, a folder, unreadable, or a damaged archive; it is UTF-16 or UTF-32; a line is
+            not UTF-8, and `on_undecodable` is None; or a line has more than `MAX_LINE` bytes. No more of it is read,
+            so that a gigabyte without line ends, in an archive say, does not fill the memory.
     """
     name = _name(path)
     try:
         with _open_binary(path) as stream:
-            for number, raw in enumerate(stream, 1):
+            for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), 1):
+                if len(raw) > MAX_LINE:
+                    raise _too_long(name, number)
                 yield _decode(raw, path, number, on_undecodable)
     except FileNotFoundError:
         raise not_found(path) from None
@@ -72,6 +78,13 @@ def not_found(path: str | Path) -> InputError:
     where = "" if missing == Path(path) else f", nor does {missing}"
     hint = f"; did you mean {missing.parent / near[0]}?" if near else ""
     return InputError(f"{path}: does not exist{where}{hint}")
+
+
+def _too_long(name: str, number: int) -> InputError:
+    return InputError(
+        f"{name}:{number}: a line of more than {MAX_LINE / 2**20:g} MiB, too long for a line of text; is this a text "
+        "file with one sentence per line?"
+    )
 
 
 def _name(path: str | Path, stream: str = "standard input") -> str:
