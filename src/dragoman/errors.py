@@ -1,4 +1,4 @@
-"""The errors that users can cause, with the exit codes of the command, and suggestions for misspelt words.
+"""The errors that users can cause, with the exit codes of the command, and what their messages are made of.
 
 DragomanError            2    an error that the user can fix; the message says how
 ├── ConfigError               a configuration key, its value, a preset's name, an option
@@ -12,6 +12,7 @@ Any other exception is a bug and keeps its traceback (exit code 1).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 
@@ -41,6 +42,57 @@ class Interrupted(DragomanError):
     """A signal stopped the command; its state has been saved."""
 
     exit_code = 130
+
+
+MAX_QUOTED = 200
+"""Characters of a path, key or value that a message repeats; the middle of a longer one is left out."""
+
+_MAX_MESSAGE = 2000
+_LONG = re.compile(rf"\S{{{MAX_QUOTED + 1},}}")
+_VISIBLE = "\u200c\u200d"  # joiners, which the words of some languages need; Python counts them as unprintable
+
+
+def one_line(message: str) -> str:
+    """A message as one line of printable characters, for a terminal.
+
+    Messages repeat paths, keys and text of users, which may contain anything. Control characters, line breaks,
+    directional formatting, surrogates and the like are written as escape sequences, and words of more than
+    `MAX_QUOTED` characters are shortened.
+    """
+    return shortened(_LONG.sub(lambda found: shortened(found[0]), escaped(message)), _MAX_MESSAGE)
+
+
+def escaped(text: str) -> str:
+    """The text with escape sequences for all characters that are not printable; a byte of an undecodable file name is
+    written as \\xe4.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() or character in _VISIBLE else _escape(character) for character in text
+    )
+
+
+def _escape(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":  # Python's stand-in for a byte that is not UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def shortened(text: str, most: int = MAX_QUOTED) -> str:
+    """The text with an ellipsis in the place of its middle, if it has more than `most` characters."""
+    if len(text) <= most:
+        return text
+    end = most // 3
+    return f"{text[: most - end - 1]}…{text[-end:]}"
+
+
+def quoted(value: object) -> str:
+    """A value as Python writes it, for messages; the middle of a long one is left out."""
+    try:
+        return shortened(repr(value))
+    except ValueError:  # more digits than Python converts
+        return "a number of thousands of digits"
 
 
 def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:

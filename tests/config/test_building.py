@@ -18,8 +18,9 @@ from dragoman.errors import ConfigError
         ("a: [1", r"mine\.yaml, line 1: "),
         ('a: 1\nb: "x', r"mine\.yaml, line 2: "),
         ("a:\n\tb: 1", r"mine\.yaml, line 2: "),
-        ("a: \x07", r"mine\.yaml: "),
-        ("\ud800: 1", r"mine\.yaml: "),
+        ("a: \x07", r"mine\.yaml, line 1: "),
+        ("\ud800: 1", r"mine\.yaml, line 1: "),
+        ("a: 1\nb: 2\na: 3", r"mine\.yaml, line 3: "),
     ],
 )
 def test_a_text_that_is_no_yaml_is_refused_by_line(text: str, where: str) -> None:
@@ -30,7 +31,7 @@ def test_a_text_that_is_no_yaml_is_refused_by_line(text: str, where: str) -> Non
 
 @pytest.mark.parametrize("value", ["[", "\x01", "\udcff"])  # the last is how a byte that is no UTF-8 arrives
 def test_a_setting_that_is_no_yaml_is_refused(value: str) -> None:
-    with pytest.raises(ConfigError, match=r"^--set training\.epochs=.* is not a YAML value$"):
+    with pytest.raises(ConfigError, match=r"^--set training\.epochs: .* is not a YAML value: "):
         override(Config(), [f"training.epochs={value}"])
 
 

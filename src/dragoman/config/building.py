@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import msgspec
-import yaml
 
 from dragoman.config.fitting import check
 from dragoman.config.schema import Config
 from dragoman.config.section import Section, keys_of
-from dragoman.errors import ConfigError, did_you_mean, nearest
+from dragoman.config.yaml_values import YamlProblem, load_yaml
+from dragoman.errors import ConfigError, did_you_mean, nearest, quoted
 
 Schema = TypeVar("Schema", bound=Section)
 
@@ -75,6 +76,7 @@ def validated(values: Mapping[str, Any], where: str, schema: type[Schema], fitti
     """
     try:
         config = _converted(_known(values, schema, schema), schema)
+        _require_finite(config)
         fitting(config)
     except ValueError as error:
         raise ConfigError(f"{where}: {error}") from None
@@ -114,9 +116,9 @@ def assigned(config: Section, assignments: Sequence[str]) -> dict[str, Any]:
                 f"--set {assignment}: {key.strip()} is a section; set one of its keys: {', '.join(keys_of(kind))}"
             )
         try:
-            section[last] = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise ConfigError(f"--set {assignment}: {text!r} is not a YAML value") from None
+            section[last] = load_yaml(text)
+        except YamlProblem as error:
+            raise ConfigError(f"--set {key.strip()}: {quoted(text)} is not a YAML value: {error}") from None
     return values
 
 
@@ -127,12 +129,10 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
         ConfigError: the text is not YAML, or not a mapping; `where` names it.
     """
     try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise ConfigError(f"{where}{line}: not valid YAML: {problem}") from None
+        values = load_yaml(text)
+    except YamlProblem as error:
+        line = f", line {error.line}" if error.line else ""
+        raise ConfigError(f"{where}{line}: not valid YAML: {error}") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
@@ -201,9 +201,25 @@ def _converted(values: Mapping[str, Any], schema: type[Schema]) -> Schema:
             continue
         value, key = value[name], keys[name]
         keys, choices = keys_of(key.section) if key.section else {}, key.choices
+    if "matching regex" in problem:
+        problem = "a language code of letters, such as de or pt-BR"
     types = problem.removeprefix("Expected ").partition(", got ")[0].replace("`", "")
     expected = " | ".join(choices) or re.sub(r"[a-z]+", lambda word: _MEANINGS.get(word[0], word[0]), types)
-    raise ValueError(f"{place}: expected {expected}, not {value!r}{_nearest_choice(str(value), choices)}")
+    raise ValueError(f"{place}: expected {expected}, not {quoted(value)}{_nearest_choice(str(value), choices)}")
+
+
+def _require_finite(section: Section, prefix: str = "") -> None:
+    """Refuse infinity and nan, which YAML can write, and msgspec takes for numbers without an upper limit.
+
+    Raises:
+        ValueError: a value is one of them.
+    """
+    for name in keys_of(type(section)):
+        value = getattr(section, name)
+        if isinstance(value, Section):
+            _require_finite(value, f"{prefix}{name}.")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{prefix}{name}: expected a finite number, not {value}")
 
 
 def _dotted_keys(schema: type[Section], prefix: str = "") -> list[str]:

@@ -12,6 +12,7 @@ from dragoman.config.language_model import LANGUAGE_MODEL, LanguageConfig
 from dragoman.config.presets import load_preset, preset_comments, preset_names, preset_title
 from dragoman.config.schema import FORMAT, Config
 from dragoman.config.section import Section, keys_of
+from dragoman.config.yaml_values import read_yaml_text
 from dragoman.errors import ConfigError
 
 
@@ -37,12 +38,7 @@ def read_values(path: Path) -> dict[str, Any]:
     Raises:
         ConfigError: unreadable, not YAML, a newer format.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise ConfigError(f"{path}: cannot read the configuration: {reason}") from None
-    values = parse_yaml(text, str(path))
+    values = parse_yaml(read_yaml_text(path, "the configuration"), str(path))
     version = values.get("format", FORMAT)
     if isinstance(version, int) and version > FORMAT:
         raise ConfigError(

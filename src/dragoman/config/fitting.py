@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from dragoman.config.schema import CellConfig, Config, DecoderConfig, ModelConfig, SearchConfig, TrainingConfig
+from dragoman.config.schema import CellConfig, Config, DecoderConfig, ModelConfig, TrainingConfig
 
 
 def check(config: Config) -> None:
@@ -30,7 +28,6 @@ def check(config: Config) -> None:
     if model.embedding.tied == "all" and not config.text.joint:
         raise ValueError("model.embedding.tied: all requires text.joint: true, because both sides share one matrix")
     _check_training(config.training, model)
-    _check_search(config.search)
 
 
 def _check_training(training: TrainingConfig, model: ModelConfig) -> None:
@@ -52,12 +49,6 @@ def _check_training(training: TrainingConfig, model: ModelConfig) -> None:
         )
     if training.average_best == 1:
         raise ValueError("training.average_best: averaging requires 2 or more; use 0 to turn it off")
-
-
-def _check_search(search: SearchConfig) -> None:
-    for key, value in search.values().items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise ValueError(f"search.{key}: expected a finite number, not {value}")
 
 
 def _check_cell(where: str, cell: CellConfig) -> None:

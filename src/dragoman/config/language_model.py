@@ -36,8 +36,10 @@ class LineCleaningConfig(Section):
 class FeedForwardConfig(Section):
     """The n-gram network of Cho et al. 2014, section 4.1 (after Schwenk 2007)."""
 
-    order: Annotated[int, Meta(ge=2), doc("order n: the network predicts a word from the n - 1 before it")] = 7
-    layers: Annotated[tuple[Count, ...], Meta(min_length=1), doc("ReLU units of each hidden layer, from the first")] = (
+    order: Annotated[int, Meta(ge=2, le=1000), doc("order n: the network predicts a word from the n - 1 before it")] = 7
+    layers: Annotated[
+        tuple[Count, ...], Meta(min_length=1, max_length=100), doc("ReLU units of each hidden layer, from the first")
+    ] = (
         1536,
         1024,
     )

@@ -11,16 +11,20 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dragoman.config.section import Count, Natural, NonNegative, Positive, Section, Share, doc
+from dragoman.config.section import LARGEST, Count, Layers, Natural, NonNegative, Positive, Section, Share, doc
 
 FORMAT = 2
 """Version of the configuration and of the run folder around it; a reader refuses any other."""
+
+LANGUAGE_CODE = "^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,4}$"
 
 
 class SideConfig(Section):
     """Segmentation and vocabulary of one language."""
 
-    language: Annotated[str, doc("ISO 639-1 code, for the tokeniser of segmentation: words")] = "en"
+    language: Annotated[
+        str, Meta(pattern=LANGUAGE_CODE), doc("ISO 639-1 code, for the tokeniser of segmentation: words")
+    ] = "en"
     segmentation: Annotated[
         Literal["bpe", "unigram", "words", "characters", "whitespace"],
         doc(
@@ -29,7 +33,7 @@ class SideConfig(Section):
         ),
     ] = "bpe"
     vocabulary: Annotated[
-        int, Meta(ge=8), doc("maximum number of vocabulary entries, the four special symbols included")
+        int, Meta(ge=8, le=LARGEST), doc("maximum number of vocabulary entries, the four special symbols included")
     ] = 8000
     min_frequency: Annotated[Count, doc("segments that are rarer in the training text are unknown")] = 1
     model: Annotated[str | None, doc("existing SentencePiece model file to use instead of training one")] = None
@@ -88,7 +92,7 @@ class CellConfig(Section):
         doc("GRU: the update gate z weights the old state (Cho 2014) or the candidate state (Bahdanau 2015)"),
     ] = "write"
     peepholes: Annotated[bool, doc("LSTM: diagonal weights from the cell state to the gates (Graves 2013)")] = False
-    layers: Annotated[Count, doc("number of layers")] = 1
+    layers: Annotated[Layers, doc("number of layers")] = 1
     size: Annotated[Count, doc("units per layer and direction")] = 512
     first_residual_layer: Annotated[
         Natural, doc("residual connections from this layer on, counted from 1; 0: none")

@@ -9,8 +9,12 @@ from typing import Annotated, Any, Literal, NamedTuple, Self, Union, dataclass_t
 import msgspec
 from msgspec import Meta
 
-Count = Annotated[int, Meta(ge=1)]
-Natural = Annotated[int, Meta(ge=0)]
+LARGEST = 10**9
+"""The largest whole number of most keys: nothing that they count is larger, and products of two fit into 64 bits."""
+
+Count = Annotated[int, Meta(ge=1, le=LARGEST)]
+Natural = Annotated[int, Meta(ge=0, le=LARGEST)]
+Layers = Annotated[int, Meta(ge=1, le=100)]
 Positive = Annotated[float, Meta(gt=0)]
 NonNegative = Annotated[float, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, lt=1)]
@@ -50,6 +54,9 @@ class Key(NamedTuple):
     above: float | None = None
     """A limit that every value exceeds."""
 
+    maximum: float | None = None
+    """The largest value that is allowed."""
+
     @property
     def section(self) -> type[Section] | None:
         """The type of a key that is a section, None for one that is a value."""
@@ -76,6 +83,7 @@ def _key(annotation: Any) -> Key:
         "".join(note.description or "" for note in notes),
         next((float(note.ge) for note in notes if note.ge is not None), None),
         next((float(note.gt) for note in notes if note.gt is not None), None),
+        next((float(note.le) for note in notes if note.le is not None), None),
     )
 
 

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 
 from dragoman.config.building import parse_yaml
-from dragoman.errors import InputError
+from dragoman.config.yaml_values import read_yaml_text
+from dragoman.errors import ConfigError, InputError
 from dragoman.importing.checkpoints import CheckpointTensors, read_checkpoint
 from dragoman.importing.imported_model import ImportedModel, ImportedSide
 from dragoman.importing.imported_vocabulary import (
@@ -73,12 +74,9 @@ class _Settings:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-            raise InputError(
-                f"{path}: cannot read JoeyNMT's configuration: {reason}; give the file with --config"
-            ) from None
+            text = read_yaml_text(path, "JoeyNMT's configuration")
+        except ConfigError as error:
+            raise InputError(f"{error}; give the file with --config") from None
         self._values = parse_yaml(text, str(path))
 
     def get(self, key: str, default: Any = None) -> Any:

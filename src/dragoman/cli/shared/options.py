@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dragoman.cli.shared.parsing import Parser, positive_float, positive_int
+from dragoman.cli.shared.parsing import Parser, positive_float, positive_int, threads
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -34,7 +34,7 @@ def add_general_options(parser: Parser, *, device: bool = True) -> None:
             default="auto",
             help="where the model runs; auto: the GPU if there is one",
         )
-        group.add_argument("--threads", type=positive_int, metavar="N", help="CPU threads (default: one per core)")
+        group.add_argument("--threads", type=threads, metavar="N", help="CPU threads (default: one per core)")
     group.add_argument("--quiet", action="store_true", help="print errors only")
 
 

@@ -100,22 +100,28 @@ class Verb(Protocol):
         """Run the verb."""
 
 
-def bounded(kind: type[Number], minimum: float | None = None, above: float | None = None) -> Callable[[str], Number]:
-    """A function that parses finite numbers of a type, at least `minimum` and greater than `above`."""
+def bounded(
+    kind: type[Number], minimum: float | None = None, above: float | None = None, maximum: float | None = None
+) -> Callable[[str], Number]:
+    """A function that parses finite numbers of a type, from `minimum` to `maximum` and greater than `above`."""
     allowed = "a whole number" if kind is int else "a number"
     if minimum is not None:
         allowed += f", {minimum:g} or more"
     if above is not None:
         allowed += f" above {above:g}"
+    if maximum is not None:
+        allowed += f", at most {maximum:,.0f}"
+    least, most = -float("inf") if minimum is None else minimum, float("inf") if maximum is None else maximum
 
     def fits(value: float) -> bool:
-        return abs(value) < float("inf") and (minimum is None or value >= minimum) and (above is None or value > above)
+        return abs(value) < float("inf") and least <= value <= most and (above is None or value > above)
 
     return lambda text: _number(text, kind, allowed, fits)
 
 
-positive_int = bounded(int, minimum=1)
-natural = bounded(int, minimum=0)
+positive_int = bounded(int, minimum=1, maximum=10**9)
+natural = bounded(int, minimum=0, maximum=2**32 - 1)  # the largest seed of scikit-learn
+threads = bounded(int, minimum=1, maximum=1024)
 positive_float = bounded(float, above=0)
 
 

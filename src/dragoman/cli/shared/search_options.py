@@ -54,4 +54,4 @@ def _kind(key: Key) -> dict[str, Any]:
     (kind,) = key.types
     if kind is bool:
         return {"action": argparse.BooleanOptionalAction}
-    return {"type": bounded(kind, key.minimum, key.above), "metavar": "N" if kind is int else "X"}
+    return {"type": bounded(kind, key.minimum, key.above, key.maximum), "metavar": "N" if kind is int else "X"}
