@@ -10,6 +10,7 @@ import pytest
 
 from dragoman.cli.main import main
 from dragoman.data.store import Store
+from dragoman.runs.layout import RunFolder
 from dragoman.text.lines import read_lines, write_lines
 
 from .conftest import Corpus
@@ -71,7 +72,9 @@ def test_the_links_are_in_the_run_so_that_it_goes_on_without_the_file(
     kept = [sorted(path.name for path in (run / "checkpoints").glob("best-*")) for run in (straight, resumed)]
     assert kept[0] == kept[1]
     assert len(kept[0]) == 2
-    store = Store.open(straight / "data" / "train")
+    folder = RunFolder.open(straight)
+    sides = folder.source_side(), folder.target_side()
+    store = Store.open(folder.train_data, (sides[0].vocabulary, sides[1].vocabulary))
     assert store.links is not None
     assert len(store.links.offsets) == len(store) + 1
 

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.store import Links, RaggedIds, Store
+from dragoman.data.store import RaggedIds, Store
 from dragoman.text.padding import Padded, pad_slices
 
 
@@ -133,7 +133,7 @@ class Batches:
                 if number >= first:
                     after = Position(epoch + 1, 0) if is_last else Position(epoch, number + 1)
                     batch = _gather(self._store.source, self._store.target, rows, source_eos=self._source_eos)
-                    yield replace(batch, links=_links_of(self._store.links, rows)), after
+                    yield replace(batch, links=_links_of(self._store, rows)), after
             epoch, first = epoch + 1, 0
 
     def count(self, epoch: int) -> int:
@@ -220,19 +220,23 @@ def _gather(source: RaggedIds, target: RaggedIds | None, rows: NDArray[np.int64]
     return Batch(*padded_source, *padded_target, rows)
 
 
-def _links_of(links: Links | None, rows: NDArray[np.int64]) -> BatchLinks | None:
+def _links_of(store: Store, rows: NDArray[np.int64]) -> BatchLinks | None:
+    links = store.links
     if links is None:
         return None
-    starts = links.offsets[rows]
-    counts = links.offsets[rows + 1] - starts
+    starts, counts = links.places_of(rows)
     first = np.cumsum(counts) - counts  # [B] where the links of each row begin in the batch
     chosen = np.arange(counts.sum()) + np.repeat(starts - first, counts)  # [links of the batch]
     source, target = links.links[chosen].astype(np.int64).T
-    return BatchLinks(np.repeat(np.arange(len(rows)), counts), source, target)
+    numbers = np.repeat(np.arange(len(rows)), counts)
+    lengths = store.source.lengths_of(rows), store.target.lengths_of(rows)
+    if links.verifiers is not None and ((source >= lengths[0][numbers]) | (target >= lengths[1][numbers])).any():
+        raise links.verifiers[0].damaged("it links segments beyond the end of their line")
+    return BatchLinks(numbers, source, target)
 
 
 def _pad_rows(side: RaggedIds, rows: NDArray[np.int64], *, eos: bool) -> Padded:
-    return pad_slices(side.ids, side.offsets[rows], side.lengths_of(rows), eos=eos)
+    return pad_slices(side.ids, *side.places_of(rows), eos=eos)
 
 
 def _no_targets(count: int) -> Padded:

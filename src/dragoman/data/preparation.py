@@ -20,6 +20,9 @@ from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 
+NO_SOURCE = Vocabulary(())
+"""The source vocabulary of text of one language."""
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedCorpus:
@@ -28,6 +31,10 @@ class PreparedCorpus:
     store: Store
     source: TextSide
     target: TextSide
+
+    @property
+    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        return self.source.vocabulary, self.target.vocabulary
 
 
 def build_store(
@@ -67,7 +74,7 @@ def build_store(
             vocabularies[1] = vocabularies[0]
         writer.finish((vocabularies[0], vocabularies[1]), left_out)
     sides = [TextSide(*parts) for parts in zip(segmentations, vocabularies, strict=True)]
-    return PreparedCorpus(Store.open(folder), *sides)
+    return PreparedCorpus(Store.open(folder, (vocabularies[0], vocabularies[1])), *sides)
 
 
 def store_pairs(
@@ -92,7 +99,7 @@ def store_pairs(
         if not writer.pairs:
             raise InputError(f"the dev set has no pair with text on both sides ({_listed(left_out)})")
         writer.finish((source.vocabulary, target.vocabulary), left_out)
-    return Store.open(folder)
+    return Store.open(folder, (source.vocabulary, target.vocabulary))
 
 
 def store_lines(
@@ -122,8 +129,17 @@ def store_lines(
         if isinstance(vocabulary, SideConfig):
             counts = writer.indexes[1].counts()
             vocabulary = Vocabulary.from_counts(counts, vocabulary.vocabulary, vocabulary.min_frequency)
-        writer.finish((Vocabulary(()), vocabulary), left_out)
-    return Store.open(folder), TextSide(segmentation, vocabulary)
+        writer.finish((NO_SOURCE, vocabulary), left_out)
+    return open_lines(folder, vocabulary), TextSide(segmentation, vocabulary)
+
+
+def open_lines(folder: Path, vocabulary: Vocabulary) -> Store:
+    """Open what `store_lines` stored.
+
+    Raises:
+        RunError: as for `Store.open`.
+    """
+    return Store.open(folder, (NO_SOURCE, vocabulary))
 
 
 def _empty_side(pair: Pair, source_segments: int, target_segments: int) -> str | None:

@@ -6,7 +6,6 @@ those of the vocabularies.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -15,9 +14,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.data.block_digests import DigestingWriter
 from dragoman.data.segmenting import SegmentedPairs, SegmentLinks
 from dragoman.data.store import FORMAT, LINK_OFFSETS, LINKS, META, SIDES
 from dragoman.errors import InputError
+from dragoman.stored_files import dump_json
 from dragoman.text.lines import replace_file
 from dragoman.text.vocabulary import Vocabulary
 
@@ -64,8 +65,8 @@ class StoreWriter:
         self._ends = [0, 0]
         self._files = ExitStack()
         self._ids: list[BinaryIO] = []
-        self._offsets: list[BinaryIO] = []
-        self._links: list[BinaryIO] = []
+        self._offsets: list[DigestingWriter] = []
+        self._links: list[DigestingWriter] = []
         self._links_end = 0
 
     def __enter__(self) -> StoreWriter:
@@ -75,7 +76,7 @@ class StoreWriter:
                 (self._folder / leftover).unlink(missing_ok=True)
             for side in SIDES:
                 self._ids.append(self._files.enter_context(open(self._folder / f"{side}.provisional", "wb")))
-                self._offsets.append(self._files.enter_context(open(self._folder / f"{side}.offsets", "wb")))
+                self._offsets.append(self._open(f"{side}.offsets"))
                 self._offsets[-1].write(np.zeros(1, np.int64).tobytes())
         return self
 
@@ -84,6 +85,9 @@ class StoreWriter:
             self._files.close()
         for side in SIDES:
             (self._folder / f"{side}.provisional").unlink(missing_ok=True)
+
+    def _open(self, name: str) -> DigestingWriter:
+        return DigestingWriter(self._files.enter_context(open(self._folder / name, "wb")))
 
     def add(self, segmented: SegmentedPairs, kept: NDArray[np.bool_]) -> None:
         """Append the pairs that are `kept`, bool [L], and their links."""
@@ -102,8 +106,7 @@ class StoreWriter:
 
     def _add_links(self, linked: SegmentLinks, kept: NDArray[np.bool_]) -> None:
         if not self._links:
-            for name in (LINKS, LINK_OFFSETS):
-                self._links.append(self._files.enter_context(open(self._folder / name, "wb")))  # noqa: SIM115
+            self._links = [self._open(name) for name in (LINKS, LINK_OFFSETS)]
             self._links[1].write(np.zeros(1, np.int64).tobytes())
         links, offsets = self._links
         stored = linked.links[np.repeat(kept, linked.lengths)]  # [links kept, 2]
@@ -117,20 +120,29 @@ class StoreWriter:
         meta: dict[str, Any] = {"format": FORMAT, "pairs": self.pairs, "left_out": left_out}
         with _naming_folder(self._folder):
             self._files.close()
-            for side, index, vocabulary, end in zip(SIDES, self.indexes, vocabularies, self._ends, strict=True):
+            parts = zip(SIDES, self.indexes, vocabularies, self._ends, self._offsets, strict=True)
+            for side, index, vocabulary, end, offsets in parts:
                 ids = index.vocabulary_ids(vocabulary)
                 dtype = "uint16" if len(vocabulary) <= 1 << 16 else "uint32"
                 with (
                     open(self._folder / f"{side}.provisional", "rb") as provisional,
                     open(self._folder / f"{side}.ids", "wb") as final,
                 ):
+                    written = DigestingWriter(final)
                     while block := provisional.read(1 << 22):
-                        final.write(ids[np.frombuffer(block, np.uint32)].astype(dtype).tobytes())
-                meta[side] = {"segments": end, "dtype": dtype, "vocabulary": vocabulary.digest}
+                        written.write(ids[np.frombuffer(block, np.uint32)].astype(dtype).tobytes())
+                meta[side] = {
+                    "segments": end,
+                    "dtype": dtype,
+                    "vocabulary": vocabulary.digest,
+                    "ids": written.digests(),
+                    "offsets": offsets.digests(),
+                }
             if self._links:
-                meta["links"] = self._links_end
+                pairs, offsets = self._links
+                meta["links"] = {"links": self._links_end, "pairs": pairs.digests(), "offsets": offsets.digests()}
         with replace_file(self._folder / META) as file:
-            file.write(json.dumps(meta, indent=2) + "\n")
+            file.write(dump_json(meta, indent=2))
 
 
 @contextmanager

@@ -24,18 +24,18 @@ TRANSLATIONS = 50
 """The largest number of translations listed for a source word."""
 
 
-def training_pairs(folder: RunFolder) -> Pairs:
+def training_pairs(folder: RunFolder, source: TextSide, target: TextSide) -> Pairs:
     """The segmented pairs that a run was trained on, in random order.
 
     Raises:
-        RunError: the run folder no longer contains them.
+        RunError: the run folder no longer contains them, or they are damaged.
     """
     if not folder.train_data.exists():
         raise RunError(
             f"{folder.path}: has no data/train any more, from which a shortlist is learnt; give sentence pairs with "
             "--shortlist-corpus SRC TGT, or export without --shortlist"
         )
-    store = Store.open(folder.train_data)
+    store = Store.open(folder.train_data, (source.vocabulary, target.vocabulary))
     order = np.random.default_rng(1).permutation(len(store))
     return ((store.source_ids(row), store.target_ids(row)) for row in order)
 

@@ -175,7 +175,8 @@ def _shortlist(run: Run, models: Sequence[TranslationModel], options: ExportOpti
     sizes = len(run.source.vocabulary), len(run.target.vocabulary)
     require_fewer(options.shortlist, sizes[1])
     assert isinstance(run.folder, RunFolder)
-    pairs = given_pairs(options.pairs, run.source, run.target) if options.pairs else training_pairs(run.folder)
+    sides = run.source, run.target
+    pairs = given_pairs(options.pairs, *sides) if options.pairs else training_pairs(run.folder, *sides)
     return make_shortlist(models, pairs, sizes, options.shortlist, int8=options.int8)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.config.language_model import LanguageConfig, override_language
-from dragoman.data.preparation import store_lines
+from dragoman.data.preparation import open_lines, store_lines
 from dragoman.data.store import Store
 from dragoman.errors import InputError
 from dragoman.model.assembly import build_language_model
@@ -140,14 +140,15 @@ def _train(
     """Train a new run, or resume one."""
     place = choose_device(device)
     seed_weights(config.training.seed)
-    model = build_language_model(config.model, len(folder.target_side().vocabulary)).to(place)
+    vocabulary = folder.target_side().vocabulary
+    model = build_language_model(config.model, len(vocabulary)).to(place)
     config = prepare_model(model, config, folder, console)
     result = train(
         model,
-        training_batches(config.training, Store.open(folder.train_data), source_eos=False),
+        training_batches(config.training, open_lines(folder.train_data, vocabulary), source_eos=False),
         config.training,
         folder,
-        Validators(dev_perplexity(Store.open(folder.dev_data), source_eos=False)),
+        Validators(dev_perplexity(open_lines(folder.dev_data, vocabulary), source_eos=False)),
         resume=new is None,
         take_place=new.take_place if new else None,
         console=console,

@@ -75,7 +75,7 @@ def write_run_report(run: Run, pairs: Sequence[Pair], measured: EvaluatedSystem 
         measured = _measured(run, pairs)
     folder = RunFolder(run.folder.path)
     records = read_log(folder.log)
-    store = Store.open(folder.train_data)
+    store = Store.open(folder.train_data, (run.source.vocabulary, run.target.vocabulary))
     facts = training_facts(
         preset=run.config.preset,
         pairs=len(store),

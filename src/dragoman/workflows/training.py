@@ -134,7 +134,9 @@ def _resume(folder: RunFolder, config: Config | None, device: DeviceName, consol
     if config is not None and config != saved:
         require_resumable(saved, config)
         folder.save_config(config)
-    prepared = PreparedCorpus(Store.open(folder.train_data), folder.source_side(), folder.target_side())
+    source, target = folder.source_side(), folder.target_side()
+    store = Store.open(folder.train_data, (source.vocabulary, target.vocabulary))
+    prepared = PreparedCorpus(store, source, target)
     return _train(config or saved, folder, prepared, device, console)
 
 
@@ -265,7 +267,7 @@ def _train(
         training_batches(config.training, prepared.store, source_eos=config.model.source_eos),
         config.training,
         folder,
-        _validators(config, dev, Store.open(folder.dev_data), prepared),
+        _validators(config, dev, Store.open(folder.dev_data, prepared.vocabularies), prepared),
         resume=new is None,
         take_place=new.take_place if new else None,
         console=console,

@@ -1,0 +1,168 @@
+"""Reading the files of runs, stored corpora and exported folders, which may be damaged, altered, or no files at all.
+
+`open_regular` never waits for a FIFO or a device. `read_json` reads one of our JSON files by its type: every key and
+value is checked, and the message names the file and the key. A file that `dump_json` wrote has its own SHA-256 in the
+entry "sha256", computed over the bytes of the file without the digits of that entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import msgspec
+
+from dragoman.errors import RunError
+
+LARGEST = 1 << 28
+"""The most bytes of a JSON file that are read; that of a stored corpus has 1 MB for each 2 GB of ids."""
+
+_KINDS = (
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+class JsonFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """What the JSON files of this module have in common."""
+
+    format: int
+    """Version of the file; newer and older ones are refused."""
+    sha256: str | None = None
+    """The digest of the file; None in files that are written without."""
+
+
+class _Version(msgspec.Struct):
+    format: int
+
+
+File = TypeVar("File", bound=JsonFile)
+Value = TypeVar("Value")
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """Open a file for reading in binary mode, unless it is something else than a regular file.
+
+    Raises:
+        OSError: as for `open`; or it is a FIFO, a socket or a device.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for its writer
+    try:
+        _require_regular(os.fstat(descriptor).st_mode, path)
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def require_regular(path: str | Path) -> None:
+    """Check that a path is a regular file, before a library opens it by its name.
+
+    Raises:
+        OSError: it does not exist, or is a folder, a FIFO, a socket or a device.
+    """
+    _require_regular(os.stat(path).st_mode, path)
+
+
+def _require_regular(mode: int, path: str | Path) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(21, "it is a folder, not a file", str(path))
+    for is_kind, name in _KINDS:
+        if is_kind(mode):
+            raise OSError(22, f"it is {name}, not a regular file", str(path))
+
+
+def read_regular(path: str | Path) -> bytes:
+    """The contents of a regular file.
+
+    Raises:
+        OSError: as for `open_regular`.
+    """
+    with open_regular(path) as file:
+        return file.read()
+
+
+def sha256_of(path: str | Path) -> str:
+    """The SHA-256 of a regular file.
+
+    Raises:
+        OSError: as for `open_regular`.
+    """
+    with open_regular(path) as file:
+        digest = hashlib.sha256()
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+        return digest.hexdigest()
+
+
+def decode_json(content: bytes | str, kind: type[Value]) -> Value:
+    """The value of JSON text, checked against a type: true is no number, 1.5 no whole number.
+
+    Raises:
+        ValueError: it is not JSON, nested too deeply, or not of that type; the message names the key.
+    """
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.ValidationError as error:
+        problem, _, place = str(error).partition(" - at `$")
+        place = place.removesuffix("`").removeprefix(".")
+        problem = problem.replace("`", "")
+        raise ValueError(f"{place}: {problem}" if place else problem) from None
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ValueError(f"not JSON that can be read ({reason})") from None
+
+
+def dump_json(values: Mapping[str, Any], *, indent: int | None = None) -> str:
+    """The text of a JSON file with its own digest; it ends with a line end."""
+    text = json.dumps({**values, "sha256": ""}, indent=indent) + "\n"
+    before, after = text.rsplit('""', 1)
+    return f'{before}"{hashlib.sha256(text.encode()).hexdigest()}"{after}'
+
+
+def read_json(path: Path, kind: type[File], *, newest: int, oldest: int = 1, remedy: str) -> File:
+    """Read and verify a JSON file of ours.
+
+    Args:
+        newest, oldest: the formats that are read.
+        remedy: what the user can do about a damaged file; the end of messages.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        RunError: it is damaged, altered, of another format, or no regular file.
+    """
+    try:
+        with open_regular(path) as file:
+            content = file.read(LARGEST + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}; {remedy}") from None
+    try:
+        if len(content) > LARGEST:
+            raise ValueError(f"it has more than {LARGEST:,} bytes")
+        version = decode_json(content, _Version).format
+        if version > newest:
+            raise RunError(
+                f"{path}: format {version} is newer than this version of dragoman reads ({newest}); upgrade dragoman"
+            )
+        if version < oldest:
+            raise RunError(f"{path}: format {version} is from an earlier version of dragoman; {remedy}")
+        value = decode_json(content, kind)
+        if value.sha256 is not None and value.sha256 != _digest(content, value.sha256):
+            raise ValueError("its digest does not match its contents")
+    except ValueError as error:
+        raise RunError(f"{path}: is damaged: {error}; {remedy}") from None
+    return value
+
+
+def _digest(content: bytes, stated: str) -> str:
+    """The digest of a file whose entry "sha256" is `stated`."""
+    return hashlib.sha256(content.replace(f'"{stated}"'.encode(), b'""', 1)).hexdigest()
