@@ -4,7 +4,7 @@ from dragoman.alignment.expansion import expand_links
 from dragoman.config.schema import SideConfig
 from dragoman.text.links import Link
 from dragoman.text.segmentation import train_segmentation
-from dragoman.text.side import raw_words
+from dragoman.text.words import raw_words
 
 
 def spread(links: list[Link], source: str, target: str, kind: str = "characters") -> list[Link]:

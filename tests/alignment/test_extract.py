@@ -16,7 +16,7 @@ from dragoman.alignment.extract import (
     word_weights,
     words_of,
 )
-from dragoman.text.side import raw_words
+from dragoman.text.words import raw_words
 
 # Rows: two target segments and EOS. Columns: three source segments and EOS.
 ATTENTION = np.array([[0.1, 0.6, 0.1, 0.2], [0.5, 0.1, 0.3, 0.1], [0.0, 0.1, 0.2, 0.7]], dtype=np.float32)

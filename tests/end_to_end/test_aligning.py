@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 import sys
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 
 from dragoman.alignment.formats import read_alignments
 from dragoman.cli.main import main
+from dragoman.text.lines import read_lines
 from dragoman.text.links import read_links
 
 from .conftest import SMALL, Corpus
@@ -47,6 +50,45 @@ def test_a_matrix_has_a_row_for_each_target_word_and_the_end_apart(
         assert [(int(source), target) for target, source in enumerate(weights.argmax(axis=1))] == sorted(
             links, key=lambda link: link[1]
         )
+
+
+def test_links_lie_within_words_separated_by_spaces_and_tabs(run_folder: Path, tmp_path: Path) -> None:
+    draw = random.Random(1)
+    spaces = [chr(code) for code in range(0x110000) if chr(code).isspace() and chr(code) not in "\n\r"]
+
+    def line() -> str:
+        """Letters that the model knows, between spaces of all kinds and characters of all planes."""
+        return "".join(
+            draw.choice("abcdef")
+            if draw.random() < 0.5
+            else draw.choice([*spaces, " ", " ", "\t", any_character(draw)])
+            for _ in range(draw.randint(0, 12))
+        )
+
+    files = [tmp_path / "source", tmp_path / "target"]
+    for path in files:
+        path.write_text("".join(f"{line()}\n" for _ in range(150)), encoding="utf-8")
+    translated, links, aligned = tmp_path / "translated", tmp_path / "links", tmp_path / "aligned"
+    options = [*ONE_THREAD, "-o"]
+    translate = ["translate", str(run_folder), "-i", str(files[0]), "--beam", "1", "--alignments", str(links)]
+    assert main([*translate, *options, str(translated)]) == 0
+    assert main(["align", str(run_folder), *map(str, files), *options, str(aligned)]) == 0
+    linked = 0
+    for pharaoh, target in ((links, translated), (aligned, files[1])):
+        for source_line, target_line, found in zip(
+            read_lines(files[0]), read_lines(target), read_links(pharaoh), strict=True
+        ):
+            counts = [len(re.findall("[^ \t]+", text)) for text in (source_line, target_line)]
+            assert all(i < counts[0] and j < counts[1] for i, j in found), (source_line, target_line, found)
+            linked += len(found)
+    assert linked > 300
+    assert main(["dictionary", *map(str, files), str(aligned), "--min-count", "1", "-o", str(tmp_path / "words")]) == 0
+
+
+def any_character(draw: random.Random) -> str:
+    """A character of any plane but "\\n", "\\r" and surrogates."""
+    code = draw.choice([draw.randrange(0x20, 0xD800), draw.randrange(0xE000, 0x110000)])
+    return chr(code)
 
 
 def test_a_threshold_links_all_weights_from_there_on(run_folder: Path, files: list[str], tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.slices import by_source_length
 from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample, given_sample
-from dragoman.text.side import raw_words
+from dragoman.text.words import raw_words
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra `dev`)")
 

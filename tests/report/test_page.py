@@ -17,7 +17,7 @@ from dragoman.evaluation.slices import by_source_length
 from dragoman.report.out_of_vocabulary import OovCounts, OovToken
 from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample
-from dragoman.text.side import raw_words
+from dragoman.text.words import raw_words
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 HOSTILE = "<script>alert(\"1\")</script> & 'x' <img src=x onerror=alert(1)>"

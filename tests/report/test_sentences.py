@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.report.samples import Sample, given_sample
 from dragoman.report.sentences import FAINTEST, LARGEST, pack
-from dragoman.text.side import raw_words
+from dragoman.text.words import raw_words
 
 
 def sample(source: str, translation: str, reference: str | None = None, **more) -> Sample:

@@ -202,4 +202,4 @@ class TestLinks:
     def test_a_link_beyond_the_sentence_is_named_with_its_line(
         self, tmp_path: Path, lines: list[str], expected: str
     ) -> None:
-        assert self.error(tmp_path, lines) == f"{expected}; words are counted from 0 and separated by whitespace"
+        assert self.error(tmp_path, lines) == f"{expected}; words are counted from 0 and separated by spaces"

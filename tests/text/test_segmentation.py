@@ -19,6 +19,7 @@ from dragoman.config.schema import SideConfig
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.text.lines import read_lines
 from dragoman.text.segmentation import Segmentation, load_segmentation, train_segmentation
+from dragoman.text.words import is_blank
 
 TEXT = [
     "The quick brown fox jumps over the lazy dog.",
@@ -139,7 +140,18 @@ def test_awkward_lines_have_them_too(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_line_of_spaces_has_no_pieces(kind: str) -> None:
-    for line in ("", " ", "    ", "\t", "\0", " \t\r\v\f\x1c\x85\u2028\n "):
+    for line in (
+        "",
+        " ",
+        "    ",
+        "\t",
+        "\0",
+        " \t\r\v\f\x1c\x85\u2028\n ",
+        "\xa0",
+        "\u3000\u3000 ",
+        "\u200b",
+        "\ufeff",
+    ):
         assert segmentation_of(kind).segment(line) == ([], []), ascii(line)
     assert segmentation_of(kind).join([]) == ""
 
@@ -242,7 +254,7 @@ def sacremoses_of(language: str) -> tuple[MosesPunctNormalizer, MosesTokenizer]:
 @given(line=lines.map(lambda line: re.sub("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", line)))
 def test_words_are_those_of_sacremoses_whether_or_not_a_short_cut_was_taken(language: str, line: str) -> None:
     normaliser, tokeniser = sacremoses_of(language)
-    expected = tokeniser.tokenize(normaliser.normalize(line), escape=False)
+    expected = [] if is_blank(line) else tokeniser.tokenize(normaliser.normalize(line), escape=False)
     assert segmentation_of(f"words {language}").segment(line).pieces == expected
 
 

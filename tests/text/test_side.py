@@ -9,7 +9,7 @@ import pytest
 from dragoman.config.schema import SideConfig
 from dragoman.errors import RunError
 from dragoman.text.segmentation import train_segmentation
-from dragoman.text.side import TextSide, raw_words
+from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
 
 TEXT = ["A little dog runs.", "Two dogs run, a cat doesn't."]
@@ -81,17 +81,3 @@ def test_a_folder_without_the_side_is_refused(tmp_path: Path) -> None:
     side_of("words").save(tmp_path, "target")
     with pytest.raises(RunError, match=r"source\.segmentation\.json: missing; the run folder is not complete"):
         TextSide.load(tmp_path, "source")
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("", []),
-        (" \t ", []),
-        ("a", ["a"]),
-        ("  don't  stop.\tnow\u2028yes\xa0no ", ["don't", "stop.", "now", "yes", "no"]),
-    ],
-)
-def test_raw_words_are_what_stands_between_blanks(line: str, words: list[str]) -> None:
-    spans = raw_words(line)
-    assert [line[start:end] for start, end in spans] == words == line.split()

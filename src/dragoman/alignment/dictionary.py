@@ -14,6 +14,7 @@ from pathlib import Path
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.links import Link
+from dragoman.text.words import words_in
 
 MINIMUM = 10
 """Minimum number of links of a pair."""
@@ -28,7 +29,7 @@ def learn_dictionary(
     """
     counts: Counter[tuple[str, str]] = Counter()
     for source, target, links in sentences:
-        left, right = source.split(), target.split()
+        left, right = words_in(source), words_in(target)
         counts.update((strip_punctuation(left[i]), strip_punctuation(right[j])) for i, j in links)
     best: dict[str, tuple[str, int]] = {}
     for (source_word, target_word), count in sorted(

@@ -1,6 +1,6 @@
 """Hard links from the soft alignment weights of attention, between segments or between words of raw lines.
 
-The words of a raw line are separated by spaces (text/side.py, `raw_words`); a segment is a token of the model. Which
+The words of a raw line are separated by spaces (text/words.py, `raw_words`); a segment is a token of the model. Which
 decoder step aligns a token depends on the model (see `segment_weights`); everything else is the same for all models.
 
 Letters: S source segments, T target segments, I source words, J target words.

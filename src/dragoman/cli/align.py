@@ -134,6 +134,7 @@ def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.progress import Console
     from dragoman.text.corpus import read_pairs
+    from dragoman.text.words import words_in
 
     try:
         from dragoman.alignment.statistical import align_statistically
@@ -143,7 +144,7 @@ def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
         raise ConfigError("--aligner needs sil-thot, which is not installed; pip install 'dragoman[align]'") from None
 
     def words(files: Sequence[Sequence[Path]]) -> list[tuple[list[str], list[str]]]:
-        return [(pair.source.split(), pair.target.split()) for pair in read_pairs(files)]
+        return [(words_in(pair.source), words_in(pair.target)) for pair in read_pairs(files)]
 
     def swapped(pairs: Sequence[tuple[list[str], list[str]]]) -> list[tuple[list[str], list[str]]]:
         return [(target, source) for source, target in pairs]

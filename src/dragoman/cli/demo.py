@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser, positive_float
+from dragoman.text.words import words_in
 
 if TYPE_CHECKING:
     from dragoman.translation.translator import Translation
@@ -65,6 +66,6 @@ def run(options: argparse.Namespace) -> None:
 
 def _shown(translation: Translation) -> str:
     """A translation, and below it each word with the source word aligned to it."""
-    source, target = translation.source.split(), translation.text.split()
+    source, target = words_in(translation.source), words_in(translation.text)
     links = "   ".join(f"{target[j]} < {source[i]}" for i, j in sorted(translation.alignment, key=lambda link: link[1]))
     return f"\n{translation.source}\n{translation.text}\n    {links}"

@@ -21,7 +21,7 @@ from dragoman.data.worker_processes import WorkerProcesses
 from dragoman.text.corpus import Pair
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.base import Segments
-from dragoman.text.side import raw_words
+from dragoman.text.words import raw_words
 
 CHUNK = 1000
 """Pairs that are segmented together: enough that the cost of sending them to another process is small."""

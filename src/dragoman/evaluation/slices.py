@@ -14,7 +14,7 @@ from typing import Literal
 
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines
-from dragoman.text.side import raw_words
+from dragoman.text.words import words_in
 
 LENGTH_BINS = (0, 5, 10, 15, 20, 30, 40, 50, 60)
 """Smallest length of each bin; fixed, so that runs and corpora are comparable. The last bin is open-ended."""
@@ -121,7 +121,7 @@ def read_ranks(path: str | Path) -> dict[str, int]:
     counts: dict[str, int] = {}
     fields = 0
     for number, line in enumerate(read_lines(path), 1):
-        parts = line.split()
+        parts = words_in(line)
         if not parts:
             continue
         fields = fields or len(parts)
@@ -135,7 +135,7 @@ def read_ranks(path: str | Path) -> dict[str, int]:
 
 
 def _lengths(lines: Sequence[str]) -> list[int]:
-    return [len(raw_words(line)) for line in lines]
+    return [len(line.split()) for line in lines]
 
 
 def _groups(name: str, keys: Sequence[float], size: int, show: Callable[[float], str]) -> Slicing:

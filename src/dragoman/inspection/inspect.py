@@ -30,6 +30,7 @@ from dragoman.inspection.vocabulary_coverage import VocabularyCoverage, vocabula
 from dragoman.inspection.word_splitting import split_words
 from dragoman.progress import ProgressCallback
 from dragoman.text.corpus import Corpora, Pair
+from dragoman.text.words import is_blank
 
 SAMPLE = 200
 """Pairs of each chunk from which the classifiers learn what is usual."""
@@ -236,8 +237,9 @@ class _FindingPass:
     def _check_pair(self, number: int, pair: Pair) -> None:
         """`number` counts the pairs in UTF-8, from 0."""
         add = self._findings.add
-        if not pair.source.strip() or not pair.target.strip():
-            add("empty side", pair, _sides(not pair.source.strip(), not pair.target.strip()))
+        empty = is_blank(pair.source), is_blank(pair.target)
+        if any(empty):
+            add("empty side", pair, _sides(*empty))
         elif pair.source == pair.target and any(map(str.isalpha, pair.source)):
             add("copied", pair)
         if self._first[number] != number:

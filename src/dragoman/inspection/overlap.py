@@ -20,6 +20,7 @@ from dragoman.inspection.repetition import digest
 from dragoman.inspection.word_splitting import folded_words
 from dragoman.text.corpus import Pair
 from dragoman.text.side import SideName
+from dragoman.text.words import is_blank
 
 NEAR = 0.8
 """Jaccard similarity of near duplicates."""
@@ -62,7 +63,7 @@ class SideOverlap:
         self._counts = counts
         self._words = [folded_words(line) for line in self.lines]
         for place, (line, words) in enumerate(zip(self.lines, self._words, strict=True)):
-            if line.strip():
+            if not is_blank(line):
                 exact[digest(line)].append(place)
             for word in self._rarest(words):
                 index[word].append(place)

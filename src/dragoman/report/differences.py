@@ -6,6 +6,7 @@ characters in scripts without spaces.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,6 @@ from difflib import SequenceMatcher
 
 from dragoman.alignment.extract import Span
 from dragoman.report.samples import WITHOUT_SPACES
-from dragoman.text.side import raw_words
 
 LISTED = 15
 """Rows of a table of words."""
@@ -43,7 +43,12 @@ class Missed:
 
 def tokens(line: str) -> list[Span]:
     """Return the tokens of a line as [start, end) in characters."""
-    return [span for start, end in raw_words(line) for span in _parts(line, start, end)]
+    return [span for start, end in _stretches(line) for span in _parts(line, start, end)]
+
+
+def _stretches(line: str) -> list[Span]:
+    """Return the stretches between spaces of any kind: a no-break space before a mark is no part of a token."""
+    return [match.span() for match in re.finditer(r"\S+", line)]
 
 
 def _parts(line: str, start: int, end: int) -> Iterator[Span]:

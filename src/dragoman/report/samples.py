@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span, eos_weights, segment_weights, surface_spans, word_weights, words_of
 from dragoman.scoring.scorer import ScoredPair
-from dragoman.text.side import TextSide, raw_words
+from dragoman.text.side import TextSide
+from dragoman.text.words import raw_words
 from dragoman.translation.translator import Translation
 
 WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")

@@ -25,7 +25,8 @@ from dragoman.scoring.prefix_batching import GivenTarget, prefix_batches
 from dragoman.scoring.token_scores import TokenScores, log_probability, split_rows
 from dragoman.text.links import Link
 from dragoman.text.padding import pad
-from dragoman.text.side import Encoded, TextSide, raw_words
+from dragoman.text.side import Encoded, TextSide
+from dragoman.text.words import raw_words
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
 from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder, Truncator

@@ -12,6 +12,7 @@ from dragoman.errors import InputError
 from dragoman.scoring.nbest import parse_number
 from dragoman.smt.kneser_ney import NgramModel
 from dragoman.text.lines import read_lines, write_lines
+from dragoman.text.words import words_in
 
 _COUNT = re.compile(r"ngram\s+([0-9]+)\s*=\s*([0-9]+)")
 _SECTION = re.compile(r"\\([0-9]+)-grams:")
@@ -59,7 +60,7 @@ def read_arpa(path: str | Path) -> Iterator[ArpaEntry]:
     Raises:
         InputError: the file cannot be read, a line is malformed, or the numbers of n-grams differ from the header's.
     """
-    lines = ((f"{path}:{number}", line.strip()) for number, line in enumerate(read_lines(path), 1))
+    lines = ((f"{path}:{number}", line.strip(" \t")) for number, line in enumerate(read_lines(path), 1))
     for _, line in lines:
         if line == "\\data\\":
             break
@@ -98,7 +99,7 @@ def _section(lines: Iterator[tuple[str, str]], order: int, count: int, *, highes
     place = ""
     for number in range(count):
         place, line = next(lines, (place, ""))
-        fields = line.split()
+        fields = words_in(line)
         if len(fields) not in ((order + 1,) if highest else (order + 1, order + 2)):
             raise InputError(
                 f"{place}: `{line}` is not one of {count} {order}-grams ({number} before it are); expected "

@@ -15,6 +15,7 @@ from dragoman.smt.extraction import consistent_pairs
 from dragoman.smt.lexical_weights import LexicalTable
 from dragoman.smt.reordering import ORIENTATIONS, probabilities
 from dragoman.text.links import Link
+from dragoman.text.words import words_in
 
 AlignedPair = tuple[Sequence[str], Sequence[str], Sequence[Link]]
 """Source words, target words, links."""
@@ -83,7 +84,7 @@ def phrase_table(pairs: dict[PhrasePair, PhraseCounts], lexical_table: LexicalTa
         seen = pairs[source, target]
         count, of_source, of_target = seen.count, sources[source], targets[target]
         links = seen.alignment
-        backward, forward = lexical_table.weights(source.split(), target.split(), links)
+        backward, forward = lexical_table.weights(words_in(source), words_in(target), links)
         scores = _shown((count / of_target, backward, count / of_source, forward))
         alignment = " ".join(f"{i}-{j}" for i, j in links)
         yield f"{source} ||| {target} ||| {scores} ||| {alignment} ||| {of_target} {of_source} {count} ||| |||"

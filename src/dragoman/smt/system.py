@@ -18,6 +18,7 @@ from dragoman.smt.search_graph import Derivation, PhraseHypothesis, n_best
 from dragoman.smt.settings import DecoderSettings
 from dragoman.smt.translation_options import SystemTables, TranslationOptions
 from dragoman.text.links import Link, format_links
+from dragoman.text.words import words_in
 from dragoman.tuning.feature_weights import Weights
 
 PATIENCE = 20
@@ -101,7 +102,7 @@ class Searcher:
     def n_best(self, lines: Iterable[str], size: int, *, distinct: bool) -> Iterator[list[SmtTranslation]]:
         """The `size` best translations of each line; with `distinct`, only the best one of each text."""
         for line in lines:
-            final = self._search(line.split())
+            final = self._search(words_in(line))
             derivations = n_best(final, size, distinct=distinct, patience=PATIENCE)
             # Rounding the features as they are printed may make two totals equal or swap their order.
             yield sorted(map(self._translation, derivations), key=lambda translation: -translation.total)

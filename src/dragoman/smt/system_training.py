@@ -10,6 +10,7 @@ SYSTEM/aligned.txt                                            word alignment of 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -34,7 +35,9 @@ from dragoman.smt.settings import SystemSettings
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.lines import not_found, read_lines, write_lines
 from dragoman.text.links import Link, write_links
+from dragoman.text.words import words_in
 
+_SPLIT_BY_KENLM = re.compile("[\0\v\f\r]")
 ALIGNED = "aligned.txt"
 Corpus = Sequence[tuple[list[str], list[str]]]
 """Source and target words of each pair."""
@@ -88,12 +91,17 @@ def _new_folder(folder: Path) -> Iterator[Path]:
 
 
 def _words(pair: Pair) -> tuple[list[str], list[str]]:
-    return _allowed(pair.source.split(), pair.origin), _allowed(pair.target.split(), pair.origin)
+    return _allowed(words_in(pair.source), pair.origin), _allowed(words_in(pair.target), pair.origin)
 
 
 def _allowed(words: list[str], place: str) -> list[str]:
     """The words, after a check that none has a special meaning in phrase tables or language models."""
     for word in words:
+        if _SPLIT_BY_KENLM.search(word):
+            raise InputError(
+                f"{place}: the word {word!r} has a control character at which KenLM divides words; remove it, for "
+                r"example with tr -d '\000\013\014\015'"
+            )
         if BARS in word or word in SPECIAL:
             raise InputError(
                 f"{place}: the word {word!r} has a meaning of its own in phrase tables or language models; replace it, "
@@ -133,7 +141,7 @@ def _write_language_model(
     console: Console,
 ) -> None:
     more = (
-        _allowed(line.split(), f"{path}:{number}")
+        _allowed(words_in(line), f"{path}:{number}")
         for path in monolingual
         for number, line in enumerate(read_lines(path), 1)
     )

@@ -17,6 +17,7 @@ from dragoman.smt.kenlm_model import KenlmModel
 from dragoman.smt.reordering import ORIENTATIONS
 from dragoman.text.lines import read_lines
 from dragoman.text.links import Link, parse_links
+from dragoman.text.words import words_in
 
 _NO_SCORES = (0.0,) * (2 * ORIENTATIONS)
 """Orientation scores of a phrase pair that the reordering table lacks."""
@@ -104,7 +105,7 @@ class SystemTables:
             row = parse_row(line, place)
             if len(row.scores) != self.scores:
                 raise InputError(f"{place}: {len(row.scores)} scores, but moses.ini has num-features={self.scores}")
-            words = tuple(row.target.split())
+            words = tuple(words_in(row.target))
             links = parse_links(row.fields[3], place) if len(row.fields) > 3 else []
             _require_inside(links, source.count(" ") + 1, len(words), place)
             scores = _logarithms(row.scores, place)
@@ -161,7 +162,7 @@ class _IndexedTable:
             raise InputError(f"{path}: no phrases in it")
 
     def _begin(self, source: str, place: int) -> None:
-        source = source.strip()
+        source = source.strip(" \t")
         if source in self._first:
             raise InputError(
                 f"{self._path}:{place + 1}: the phrase {source!r} stands also in line {self._first[source] + 1}, with "
@@ -177,7 +178,7 @@ class _IndexedTable:
             return
         for place in range(first, len(self._lines)):
             line = self._lines[place]
-            if line.partition(BARS)[0].strip() != source:
+            if line.partition(BARS)[0].strip(" \t") != source:
                 return
             yield f"{self._path}:{place + 1}", line
 

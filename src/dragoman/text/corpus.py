@@ -19,6 +19,7 @@ from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
 from dragoman.text.lines import OnUndecodable, is_compressed, read_lines
 from dragoman.text.links import Link, read_links
+from dragoman.text.words import words_in
 
 Corpora = Sequence[Sequence[Path]]
 """Each corpus is two files (source, target) or one (.tsv, .jsonl)."""
@@ -35,7 +36,7 @@ class Pair:
     target: str
     origin: str
     links: Sequence[Link] | None = None
-    """Between whitespace-separated words; None where no alignment was given."""
+    """Between words (`text/words.py`); None where no alignment was given."""
 
 
 def read_pairs(
@@ -153,13 +154,13 @@ def _linked(pairs: Iterator[Pair], files: Sequence[Path], alignment: Path) -> It
 
 
 def _require_words(pair: Pair, links: Sequence[Link], origin: str) -> None:
-    counts = len(pair.source.split()), len(pair.target.split())
+    counts = len(words_in(pair.source)), len(words_in(pair.target))
     for link in links:
         for name, word, count in zip(("source", "target"), link, counts, strict=True):
             if word >= count:
                 raise InputError(
                     f"{origin}: the link {link[0]}-{link[1]} names {name} word {word}, but {pair.origin} has "
-                    f"{count} {name} words; words are counted from 0 and separated by whitespace"
+                    f"{count} {name} words; words are counted from 0 and separated by spaces"
                 )
 
 

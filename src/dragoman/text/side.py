@@ -6,7 +6,6 @@ SentencePiece model that other tools read too.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -62,11 +61,6 @@ class TextSide:
             load_segmentation(_segmentation_path(folder, side)),
             Vocabulary.load(_vocabulary_path(folder, side)),
         )
-
-
-def raw_words(line: str) -> list[tuple[int, int]]:
-    """The whitespace-separated words of a raw line, as [start, end) in characters; Pharaoh links count these words."""
-    return [match.span() for match in re.finditer(r"\S+", line)]
 
 
 def _words_only(ids: Iterable[int]) -> list[int]:

@@ -21,8 +21,9 @@ from dragoman.engines.ensemble_engine import (
 )
 from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError
-from dragoman.text.side import Encoded, TextSide, raw_words
+from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import Vocabulary
+from dragoman.text.words import raw_words
 from dragoman.translation.source_encoding import (
     EncodedLine,
     SourceBatch,

@@ -14,8 +14,9 @@ from dragoman.engines.protocol import ConcurrentEngine, Engine
 from dragoman.text.padding import Padded, pad
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.subwords import SubwordSegmentation
-from dragoman.text.side import Encoded, TextSide, raw_words
+from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import UNK
+from dragoman.text.words import raw_words
 
 MAX_SEGMENTS = 1000
 """The largest number of segments of a line that a model reads. Recurrent models learn no longer dependencies, and time

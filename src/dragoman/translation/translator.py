@@ -29,8 +29,9 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import Sampling, sample
 from dragoman.search.stochastic import stochastic_beam_search
 from dragoman.text.links import Link
-from dragoman.text.side import Encoded, TextSide, raw_words
+from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import UNK
+from dragoman.text.words import is_blank, raw_words
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
 from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder
@@ -142,7 +143,7 @@ class Translator:
         self._target = target
         self._search = search
         self._sampling = sampling
-        self._banned = [self._banned_ids(word) for word in banned if word.strip()]
+        self._banned = [self._banned_ids(word) for word in banned if not is_blank(word)]
         self._unknown = unknown
         self._surfaces: dict[int, str] = {}
         self._warned_of_hidden = False

@@ -23,6 +23,7 @@ from dragoman.runs.opening import Run
 from dragoman.text.corpus import Pair
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.vocabulary import SPECIALS, UNK
+from dragoman.text.words import words_in
 from dragoman.translation.translator import Translation
 
 SLICES: dict[str, Callable[[Sequence[Pair], int], Slicing]] = {
@@ -141,7 +142,7 @@ def _slicing(name: str, pairs: Sequence[Pair], run: Run | None, options: Measure
     if name != "rarity":
         return SLICES[name](pairs, options.group)
     if options.ranks is not None:
-        return by_rarity(mean_ranks((pair.source.split() for pair in pairs), options.ranks), options.group)
+        return by_rarity(mean_ranks((words_in(pair.source) for pair in pairs), options.ranks), options.group)
     if run is None:
         raise ConfigError("slices by rarity need word frequencies: give a run, or a file of frequencies")
     # The vocabulary is sorted by frequency, after the special tokens.

@@ -24,6 +24,7 @@ from dragoman.text.corpus import Pair
 from dragoman.text.lines import read_lines
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
+from dragoman.text.words import is_blank
 from dragoman.training.loop import train
 from dragoman.training.validation import Validators
 from dragoman.workflows.training import TrainedRun
@@ -65,7 +66,7 @@ def train_language_model(
     choose_device(device)  # raises early
     require_regular_files((*text, *dev))
     for files in (text, dev):
-        if not any(pair.target.strip() for pair in _read(files)):
+        if not any(not is_blank(pair.target) for pair in _read(files)):
             raise InputError(f"{' and '.join(map(str, files))}: no line with words in it; give a file with text")
     with NewRun(out, config, overwrite=overwrite, inputs=[*text, *dev, *inputs]) as new:
         folder = new.folder

@@ -34,6 +34,7 @@ from dragoman.runs.parts import remove_unfinished
 from dragoman.text.corpus import Cleaner, Corpora, Pair, read_pairs
 from dragoman.text.lines import replace_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation
+from dragoman.text.words import is_blank
 from dragoman.training.loop import TrainingResult
 from dragoman.training.loop import train as train_model
 from dragoman.training.validation import DevTranslations, Validators
@@ -166,7 +167,7 @@ def _require_alignments(config: Config, corpora: Corpora, alignments: Sequence[P
 
 def _read_dev(dev: Corpora) -> list[Pair]:
     pairs = list(read_pairs(dev))
-    if not any(pair.source.strip() and pair.target.strip() for pair in pairs):
+    if not any(not is_blank(pair.source) and not is_blank(pair.target) for pair in pairs):
         files = " ".join(str(path) for files in dev for path in files)
         raise InputError(
             f"the dev set ({files}) has no pair with text on both sides; training needs one to validate on"

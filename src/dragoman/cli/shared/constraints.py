@@ -8,6 +8,7 @@ from itertools import repeat, zip_longest
 
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines
+from dragoman.text.words import is_blank
 from dragoman.translation.translator import TextConstraints
 
 
@@ -18,7 +19,7 @@ def banned_words(words: Iterable[str], path: str | None) -> list[str]:
         InputError: the file cannot be read.
     """
     lines = [] if path is None else read_lines(path)
-    return [word.strip() for word in (*words, *lines) if word.strip()]
+    return [word.strip() for word in (*words, *lines) if not is_blank(word)]
 
 
 def read_constraints(prefixes: str | None, constraints: str | None) -> Iterator[TextConstraints] | None:
@@ -51,11 +52,11 @@ def _constraints(path: str) -> Iterator[Sequence[str]]:
     as_json = ".jsonl" in path
     for number, line in enumerate(read_lines(path), 1):
         phrases = _json_phrases(line, f"{path}:{number}") if as_json else line.split("\t")
-        yield [phrase.strip() for phrase in phrases if phrase.strip()]
+        yield [phrase.strip() for phrase in phrases if not is_blank(phrase)]
 
 
 def _json_phrases(line: str, place: str) -> list[str]:
-    if not line.strip():
+    if is_blank(line):
         return []
     try:
         phrases = json.loads(line)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from dragoman.text.lines import replace_file
+from dragoman.text.words import is_blank
 
 FORMAT = 2
 """Version of the file that describes a segmentation."""
@@ -31,8 +32,8 @@ class Segments(NamedTuple):
 class Segmentation(Protocol):
     """Segments raw lines into pieces, and joins pieces to text.
 
-    It takes any line: a line of whitespace has no pieces, control characters count as whitespace, and no piece contains
-    a line end or a tab.
+    It takes any line: a blank line (`text/words.py`) has no pieces, control characters count as whitespace, and no
+    piece contains a line end or a tab.
     """
 
     def segment(self, line: str) -> Segments:
@@ -46,7 +47,12 @@ class Segmentation(Protocol):
 
 
 def printable(line: str) -> str:
-    """The line with a space for each control character, U+FFFD for half a surrogate pair; same length."""
+    """The line with a space for each control character, U+FFFD for half a surrogate pair; same length.
+
+    A blank line becomes an empty one: a no-break space is a piece in some lines, but no text where it is alone.
+    """
+    if is_blank(line):
+        return ""
     return _UNPRINTABLE.sub(lambda match: "\ufffd" if match[0] >= "\ud800" else " ", line)
 
 

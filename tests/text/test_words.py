@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import random
+import sys
+import unicodedata
+
+import pytest
+
+from dragoman.text.words import is_blank, raw_words, words_in
+
+SPACES = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
+
+
+def test_only_spaces_and_tabs_separate_words() -> None:
+    assert words_in(" a\t b  ") == ["a", "b"]
+    for space in SPACES:
+        assert words_in(f"a{space}b c") == (["a", "b", "c"] if space in " \t" else [f"a{space}b", "c"]), repr(space)
+
+
+def test_words_are_those_of_splitting_at_spaces_and_tabs() -> None:
+    draw = random.Random(1)
+    for _ in range(500):
+        line = "".join(draw.choice([*SPACES, " ", "\t", "a", "ü", "中", "\U0001f600"]) for _ in range(20))
+        assert words_in(line) == [word for word in line.replace("\t", " ").split(" ") if word]
+        assert [line[start:end] for start, end in raw_words(line)] == words_in(line)
+
+
+def test_a_line_of_any_spaces_and_invisible_characters_is_blank() -> None:
+    for line in (
+        "",
+        " ",
+        "\t",
+        "\xa0",
+        "\u3000\u3000",
+        "\u200b",
+        "\ufeff",
+        "\u2028\x00",
+        "\u00ad\u200e",
+        "".join(SPACES),
+    ):
+        assert is_blank(line), repr(line)
+
+
+@pytest.mark.parametrize("line", [".", "\xa0.\xa0", "\u0301", "\u06dd", "\ufffd", "\U000e0001x", "\ue000"])
+def test_a_line_with_anything_to_see_is_not_blank(line: str) -> None:
+    assert not is_blank(line)
+
+
+def test_no_letter_mark_number_or_punctuation_is_blank() -> None:
+    for code in range(0x20, sys.maxunicode + 1):
+        if unicodedata.category(chr(code))[0] in "LMNPS":
+            assert not is_blank(chr(code)), hex(code)
