@@ -31,8 +31,9 @@ from typing import Any
 os.environ["OMP_NUM_THREADS"] = "1"  # before any library is loaded: forked children have no thread pool
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "src"))  # the code of this checkout
+sys.path[:0] = [str(ROOT / "src"), str(ROOT)]  # the code of this checkout, and the models of its tests
 
+from campaign import interposer  # noqa: E402
 from campaign.children import import_commands  # noqa: E402
 from campaign.result import Result, Settings  # noqa: E402
 
@@ -48,6 +49,7 @@ def main() -> None:
     """Run the parts, print every promise and write the results."""
     options = parse()
     names = available() if options.part in ("all", "slice") else [options.part]
+    interposer.load()
     import_commands()
     print(f"seed {options.seed}", flush=True)
     started = time.monotonic()
