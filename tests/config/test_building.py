@@ -55,7 +55,7 @@ def test_a_setting_that_is_no_yaml_is_refused(value: str) -> None:
         ("training.optimiser.betas=[0.9]", "training.optimiser.betas: expected a list of length 2, not [0.9]"),
         ("training.optimiser.betas=0.9", "training.optimiser.betas: expected a list, not 0.9"),
         ("search.block_unknown=1", "search.block_unknown: expected true or false, not 1"),
-        ("text.source.language=no", "text.source.language: expected text, not False"),
+        ("text.source.language=no", "text.source.language: expected text | null, not False"),
         ("search.finish=refil", "search.finish: expected refill | shrink, not 'refil' (did you mean refill?)"),
         ("search.finish=3", "search.finish: expected refill | shrink, not 3"),
     ],

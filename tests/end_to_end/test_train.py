@@ -303,3 +303,26 @@ def test_a_script_without_a_guard_trains_once(tmp_path: Path, corpus: Corpus) ->
     assert done.stdout == "the script runs\nthe script ends\n"
     assert "one of the processes" not in done.stderr
     assert list(dragoman.load(out).translate_lines(["ab", "c"]))
+
+
+def test_languages_come_from_the_file_names_and_stay_when_resumed(
+    corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for name, paths in (("train", corpus.train), ("dev", corpus.dev)):
+        files[name] = [str(tmp_path / f"{name}.{code}") for code in ("no", "en")]
+        for old, new in zip(paths, files[name], strict=True):
+            Path(new).write_bytes(old.read_bytes())
+    command = ["train", "--preset", "demo", "--train", *files["train"], "--dev", *files["dev"], "--threads", "1"]
+    command += ["--out", str(tmp_path / "run"), "--set", *SMALL, "training.epochs=1"]
+    command += ["training.validation.metric=perplexity"]
+    assert main(command) == 0
+    assert "languages: no to en, from the file names\n" in capsys.readouterr().err
+    text = load_config(tmp_path / "run" / "config.yaml").text
+    assert (text.source.language, text.target.language) == ("no", "en")
+    assert main([*command, "--resume"]) == 0
+    assert main([*command, "--resume", "--languages", "no", "eng"]) == 0
+    assert main([*command, "--resume", "--languages", "de", "en"]) == 2
+    assert "text.source.language is de here but no in the run" in capsys.readouterr().err
+    assert main([*command, "--languages", "Norwegian", "en"]) == 2
+    assert "'Norwegian' is not a language code; give one of ISO 639, such as de" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.configuration import add_configuration_options, apply_configuration_options
 from dragoman.cli.shared.options import PAIRS_HELP, add_general_options, add_training_run_options, length_settings
-from dragoman.cli.shared.parsing import Parser
+from dragoman.cli.shared.parsing import Parser, language
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -53,6 +53,13 @@ def add_options(parser: Parser) -> None:
             metavar="FILE",
             help=f"{meaning}: {PAIRS_HELP}; may be repeated",
         )
+    text.add_argument(
+        "--languages",
+        nargs=2,
+        type=language,
+        metavar=("SRC", "TGT"),
+        help="languages of the text, such as de en (default: those of the file names, such as train.de train.en)",
+    )
     text.add_argument(
         "--alignments",
         action="append",
@@ -129,4 +136,6 @@ def _load_config(options: argparse.Namespace) -> Config:
         if options.scale is not None:
             raise ConfigError("--scale cannot change the sizes of an existing run; leave it out with --resume")
         config = RunFolder.resume(options.out).load_config()
-    return override(apply_configuration_options(config, options), length_settings(options))
+    sides = zip(("source", "target"), options.languages or (), strict=False)
+    languages = [f'text.{side}.language="{code}"' for side, code in sides]  # in YAML no, Norwegian, is false
+    return override(apply_configuration_options(config, options), [*languages, *length_settings(options)])

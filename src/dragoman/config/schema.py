@@ -23,8 +23,12 @@ class SideConfig(Section):
     """Segmentation and vocabulary of one language."""
 
     language: Annotated[
-        str, Meta(pattern=LANGUAGE_CODE), doc("ISO 639-1 code, for the tokeniser of segmentation: words")
-    ] = "en"
+        Annotated[str, Meta(pattern=LANGUAGE_CODE)] | None,
+        doc(
+            "ISO 639 code, such as de or pt-BR: chooses Moses rules, tokenizer of BLEU and fonts; null: that of the "
+            "training file's name (train.de), or unknown"
+        ),
+    ] = None
     segmentation: Annotated[
         Literal["bpe", "unigram", "words", "characters", "whitespace"],
         doc(

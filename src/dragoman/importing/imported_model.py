@@ -20,9 +20,6 @@ from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
 
-UNKNOWN_LANGUAGE = "und"
-"""ISO 639-2 code of an undetermined language; only the segmentation `words`, which is never imported, uses it."""
-
 
 class ImportedSide(NamedTuple):
     """The vocabulary and segmentation of one side; `text` has keys of `text.source`."""
@@ -60,10 +57,7 @@ def write_run(
         RunError: as for `runs.new_run.require_free`, or the weights have the wrong shapes.
         InputError: a file cannot be written, or a SentencePiece model cannot be used.
     """
-    sides = [
-        {"language": UNKNOWN_LANGUAGE, **side.text, "vocabulary": max(len(side.entries.rows), 8)}
-        for side in (imported.source, imported.target)
-    ]
+    sides = [{**side.text, "vocabulary": max(len(side.entries.rows), 8)} for side in (imported.source, imported.target)]
     joint = imported.source.entries.pieces == imported.target.entries.pieces
     text = {"source": sides[0], "target": sides[1], "joint": joint}
     config = build_config({"text": text, "model": imported.model, "search": imported.search}, str(checkpoint))

@@ -30,6 +30,7 @@ from dragoman.importing.imported_vocabulary import (
     read_vocabulary_lines,
 )
 from dragoman.importing.layers import LayerStack, decoder_stack, encoder_stack, stack_parts
+from dragoman.text.languages import language_of_file
 
 SPECIALS = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
 """JoeyNMT's special symbols by their keys in `data.special_symbols`, in the order of its ids."""
@@ -137,8 +138,8 @@ def _text(settings: _Settings, side: str, folder: Path, segmenter: Path | None, 
         before.append("tokenizer_type: subword-nmt")
     if before:
         notes.append(f"data.{side}: JoeyNMT preprocesses text itself, dragoman does not: {'; '.join(before)}")
-    language = settings.get(f"data.{side}.lang")
-    return {**text, "language": str(language)} if language else text
+    language = language_of_file(f"text.{settings.get(f'data.{side}.lang')}")  # in JoeyNMT the suffix of a file
+    return {**text, "language": language}
 
 
 def _search(settings: _Settings) -> dict[str, Any]:

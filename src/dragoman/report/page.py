@@ -115,8 +115,6 @@ def _environment() -> jinja2.Environment:
 def _content(report: Report) -> dict[str, object]:
     """Return the variables of the template."""
     languages = report.source_language, report.target_language
-    if languages[0] == languages[1]:  # "en" for both sides is the default of a configuration
-        languages = None, None
     script = files("dragoman.report").joinpath("script.js").read_text(encoding="utf-8")
     evaluation = report.systems[0].evaluation if report.systems else None
     return {

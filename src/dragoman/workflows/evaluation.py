@@ -21,7 +21,7 @@ from dragoman.evaluation.slices import (
 from dragoman.progress import Console
 from dragoman.runs.opening import Run
 from dragoman.text.corpus import Pair
-from dragoman.text.segmentation import train_segmentation
+from dragoman.text.segmentation import DEFAULT_RULES, train_segmentation
 from dragoman.text.vocabulary import SPECIALS, UNK
 from dragoman.text.words import words_in
 from dragoman.translation.translator import Translation
@@ -128,7 +128,7 @@ def bleu_preparation(options: MeasureOptions, run: Run | None = None) -> Prepara
         return Preparation("as-given", str)
     if options.tokenizer in ("zh", "char"):
         return None
-    language = options.language or ("en" if run is None else run.config.text.target.language)
+    language = options.language or (run and run.config.text.target.language) or DEFAULT_RULES
     words = train_segmentation(SideConfig(segmentation="words", language=language), [])
     return Preparation(f"moses-{language}", lambda line: " ".join(words.segment(line).pieces))
 

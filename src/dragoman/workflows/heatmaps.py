@@ -133,5 +133,4 @@ def _of_segments(run: Run, scored: ScoredPair) -> HeatMap:
 
 
 def _languages(run: Run) -> tuple[str | None, str | None]:
-    source, target = run.config.text.source.language, run.config.text.target.language
-    return (None, None) if source == target else (source, target)  # "en" twice is the default, not a choice
+    return run.config.text.source.language, run.config.text.target.language

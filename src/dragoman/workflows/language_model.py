@@ -27,6 +27,7 @@ from dragoman.text.side import TextSide
 from dragoman.text.words import is_blank
 from dragoman.training.loop import train
 from dragoman.training.validation import Validators
+from dragoman.workflows.languages import with_language
 from dragoman.workflows.training import TrainedRun
 from dragoman.workflows.training_steps import (
     dev_perplexity,
@@ -68,6 +69,9 @@ def train_language_model(
     for files in (text, dev):
         if not any(not is_blank(pair.target) for pair in _read(files)):
             raise InputError(f"{' and '.join(map(str, files))}: no line with words in it; give a file with text")
+    with_its_language, language = with_language(config.text, text)
+    config = config.replaced(text=with_its_language)
+    console.info(language)
     with NewRun(out, config, overwrite=overwrite, inputs=[*text, *dev, *inputs]) as new:
         folder = new.folder
         console.info("segmentation ...")

@@ -130,7 +130,7 @@ def evaluated_run(run: Run, result: RunEvaluation) -> EvaluatedSystem:
 
 def _measured(run: Run, pairs: Sequence[Pair]) -> EvaluatedSystem:
     language = run.config.text.target.language
-    options = MeasureOptions(language=language, tokenizer=_TOKENIZERS.get(language.partition("-")[0], "13a"))
+    options = MeasureOptions(language=language, tokenizer=_TOKENIZERS.get((language or "").partition("-")[0], "13a"))
     return evaluated_run(run, measure(run, pairs, options=options, console=Console(quiet=True)))
 
 

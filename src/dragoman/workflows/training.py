@@ -39,6 +39,7 @@ from dragoman.training.loop import TrainingResult
 from dragoman.training.loop import train as train_model
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.translator import Translator
+from dragoman.workflows.languages import with_languages
 from dragoman.workflows.reports import write_run_report
 from dragoman.workflows.training_steps import (
     dev_perplexity,
@@ -76,6 +77,8 @@ def train(
     The run is prepared inside `out` and takes its place there when its first training state is saved. Until then an
     older run that it may overwrite is whole, and a failure or a signal leaves it as it was.
 
+    Languages that the configuration does not name are those of the files' names (train.de, train.en), or unknown.
+
     Args:
         alignments: for guided alignment, a Pharaoh file for each corpus, in their order.
         overwrite: replace an older run in `out`; files that no training wrote are never removed.
@@ -93,6 +96,8 @@ def train(
     choose_device(device)  # raises early
     _require_alignments(config, corpora, alignments)
     require_regular_files(path for files in (*corpora, *dev, alignments) for path in files)
+    config, languages = with_languages(config, corpora)
+    console.info(languages)
     dev_pairs = _read_dev(dev)
     read = [*inputs, *alignments, *(path for files in (*corpora, *dev) for path in files)]
     written = [Path(dropped)] if dropped is not None else []
@@ -130,8 +135,8 @@ def resume(
 
 def _resume(folder: RunFolder, config: Config | None, device: DeviceName, console: Console) -> TrainedRun:
     saved = folder.load_config()
-    if config is not None and config.training.precision == "auto":
-        config = override(config, [f"training.precision={saved.training.precision}"])
+    if config is not None:
+        config = _settled(config, saved)
     if config is not None and config != saved:
         require_resumable(saved, config)
         folder.save_config(config)
@@ -139,6 +144,19 @@ def _resume(folder: RunFolder, config: Config | None, device: DeviceName, consol
     store = Store.open(folder.train_data, (source.vocabulary, target.vocabulary))
     prepared = PreparedCorpus(store, source, target)
     return _train(config or saved, folder, prepared, device, console)
+
+
+def _settled(config: Config, saved: Config) -> Config:
+    """The configuration with what a new run settles when it begins, as the saved one has it."""
+    if config.training.precision == "auto":
+        config = override(config, [f"training.precision={saved.training.precision}"])
+    text, known = config.text, saved.text
+    return config.replaced(
+        text=text.replaced(
+            source=text.source.replaced(language=text.source.language or known.source.language),
+            target=text.target.replaced(language=text.target.language or known.target.language),
+        )
+    )
 
 
 def _checked(config: Config) -> Config:

@@ -12,7 +12,7 @@ from dragoman.cli.shared.options import (
     add_training_run_options,
     length_settings,
 )
-from dragoman.cli.shared.parsing import Parser
+from dragoman.cli.shared.parsing import Parser, language
 from dragoman.errors import ConfigError
 
 SUMMARY = "train a neural language model on text"
@@ -42,6 +42,12 @@ def add_options(parser: Parser) -> None:
         "--train", nargs="+", type=Path, default=[], metavar="FILE", help=f"training text; {COMPRESSION_HELP}"
     )
     text.add_argument("--dev", nargs="+", type=Path, default=[], metavar="FILE", help="text for validation")
+    text.add_argument(
+        "--language",
+        type=language,
+        metavar="LANG",
+        help="language of the text, such as en (default: that of the file names, such as train.en)",
+    )
     add_training_run_options(parser)
     add_general_options(parser)
 
@@ -65,7 +71,8 @@ def run(options: argparse.Namespace) -> None:
 
     set_threads(options.threads)
     console = Console(quiet=options.quiet)
-    changes = [*options.set, *length_settings(options)]
+    languages = [] if options.language is None else [f'text.language="{options.language}"']
+    changes = [*options.set, *languages, *length_settings(options)]
     if options.resume:
         trained = resume_language_model(options.out, changes, device=options.device, console=console)
     else:

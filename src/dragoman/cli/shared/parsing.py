@@ -130,6 +130,17 @@ def probability(text: str) -> float:
     return _number(text, float, "a number above 0, at most 1", lambda value: 0 < value <= 1)
 
 
+def language(text: str) -> str:
+    """Parse a language code; its language in two letters where it has two."""
+    from dragoman.errors import ConfigError
+    from dragoman.text.languages import language_code
+
+    try:
+        return language_code(text)
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _number(text: str, kind: Callable[[str], Number], allowed: str, fits: Callable[[Number], bool]) -> Number:
     try:
         value = kind(text)

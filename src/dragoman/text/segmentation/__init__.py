@@ -17,7 +17,10 @@ from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.subwords import SubwordSegmentation, model_path, read_model, train_model
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 
-__all__ = ["Segmentation", "Segments", "load_segmentation", "train_segmentation"]
+__all__ = ["DEFAULT_RULES", "Segmentation", "Segments", "load_segmentation", "train_segmentation"]
+
+DEFAULT_RULES = "en"
+"""The language whose Moses rules are used for text of an unknown language."""
 
 
 def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation:
@@ -38,7 +41,7 @@ def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation
             "leave one of the two out"
         )
     if config.segmentation == "words":
-        return _words(config.language)
+        return _words(config.language or DEFAULT_RULES)
     return WhitespaceSegmentation() if config.segmentation == "whitespace" else CharacterSegmentation()
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
+from dragoman.text.languages import base_language
 from dragoman.text.segmentation.base import Segments, printable, save_description
 
 # The normaliser does not change a line with none of these; its fifty substitutions cost as much as all the rest.
@@ -55,11 +56,12 @@ class WordSegmentation:
     """Words and punctuation marks as the Moses scripts separate them; nothing is escaped, hyphens are not split."""
 
     def __init__(self, language: str) -> None:
-        """`language` is an ISO 639-1 code; a language without Moses rules gets those of English."""
+        """`language` is an ISO 639 code; a language without Moses rules gets those of English."""
         self._language = language
-        self._normalizer = MosesPunctNormalizer(language)
-        self._tokenizer = _Tokenizer(language)
-        self._detokenizer = MosesDetokenizer(language)
+        rules = base_language(language)
+        self._normalizer = MosesPunctNormalizer(rules)
+        self._tokenizer = _Tokenizer(rules)
+        self._detokenizer = MosesDetokenizer(rules)
 
     def __reduce__(self) -> tuple[type[WordSegmentation], tuple[str]]:
         return WordSegmentation, (self._language,)

@@ -1,0 +1,74 @@
+"""The languages of a run: those of its configuration, else of its files; told in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.config.schema import Config, SideConfig
+from dragoman.text.corpus import Corpora
+from dragoman.text.languages import language_of_file
+from dragoman.text.segmentation import DEFAULT_RULES
+
+
+class FoundLanguage(NamedTuple):
+    """The language of one side."""
+
+    code: str | None
+    """None: unknown."""
+    given: bool
+    """Whether the configuration names it; else the files' names do."""
+
+
+def with_languages(config: Config, corpora: Corpora) -> tuple[Config, str]:
+    """Return the configuration with the languages of the training files where it has none, and the line to print."""
+    source, target = config.text.source, config.text.target
+    pairs = [files for files in corpora if len(files) == 2]  # a .tsv or .jsonl file names none
+    found = (
+        _found(source.language, [source_file for source_file, _ in pairs]),
+        _found(target.language, [target_file for _, target_file in pairs]),
+    )
+    text = config.text.replaced(
+        source=source.replaced(language=found[0].code), target=target.replaced(language=found[1].code)
+    )
+    return config.replaced(text=text), _line(found, (source, target), "--languages SRC TGT, such as --languages de en")
+
+
+def with_language(side: SideConfig, files: Sequence[Path]) -> tuple[SideConfig, str]:
+    """Return the settings of a language model's text with the language of its files, and the line to print."""
+    found = _found(side.language, files)
+    return side.replaced(language=found.code), _line([found], [side], "--language LANG, such as --language en")
+
+
+def _found(configured: str | None, files: Iterable[Path]) -> FoundLanguage:
+    if configured is not None:
+        return FoundLanguage(configured, given=True)
+    codes = {language_of_file(path) for path in files} - {None}
+    return FoundLanguage(codes.pop() if len(codes) == 1 else None, given=False)
+
+
+def _line(found: Sequence[FoundLanguage], sides: Sequence[SideConfig], option: str) -> str:
+    what = "language" if len(found) == 1 else "languages"
+    if all(side.code is None for side in found):
+        names = "not known from the file names"
+    elif all(side.given for side in found):
+        names = f"{_codes(found)}, as configured"
+    elif not any(side.given for side in found):
+        names = f"{_codes(found)}, from the file names"
+    else:
+        names = f"{_codes(found)}; {' and '.join(_origin(side) for side in found)}"
+    if any(side.code is None for side in found):
+        names += f"; give {option}"
+    rules = any(side.code is None and config.segmentation == "words" for side, config in zip(found, sides, strict=True))
+    return f"{what}: {names}{f'. Until then words are split by the Moses rules for {DEFAULT_RULES}' if rules else ''}"
+
+
+def _codes(found: Sequence[FoundLanguage]) -> str:
+    return " to ".join(side.code or "unknown" for side in found)
+
+
+def _origin(side: FoundLanguage) -> str:
+    if side.code is None:
+        return "the other is not known from the file names"
+    return f"{side.code} {'as configured' if side.given else 'from the file names'}"

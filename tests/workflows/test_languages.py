@@ -1,0 +1,46 @@
+"""The languages of a run: from its configuration or from the names of its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dragoman.config.building import override
+from dragoman.config.schema import Config, SideConfig
+from dragoman.workflows.languages import with_language, with_languages
+
+
+def found(*corpora: str, settings: tuple[str, ...] = ()) -> tuple[tuple[str | None, str | None], str]:
+    files = [[Path(name) for name in corpus.split()] for corpus in corpora]
+    config, line = with_languages(override(Config(), settings), files)
+    return (config.text.source.language, config.text.target.language), line
+
+
+def test_the_files_of_a_corpus_name_its_languages() -> None:
+    line = "languages: de to en, from the file names"
+    assert found("train.de train.en") == (("de", "en"), line)
+    assert found("a.de.gz a.en.gz", "b.tsv", "c.txt c.en", "d.deu d.eng") == (("de", "en"), line)
+
+
+def test_the_configuration_has_precedence() -> None:
+    german = ("text.source.language=de", "text.target.language=en")
+    assert found("a.fr a.es", settings=german) == (("de", "en"), "languages: de to en, as configured")
+    line = "languages: de to es; de as configured and es from the file names"
+    assert found("a.fr a.es", settings=german[:1]) == (("de", "es"), line)
+
+
+def test_unknown_languages_stay_unknown_and_are_told() -> None:
+    advice = "give --languages SRC TGT, such as --languages de en"
+    for corpora in (["train.src train.tgt"], ["train.tsv"], ["a.de a.en", "b.fr b.es"]):
+        assert found(*corpora) == ((None, None), f"languages: not known from the file names; {advice}")
+    line = "languages: de to unknown, from the file names; " + advice
+    assert found("a.de a.txt") == (("de", None), line)
+    rules = ". Until then words are split by the Moses rules for en"
+    assert found("a.de a.txt", settings=("text.target.segmentation=words",)) == (("de", None), line + rules)
+
+
+def test_the_files_of_a_language_model_name_its_language() -> None:
+    side, line = with_language(SideConfig(), [Path("a.en"), Path("b.en.gz"), Path("c.txt")])
+    assert (side.language, line) == ("en", "language: en, from the file names")
+    side, line = with_language(SideConfig(), [Path("a.en"), Path("b.de")])
+    assert side.language is None
+    assert line == "language: not known from the file names; give --language LANG, such as --language en"
