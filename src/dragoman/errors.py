@@ -57,9 +57,9 @@ def one_line(message: str) -> str:
 
     Messages repeat paths, keys and text of users, which may contain anything. Control characters, line breaks,
     directional formatting, surrogates and the like are written as escape sequences, and words of more than
-    `MAX_QUOTED` characters are shortened.
+    `MAX_QUOTED` characters are abridged.
     """
-    return shortened(_LONG.sub(lambda found: shortened(found[0]), escaped(message)), _MAX_MESSAGE)
+    return abridged(_LONG.sub(lambda found: abridged(found[0]), escaped(message)), _MAX_MESSAGE)
 
 
 def escaped(text: str) -> str:
@@ -79,7 +79,7 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def shortened(text: str, most: int = MAX_QUOTED) -> str:
+def abridged(text: str, most: int = MAX_QUOTED) -> str:
     """The text with an ellipsis in the place of its middle, if it has more than `most` characters."""
     if len(text) <= most:
         return text
@@ -90,7 +90,7 @@ def shortened(text: str, most: int = MAX_QUOTED) -> str:
 def quoted(value: object) -> str:
     """A value as Python writes it, for messages; the middle of a long one is left out."""
     try:
-        return shortened(repr(value))
+        return abridged(repr(value))
     except ValueError:  # more digits than Python converts
         return "a number of thousands of digits"
 

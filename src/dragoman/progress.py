@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
+
+from dragoman.errors import escaped
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -83,7 +85,8 @@ class Console:
         return not self.quiet and self._stream.isatty()
 
     def _print(self, text: str) -> None:
-        if self._bar is not None:
-            self._bar.write(text, file=self._stream)
-        else:
-            print(text, file=self._stream, flush=True)
+        with suppress(OSError):  # a terminal or pipe that has gone away is no reason to stop what is going on
+            if self._bar is not None:
+                self._bar.write(escaped(text), file=self._stream)
+            else:
+                print(escaped(text), file=self._stream, flush=True)

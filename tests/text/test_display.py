@@ -2,12 +2,11 @@
 
 import pytest
 
-from dragoman.text.display import escaped, runs_right_to_left, shortened, visible
+from dragoman.text.display import runs_right_to_left, shortened, visible
 
 
-def test_control_characters_become_pictures_or_escapes():
+def test_control_characters_become_pictures():
     assert visible("a\x00b\x1b\x7f\ufffe") == "a␀b␛\ufffd\ufffd"
-    assert escaped("a\x00b\u200b") == r"a\u0000b\u200b"
 
 
 def test_long_text_ends_in_an_ellipsis():

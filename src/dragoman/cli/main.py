@@ -17,6 +17,7 @@ from typing import cast
 
 import dragoman
 from dragoman.cli.shared.parsing import Parser, Verb
+from dragoman.cli.shared.streams import Warnings, printing, say, standard_streams
 from dragoman.errors import ConfigError, DragomanError, did_you_mean
 
 
@@ -108,10 +109,15 @@ TRAINING = ("demo", "train", "lm train")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    with standard_streams():
+        return _ended(sys.argv[1:] if arguments is None else arguments)
+
+
+def _ended(arguments: Sequence[str]) -> int:
+    """Run one command, print its error if there is one, and return the exit code."""
     try:
-        with _terminated_as_interrupted():
-            _run(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
+        with printing(), _terminated_as_interrupted():
+            _run(arguments)
     except DragomanError as error:
         return _complain(error, str(error), error.exit_code)
     except ModuleNotFoundError as error:
@@ -122,11 +128,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error, f"this needs {error.name}, which is not installed; pip install 'dragoman[{extra}]'", 2)
     except KeyboardInterrupt as error:
         return _complain(error, "interrupted", 130)
-    except BrokenPipeError as error:
+    except BrokenPipeError as error:  # the reader has closed the pipe
         for note in getattr(error, "__notes__", ()):
-            print(f"dragoman: {note}", file=sys.stderr)
-        # The reader has closed the pipe. The interpreter flushes buffered output at exit, so it needs another target.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            say(f"dragoman: {note}")
     return 0
 
 
@@ -142,9 +146,7 @@ def _run(arguments: Sequence[str]) -> None:
     parser = Parser(prog=f"dragoman {name}", description=verb.DESCRIPTION, examples=verb.EXAMPLES)
     verb.add_options(parser)
     options = parser.parse(rest)
-    logging.basicConfig(
-        format="dragoman: warning: %(message)s", level=logging.ERROR if options.quiet else logging.WARNING, force=True
-    )
+    logging.basicConfig(handlers=[Warnings()], level=logging.ERROR if options.quiet else logging.WARNING, force=True)
     verb.run(options)
 
 
@@ -208,5 +210,5 @@ def _terminated_as_interrupted() -> Iterator[None]:
 def _complain(error: BaseException, message: str, code: int) -> int:
     """Print the one-line message of an error with its notes, and return the exit code."""
     message = "; ".join([message, *getattr(error, "__notes__", ())])
-    print(f"dragoman: error: {message}" if code == 2 else f"dragoman: {message}", file=sys.stderr)
+    say(f"dragoman: error: {message}" if code == 2 else f"dragoman: {message}")
     return code

@@ -14,7 +14,7 @@ import yaml
 from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
-from dragoman.errors import ConfigError, quoted, shortened
+from dragoman.errors import ConfigError, abridged, quoted
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
@@ -119,7 +119,7 @@ class _Builder:
             return built
         tag = getattr(event, "tag", None)
         if tag not in (None, "!"):
-            shown = shortened(tag.replace(_TAG, "!!"))
+            shown = abridged(tag.replace(_TAG, "!!"))
             raise _problem(f"tags such as {shown} are not supported; leave the tag out (quotes make text)", event)
         if depth > MAX_DEPTH:
             raise _problem(f"nested more than {MAX_DEPTH} levels deep", event)
@@ -178,9 +178,9 @@ class _Builder:
         try:
             value: int | float | bool | None = getattr(self._constructor, f"construct_yaml_{tag}")(node)
         except (ValueError, OverflowError):  # also more digits than int() takes
-            raise _problem(f"{shortened(event.value, 40)} is not a number, or too large", event) from None
+            raise _problem(f"{abridged(event.value, 40)} is not a number, or too large", event) from None
         if isinstance(value, int) and abs(value) > LARGEST:
-            raise _problem(f"the number {shortened(event.value, 40)} is too large for 64 bits", event)
+            raise _problem(f"the number {abridged(event.value, 40)} is too large for 64 bits", event)
         return value
 
 

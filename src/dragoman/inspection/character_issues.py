@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from dragoman.text.display import escaped
+from dragoman.errors import escaped
 
 _LOST = re.compile("\ufffd")
 _CONTROL = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")

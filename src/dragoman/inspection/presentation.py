@@ -9,13 +9,14 @@ from dataclasses import fields, is_dataclass
 from itertools import islice
 from typing import Any
 
+from dragoman.errors import escaped
 from dragoman.inspection.advice import advice, counted
 from dragoman.inspection.findings import Finding, FindingExample
 from dragoman.inspection.inspect import Inspection, SideFacts
 from dragoman.inspection.overlap import Duplicate, HeldOutSet
 from dragoman.inspection.subword_statistics import SubwordFacts
 from dragoman.tables import columns
-from dragoman.text.display import escaped, shortened
+from dragoman.text.display import shortened
 
 WIDTH = 100
 """Width of running text, in characters."""

@@ -1,4 +1,4 @@
-"""Text as it is shown to people: control characters made visible, long words shortened, the direction of writing."""
+"""Text as it is shown to people: control characters as pictures, long words shortened, the direction of writing."""
 
 from __future__ import annotations
 
@@ -14,11 +14,6 @@ def visible(text: str) -> str:
     return "".join(
         chr(0x2400 + ord(char)) if char < " " else "\ufffd" if char in "\x7f\ufffe\uffff" else char for char in text
     )
-
-
-def escaped(text: str) -> str:
-    """Replace control characters, which a terminal would obey, by escapes such as \\u001b."""
-    return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)
 
 
 def shortened(text: str, longest: int = LONGEST_LABEL) -> str:

@@ -85,7 +85,8 @@ def train_language_model(
                 lambda pair, _, segments: _refused(segments, config.cleaning.max_length),
                 progress=progress,
             )
-        console.info(_facts(store, side))
+        for fact in _facts(store, side):
+            console.info(fact)
         side.save(folder.text, "target")
         store_lines(
             folder.dev_data, _read(dev), segmentation, side.vocabulary, lambda pair, _, segments: _refused(segments)
@@ -131,11 +132,11 @@ def _refused(segments: int, longest: int | None = None) -> str | None:
     return "too long" if longest is not None and segments > longest else None
 
 
-def _facts(store: Store, side: TextSide) -> str:
+def _facts(store: Store, side: TextSide) -> tuple[str, str]:
     mean = len(store.target.ids) / len(store)
     return (
-        f"lines: kept {len(store):,}, {dropped_counts(store.left_out)}\n"
-        f"vocabulary: {len(side.vocabulary):,}; segments a line: {mean:.1f}"
+        f"lines: kept {len(store):,}, {dropped_counts(store.left_out)}",
+        f"vocabulary: {len(side.vocabulary):,}; segments a line: {mean:.1f}",
     )
 
 

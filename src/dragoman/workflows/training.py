@@ -209,7 +209,8 @@ def _prepare(
         with console.counter("pairs") as progress:
             pairs = read_pairs(corpora, alignments)
             prepared = build_store(folder.train_data, pairs, segmentations, config.text, cleaner, progress=progress)
-    console.info(_text_facts(prepared))
+    for fact in _text_facts(prepared):
+        console.info(fact)
     return prepared
 
 
@@ -233,7 +234,7 @@ def _lines_of_both(corpora: Corpora) -> Iterator[str]:
         yield pair.target
 
 
-def _text_facts(prepared: PreparedCorpus) -> str:
+def _text_facts(prepared: PreparedCorpus) -> tuple[str, str]:
     store = prepared.store
     sizes = f"{len(prepared.source.vocabulary):,} and {len(prepared.target.vocabulary):,}"
     if prepared.source.vocabulary is prepared.target.vocabulary:
@@ -241,8 +242,8 @@ def _text_facts(prepared: PreparedCorpus) -> str:
     mean = len(store.source.ids) / len(store), len(store.target.ids) / len(store)
     links = "" if store.links is None else f"; links a line: {len(store.links.links) / len(store):.1f}"
     return (
-        f"pairs: kept {len(store):,}, {dropped_counts(store.left_out)}\n"
-        f"vocabulary: {sizes}; segments a line: {mean[0]:.1f} source, {mean[1]:.1f} target{links}"
+        f"pairs: kept {len(store):,}, {dropped_counts(store.left_out)}",
+        f"vocabulary: {sizes}; segments a line: {mean[0]:.1f} source, {mean[1]:.1f} target{links}",
     )
 
 
