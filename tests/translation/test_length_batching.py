@@ -92,3 +92,9 @@ def test_a_window_ends_early_when_its_lines_are_long():
 
     next(run(items()))
     assert read == [60, 60]
+
+
+def test_a_window_ends_where_the_stream_pauses():
+    pauses = iter([False, True, False, False])
+    windows = list(read_windows("abcdef", len, max_items=2, paused=lambda: next(pauses)))
+    assert windows == [["a", "b"], ["c"], ["d", "e"], ["f"]]

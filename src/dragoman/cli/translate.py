@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import math
-from collections.abc import Iterator
-from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.options import (
@@ -36,11 +34,13 @@ SUMMARY = "translate text"
 DESCRIPTION = (
     "Translates raw text line by line: every input line gives one output line, an empty line an empty\n"
     "one. Reads standard input and writes standard output by default; files may be compressed (.gz,\n"
-    ".xz, .zst). Search options default to the run's configuration. Several runs with the same target\n"
-    "vocabulary form an ensemble; defaults then come from the first run."
+    ".xz, .zst). At a terminal, and wherever a pipe pauses, the lines so far are answered at once.\n"
+    "Search options default to the run's configuration. Several runs with the same target vocabulary\n"
+    "form an ensemble; defaults then come from the first run."
 )
 EXAMPLES = (
     "dragoman translate RUN < new.de > new.en",
+    "dragoman translate RUN",
     "dragoman translate RUN -i new.de -o new.en --beam 10 --alignments new.align",
     "dragoman translate RUN -i new.de --nbest 5 --beam 5 --format nbest > new.nbest",
     "dragoman translate RUN -i new.de --sample --temperature 0.8 --seed 7",
@@ -49,8 +49,6 @@ EXAMPLES = (
 )
 
 log = logging.getLogger(__name__)
-
-Item = TypeVar("Item")
 
 
 def add_options(parser: Parser) -> None:
@@ -89,7 +87,7 @@ def _add_files(parser: Parser) -> None:
         "--chunk-size",
         type=positive_int,
         metavar="N",
-        help="lines read at once, sorted by length and then batched; 1 answers each line immediately (default: 2000)",
+        help="lines read at once, sorted by length and then batched; fewer where the input pauses (default: 2000)",
     )
     group.add_argument(
         "--alignments", metavar="FILE", help="write the word alignments of the raw lines to this file, Pharaoh format"
@@ -164,12 +162,12 @@ def _add_sampling(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Translate the input as a stream."""
-    _require_sense(options)
+    require_sense(options)
 
     from dragoman.cli.shared.constraints import read_constraints
+    from dragoman.cli.shared.input_lines import InputLines, with_first_read
     from dragoman.cli.shared.outputs import Outputs
     from dragoman.runs.opening import open_run
-    from dragoman.text.lines import read_lines
 
     shortlist = len(options.runs) == 1 and not options.no_shortlist  # members of an ensemble may list different words
     runs = [
@@ -178,12 +176,16 @@ def run(options: argparse.Namespace) -> None:
     translator = _translator(options, runs)
     choose = _chooser(options)
     constraints = read_constraints(options.prefix, options.constraints)
-    constraints = None if constraints is None else _with_first_read(constraints)
-    lines = _with_first_read(read_lines(options.input))
+    constraints = None if constraints is None else with_first_read(constraints)
     count = unfinished = 0
-    with Outputs(options) as outputs:
-        given = outputs.flushed_before(lines)
-        found = translator.translate_lines(given, options.nbest, constraints=constraints, read_ahead=options.chunk_size)
+    with InputLines(options.input, "translate", quiet=options.quiet) as lines, Outputs(options) as outputs:
+        found = translator.translate_lines(
+            outputs.flushed_before(lines),
+            options.nbest,
+            constraints=constraints,
+            read_ahead=options.chunk_size,
+            paused=lines.paused,
+        )
         for number, n_best in enumerate(map(choose, found)):
             outputs.write(number, n_best)
             count, unfinished = count + 1, unfinished + (not n_best[0].finished)
@@ -247,7 +249,7 @@ def _unknown(options: argparse.Namespace) -> UnknownWordReplacer | None:
     return UnknownWordReplacer(options.unk_rule or "dictionary", dictionary)
 
 
-def _require_sense(options: argparse.Namespace) -> None:
+def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect, and outputs that would overwrite an input."""
     drawing = [name for name in ("temperature", "top_k", "top_p", "seed") if getattr(options, name) is not None]
     drawing += ["distinct"] * options.distinct
@@ -283,9 +285,3 @@ def _sampling(options: argparse.Namespace) -> Sampling | None:
 
     names = ("temperature", "top_k", "top_p", "seed", "distinct")
     return Sampling(**{name: getattr(options, name) for name in names if getattr(options, name) is not None})
-
-
-def _with_first_read(stream: Iterator[Item]) -> Iterator[Item]:
-    """The same items with the first already read, so that a missing input is found before any output is opened."""
-    first = list(islice(stream, 1))
-    return chain(first, stream)

@@ -32,13 +32,15 @@ class LanguageModelScorer:
         self._side = side
         self._truncate = Truncator()
 
-    def score_lines(self, lines: Iterable[str]) -> Iterator[TokenScores]:
+    def score_lines(self, lines: Iterable[str], paused: Callable[[], bool] | None = None) -> Iterator[TokenScores]:
         """For each line [T + 1] log-probabilities of its segments and of EOS, each given those before it.
+
+        Lines are read ahead, but not where `paused` says that the next one would have to be waited for.
 
         Raises:
             RunError: the model's log-probabilities are NaN.
         """
-        for window in read_windows(lines, len, max_items=WINDOW):
+        for window in read_windows(lines, len, max_items=WINDOW, paused=paused):
             found = self._score_window(list(dict.fromkeys(window)))
             yield from (found[line] for line in window)
 

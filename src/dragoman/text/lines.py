@@ -34,7 +34,9 @@ MAX_LINE = 1 << 24
 """The largest number of bytes of a line, its line end included: 16 MiB."""
 
 
-def read_lines(path: str | Path, on_undecodable: OnUndecodable | None = None) -> Iterator[str]:
+def read_lines(
+    path: str | Path, on_undecodable: OnUndecodable | None = None, *, stream: BinaryIO | None = None
+) -> Iterator[str]:
     """Yield the lines of a file, or of standard input for "-", without their line ends.
 
     A carriage return before the line end and a byte order mark before the first line are dropped; a last line
@@ -43,6 +45,7 @@ def read_lines(path: str | Path, on_undecodable: OnUndecodable | None = None) ->
     Args:
         on_undecodable: called with each line that is not UTF-8, before it is yielded. A private-use character then
             stands for each byte that is not text; see `has_raw_bytes` and `escape_raw_bytes`.
+        stream: the file, where it is open already; it is closed after its last line.
 
     Raises:
         InputError: the file is missing, a folder, unreadable, or a damaged archive; it is UTF-16 or UTF-32; a line is
@@ -51,8 +54,8 @@ def read_lines(path: str | Path, on_undecodable: OnUndecodable | None = None) ->
     """
     name = _name(path)
     try:
-        with _open_binary(path) as stream:
-            for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE + 1), b""), 1):
+        with _open_binary(path) if stream is None else stream as file:
+            for number, raw in enumerate(iter(partial(file.readline, MAX_LINE + 1), b""), 1):
                 if len(raw) > MAX_LINE:
                     raise _too_long(name, number)
                 yield _decode(raw, path, number, on_undecodable)

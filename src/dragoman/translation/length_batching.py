@@ -35,11 +35,12 @@ def read_windows(
     *,
     max_items: int | None = None,
     max_weight: int | None = None,
+    paused: Callable[[], bool] | None = None,
 ) -> Iterator[list[WindowItem]]:
     """Cut a stream into windows of `max_items`, fewer where the sum of their `weight` reaches `max_weight` before.
 
     None stands for `WINDOW_ITEMS` and `WINDOW_CHARACTERS`. The stream is never read further than the window that is
-    about to be yielded.
+    about to be yielded. A window also ends where `paused` says that the next item would have to be waited for.
     """
     max_items, max_weight = max_items or WINDOW_ITEMS, max_weight or WINDOW_CHARACTERS
     window: list[WindowItem] = []
@@ -47,7 +48,7 @@ def read_windows(
     for item in items:
         window.append(item)
         total += weight(item)
-        if len(window) == max_items or total >= max_weight:
+        if len(window) == max_items or total >= max_weight or (paused is not None and paused()):
             yield window
             window, total = [], 0
     if window:

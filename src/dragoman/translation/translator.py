@@ -180,12 +180,13 @@ class Translator:
         *,
         constraints: Iterable[TextConstraints] | None = None,
         read_ahead: int | None = None,
+        paused: Callable[[], bool] | None = None,
     ) -> Iterator[list[Translation]]:
         """For each line its translations, best first (samples: in the order drawn).
 
         There are `n_best` of them, fewer if fewer hypotheses finished, never none; a blank line has one, which is
         blank. `constraints`, if any, has one entry for each line. Lines are read ahead by a window of `read_ahead`
-        lines (None: see length_batching.py).
+        lines (None: see length_batching.py), fewer where `paused` says that the next line would have to be waited for.
 
         Raises:
             ConfigError: `n_best` is not from 1 to the beam; a coverage penalty for a model without attention.
@@ -199,7 +200,7 @@ class Translator:
                 f"n-best is {n_best}, but a beam of {self._search.beam} keeps no more than {self._search.beam} "
                 f"translations; set the beam to {n_best} or more"
             )
-        return self._translate_stream(lines, n_best, constraints, read_ahead)
+        return self._translate_stream(lines, n_best, constraints, read_ahead, paused)
 
     def _translate_stream(
         self,
@@ -207,6 +208,7 @@ class Translator:
         n_best: int,
         constraints: Iterable[TextConstraints] | None,
         read_ahead: int | None,
+        paused: Callable[[], bool] | None,
     ) -> Iterator[list[Translation]]:
         rows = (self._search.beam if self._sampling is None else n_best) * (1 if constraints is None else GRID)
         # A shortlist may lack constrained words; and samples are drawn from the whole vocabulary.
@@ -214,7 +216,10 @@ class Translator:
         translate_batch = partial(self._translate_batch, n_best=n_best, full_vocabulary=full_vocabulary)
         pairs = zip(lines, repeat(TextConstraints())) if constraints is None else zip_longest(lines, constraints)
         with WorkerThreads(self._encoder.workers) as threads:
-            for window in read_windows(enumerate(pairs), lambda item: len(item[1][0] or ""), max_items=read_ahead):
+            windows = read_windows(
+                enumerate(pairs), lambda item: len(item[1][0] or ""), max_items=read_ahead, paused=paused
+            )
+            for window in windows:
                 prepared = [self._prepare(number, *pair) for number, pair in window]
                 lengths = [line.source.segments for line in prepared]
                 batches = LengthBatches(prepared, lengths, max(1, MAX_ROWS // rows), threads.workers)

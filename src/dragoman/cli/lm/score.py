@@ -24,13 +24,17 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the scores of each line."""
+    from dragoman.cli.shared.input_lines import InputLines
     from dragoman.runs.language_model import open_language_run
     from dragoman.scoring.token_scores import log_probability
-    from dragoman.text.lines import read_lines, write_lines
+    from dragoman.text.lines import replace_output
 
     scorer = open_language_run(options.run, device=options.device, threads=options.threads).scorer()
-    scores = scorer.score_lines(read_lines(options.text))
-    if options.tokens:
-        write_lines(options.output, (" ".join(f"{term:.6f}" for term in one) for one in scores), keep_partial=True)
-    else:
-        write_lines(options.output, (f"{log_probability(one):.6f}" for one in scores), keep_partial=True)
+    with (
+        InputLines(options.text, "score", quiet=options.quiet) as lines,
+        replace_output(options.output, keep_partial=True) as file,
+    ):
+        lines.before_waiting = file.flush
+        for scores in scorer.score_lines(lines, lines.paused):
+            shown = scores if options.tokens else [log_probability(scores)]
+            file.write(" ".join(f"{term:.6f}" for term in shown) + "\n")

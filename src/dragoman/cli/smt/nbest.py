@@ -39,13 +39,18 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write an n-best list for each line."""
+    from dragoman.cli.shared.input_lines import InputLines
     from dragoman.progress import Console
-    from dragoman.text.lines import read_lines, replace_output
+    from dragoman.text.lines import replace_output
 
     searcher = open_searcher(options)
-    lists = searcher.n_best(read_lines(options.input), options.nbest, distinct=options.distinct)
-    console = Console(quiet=options.quiet)
-    with replace_output(options.output, keep_partial=True) as file, console.counter("sentences") as advance:
+    with (
+        InputLines(options.input, "translate", quiet=options.quiet) as lines,
+        replace_output(options.output, keep_partial=True) as file,
+        Console(quiet=options.quiet or lines.prompts).counter("sentences") as advance,
+    ):
+        lines.before_waiting = file.flush
+        lists = searcher.n_best(lines, options.nbest, distinct=options.distinct)
         for number, translations in enumerate(lists):
             for one in translations:
                 file.write(one.entry(number, alignment=options.with_alignments) + "\n")

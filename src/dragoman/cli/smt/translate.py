@@ -16,7 +16,7 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     "dragoman smt translate SYSTEM < test.de > test.out",
-    "dragoman smt translate SYSTEM -i test.de -o test.out --weights tuned.weights --alignments test.align",
+    "dragoman smt translate SYSTEM -i test.de -o test.out --feature-weights tuned.weights --alignments test.align",
 )
 
 
@@ -39,7 +39,8 @@ def run(options: argparse.Namespace) -> None:
     """Translate the input as a stream."""
     from contextlib import ExitStack
 
-    from dragoman.text.lines import read_lines, replace_output
+    from dragoman.cli.shared.input_lines import InputLines
+    from dragoman.text.lines import replace_output
     from dragoman.text.links import format_links
 
     require_outputs_apart((options.output, options.alignments), (options.input,))
@@ -49,7 +50,9 @@ def run(options: argparse.Namespace) -> None:
         links = None
         if options.alignments:
             links = files.enter_context(replace_output(options.alignments, keep_partial=True))
-        for translation in searcher.translate(read_lines(options.input)):
+        lines = files.enter_context(InputLines(options.input, "translate", quiet=options.quiet))
+        lines.before_waiting = lambda: [file.flush() for file in (text, links) if file is not None]
+        for translation in searcher.translate(lines):
             text.write(translation.text + "\n")
             if links is not None:
                 links.write(format_links(translation.alignment) + "\n")
