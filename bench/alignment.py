@@ -216,7 +216,7 @@ def joined(task: Task, forward: Path, backward: Path) -> dict[str, float]:
     rows = {f"{task.name}": error_rate(task, forward), f"{task.target}-{task.source}": error_rate(task, turned)}
     for method in METHODS:
         out = forward.with_name(f"{forward.name}.{method}")
-        dragoman("symmetrize", str(forward), str(turned), "--method", method, "--quiet", "-o", str(out))
+        dragoman("symmetrize", str(forward), str(turned), "--symmetrize", method, "--quiet", "-o", str(out))
         rows[method] = error_rate(task, out)
     return rows
 

@@ -457,7 +457,9 @@ def search_with_network(options: argparse.Namespace) -> None:
 def decoded(options: argparse.Namespace, configuration: Path, weights: Path, which: str) -> NDArray[np.float64]:
     """BLEU statistics [S, size] of the translations of a set."""
     out = weights.with_suffix(f".{which}")
-    dragoman("smt", "translate", configuration, "--weights", weights, "-i", options.work / f"{which}.de", "-o", out)
+    dragoman(
+        "smt", "translate", configuration, "--feature-weights", weights, "-i", options.work / f"{which}.de", "-o", out
+    )
     references = read_lines(text(options, SETS[which], "en"))
     pairs = zip(read_lines(out), references, strict=True)
     return np.concatenate([BLEU.statistics([line], [reference]) for line, reference in pairs])

@@ -95,11 +95,21 @@ def quoted(value: object) -> str:
         return "a number of thousands of digits"
 
 
+_BEGINNING = 3
+"""Letters that are enough to recognise a word by its beginning."""
+
+
 def nearest(word: str, known: Iterable[str], count: int = 1) -> list[str]:
-    """The up to `count` known words that are spelt most like `word`, best first; those unlike it are left out."""
+    """The up to `count` known words that are most like `word`; those unlike it are left out.
+
+    First those of similar spelling, best first, then those that begin with `word`, in their order.
+    """
     import difflib  # here, because most commands make no mistake
 
-    return difflib.get_close_matches(word, list(known), n=count)
+    known = list(known)
+    alike = difflib.get_close_matches(word, known, n=count)
+    begun = [name for name in known if len(word) >= _BEGINNING and name.startswith(word) and name not in alike]
+    return [*alike, *begun][:count]
 
 
 def did_you_mean(word: str, known: Iterable[str], count: int = 1) -> str:

@@ -194,3 +194,30 @@ def test_torch_is_told_to_keep_few_kernels_but_for_training_or_where_somebody_ha
     assert first not in os.environ
     assert main(["presets"]) == 0
     assert (os.environ[first], os.environ[second]) == (KERNELS[first], "7")
+
+
+def test_former_and_mistaken_options_are_answered_with_those_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for command, hint in (
+        ("symmetrize a b --method union", "--method (did you mean --symmetrize?)"),
+        ("rerank a --weights w", "--weights (did you mean --feature-weights?)"),
+        ("smt translate S --weights w", "--weights (did you mean --feature-weights?)"),
+        ("smt tune S --weights w", "--weights (did you mean --initial-weights?)"),
+        ("train -o RUN", "-o (did you mean --out?)"),
+        ("score RUN -i test.tsv", "-i (files stand without an option: RUN FILE)"),
+        ("phrase-table --out b", "--out (did you mean --output?)"),
+    ):
+        assert main(command.split()) == 2
+        assert f"unknown option {hint} (see dragoman " in capsys.readouterr().err
+
+
+def test_one_name_means_one_thing_in_every_verb() -> None:
+    """Options of the same name explain themselves alike: the kind of value, and whether there are several."""
+    kinds: dict[str, set[tuple[object, ...]]] = {}
+    for name, verb in VERBS.items():
+        parser = Parser(prog=f"dragoman {name}", description="")
+        verb.add_options(parser)
+        for action in parser._actions:
+            for option in action.option_strings:
+                kinds.setdefault(option, set()).add((action.nargs, bool(action.choices)))
+    for option in ("--weights", "--feature-weights", "--symmetrize", "-i", "-o", "--out", "--nbest", "--aligner"):
+        assert len(kinds[option]) == 1, (option, kinds[option])

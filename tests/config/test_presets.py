@@ -144,6 +144,12 @@ def test_an_unknown_preset_is_answered_with_the_nearest_one() -> None:
         load_preset("bahdanou2015")
 
 
+def test_a_preset_is_found_by_the_beginning_of_its_name() -> None:
+    three = "luong2015-base or luong2015-dropout or luong2015-global-concat"
+    with pytest.raises(ConfigError, match=rf"no preset named 'luong' \(did you mean {three}\?\)"):
+        load_preset("luong")
+
+
 def test_families_hold_every_preset_after_the_one_it_stands_on() -> None:
     listed = list(chain.from_iterable(families()))
     assert sorted(listed) == preset_names()

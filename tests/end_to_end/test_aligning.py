@@ -126,7 +126,7 @@ def test_two_runs_are_joined_as_their_two_files_are(
     assert (
         main(["align", str(run_folder), *files, "--reverse", str(reverse_run), *how, "-o", str(both), *ONE_THREAD]) == 0
     )
-    how = [] if method is None else ["--method", method]
+    how = [] if method is None else ["--symmetrize", method]
     assert main(["symmetrize", str(ahead), str(back), "--swapped", *how, "-o", str(joined), "--quiet"]) == 0
     assert list(read_links(both)) == list(read_links(joined))
     assert ahead.read_bytes() != joined.read_bytes()
@@ -136,7 +136,7 @@ def test_symmetrize_joins_lines_in_order(tmp_path: Path, capsys: pytest.CaptureF
     ahead, back = tmp_path / "ahead", tmp_path / "back"
     ahead.write_text("0-0 1-1\n\n0-0 0-1\n", encoding="utf-8")
     back.write_text("0-0\n0-0\n0-0\n", encoding="utf-8")
-    assert main(["symmetrize", str(ahead), str(back), "--method", "intersection"]) == 0
+    assert main(["symmetrize", str(ahead), str(back), "--symmetrize", "intersection"]) == 0
     assert capsys.readouterr().out == "0-0\n\n0-0\n"
     assert main(["symmetrize", str(ahead), str(back)]) == 0
     assert capsys.readouterr().out == "0-0 1-1\n0-0\n0-0 0-1\n"
@@ -182,7 +182,7 @@ def test_both_directions_of_a_statistical_aligner_are_joined(tmp_path: Path, cor
         assert main(["align", *pair, "--aligner", "ibm1", "-o", str(names[name]), "--quiet"]) == 0
     how = ["--aligner", "ibm1", "--symmetrize", "union", "-o", str(names["both"]), "--quiet"]
     assert main(["align", *files, *how]) == 0
-    join = ["--swapped", "--method", "union", "-o", str(names["joined"])]
+    join = ["--swapped", "--symmetrize", "union", "-o", str(names["joined"])]
     assert main(["symmetrize", str(names["ahead"]), str(names["back"]), *join]) == 0
     assert names["both"].read_bytes() == names["joined"].read_bytes()
 

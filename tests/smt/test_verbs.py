@@ -102,7 +102,7 @@ def test_lists_are_what_the_other_verbs_read_and_totals_are_linear_in_what_is_pr
     assert list(read_lines(out)) == list(read_lines(folder / "test.en"))
     needed = ["--reference", str(folder / "test.en"), "--runs", "1", "--quiet"]
     assert main(["tune", str(lists), *needed, "-o", str(tmp_path / "weights")]) == 0
-    more = ("--weights", tmp_path / "weights")
+    more = ("--feature-weights", tmp_path / "weights")
     assert smt("translate", folder, "-i", folder / "test.de", "-o", out, *more) == 0
     assert list(read_lines(out)) == list(read_lines(folder / "test.en"))
 
@@ -152,7 +152,7 @@ def test_tuning_is_reproducible_and_improves_bad_weights(folder, tmp_path, capsy
     tuned = read_weights(tmp_path / "one")
     assert tuned["UnknownWordPenalty0"] == (-0.1,)
     out = tmp_path / "out"
-    assert smt("translate", folder, "-i", folder / "dev.de", "-o", out, "--weights", tmp_path / "one") == 0
+    assert smt("translate", folder, "-i", folder / "dev.de", "-o", out, "--feature-weights", tmp_path / "one") == 0
     assert list(read_lines(out)) == list(read_lines(folder / "dev.en"))
 
 
@@ -187,7 +187,7 @@ def test_tuning_writes_into_the_system(folder, tmp_path):
             "--alignments: 2 files for 1 of --train; give one for each",
         ),
         (["smt", "translate", "{1}/new"], "new: does not exist"),
-        (["smt", "translate", "{0}/system", "--weights", "{1}/weights"], "weights: the list has no feature X"),
+        (["smt", "translate", "{0}/system", "--feature-weights", "{1}/weights"], "weights: the list has no feature X"),
         (["smt", "nbest", "{0}/system", "-i", "{1}/nowhere", "-o", "{1}/new"], "nowhere: does not exist"),
         (["smt", "tune", "{0}/system", "--source", "{0}/dev.de", "--reference", "{0}/train.en"], "has 20 lines but"),
         (["smt", "tune", "{0}/system", "--source", "{1}/empty", "--reference", "{1}/empty"], "empty: empty file"),

@@ -48,7 +48,7 @@ def test_a_sentence_without_hypotheses_gives_an_empty_line(files):
 
 def test_each_criterion_selects_its_own_hypothesis(files):
     (files / "weights").write_text("Net= 1\nLM= 0.1\n")
-    assert rerank(files, "--weights", str(files / "weights")) == ["a b c e", "", "x z"]
+    assert rerank(files, "--feature-weights", str(files / "weights")) == ["a b c e", "", "x z"]
     assert rerank(files, "--average", "Net") == ["a b c e", "", "x y"]
     assert rerank(files, "--oracle", str(files / "reference")) == ["a b c e", "", "x z"]
     assert rerank(files, "--mbr", "--mbr-scale", "2", "--mbr-size", "3") == ["a b c d", "", "x y"]
@@ -70,7 +70,7 @@ def test_tuned_weights_reach_the_reported_score(files, capsys, method):
     assert pool.score(vector) == pytest.approx(best, abs=0.005)
     # MIRA gives up a sentence whose totals lie further apart than BLEU can be.
     last = "x y" if method == "mira" else "x z"
-    assert rerank(files, "--weights", str(files / "weights")) == ["a b c e", "", last]
+    assert rerank(files, "--feature-weights", str(files / "weights")) == ["a b c e", "", last]
 
 
 def test_the_difference_to_other_weights_is_tested_on_dev_and_test(files, capsys):
@@ -124,7 +124,7 @@ def test_real_lists_are_tuned_and_rescored_totals_are_linear_in_the_features(sha
     ("words", "said"),
     [
         (["rerank", "LIST", "--average", "No"], "LIST: a hypothesis of sentence 0 has no feature No; it has LM, Net"),
-        (["rerank", "LIST", "--weights", "W"], "W: no weight for the feature Net of the list"),
+        (["rerank", "LIST", "--feature-weights", "W"], "W: no weight for the feature Net of the list"),
         (["rerank", "LIST", "--oracle", "W"], "W: sentence 2 (counted from 0) has no reference; there are 1 lines"),
         (["rerank", "LIST", "--sentences", "2"], "LIST: has more than 2 sentences (--sentences)"),
         (["rerank", "LIST", "--mbr", "--oracle", "W"], "--oracle and --mbr exclude each other; leave one of "),

@@ -103,7 +103,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the links of each pair."""
-    _require_sense(options)
+    require_sense(options)
 
     from dragoman.alignment.attention_file import AttentionFile
     from dragoman.alignment.formats import format_alignments
@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> None:
         write_lines(options.output, lines, keep_partial=True)
 
 
-def _require_sense(options: argparse.Namespace) -> None:
+def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect, and one file for both outputs."""
     require_outputs_apart((options.output, options.matrix))
     if options.aligner is None:

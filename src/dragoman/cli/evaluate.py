@@ -105,7 +105,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Translate, measure, compare, print."""
-    _require_sense(options)
+    require_sense(options)
 
     from dragoman.evaluation.slices import read_ranks
     from dragoman.progress import Console
@@ -141,7 +141,7 @@ def run(options: argparse.Namespace) -> None:
         console.info(f"report: {path}")
 
 
-def _require_sense(options: argparse.Namespace) -> None:
+def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect."""
     if options.hyp is not None:
         for name in (*given_search_options(options), "output", "without_unknown"):

@@ -58,7 +58,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Export, and print the size of the folder and its deviation from the run."""
-    _require_sense(options)
+    require_sense(options)
 
     from dragoman.export.writing import ExportOptions, export_runs
     from dragoman.progress import Console
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
     console.info(f"exported: {options.out} ({exported.bytes / 1e6:.1f} MB)")
 
 
-def _require_sense(options: argparse.Namespace) -> None:
+def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect."""
     require_several_runs(options, options.runs)
     if options.shortlist_corpus and options.shortlist is None:

@@ -67,7 +67,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Project and draw."""
-    _require_sense(options)
+    require_sense(options)
 
     from dragoman.progress import Console
     from dragoman.projection.drawing import require_format, write_map
@@ -87,7 +87,8 @@ def run(options: argparse.Namespace) -> None:
     Console(quiet=options.quiet).info(f"{title}, {points.vectors.shape[1]:,} dimensions each{left_out}")
 
 
-def _require_sense(options: argparse.Namespace) -> None:
+def require_sense(options: argparse.Namespace) -> None:
+    """Refuse options that have no effect."""
     if options.of != "words" and options.texts is None:
         raise ConfigError(f"--of {options.of} requires a FILE with {options.of}, one a line")
     if options.of != "words" and options.side is not None:

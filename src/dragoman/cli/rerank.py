@@ -19,7 +19,7 @@ DESCRIPTION = (
     "lines match source lines."
 )
 EXAMPLES = (
-    "dragoman rerank test.rescored.gz --weights tuned.weights > test.out",
+    "dragoman rerank test.rescored.gz --feature-weights tuned.weights > test.out",
     "dragoman rerank test.rescored.gz --average Neural > test.out",
     "dragoman rerank test.nbest --oracle test.en > test.oracle",
 )
@@ -31,7 +31,9 @@ def add_options(parser: Parser) -> None:
     best = parser.add_argument_group("criterion (default: total score of the list)")
     scores = best.add_mutually_exclusive_group()
     scores.add_argument(
-        "--weights", metavar="FILE", help="weighted sum of the features, with weights from lines `Name= weight ...`"
+        "--feature-weights",
+        metavar="FILE",
+        help="weighted sum of the features, with weights from lines `Name= weight ...`",
     )
     scores.add_argument(
         "--average", nargs="+", metavar="NAME", help="unweighted mean of the total score and these features"
@@ -59,10 +61,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write a line for each sentence."""
-    if options.mbr and options.oracle:
-        raise ConfigError("--oracle and --mbr exclude each other; leave one of them out")
-    if options.metric and not (options.mbr or options.oracle):
-        raise ConfigError("--metric requires --oracle or --mbr")
+    require_sense(options)
 
     from dragoman.errors import InputError
     from dragoman.evaluation.minimum_risk import pairwise_bleu, pairwise_chrf
@@ -85,14 +84,22 @@ def run(options: argparse.Namespace) -> None:
             file.write("\n" * (options.sentences - written))
 
 
+def require_sense(options: argparse.Namespace) -> None:
+    """Refuse options that have no effect."""
+    if options.mbr and options.oracle:
+        raise ConfigError("--oracle and --mbr exclude each other; leave one of them out")
+    if options.metric and not (options.mbr or options.oracle):
+        raise ConfigError("--metric requires --oracle or --mbr")
+
+
 def _criterion(options: argparse.Namespace) -> Criterion:
     from dragoman.tuning.feature_weights import read_weights
     from dragoman.tuning.pool import read_references
     from dragoman.tuning.reranking import by_average, by_oracle, by_total, by_weights
     from dragoman.tuning.tuning_metric import METRICS
 
-    if options.weights is not None:
-        return by_weights(read_weights(options.weights), options.weights, options.nbest)
+    if options.feature_weights is not None:
+        return by_weights(read_weights(options.feature_weights), options.feature_weights, options.nbest)
     if options.average is not None:
         return by_average(options.average, options.nbest)
     if options.oracle is not None:

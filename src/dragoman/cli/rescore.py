@@ -61,11 +61,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the list with the new features."""
-    if not re.fullmatch(r"[^\s=:|]+", options.feature):
-        raise ConfigError(f"--feature {options.feature!r}: feature names contain no space, `=`, `:` or `|`")
-    if options.nbest == options.source == "-":
-        raise ConfigError("NBEST and --source cannot both be standard input")
-    _require_models(options)
+    require_sense(options)
 
     from dragoman.progress import Console
     from dragoman.scoring.lists import Sentence, add_features, with_sources
@@ -84,8 +80,12 @@ def run(options: argparse.Namespace) -> None:
             file.write(line + "\n")
 
 
-def _require_models(options: argparse.Namespace) -> None:
-    """Refuse a command without models, and one that lacks or ignores the source."""
+def require_sense(options: argparse.Namespace) -> None:
+    """Refuse a command without models, one that lacks or ignores the source, and names that no list can hold."""
+    if not re.fullmatch(r"[^\s=:|]+", options.feature):
+        raise ConfigError(f"--feature {options.feature!r}: feature names contain no space, `=`, `:` or `|`")
+    if options.nbest == options.source == "-":
+        raise ConfigError("NBEST and --source cannot both be standard input")
     if not (options.model or options.reverse or options.lm):
         raise ConfigError("--model, --reverse or --lm is required (see dragoman rescore --help)")
     if (options.model or options.reverse) and options.source is None:

@@ -21,7 +21,7 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     "dragoman symmetrize forward.align backward.align > both.align",
-    "dragoman symmetrize de-en.align en-de.align --swapped --method intersection",
+    "dragoman symmetrize de-en.align en-de.align --swapped --symmetrize intersection",
 )
 
 
@@ -30,7 +30,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("forward", metavar="FORWARD", help="alignments of the source-to-target model")
     parser.add_argument("backward", metavar="BACKWARD", help="alignments of the target-to-source model")
     parser.add_argument(
-        "--method", choices=SYMMETRIZATIONS, default=DEFAULT_SYMMETRIZATION, help="symmetrization heuristic"
+        "--symmetrize", choices=SYMMETRIZATIONS, default=DEFAULT_SYMMETRIZATION, help="symmetrization heuristic"
     )
     parser.add_argument(
         "--swapped",
@@ -57,6 +57,6 @@ def run(options: argparse.Namespace) -> None:
                 shorter = options.forward if forward is None else options.backward
                 raise InputError(f"{shorter}: ends after line {number - 1}, but the other file goes on")
             back = [(j, i) for i, j in backward] if options.swapped else backward
-            yield symmetrize(forward, back, options.method)
+            yield symmetrize(forward, back, options.symmetrize)
 
     write_links(options.output, joined())

@@ -67,10 +67,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Tune several times, print the scores, and write the best weights."""
-    if (options.test is None) != (options.test_reference is None):
-        raise ConfigError("--test and --test-reference require each other")
-    if options.restarts is not None and options.method != "mert":
-        raise ConfigError("--restarts requires --method mert")
+    require_sense(options)
 
     import numpy as np
 
@@ -94,6 +91,14 @@ def run(options: argparse.Namespace) -> None:
     _print_summary(pools, [tuned.weights for tuned in found], others, console)
     best = max(found, key=lambda tuned: tuned.score)
     write_weights(options.output, as_weights(best.weights, pool.shape))
+
+
+def require_sense(options: argparse.Namespace) -> None:
+    """Refuse options that have no effect."""
+    if (options.test is None) != (options.test_reference is None):
+        raise ConfigError("--test and --test-reference require each other")
+    if options.restarts is not None and options.method != "mert":
+        raise ConfigError("--restarts requires --method mert")
 
 
 def _read_pools(options: argparse.Namespace) -> dict[str, Pool]:

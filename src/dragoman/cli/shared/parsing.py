@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import NoReturn, Protocol, TypeVar
@@ -24,6 +25,7 @@ RENAMED_OPTIONS = {
     "--max-extra": ("--max-length-extra",),
     "--max-factor": ("--max-length-factor",),
     "--measure": ("--metric",),
+    "--method": ("--symmetrize",),
     "--min-factor": ("--min-length-factor",),
     "--minimum": ("--min-count",),
     "--out": ("--output",),
@@ -32,6 +34,8 @@ RENAMED_OPTIONS = {
     "--scale": ("--colormap",),
     "--size": ("--nbest",),
     "--start": ("--initial-weights",),
+    "--weights": ("--feature-weights", "--initial-weights"),
+    "-o": ("--out", "--report"),
 }
 """Former option names with their present names; for error messages only."""
 
@@ -64,11 +68,14 @@ class Parser(argparse.ArgumentParser):
             ConfigError: an option is unknown, lacks its value, or has one that is not allowed.
         """
         for word in takewhile(lambda word: word != "--", arguments):
-            name = word.partition("=")[0]
-            if name.startswith("--") and name not in self._option_string_actions:
-                known = self._option_string_actions
+            name, known = word.partition("=")[0], self._option_string_actions
+            if re.fullmatch("--.+|-[a-z]", name) and name not in known:
                 renamed = next((new for new in RENAMED_OPTIONS.get(name, ()) if new in known), name)
-                self.error(f"unknown option {name}{did_you_mean(renamed, known)}")
+                hint = did_you_mean(renamed, [option for option in known if option.startswith("--")])
+                if name in ("-i", "--input"):
+                    files = [action.metavar for action in self._get_positional_actions()]
+                    hint = f" (files stand without an option: {' '.join(map(str, files))})" if files else ""
+                self.error(f"unknown option {name}{hint}")
         return self.parse_args(arguments)
 
 

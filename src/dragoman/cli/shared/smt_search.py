@@ -20,7 +20,9 @@ def add_system(parser: Parser) -> None:
 def add_weights(parser: Parser) -> None:
     """Declare the feature weights."""
     parser.add_argument(
-        "--weights", metavar="FILE", help="feature weights, lines `Name= weight ...` (default: those of the system)"
+        "--feature-weights",
+        metavar="FILE",
+        help="feature weights, lines `Name= weight ...` (default: those of the system)",
     )
 
 
@@ -56,8 +58,9 @@ def open_searcher(options: argparse.Namespace) -> Searcher:
     from dragoman.smt.system import PhraseSystem
     from dragoman.tuning.feature_weights import read_weights
 
-    weights = None if options.weights is None else read_weights(options.weights)  # first: tables take a while to load
+    # The weights first: tables take a while to load.
+    weights = None if options.feature_weights is None else read_weights(options.feature_weights)
     system = PhraseSystem.open(options.system)
     if weights is None:
         return system.searcher(system.configuration.weights, str(system.configuration.path), decoder_settings(options))
-    return system.searcher(weights, options.weights, decoder_settings(options))
+    return system.searcher(weights, options.feature_weights, decoder_settings(options))
