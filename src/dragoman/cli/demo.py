@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dragoman.cli.shared.invocation import this_command
 from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser, positive_float
 from dragoman.text.words import words_in
@@ -61,7 +63,8 @@ def run(options: argparse.Namespace) -> None:
         f"\n{evaluation.sentences} test lines, none of them seen in training: {evaluation.score('exact match'):.1f} % "
         f"exact match, BLEU {evaluation.score('BLEU'):.1f}, chrF {evaluation.score('chrF'):.1f}"
     )
-    print(f"translate more: dragoman translate {options.out}\nreport: {made.report}")
+    run = shlex.quote(str(options.out))
+    print(f"translate more: {this_command()} translate {run}\nreport: {made.report}")
 
 
 def _shown(translation: Translation) -> str:
