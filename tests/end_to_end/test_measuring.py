@@ -35,6 +35,17 @@ def test_empty_sides_have_scores(run_folder: Path, tmp_path: Path) -> None:
     assert all(score < 0 for score in scores)
 
 
+def test_score_prints_the_tokens_that_perplexity_counts(run_folder: Path, tmp_path: Path) -> None:
+    pairs, plain, counted = tmp_path / "pairs.tsv", tmp_path / "plain", tmp_path / "counted"
+    pairs.write_text("ab\tAB C\nab\t\n", encoding="utf-8")
+    assert main(["score", str(run_folder), str(pairs), "-o", str(plain), *ONE_THREAD]) == 0
+    assert main(["score", str(run_folder), str(pairs), "--tokens", "-o", str(counted), *ONE_THREAD]) == 0
+    rows = [line.split("\t") for line in counted.read_text(encoding="utf-8").splitlines()]
+    assert [score for score, _ in rows] == plain.read_text(encoding="utf-8").splitlines()
+    assert rows[1][1] == "1"  # EOS alone
+    assert int(rows[0][1]) > 1
+
+
 def test_align_prints_pharaoh_lines(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     source.write_text("ab c\n\nfe d cb\n", encoding="utf-8")

@@ -61,6 +61,7 @@ VERBS = Verbs(
             "tree": "tree",
             "curves": "curves",
             "map": "map_points",
+            "reproduce": "reproduce",
         },
         "word alignment": {
             "align": "align",

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import add_ensemble_options, add_general_options, add_output, add_pairs, add_runs
 from dragoman.cli.shared.parsing import Parser
 from dragoman.cli.shared.runs import make_scorer, open_runs, require_several_runs, split_runs
+
+if TYPE_CHECKING:
+    from dragoman.scoring.scorer import ScoredPair
 
 SUMMARY = "score given translations with forced decoding"
 DESCRIPTION = (
@@ -15,7 +19,7 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     "dragoman score RUN test.de test.en > test.scores",
-    "dragoman score RUN pairs.tsv.gz -o test.scores",
+    "dragoman score RUN pairs.tsv.gz --tokens -o test.scores",
     "dragoman score RUN1 RUN2 test.de test.en --combine log-probabilities --weights 2 1",
 )
 
@@ -24,6 +28,9 @@ def add_options(parser: Parser) -> None:
     """Declare the options of `score`."""
     add_runs(parser)
     add_pairs(parser)
+    parser.add_argument(
+        "--tokens", action="store_true", help="after each score, by a tab, the number of target tokens, EOS included"
+    )
     add_ensemble_options(parser)
     add_output(parser, "the scores, one a line,")
     add_general_options(parser)
@@ -39,4 +46,14 @@ def run(options: argparse.Namespace) -> None:
 
     scorer = make_scorer(names, open_runs(names, options), options.combine or "probabilities", options.weights)
     pairs = ((pair.source, pair.target) for pair in read_pairs([files]))
-    write_lines(options.output, (f"{scored.log_probability:.6f}" for scored in scorer.score(pairs)), keep_partial=True)
+    scores = scorer.score(pairs)
+    lines = (_with_tokens(scored) for scored in scores) if options.tokens else map(_score, scores)
+    write_lines(options.output, lines, keep_partial=True)
+
+
+def _score(scored: ScoredPair) -> str:
+    return f"{scored.log_probability:.6f}"
+
+
+def _with_tokens(scored: ScoredPair) -> str:
+    return f"{_score(scored)}\t{len(scored.token_log_probabilities)}"

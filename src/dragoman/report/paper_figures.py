@@ -1,0 +1,37 @@
+"""A figure of a paper and ours beside it, with the same axes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import BinaryIO
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+Curves = Mapping[str, Sequence[tuple[float, float]]]
+"""Name -> points."""
+
+
+def draw_beside(file: BinaryIO, paper: Curves, ours: Curves, *, across: str, upwards: str) -> None:
+    """Draw the curves of the paper, if there are any, and ours as SVG, each panel with a scale of its own."""
+    panels = [("paper", paper), ("here", ours)] if paper else [("here", ours)]
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "figures", "font.size": 9}):
+        figure = Figure(figsize=(4.8 * len(panels), 3.6), layout="constrained")
+        for place, (title, curves) in enumerate(panels, 1):
+            _draw(figure.add_subplot(1, len(panels), place), title, curves, across, upwards)
+        figure.savefig(file, format="svg", metadata={"Date": None})
+
+
+def _draw(axes: Axes, title: str, curves: Curves, across: str, upwards: str) -> None:
+    for name, curve in curves.items():
+        if curve:
+            places, values = zip(*curve, strict=True)
+            axes.plot(places, values, marker=".", label=name)
+    axes.set_title(title)
+    axes.set_xlabel(across)
+    axes.set_ylabel(upwards)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.2)
+    if axes.has_data():
+        axes.legend(frameon=False, fontsize=8)

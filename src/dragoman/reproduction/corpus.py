@@ -1,0 +1,144 @@
+"""The corpus of an experiment: the user's pairs as plain files, joined to longer ones if requested.
+
+    DIR/corpus/train.source, train.target, dev..., test...     one sentence a line
+    DIR/corpus/test.wrong                                      the sources of the test set, rotated by half of it
+    DIR/corpus/corpus.json                                     what was given, counts, and digests of the files
+
+Joined pairs are constructed: they are 1 to `join` pairs of the same set with a space between them, of at most
+`LONGEST_JOINED` words. Effects of length can be seen in them on a corpus whose sentences are all short. A pair of the
+training set is used in as many joined pairs as `join` has pairs on average, so that their number stays about the same;
+one of the dev and test sets is used once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import InputError, RunError
+from dragoman.text.corpus import Corpora, Pair, read_pairs
+from dragoman.text.lines import read_lines, replace_file, write_lines
+
+SETS = ("train", "dev", "test")
+LONGEST_JOINED = 60
+"""Words of a joined pair, on either side; a single pair may be longer."""
+FEWEST_TEST_PAIRS = 20
+"""Pairs of a test set below which a bootstrap over sentences says nothing."""
+_SEED = 1
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The files of an experiment's corpus."""
+
+    folder: Path
+    facts: dict[str, Any]
+    """`join`, `languages`, and for each set the number of pairs, mean words of both sides, and digests."""
+
+    def path(self, name: str, side: str) -> Path:
+        """A file, such as that of `train` and `source`; side `wrong` exists for the test set."""
+        return self.folder / f"{name}.{side}"
+
+    def lines(self, name: str, side: str) -> list[str]:
+        """The lines of a file."""
+        return list(read_lines(self.path(name, side)))
+
+
+def write_corpus(folder: Path, given: dict[str, Corpora], *, join: int) -> Corpus:
+    """Write the corpus, or check that the folder has the same one.
+
+    Args:
+        given: the user's corpora of `train`, `dev` and `test`.
+        join: the greatest number of pairs that are joined; 1 keeps the pairs as they are.
+
+    Raises:
+        InputError: a corpus cannot be read, or the test set has fewer than `FEWEST_TEST_PAIRS` pairs.
+        RunError: the folder has another corpus.
+    """
+    facts: dict[str, Any] = {"join": join}
+    sides: dict[tuple[str, str], list[str]] = {}
+    for name in SETS:
+        pairs = [pair for pair in read_pairs(given[name]) if pair.source.strip() and pair.target.strip()]
+        if join > 1:
+            pairs = list(_joined(pairs, join, repeats=(join + 1) // 2 if name == "train" else 1))
+        if name == "test" and len(pairs) < FEWEST_TEST_PAIRS:
+            raise InputError(f"the test set has {len(pairs)} pairs; an experiment needs {FEWEST_TEST_PAIRS} or more")
+        if not pairs:
+            raise InputError(f"the {name} set has no pair with text on both sides")
+        sides[name, "source"] = [_one_line(pair.source) for pair in pairs]
+        sides[name, "target"] = [_one_line(pair.target) for pair in pairs]
+        facts[name] = {"pairs": len(pairs)} | {
+            side: {"words": round(_mean_words(sides[name, side]), 2), "sha256": _digest(sides[name, side])}
+            for side in ("source", "target")
+        }
+    sources = sides["test", "source"]
+    for side in ("source", "target"):
+        lines = sides["test", side]
+        sides["test", f"wrong-{side}"] = lines[len(sources) // 2 :] + lines[: len(sources) // 2]
+    corpus = Corpus(folder, facts)
+    about = folder / "corpus.json"
+    if about.exists():
+        _require_same(about, facts)
+        return corpus
+    folder.mkdir(parents=True, exist_ok=True)
+    for (name, side), lines in sides.items():
+        write_lines(corpus.path(name, side), lines)
+    with replace_file(about) as file:
+        json.dump(facts, file, indent=1)
+        file.write("\n")
+    return corpus
+
+
+def _joined(pairs: Sequence[Pair], join: int, *, repeats: int) -> Iterator[Pair]:
+    """Pairs joined from 1 to `join` random pairs; every pair is used `repeats` times."""
+    draw = random.Random(_SEED)
+    for _ in range(repeats):
+        order = draw.sample(pairs, len(pairs))
+        while order:
+            count = draw.randint(1, join)
+            parts = [order.pop()]
+            while order and len(parts) < count and _words([*parts, order[-1]]) <= LONGEST_JOINED:
+                parts.append(order.pop())
+            yield Pair(
+                " ".join(part.source for part in parts), " ".join(part.target for part in parts), parts[0].origin
+            )
+
+
+def _words(pairs: Sequence[Pair]) -> int:
+    """Words of the longer side of pairs when they are joined."""
+    return max(sum(len(pair.source.split()) for pair in pairs), sum(len(pair.target.split()) for pair in pairs))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
+
+
+def _mean_words(lines: Sequence[str]) -> float:
+    return sum(len(line.split()) for line in lines) / len(lines)
+
+
+def _digest(lines: Sequence[str]) -> str:
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+
+
+def _require_same(about: Path, facts: dict[str, Any]) -> None:
+    """Refuse a folder with another corpus.
+
+    Raises:
+        RunError: the corpus in it is not the given one, or its description is damaged.
+    """
+    try:
+        earlier = json.loads(about.read_text(encoding="utf-8"))
+    except ValueError:
+        raise RunError(f"{about}: is not JSON; remove {about.parent} to write the corpus again") from None
+    if earlier != facts:
+        different = [key for key in facts if not isinstance(earlier, dict) or earlier.get(key) != facts[key]]
+        raise RunError(
+            f"{about.parent}: has another corpus ({', '.join(different)} differ); give another folder to --out, or "
+            "the same files and --join"
+        )

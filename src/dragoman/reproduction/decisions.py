@@ -1,0 +1,168 @@
+"""Decides from measurements whether a claim holds: paired bootstrap over seeds and over test sentences.
+
+Every system is trained with the same K seeds and measured on the same N sentences. A comparison (comparison.py) has a
+value for each seed, and their mean is what is reported. Its 95 % interval comes from resampling seeds and sentences
+together, paired between systems (Koehn 2004; runs as observations: Clark et al. 2011). The rule, fixed before any
+experiment was run:
+
+    holds            the value is above 0 for every seed, and so is the whole interval
+    does not hold    the value is below 0 for every seed, and so is the whole interval
+    not decided      anything else, or fewer than `LEAST_SEEDS` seeds
+
+A claim of several comparisons holds if all of them do, and does not hold if one of them does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.evaluation.bleu import corpus_bleu
+from dragoman.reproduction.comparison import WHOLE, Comparison
+
+LEAST_SEEDS = 3
+"""Seeds below which nothing is decided."""
+SAMPLES = 1000
+"""Bootstrap samples."""
+SEED = 12345
+_NORMAL = 1.96
+"""Half width of a 95 % interval in standard deviations."""
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MetricKind:
+    """A metric of sufficient statistics that are summed over sentences."""
+
+    heading: str
+    decimals: int
+    lower_is_better: bool
+    score: Callable[[Array], Array] = field(repr=False)
+    """[..., F] -> [...]"""
+
+
+def _ratio(statistics: Array) -> Array:
+    return statistics[..., 0] / np.maximum(statistics[..., 1], 1e-9)
+
+
+METRICS: Mapping[str, MetricKind] = {
+    "perplexity": MetricKind("perplexity", 2, True, lambda rows: np.exp(_ratio(rows))),
+    "wrong_source_perplexity": MetricKind("perplexity, wrong sources", 2, True, lambda rows: np.exp(_ratio(rows))),
+    "bleu": MetricKind("BLEU", 2, False, corpus_bleu),
+    "length_ratio": MetricKind("length ratio", 3, False, _ratio),
+    "aer": MetricKind("AER", 3, True, lambda rows: 1 - _ratio(rows)),
+}
+"""Statistics of a sentence: [negative log-probability, target tokens with EOS] for perplexities; those of
+`evaluation/bleu.py`; [words of the hypothesis, of the reference]; [links in S + links in P, links + sure links]."""
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """The statistics of all systems of an experiment."""
+
+    rows: Mapping[tuple[str, str], Array]
+    """(metric, system) -> [K, N, F]; NaN for a seed whose training failed."""
+    parts: Mapping[str, NDArray[np.bool_]]
+    """Part of the test set -> [N], true for its sentences; `all` is among them."""
+
+    def scores(self, metric: str, system: str, part: str = WHOLE) -> Array:
+        """[K] the score of each seed; NaN where training failed."""
+        rows = self.rows[metric, system][:, self.parts[part]]
+        return np.asarray(METRICS[metric].score(rows.sum(axis=1)))
+
+
+class Verdict(StrEnum):
+    """What the measurements say of a claim."""
+
+    HOLDS = "holds"
+    DOES_NOT_HOLD = "does not hold"
+    NOT_DECIDED = "not decided at this size"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The result of one comparison."""
+
+    comparison: Comparison
+    values: tuple[float, ...]
+    """The value for each seed for which all systems were trained."""
+    mean: float
+    low: float
+    high: float
+    """The 95 % interval of the mean."""
+    verdict: Verdict
+    seeds_needed: int | None
+    """Seeds that would decide, if further ones are like these; None: no number would, or it is decided."""
+
+
+def decide(comparison: Comparison, measured: Measurements) -> Decision:
+    """Apply the rule to one comparison.
+
+    Raises:
+        KeyError: a value of the comparison was not measured.
+    """
+    values = _values(comparison, measured, None)  # [1, K]
+    valid = np.isfinite(values[0])
+    values = values[:, valid]
+    seeds = values.shape[1]
+    if seeds == 0:
+        return Decision(comparison, (), math.nan, math.nan, math.nan, Verdict.NOT_DECIDED, None)
+    mean = float(values.mean())
+    random = np.random.default_rng(SEED)
+    sentences = len(measured.parts[WHOLE])
+    counts = random.multinomial(sentences, np.full(sentences, 1 / sentences), size=SAMPLES).astype(np.float64)
+    sampled = _values(comparison, measured, counts)[:, valid]  # [samples, K]
+    weights = random.multinomial(seeds, np.full(seeds, 1 / seeds), size=SAMPLES) / seeds  # [samples, K]
+    low, high = (float(bound) for bound in np.nanpercentile((sampled * weights).sum(axis=1), (2.5, 97.5)))
+    verdict = _verdict(values[0], low, high)
+    needed = None
+    if verdict is Verdict.NOT_DECIDED and seeds > 1:
+        needed = _seeds_needed(values[0], float(sampled.mean(axis=1).std()))
+    return Decision(comparison, tuple(values[0].tolist()), mean, low, high, verdict, needed)
+
+
+def verdict_of_all(decisions: Sequence[Decision]) -> Verdict:
+    """The verdict on a claim of several comparisons."""
+    verdicts = {decision.verdict for decision in decisions}
+    if Verdict.DOES_NOT_HOLD in verdicts:
+        return Verdict.DOES_NOT_HOLD
+    return Verdict.NOT_DECIDED if Verdict.NOT_DECIDED in verdicts else Verdict.HOLDS
+
+
+def _values(comparison: Comparison, measured: Measurements, counts: Array | None) -> Array:
+    """[D, K] the value of each seed on D resampled test sets, given as how often each sentence occurs, [D, N]."""
+    draws = 1 if counts is None else len(counts)
+    total: Array = np.full((draws, 1), comparison.constant)
+    for weight, value in comparison.terms:
+        rows = measured.rows[value.metric, value.system]  # [K, N, F]
+        inside: Array = measured.parts[value.part].astype(np.float64)[None]  # [1, N]
+        times = inside if counts is None else counts * inside  # [D, N]
+        present = np.array([np.isfinite(seed).all() for seed in rows])  # [K]
+        sums = np.matmul(times, np.where(present[:, None, None], rows, 0.0))  # [K, D, F]
+        scores = METRICS[value.metric].score(sums).T  # [D, K]
+        total = total + weight * np.where(present, scores, np.nan)
+    return total
+
+
+def _verdict(values: Array, low: float, high: float) -> Verdict:
+    if len(values) < LEAST_SEEDS:
+        return Verdict.NOT_DECIDED
+    if (values > 0).all() and low > 0:
+        return Verdict.HOLDS
+    if (values < 0).all() and high < 0:
+        return Verdict.DOES_NOT_HOLD
+    return Verdict.NOT_DECIDED
+
+
+def _seeds_needed(values: Array, deviation_of_sentences: float) -> int | None:
+    """Seeds with which the interval of a mean like this one would exclude 0; None if the sentences are too few."""
+    allowed = (abs(float(values.mean())) / _NORMAL) ** 2 - deviation_of_sentences**2
+    if allowed <= 0:
+        return None
+    return max(LEAST_SEEDS, math.ceil(float(values.var(ddof=1)) / allowed))

@@ -1,0 +1,238 @@
+"""Experiments as data: a table or figure of a paper, the models that it compares, and the claims that it tests.
+
+A YAML file of the package (folder `experiments`), or one of the user's, is one experiment. Models are presets with
+settings, trained once for each seed; systems translate with one model, or with an ensemble; measured values and claims
+name systems. An experiment that is `based_on` another uses its models, systems, parts and settings, and adds its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal, dataclass_transform
+
+import msgspec
+from msgspec import Meta
+
+from dragoman.config.building import parse_yaml
+from dragoman.errors import ConfigError, did_you_mean
+from dragoman.reproduction.comparison import WHOLE, Comparison, parse_comparison
+from dragoman.reproduction.decisions import METRICS
+from dragoman.text.lines import read_lines
+
+KNOWN = "known"
+"""The part of the test set without words that are unknown to the models, on either side."""
+SOURCE_EFFECT = "wrong_source_perplexity"
+_FOLDER = "experiments"
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Part of an experiment."""
+
+
+class Model(_Entry):
+    """A model that is trained, once for each seed."""
+
+    preset: str
+    set: Mapping[str, Any] = {}
+    """Dotted keys of the configuration -> values, over the preset and the settings of the experiment."""
+    swapped: bool = False
+    """Trained from the second language of the corpus to the first."""
+
+
+class System(_Entry):
+    """A way to translate the test set, measured once for each seed."""
+
+    label: str
+    """As in the table of the paper."""
+    models: Annotated[tuple[str, ...], Meta(min_length=1)]
+    """Names of models; several form an ensemble."""
+    seeds: Annotated[int, Meta(ge=1)] = 1
+    """An ensemble of each model with this many seeds."""
+    search: Mapping[str, Any] = {}
+    """Options of `dragoman translate` -> values; true for an option without a value."""
+    dictionary: bool = False
+    """Replace unknown words by a dictionary from the model's own alignments of the training text."""
+    metrics: tuple[str, ...] | None = None
+    """Metrics of this system; None: those of the experiment."""
+    paper: Mapping[str, float | str] = {}
+    """Metric -> the value in the paper."""
+
+
+class Part(_Entry):
+    """Part of the test set: the sentences from one share of it to another, sorted by their source length."""
+
+    start: Annotated[float, Meta(ge=0, le=1)]
+    end: Annotated[float, Meta(ge=0, le=1)]
+
+
+class Claim(_Entry):
+    """A statement of the paper, and the comparisons that test it."""
+
+    claim: str
+    """In the words of the paper, or close to them."""
+    where: str
+    """Section, table or figure of the paper."""
+    expect: Annotated[tuple[str, ...], Meta(min_length=1)]
+    """Comparisons (comparison.py), all of which must hold."""
+
+    def comparisons(self) -> list[Comparison]:
+        """The parsed comparisons.
+
+        Raises:
+            ConfigError: one of them is not valid.
+        """
+        return [parse_comparison(text) for text in self.expect]
+
+
+class Figure(_Entry):
+    """A figure of the paper, drawn with the same axes from our measurements."""
+
+    kind: Literal["learning-curves", "source-length", "reference-length", "rarity"]
+    title: str
+    systems: tuple[str, ...]
+    group: Annotated[int, Meta(ge=1)] = 200
+    """Sentences of a group, for figures over length or rarity."""
+    paper: Mapping[str, Mapping[float, float]] = {}
+    """Name of a curve in the paper -> its points, x -> y."""
+
+
+class Experiment(_Entry):
+    """A table or figure of a paper; `name` is that of its file."""
+
+    name: str
+    title: str
+    paper: str
+    """Such as "Luong et al. 2015"."""
+    item: str
+    """Such as "table 1"."""
+    based_on: str | None = None
+    note: str = ""
+    """What differs from the paper, and why."""
+    settings: Mapping[str, Any] = {}
+    """Dotted keys of the configuration -> values, for all models."""
+    updates: Annotated[int, Meta(ge=1)] = 1000
+    scale: Annotated[float, Meta(gt=0)] = 1.0
+    seeds: Annotated[int, Meta(ge=1)] = 3
+    models: Mapping[str, Model] = {}
+    systems: Mapping[str, System] = {}
+    shown: tuple[str, ...] | None = None
+    """Systems of the table, in its order; None: all."""
+    metrics: tuple[str, ...] = ("perplexity", "bleu")
+    parts: Mapping[str, Part] = {}
+    claims: Mapping[str, Claim] = {}
+    figures: Mapping[str, Figure] = {}
+
+    def rows(self) -> list[str]:
+        """Names of the systems of the table, in its order."""
+        return list(self.systems) if self.shown is None else list(self.shown)
+
+    def measured(self, system: str) -> tuple[str, ...]:
+        """The metrics of a system."""
+        own = self.systems[system].metrics
+        return self.metrics if own is None else own
+
+    def used_models(self) -> list[str]:
+        """Names of the models that the systems of this experiment use, in the order of `models`."""
+        used = {name for system in self.needed_systems() for name in self.systems[system].models}
+        return [name for name in self.models if name in used]
+
+    def needed_systems(self) -> list[str]:
+        """Names of the systems that the table, the claims or the figures use, in the order of `systems`."""
+        needed = set(self.rows())
+        needed |= {name for figure in self.figures.values() for name in figure.systems}
+        for claim in self.claims.values():
+            needed |= {value.system for comparison in claim.comparisons() for _, value in comparison.terms}
+        return [name for name in self.systems if name in needed]
+
+
+def experiment_names() -> list[str]:
+    """The names of the experiments that come with the package, sorted."""
+    folder = resources.files("dragoman") / _FOLDER
+    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+
+
+def load_experiment(name: str) -> Experiment:
+    """Load an experiment of the package by its name, or one of the user's by the path of its YAML file.
+
+    Raises:
+        ConfigError: there is no such experiment, or it is not valid.
+        InputError: the file cannot be read.
+    """
+    values = _merged(name, ())
+    try:
+        experiment = msgspec.convert({"name": Path(name).stem, **values}, Experiment)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"experiment {name}: {error}") from None
+    _require_consistent(experiment)
+    return experiment
+
+
+def _merged(name: str, above: tuple[str, ...]) -> dict[str, Any]:
+    """The values of an experiment over those that it takes from the one that it is based on."""
+    if name in above:
+        raise ConfigError(f"experiment {name}: experiments are based on each other in a cycle")
+    values = _values(name)
+    base = values.get("based_on")
+    if isinstance(base, str):
+        below = _merged(base, (*above, name))
+        for key in ("settings", "models", "systems", "parts"):
+            values[key] = {**_mapping(below, key, base), **_mapping(values, key, name)}
+        for key in ("updates", "scale", "seeds", "metrics"):
+            if key in below:
+                values.setdefault(key, below[key])
+    return values
+
+
+def _values(name: str) -> dict[str, Any]:
+    if name.endswith((".yaml", ".yml")):
+        return parse_yaml("\n".join(read_lines(name)), name)
+    names = experiment_names()
+    if name not in names:
+        raise ConfigError(f"no experiment named {name!r}{did_you_mean(name, names, 3)}; see `dragoman reproduce list`")
+    path = resources.files("dragoman") / _FOLDER / f"{name}.yaml"
+    return parse_yaml(path.read_text(encoding="utf-8"), f"experiment {name}")
+
+
+def _mapping(values: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:
+    found = values.get(key, {})
+    if not isinstance(found, Mapping):
+        raise ConfigError(f"experiment {name}: {key} is a mapping, not {type(found).__name__}")
+    return found
+
+
+def _require_consistent(experiment: Experiment) -> None:
+    """Check that every name that is used exists.
+
+    Raises:
+        ConfigError: one does not.
+    """
+
+    def require(used: Sequence[str], known: Sequence[str], what: str, where: str) -> None:
+        for name in used:
+            if name not in known:
+                near = did_you_mean(name, known)
+                raise ConfigError(f"experiment {experiment.name}: {where}: no {what} named {name!r}{near}")
+
+    systems, metrics = list(experiment.systems), list(METRICS)
+    parts = [WHOLE, KNOWN, *experiment.parts]
+    require(experiment.metrics, metrics, "metric", "metrics")
+    require(experiment.rows(), systems, "system", "shown")
+    for name, system in experiment.systems.items():
+        require(system.models, list(experiment.models), "model", f"system {name}")
+        require(system.metrics or (), metrics, "metric", f"system {name}")
+        require(list(system.paper), metrics, "metric", f"system {name}: paper")
+        if len({experiment.models[model].swapped for model in system.models}) > 1:
+            raise ConfigError(f"experiment {experiment.name}: system {name}: its models translate in both directions")
+    for name, figure in experiment.figures.items():
+        require(figure.systems, systems, "system", f"figure {name}")
+    for name, claim in experiment.claims.items():
+        for comparison in claim.comparisons():
+            for _, value in comparison.terms:
+                require([value.metric], metrics, "metric", f"claim {name}")
+                require([value.system], systems, "system", f"claim {name}")
+                require([value.part], parts, "part", f"claim {name}")
+                if value.metric not in experiment.measured(value.system):
+                    raise ConfigError(f"experiment {experiment.name}: claim {name}: {value} is not measured")

@@ -1,0 +1,109 @@
+"""Reads what the steps wrote, as sufficient statistics of every system, seed and sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.alignment.formats import read_alignments
+from dragoman.errors import InputError
+from dragoman.evaluation.metrics import SacreBleu, bleu_metric
+from dragoman.reproduction.comparison import WHOLE
+from dragoman.reproduction.decisions import Array, Measurements
+from dragoman.reproduction.experiment import KNOWN, SOURCE_EFFECT
+from dragoman.reproduction.plan import Plan
+from dragoman.reproduction.steps import Outcome
+from dragoman.runs.layout import RunFolder
+from dragoman.text.lines import read_lines
+from dragoman.text.links import read_links
+from dragoman.text.vocabulary import UNK
+
+_SIZES = {"perplexity": 2, SOURCE_EFFECT: 2, "bleu": 10, "length_ratio": 2, "aer": 2}
+"""Statistics of a sentence."""
+_STEPS = {
+    "perplexity": "score",
+    SOURCE_EFFECT: "score-wrong",
+    "bleu": "translate",
+    "length_ratio": "translate",
+    "aer": "align",
+}
+
+
+def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measurements:
+    """The statistics of all systems; NaN for a seed whose steps have not succeeded."""
+    bleu = bleu_metric()
+    sentences = len(plan.corpus.lines("test", "source"))
+    rows = {}
+    for name in plan.experiment.needed_systems():
+        swapped = plan.experiment.models[plan.experiment.systems[name].models[0]].swapped
+        references = plan.corpus.lines("test", plan.sides(swapped)[1])
+        for metric in plan.experiment.measured(name):
+            found = np.full((plan.budget.seeds, sentences, _SIZES[metric]), np.nan)
+            for seed in range(1, plan.budget.seeds + 1):
+                outcome = outcomes.get(f"{_STEPS[metric]}-{name}-seed{seed}")
+                if outcome is not None and outcome.state == "done":
+                    found[seed - 1] = _statistics(plan, metric, name, seed, references, bleu)
+            rows[metric, name] = found
+    return Measurements(rows, _parts(plan, outcomes))
+
+
+def _statistics(plan: Plan, metric: str, system: str, seed: int, references: list[str], bleu: SacreBleu) -> Array:
+    """[N, F] the statistics of one metric of one system and seed."""
+    if metric in ("perplexity", SOURCE_EFFECT):
+        path = plan.output(system, seed, "scores" if metric == "perplexity" else "wrong-scores")
+        values = np.array([line.split("\t") for line in read_lines(plan.folder / path)], dtype=np.float64)  # [N, 2]
+        return np.asarray(values * (-1.0, 1.0))
+    if metric == "aer":
+        return _agreements(plan, system, seed)
+    hypotheses = list(read_lines(plan.folder / plan.output(system, seed, "hypotheses")))
+    statistics = bleu.statistics(hypotheses, references)
+    return statistics if metric == "bleu" else statistics[:, :2]
+
+
+def _agreements(plan: Plan, system: str, seed: int) -> Array:
+    """[N, 2] links in S plus links in P, and links plus sure links, of each sentence.
+
+    Raises:
+        InputError: the gold links are those of another number of sentences.
+    """
+    gold = read_alignments(plan.folder / plan.gold_links()).sentences
+    swapped = plan.experiment.models[plan.experiment.systems[system].models[0]].swapped
+    path = plan.output(system, seed, "links")
+    found = [{(j, i) if swapped else (i, j) for i, j in links} for links in read_links(plan.folder / path)]
+    if len(gold) != len(found):
+        raise InputError(f"{plan.gold_links()}: has {len(gold)} lines, but the test set has {len(found)}")
+    return np.array(
+        [
+            (len(links & marked.sure) + len(links & marked.possible), len(links) + len(marked.sure))
+            for links, marked in zip(found, gold, strict=True)
+        ],
+        dtype=np.float64,
+    )
+
+
+def _parts(plan: Plan, outcomes: Mapping[str, Outcome]) -> dict[str, NDArray[np.bool_]]:
+    sources = plan.corpus.lines("test", "source")
+    lengths = np.array([len(line.split()) for line in sources])
+    rank = np.empty(len(lengths), dtype=np.int64)
+    rank[np.argsort(lengths, kind="stable")] = np.arange(len(lengths))
+    parts = {WHOLE: np.ones(len(sources), dtype=np.bool_)}
+    for name, part in plan.experiment.parts.items():
+        parts[name] = (rank >= part.start * len(sources)) & (rank < part.end * len(sources))
+    parts[KNOWN] = _without_unknown(plan, outcomes)
+    return parts
+
+
+def _without_unknown(plan: Plan, outcomes: Mapping[str, Outcome]) -> NDArray[np.bool_]:
+    """[N] whether no word of a test pair is unknown to any of the models."""
+    lines = {side: plan.corpus.lines("test", side) for side in ("source", "target")}
+    known = np.ones(len(lines["source"]), dtype=np.bool_)
+    for model in plan.experiment.used_models():
+        if (outcome := outcomes.get(f"train-{model}-seed1")) is None or outcome.state != "done":
+            continue
+        folder = RunFolder(plan.folder / plan.run(model, 1))
+        sides = plan.sides(plan.experiment.models[model].swapped)
+        for text, side in zip((folder.source_side(), folder.target_side()), sides, strict=True):
+            known &= [UNK not in text.encode(line).ids for line in lines[side]]
+    return known

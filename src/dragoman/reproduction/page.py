@@ -1,0 +1,169 @@
+"""The page of an experiment, as Markdown and as one HTML file: our table beside the paper's, claims, figures.
+
+Both are made from the JSON of the result alone, so that they can be written again from it.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dragoman.reproduction.decisions import METRICS
+
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem;
+       color: #1b1b1b; background: #fff; }
+table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
+th, td { padding: .25rem .75rem; border-bottom: 1px solid #ccc; text-align: left; vertical-align: top; }
+code { background: #f2f2f2; padding: 0 .2rem; overflow-wrap: anywhere; }
+img { max-width: 100%; }
+@media (prefers-color-scheme: dark) {
+  body { color: #e6e6e6; background: #161616; } code { background: #2a2a2a; } th, td { border-color: #444; }
+  img { background: #fff; }
+}
+"""
+
+Table = Sequence[Sequence[str]]
+"""Rows of cells, the heading first."""
+
+
+def markdown_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
+    """The page as Markdown; `images` has the file of each figure."""
+    blocks = [f"# {result['title']}", result["note"], *_facts(result), "## Table", _markdown(scores_table(result))]
+    blocks += ["## Claims", _markdown(claims_table(result))]
+    for name, figure in result["figures"].items():
+        blocks += [f"## {figure['title']}", f"![{figure['title']}]({images[name]})" if name in images else "No data."]
+    blocks += ["## Trainings", _markdown(models_table(result)), *_failures(result)]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def html_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
+    """The page as HTML; `images` has the address of each figure, such as a data URL."""
+    body = [f"<h1>{html.escape(result['title'])}</h1>", _paragraph(result["note"]), *map(_paragraph, _facts(result))]
+    body += ["<h2>Table</h2>", _html(scores_table(result)), "<h2>Claims</h2>", _html(claims_table(result))]
+    for name, figure in result["figures"].items():
+        title = html.escape(figure["title"])
+        body.append(f"<h2>{title}</h2>")
+        body.append(f'<img src="{images[name]}" alt="{title}">' if name in images else "<p>No data.</p>")
+    body += ["<h2>Trainings</h2>", _html(models_table(result)), *map(_paragraph, _failures(result))]
+    return (
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(result["title"])}</title>\n'
+        f'<meta name="viewport" content="width=device-width">\n<style>{_STYLE}</style>\n'
+        + "\n".join(part for part in body if part)
+        + "\n</html>\n"
+    )
+
+
+def scores_table(result: Mapping[str, Any]) -> Table:
+    """A row for each system: our mean and deviation, and the paper's value, of each metric."""
+    metrics = [
+        (name, heading)
+        for name, heading in result["metrics"].items()
+        if any(name in system["scores"] for system in result["systems"].values())
+    ]
+    heads = ["system", *(f"{heading}, {whose}" for _, heading in metrics for whose in ("ours", "paper"))]
+    rows = [heads]
+    for name in result["shown"]:
+        system = result["systems"][name]
+        cells = [system["label"]]
+        for metric, _ in metrics:
+            score = system["scores"].get(metric, {"mean": None, "deviation": None, "paper": None, "values": []})
+            cells += [_mean(score, METRICS[metric].decimals), "" if score["paper"] is None else str(score["paper"])]
+        rows.append(cells)
+    empty = [column for column in range(len(heads)) if column and not any(row[column] for row in rows[1:])]
+    return [[cell for column, cell in enumerate(row) if column not in empty] for row in rows]
+
+
+def claims_table(result: Mapping[str, Any]) -> Table:
+    """A row for each comparison of each claim."""
+    rows = [["claim", "in the paper", "expected", "difference (95 % interval)", "each seed", "verdict"]]
+    for claim in result["claims"].values():
+        for place, comparison in enumerate(claim["comparisons"]):
+            low, high = comparison["interval"]
+            verdict = comparison["verdict"]
+            if comparison["seeds that would decide"]:
+                verdict += f" ({comparison['seeds that would decide']} seeds like these would decide)"
+            if len(claim["comparisons"]) > 1 and place == 0:
+                verdict += f"; claim: {claim['verdict']}"
+            rows.append(
+                [
+                    claim["claim"] if place == 0 else "",
+                    claim["where"] if place == 0 else "",
+                    f"`{comparison['expected']}`",
+                    f"{_signed(comparison['mean'])} ({_signed(low)} to {_signed(high)})",
+                    ", ".join(map(_signed, comparison["values"])),
+                    verdict,
+                ]
+            )
+    return rows
+
+
+def models_table(result: Mapping[str, Any]) -> Table:
+    """A row for each model with the facts of its trainings."""
+    rows = [["model", "preset and settings", "updates", "epochs", "minutes", "dev perplexity"]]
+    for name, model in result["models"].items():
+        settings = " ".join([model["preset"], *(f"{key}={value}" for key, value in model["set"].items())])
+        rows.append(
+            [name, f"`{settings}`"]
+            + [
+                "" if model[key] is None else f"{model[key]:,.{digits}f}"
+                for key, digits in (("updates", 0), ("epochs", 2), ("minutes", 1), ("dev perplexity", 2))
+            ]
+        )
+    return rows
+
+
+def _facts(result: Mapping[str, Any]) -> list[str]:
+    budget, corpus = result["budget"], result["corpus"]
+    length = f"{budget['updates']:,} updates" if budget["updates"] else f"{budget['minutes']:g} minutes"
+    joined = f" Pairs are joined from 1 to {corpus['join']} pairs of the corpus." if corpus["join"] > 1 else ""
+    sets = ", ".join(
+        f"{name} {corpus[name]['pairs']:,} ({corpus[name]['source']['words']:.1f} words a source)"
+        for name in ("train", "dev", "test")
+    )
+    return [
+        f"{result['paper']}, {result['item']}. Scale {budget['scale']:g}, {length}, {budget['seeds']} seeds. "
+        f"Pairs: {sets}.{joined}",
+        f"Command: `{result['command']}`",
+    ]
+
+
+def _failures(result: Mapping[str, Any]) -> list[str]:
+    return [f"Failed: `{name}`: {message}" for name, message in result["failed"].items()]
+
+
+def _mean(score: Mapping[str, Any], decimals: int) -> str:
+    failed = sum(value is None for value in score["values"])
+    if score["mean"] is None:
+        return "failed" if failed else ""
+    shown = f"{score['mean']:.{decimals}f}"
+    if score["deviation"] is not None:
+        shown += f" ± {score['deviation']:.{decimals}f}"
+    return shown + (f" ({failed} failed)" if failed else "")
+
+
+def _signed(value: float | None) -> str:
+    return "none" if value is None else f"{value:+.3g}"
+
+
+def _markdown(table: Table) -> str:
+    lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in table]
+    return "\n".join(f"| {line} |" for line in (lines[0], " | ".join("---" for _ in table[0]), *lines[1:]))
+
+
+def _html(table: Table) -> str:
+    def row(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{_inline(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return "\n".join(["<table>", row(table[0], "th"), *(row(cells, "td") for cells in table[1:]), "</table>"])
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{_inline(text)}</p>" if text else ""
+
+
+def _inline(text: str) -> str:
+    """Escaped text, with what is between backquotes as code."""
+    parts = html.escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))

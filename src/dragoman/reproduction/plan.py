@@ -1,0 +1,178 @@
+"""The steps of an experiment: training of every model with every seed, and measuring of every system.
+
+    DIR/runs/MODEL-seedK           run folders
+    DIR/systems/SYSTEM-seedK.*     hypotheses, scores of the references, links
+
+All systems of a seed are measured before the next seed begins, so that an interrupted experiment has complete tables of
+fewer seeds. Files are named without the experiment, so that experiments over the same models share a folder. Commands
+run in DIR and name their files relative to it, so that the folder may be moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.reproduction.corpus import Corpus
+from dragoman.reproduction.experiment import SOURCE_EFFECT, Experiment, System
+from dragoman.reproduction.steps import Step
+
+ALIGNER = ("--aligner", "fast-align")
+"""Statistical aligner of dictionaries and of links that stand in for gold ones."""
+_THREAD = ("--threads", "1", "--quiet")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What every training of an experiment may take."""
+
+    updates: int
+    minutes: float | None
+    """Instead of updates."""
+    scale: float
+    seeds: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The steps of an experiment, and where its measurements will be."""
+
+    experiment: Experiment
+    corpus: Corpus
+    folder: Path
+    budget: Budget
+    settings: Mapping[str, Any]
+    """Settings of the user, over those of the experiment."""
+    gold: Path | None = None
+    """Gold links of the test set; None: those of a statistical aligner."""
+
+    def run(self, model: str, seed: int) -> Path:
+        """The run folder of a model, relative to `folder` as all paths of a plan."""
+        return Path("runs", f"{model}-seed{seed}")
+
+    def output(self, system: str, seed: int, kind: str) -> Path:
+        """A file of a system: `hypotheses`, `scores`, `wrong-scores` or `links`."""
+        return Path("systems", f"{system}-seed{seed}.{kind}")
+
+    def members(self, system: System, seed: int) -> list[tuple[str, int]]:
+        """The models of a system and their seeds: from `seed` on, in a circle."""
+        return [
+            (model, (seed - 1 + place) % self.budget.seeds + 1)
+            for model in system.models
+            for place in range(min(system.seeds, self.budget.seeds))
+        ]
+
+    def gold_links(self) -> Path:
+        """The gold links of the test set."""
+        return self.gold.resolve() if self.gold else Path("corpus", "test.links")
+
+    def dictionary(self, swapped: bool) -> Path:
+        """The dictionary that replaces unknown words."""
+        return Path("corpus", f"{'swapped' if swapped else 'forward'}.dictionary")
+
+    def sides(self, swapped: bool) -> tuple[str, str]:
+        """The files of the source and of the target of a model."""
+        return ("target", "source") if swapped else ("source", "target")
+
+    def _text(self, name: str, side: str) -> str:
+        return str(self.corpus.path(name, side).relative_to(self.folder))
+
+    def steps(self) -> list[Step]:
+        """All steps, in the order in which they should run."""
+        steps: dict[str, Step] = {}
+        for seed in range(1, self.budget.seeds + 1):
+            for name in self.experiment.needed_systems():
+                system = self.experiment.systems[name]
+                for model, member in self.members(system, seed):
+                    training = self._training(model, member)
+                    steps.setdefault(training.name, training)
+                for step in self._measuring(name, system, seed):
+                    steps.setdefault(step.name, step)
+        return list(steps.values())
+
+    def _training(self, name: str, seed: int) -> Step:
+        model = self.experiment.models[name]
+        out = self.run(name, seed)
+        values = {**self.experiment.settings, **model.set, **self.settings, "training.seed": seed}
+        budget: tuple[str, ...] = ("--minutes", f"{self.budget.minutes:g}") if self.budget.minutes else ()
+        if not budget:
+            values["training.updates"] = self.budget.updates
+        sides = self.sides(model.swapped)
+        command = (
+            *("train", "--preset", model.preset, "--scale", f"{self.budget.scale:g}", "--out", str(out)),
+            *("--train", *(self._text("train", side) for side in sides)),
+            *("--dev", *(self._text("dev", side) for side in sides)),
+            *(*budget, *_THREAD, "--set", *(f"{key}={written(value)}" for key, value in values.items())),
+        )
+        resume = ("train", "--resume", "--out", str(out), *budget, *_THREAD)
+        return Step(f"train-{name}-seed{seed}", command, out, resumable=resume)
+
+    def _measuring(self, name: str, system: System, seed: int) -> Iterator[Step]:
+        swapped = self.experiment.models[system.models[0]].swapped
+        source, target = (self._text("test", side) for side in self.sides(swapped))
+        members = self.members(system, seed)
+        runs = tuple(str(self.run(model, member)) for model, member in members)
+        needs = tuple(f"train-{model}-seed{member}" for model, member in members)
+        metrics = self.experiment.measured(name)
+        if {"bleu", "length_ratio"} & set(metrics):
+            out = self.output(name, seed, "hypotheses")
+            words: tuple[str, ...] = ("translate", *runs, "-i", source, "-o", str(out), *_options(system.search))
+            if system.dictionary:
+                yield from self._dictionary(swapped)
+                words += ("--replace-unk", "--dictionary", str(self.dictionary(swapped)))
+                needs = (*needs, f"dictionary-{self.dictionary(swapped).stem}")
+            yield Step(f"translate-{name}-seed{seed}", (*words, *_THREAD), out, needs)
+        if "perplexity" in metrics:
+            out = self.output(name, seed, "scores")
+            words = ("score", *runs, source, target, "--tokens", "-o", str(out), *_THREAD)
+            yield Step(f"score-{name}-seed{seed}", words, out, needs)
+        if SOURCE_EFFECT in metrics:
+            out = self.output(name, seed, "wrong-scores")
+            wrong = self._text("test", f"wrong-{self.sides(swapped)[0]}")
+            words = ("score", *runs, wrong, target, "--tokens", "-o", str(out), *_THREAD)
+            yield Step(f"score-wrong-{name}-seed{seed}", words, out, needs)
+        if "aer" in metrics:
+            out = self.output(name, seed, "links")
+            if self.gold is None:
+                yield self._pseudo_gold()
+            yield Step(
+                f"align-{name}-seed{seed}", ("align", *runs, source, target, "-o", str(out), *_THREAD), out, needs
+            )
+
+    def _dictionary(self, swapped: bool) -> Iterator[Step]:
+        """Align the training text, and count the linked words."""
+        source, target = (self._text("train", side) for side in self.sides(swapped))
+        dictionary = self.dictionary(swapped)
+        links = dictionary.with_suffix(".links")
+        how = (*ALIGNER, "--symmetrize", "intersection", "--quiet")
+        yield Step(f"links-{dictionary.stem}", ("align", source, target, *how, "-o", str(links)), links)
+        # Unknown words are rare in a small corpus, so that a pair of words counts from the first time.
+        words = ("dictionary", source, target, str(links), "--min-count", "1", "-o", str(dictionary), "--quiet")
+        yield Step(f"dictionary-{dictionary.stem}", words, dictionary, (f"links-{dictionary.stem}",))
+
+    def _pseudo_gold(self) -> Step:
+        test, train = ([self._text(name, side) for side in ("source", "target")] for name in ("test", "train"))
+        out = self.gold_links()
+        how = (*ALIGNER, "--symmetrize", "grow-diag-final-and", "--train", *train, "--quiet")
+        return Step("gold", ("align", *test, *how, "-o", str(out)), out)
+
+
+def _options(search: Mapping[str, Any]) -> tuple[str, ...]:
+    words: list[str] = []
+    for key, value in search.items():
+        option = f"--{key.replace('_', '-')}"
+        words += [option] if value is True else [option, str(value)]
+    return tuple(words)
+
+
+def written(value: Any) -> str:
+    """A value as it is written after `=` in --set."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{', '.join(written(item) for item in value)}]"
+    return str(value)

@@ -1,0 +1,95 @@
+"""Runs an experiment: corpus, steps, measurements, decisions, pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.config.building import build_config, override
+from dragoman.config.presets import load_preset
+from dragoman.config.scaling import scale
+from dragoman.errors import ConfigError
+from dragoman.progress import Console
+from dragoman.reproduction.corpus import write_corpus
+from dragoman.reproduction.experiment import Experiment
+from dragoman.reproduction.measuring import read_measurements
+from dragoman.reproduction.plan import Budget, Plan, written
+from dragoman.reproduction.results import collect
+from dragoman.reproduction.steps import run_steps
+from dragoman.reproduction.writing import write_result
+from dragoman.text.corpus import Corpora
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for; None: as the experiment says."""
+
+    corpora: Mapping[str, Corpora]
+    """Of `train`, `dev` and `test`."""
+    out: Path
+    scale: float | None = None
+    updates: int | None = None
+    minutes: float | None = None
+    seeds: int | None = None
+    jobs: int = 1
+    join: int = 1
+    settings: Sequence[str] = ()
+    """`key=value`, over the settings of the experiment."""
+    gold: Path | None = None
+    command: str = ""
+    """The command line, for the pages."""
+
+
+def reproduce(experiment: Experiment, request: Request, console: Console) -> dict[str, Any]:
+    """Run what is missing of an experiment, and write its pages to `out`/NAME/.
+
+    Raises:
+        ConfigError: a setting is not valid for a model.
+        InputError: a corpus cannot be read or is too small.
+        RunError: `out` has files of another experiment, corpus or setting.
+    """
+    budget = Budget(
+        updates=request.updates or experiment.updates,
+        minutes=request.minutes,
+        scale=request.scale or experiment.scale,
+        seeds=request.seeds or experiment.seeds,
+    )
+    settings = dict(_assignment(text) for text in request.settings)
+    if request.gold and request.join > 1:
+        raise ConfigError("--gold: its links are those of single pairs; leave out --join")
+    _require_valid_models(experiment, budget, settings)
+    folder = request.out.resolve()
+    corpus = write_corpus(folder / "corpus", dict(request.corpora), join=request.join)
+    plan = Plan(experiment, corpus, folder, budget, settings, request.gold)
+    steps = plan.steps()
+    console.info(f"{experiment.title}: {len(steps)} steps, {request.jobs} at a time")
+    outcomes = run_steps(steps, folder, jobs=request.jobs, console=console)
+    result = collect(plan, outcomes, read_measurements(plan, outcomes), request.command)
+    write_result(result, folder / experiment.name)
+    return result
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--set {text}: write key=value, for example training.batch.size=64")
+    return key, value
+
+
+def _require_valid_models(experiment: Experiment, budget: Budget, settings: Mapping[str, str]) -> None:
+    """Build the configuration of every model, so that a mistake is reported before the first training.
+
+    Raises:
+        ConfigError: one is not valid.
+    """
+    for name in experiment.used_models():
+        model = experiment.models[name]
+        values = {**experiment.settings, **model.set}
+        try:
+            config = scale(load_preset(model.preset), budget.scale)
+            config = override(config, [f"{key}={written(value)}" for key, value in values.items()])
+            build_config(override(config, [f"{key}={value}" for key, value in settings.items()]).values(), name)
+        except ConfigError as error:
+            raise ConfigError(f"experiment {experiment.name}, model {name}: {error}") from None

@@ -1,0 +1,188 @@
+"""The result of an experiment as JSON values: settings, scores of every seed, verdicts, points of figures."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from dragoman.evaluation.metrics import bleu_metric
+from dragoman.evaluation.slices import by_length_groups, by_rarity, mean_ranks
+from dragoman.reproduction.comparison import parse_comparison
+from dragoman.reproduction.decisions import METRICS, Decision, Measurements, Verdict, decide, verdict_of_all
+from dragoman.reproduction.experiment import Figure
+from dragoman.reproduction.plan import Plan
+from dragoman.reproduction.steps import Outcome
+from dragoman.runs.layout import RunFolder
+from dragoman.text.lines import read_lines
+from dragoman.training.log import read_log
+
+Values = dict[str, Any]
+
+
+def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements, command: str) -> Values:
+    """The result of an experiment; numbers that do not exist are null."""
+    experiment = plan.experiment
+    return {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "paper": experiment.paper,
+        "item": experiment.item,
+        "note": experiment.note,
+        "command": command,
+        "dragoman": version("dragoman"),
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
+        "budget": {
+            "updates": None if plan.budget.minutes else plan.budget.updates,
+            "minutes": plan.budget.minutes,
+            "scale": plan.budget.scale,
+            "seeds": plan.budget.seeds,
+        },
+        "settings": {**experiment.settings, **plan.settings},
+        "corpus": plan.corpus.facts,
+        "parts": {name: int(inside.sum()) for name, inside in measured.parts.items()},
+        "gold": "given" if plan.gold else "links of a statistical aligner",
+        "metrics": {name: METRICS[name].heading for name in experiment.metrics},
+        "systems": {name: _system(plan, name, measured) for name in experiment.needed_systems()},
+        "shown": experiment.rows(),
+        "models": {name: _model(plan, name, outcomes) for name in experiment.used_models()},
+        "claims": {
+            name: _claim(claim.claim, claim.where, claim.expect, measured) for name, claim in experiment.claims.items()
+        },
+        "figures": {name: _figure(plan, figure, outcomes) for name, figure in experiment.figures.items()},
+        "failed": {name: outcome.message for name, outcome in outcomes.items() if outcome.state == "failed"},
+    }
+
+
+def _system(plan: Plan, name: str, measured: Measurements) -> Values:
+    system = plan.experiment.systems[name]
+    scores = {}
+    for metric in plan.experiment.measured(name):
+        values = measured.scores(metric, name)
+        found = values[np.isfinite(values)]
+        scores[metric] = {
+            "values": [_number(value) for value in values],
+            "mean": _number(found.mean()) if len(found) else None,
+            "deviation": _number(found.std(ddof=1)) if len(found) > 1 else None,
+            "paper": system.paper.get(metric),
+        }
+    for metric, value in system.paper.items():
+        scores.setdefault(metric, {"values": [], "mean": None, "deviation": None, "paper": value})
+    return {"label": system.label, "models": list(system.models), "seeds": system.seeds, "scores": scores}
+
+
+def _model(plan: Plan, name: str, outcomes: Mapping[str, Outcome]) -> Values:
+    """Facts of the trainings of a model: means over the seeds that succeeded."""
+    model = plan.experiment.models[name]
+    facts: dict[str, list[float]] = {"updates": [], "epochs": [], "minutes": [], "dev perplexity": []}
+    for seed in range(1, plan.budget.seeds + 1):
+        outcome = outcomes.get(f"train-{name}-seed{seed}")
+        if outcome is None or outcome.state != "done":
+            continue
+        records = read_log(RunFolder(plan.folder / plan.run(name, seed)).log)
+        validations = [record for record in records if record["kind"] == "validation"]
+        if validations:
+            last = validations[-1]
+            facts["updates"].append(last["update"])
+            facts["epochs"].append(last["epoch"])
+            facts["minutes"].append(last["seconds"] / 60)
+            facts["dev perplexity"].append(min(record["perplexity"] or math.inf for record in validations))
+    means = {key: _number(sum(values) / len(values)) if values else None for key, values in facts.items()}
+    return {"preset": model.preset, "set": dict(model.set), **means}
+
+
+def _claim(claim: str, where: str, expect: Sequence[str], measured: Measurements) -> Values:
+    decisions = [decide(parse_comparison(text), measured) for text in expect]
+    return {
+        "claim": claim,
+        "where": where,
+        "verdict": str(verdict_of_all(decisions)),
+        "comparisons": [_decision(decision) for decision in decisions],
+    }
+
+
+def _decision(decision: Decision) -> Values:
+    return {
+        "expected": decision.comparison.text,
+        "values": [_number(value) for value in decision.values],
+        "mean": _number(decision.mean),
+        "interval": [_number(decision.low), _number(decision.high)],
+        "verdict": str(decision.verdict),
+        "seeds that would decide": decision.seeds_needed if decision.verdict is Verdict.NOT_DECIDED else None,
+    }
+
+
+# Figures -------------------------------------------------------------------------------------------------------------
+
+
+def _figure(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> Values:
+    curves = {}
+    for name in figure.systems:
+        label = plan.experiment.systems[name].label
+        curves[label] = (
+            _learning_curve(plan, name, outcomes)
+            if figure.kind == "learning-curves"
+            else _slices(plan, figure, name, outcomes)
+        )
+    paper = {name: sorted(points.items()) for name, points in figure.paper.items()}
+    return {"title": figure.title, "kind": figure.kind, "ours": curves, "paper": paper}
+
+
+def _learning_curve(plan: Plan, system: str, outcomes: Mapping[str, Outcome]) -> list[tuple[float, float]]:
+    """Updates and ln(dev perplexity), the mean over the seeds that were validated there."""
+    points: dict[float, list[float]] = {}
+    model = plan.experiment.systems[system].models[0]
+    for seed in _done(plan, f"train-{model}", outcomes):
+        for record in read_log(RunFolder(plan.folder / plan.run(model, seed)).log):
+            if record["kind"] == "validation" and record["perplexity"]:
+                points.setdefault(record["update"], []).append(math.log(record["perplexity"]))
+    return [(update, sum(values) / len(values)) for update, values in sorted(points.items())]
+
+
+def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outcome]) -> list[tuple[float, float]]:
+    """BLEU of groups of test sentences by length or rarity, the mean over seeds, at the largest key of each group."""
+    swapped = plan.experiment.models[plan.experiment.systems[system].models[0]].swapped
+    source, target = (plan.corpus.lines("test", side) for side in plan.sides(swapped))
+    if figure.kind == "rarity":
+        counts: dict[str, int] = {}
+        for line in plan.corpus.lines("train", plan.sides(swapped)[0]):
+            for word in line.split():
+                counts[word] = counts.get(word, 0) + 1
+        ranks = {word: rank for rank, word in enumerate(sorted(counts, key=lambda word: -counts[word]), 1)}
+        keys = mean_ranks((line.split() for line in source), ranks)
+        slicing = by_rarity(keys, figure.group)
+    else:
+        lines = source if figure.kind == "source-length" else target
+        keys = [float(len(line.split())) for line in lines]
+        slicing = by_length_groups(lines, "source" if figure.kind == "source-length" else "reference", figure.group)
+    bleu = bleu_metric()
+    found = []
+    for seed in _done(plan, f"translate-{system}", outcomes):
+        hypotheses = list(read_lines(plan.folder / plan.output(system, seed, "hypotheses")))
+        statistics = bleu.statistics(hypotheses, target)
+        found.append([bleu.score(statistics[list(members)].sum(axis=0)) for members in slicing.members])
+    if not found:
+        return []
+    means = np.mean(found, axis=0).tolist()
+    ends = [max(keys[member] for member in members) for members in slicing.members]
+    return list(zip(ends, means, strict=True))
+
+
+def _done(plan: Plan, step: str, outcomes: Mapping[str, Outcome]) -> list[int]:
+    """The seeds for which a step succeeded."""
+    return [
+        seed
+        for seed in range(1, plan.budget.seeds + 1)
+        if (outcome := outcomes.get(f"{step}-seed{seed}")) is not None and outcome.state == "done"
+    ]
+
+
+def _number(value: float) -> float | None:
+    return round(float(value), 4) if math.isfinite(value) else None

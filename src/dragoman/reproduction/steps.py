@@ -1,0 +1,256 @@
+"""Steps: commands that write one output each, run side by side, and run again only where they have not succeeded.
+
+Each step is a process of its own with one thread. Its record, `steps/NAME.json` in the folder of the experiment, holds
+the command, the outcome and the seconds that it took. A step whose record says that it succeeded is not run again; one
+that was interrupted or failed is. A step that needs another that failed is blocked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dragoman.errors import RunError
+from dragoman.progress import Console
+from dragoman.text.lines import replace_file
+
+PROGRAM = (sys.executable, "-m", "dragoman")
+"""What the words of a step's command are given to."""
+POLL_SECONDS = 0.1
+"""Time between looks at the running processes."""
+STOP_SECONDS = 60.0
+"""Time that processes have to save their state after an interruption."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A `dragoman` command."""
+
+    name: str
+    command: tuple[str, ...]
+    """Its words after `dragoman`."""
+    output: Path
+    """The file or folder that exists once it succeeded, relative to the folder in which the command runs."""
+    needs: tuple[str, ...] = ()
+    """Names of the steps whose outputs it reads."""
+    resumable: tuple[str, ...] = ()
+    """The command that continues it if `output` exists already; () for one that starts anew."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a step ended."""
+
+    state: str
+    """done, failed, or blocked by a step that failed."""
+    seconds: float
+    message: str = ""
+    """The last line on standard error of a step that failed."""
+
+
+def run_steps(steps: Sequence[Step], folder: Path, *, jobs: int, console: Console) -> dict[str, Outcome]:
+    """Run the steps in their order, up to `jobs` at a time, and return the outcome of each.
+
+    An interruption stops the running processes as SIGTERM does, so that trainings save their state, and is raised
+    again when they have ended.
+
+    Raises:
+        RunError: an output exists that a step of another command made, or that no step made.
+    """
+    records = folder / "steps"
+    records.mkdir(parents=True, exist_ok=True)
+    outcomes: dict[str, Outcome] = {}
+    for step in steps:
+        _require_own_output(step, folder)
+        earlier = _record(records, step.name)
+        if earlier and earlier["state"] == "done" and (folder / step.output).exists():
+            outcomes[step.name] = Outcome("done", earlier["seconds"])
+    waiting = [step for step in steps if step.name not in outcomes]
+    progress = _Progress(console, len(steps), len(outcomes), jobs)
+    running: dict[str, _Process] = {}
+    try:
+        while waiting or running:
+            for step in _startable(waiting, outcomes, jobs - len(running)):
+                waiting.remove(step)
+                running[step.name] = _Process(step, folder)
+            for step in [step for step in waiting if _is_blocked(step, outcomes)]:
+                waiting.remove(step)
+                outcomes[step.name] = Outcome("blocked", 0.0, "a step that it needs failed")
+                progress.ended(step, outcomes[step.name])
+            for name, process in list(running.items()):
+                outcome = process.poll()
+                if outcome is not None:
+                    outcomes[name] = outcome
+                    del running[name]
+                    progress.ended(process.step, outcome)
+            if running:
+                time.sleep(POLL_SECONDS)
+    except BaseException:
+        _stop(running.values())
+        raise
+    return outcomes
+
+
+def _startable(waiting: Sequence[Step], outcomes: Mapping[str, Outcome], count: int) -> list[Step]:
+    ready = [
+        step for step in waiting if all(name in outcomes and outcomes[name].state == "done" for name in step.needs)
+    ]
+    return ready[: max(0, count)]
+
+
+def _is_blocked(step: Step, outcomes: Mapping[str, Outcome]) -> bool:
+    return any(name in outcomes and outcomes[name].state != "done" for name in step.needs)
+
+
+def launch(command: Sequence[str], folder: Path, log: Path) -> subprocess.Popen[bytes]:
+    """Start a `dragoman` command in a folder, with one thread; its output is appended to a log."""
+    with open(log, "ab") as file:
+        return subprocess.Popen(
+            [*PROGRAM, *command],
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            cwd=folder,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            start_new_session=True,  # Ctrl-C is passed on once, by `_stop`
+        )
+
+
+class _Process:
+    """A running step."""
+
+    def __init__(self, step: Step, folder: Path) -> None:
+        self.step = step
+        self._records = records = folder / "steps"
+        self._output = folder / step.output
+        self._start = time.monotonic()
+        self._before = (_record(records, step.name) or {}).get("seconds", 0.0) if step.resumable else 0.0
+        self.log = folder / "logs" / f"{step.name}.log"
+        for place in (self.log, self._output):
+            place.parent.mkdir(parents=True, exist_ok=True)
+        resumes = bool(step.resumable) and (self._output / "run.json").exists()
+        self._write("begun", self._before)
+        self.process = launch(step.resumable if resumes else step.command, folder, self.log)
+
+    def poll(self) -> Outcome | None:
+        """The outcome, once the process has ended; it is recorded."""
+        code = self.process.poll()
+        if code is None:
+            return None
+        seconds = self._before + time.monotonic() - self._start
+        if code == 0 and self._output.exists():
+            self._write("done", seconds)
+            return Outcome("done", seconds)
+        message = _last_line(self.log) or f"exit code {code}"
+        self._write("failed", seconds, message)
+        return Outcome("failed", seconds, message)
+
+    def stop(self) -> None:
+        """Ask the process to save and end."""
+        with suppress(ProcessLookupError):
+            self.process.send_signal(signal.SIGTERM)
+
+    def wait(self) -> None:
+        """Wait for the end of a process that was asked to stop, and record how long it has run."""
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._write("begun", self._before + time.monotonic() - self._start)
+
+    def _write(self, state: str, seconds: float, message: str = "") -> None:
+        record = {"command": self.step.command, "state": state, "seconds": round(seconds, 1), "message": message}
+        with replace_file(self._records / f"{self.step.name}.json") as file:
+            json.dump(record, file, ensure_ascii=False)
+            file.write("\n")
+
+
+class _Progress:
+    """Prints a line for each step that ended, with an estimate of the time left."""
+
+    def __init__(self, console: Console, steps: int, done: int, jobs: int) -> None:
+        self._console = console
+        self._steps, self._done, self._jobs = steps, done, jobs
+        self._ended = 0
+        self._start = time.monotonic()
+        if done:
+            console.info(f"{done} of {steps} steps were done before")
+
+    def ended(self, step: Step, outcome: Outcome) -> None:
+        self._done += 1
+        self._ended += 1
+        if outcome.state != "done":
+            self._console.warning(f"{step.name} {outcome.state}: {outcome.message}")
+        left = (time.monotonic() - self._start) / self._ended * (self._steps - self._done)
+        minutes, seconds = divmod(round(left), 60)
+        self._console.info(
+            f"{self._done} of {self._steps} steps: {step.name} {outcome.state} after {outcome.seconds:.0f} s; "
+            f"about {minutes // 60}:{minutes % 60:02d}:{seconds:02d} left"
+        )
+
+
+def _stop(processes: Any) -> None:
+    processes = list(processes)
+    for process in processes:
+        process.stop()
+    for process in processes:
+        process.wait()
+
+
+def _require_own_output(step: Step, folder: Path) -> None:
+    """Refuse an output of another command.
+
+    Raises:
+        RunError: there is one.
+    """
+    record, output = _record(folder / "steps", step.name), folder / step.output
+    if record is None:
+        if output.exists():
+            raise RunError(f"{output}: exists, but this experiment has not made it; give another folder to --out")
+    elif tuple(record["command"]) != step.command:
+        raise RunError(
+            f"{output}: was made with other settings ({_difference(record['command'], step.command)}); "
+            "give another folder to --out, or the same settings"
+        )
+
+
+def _difference(old: Sequence[str], new: Sequence[str]) -> str:
+    """The words in which two commands differ, at most two of each."""
+    gone = [word for word in old if word not in new][:2]
+    come = [word for word in new if word not in old][:2]
+    return f"{' '.join(gone) or 'fewer'} instead of {' '.join(come) or 'more'}"
+
+
+def _record(records: Path, name: str) -> dict[str, Any] | None:
+    """The record of a step, or None where there is none.
+
+    Raises:
+        RunError: it is damaged.
+    """
+    path = records / f"{name}.json"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    try:
+        record = json.loads(text)
+        found = {"command": list(record["command"]), "state": str(record["state"]), "seconds": float(record["seconds"])}
+    except (ValueError, TypeError, KeyError):
+        raise RunError(f"{path}: is damaged; remove it and the output of the step") from None
+    return found
+
+
+def _last_line(log: Path) -> str:
+    """The last line that is not empty, without the name of the program."""
+    lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    return lines[-1].removeprefix("dragoman: ") if lines else ""

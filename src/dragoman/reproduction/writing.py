@@ -1,0 +1,53 @@
+"""Writes the result of an experiment: result.json, index.html, result.md, and a file for each figure."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dragoman.reproduction.page import html_page, markdown_page
+from dragoman.text.lines import replace_file
+
+_AXES = {
+    "learning-curves": ("updates", "ln(dev perplexity)"),
+    "source-length": ("source length in words", "BLEU"),
+    "reference-length": ("reference length in words", "BLEU"),
+    "rarity": ("mean frequency rank of source words", "BLEU"),
+}
+
+
+def write_result(result: Mapping[str, Any], folder: Path) -> None:
+    """Write the result of an experiment.
+
+    Raises:
+        InputError: a file cannot be written.
+    """
+    from dragoman.report.paper_figures import draw_beside
+
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures: dict[str, bytes] = {}
+    for name, figure in result["figures"].items():
+        if any(figure["ours"].values()):
+            picture = io.BytesIO()
+            across, upwards = _AXES[figure["kind"]]
+            draw_beside(picture, figure["paper"], figure["ours"], across=across, upwards=upwards)
+            pictures[name] = picture.getvalue()
+    for name, picture_bytes in pictures.items():
+        with replace_file(folder / f"{name}.svg", binary=True) as file:
+            file.write(picture_bytes)
+    pages = {
+        "result.json": json.dumps(result, indent=1, ensure_ascii=False) + "\n",
+        "result.md": markdown_page(result, {name: f"{name}.svg" for name in pictures}),
+        "index.html": html_page(result, {name: _data_url(picture) for name, picture in pictures.items()}),
+    }
+    for name, text in pages.items():
+        with replace_file(folder / name) as file:
+            file.write(text)
+
+
+def _data_url(picture: bytes) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}"

@@ -1,0 +1,37 @@
+"""Comparisons are parsed into weighted values, and mistakes are reported."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.errors import ConfigError
+from dragoman.reproduction.comparison import Value, parse_comparison
+
+
+def test_a_difference_is_what_should_be_greater_minus_the_rest() -> None:
+    for text in ("bleu(b) > bleu(a)", "bleu(a) < bleu(b)", "bleu(b) - bleu(a) > 0"):
+        found = parse_comparison(text)
+        assert {value: weight for weight, value in found.terms} == {
+            Value("bleu", "b"): 1.0,
+            Value("bleu", "a"): -1.0,
+        }, text
+        assert found.constant == 0, text
+
+
+def test_factors_parts_and_margins_are_kept() -> None:
+    found = parse_comparison("2 * perplexity(local-p, long) + 0.5 > perplexity(a.b, all) - 3*bleu(c)")
+    assert found.terms == (
+        (2.0, Value("perplexity", "local-p", "long")),
+        (-1.0, Value("perplexity", "a.b")),
+        (3.0, Value("bleu", "c")),
+    )
+    assert found.constant == 0.5
+
+
+def test_a_text_that_is_no_comparison_is_refused() -> None:
+    for text in (
+        *("", "bleu(a)", "bleu(a) > ", "bleu(a) > bleu(b) > bleu(c)", "bleu(a) bleu(b) > 1", "bleu() > 1"),
+        *("2 > 1", "1 * > 2", "bleu(a) + > 2", "bleu[a] > 1"),
+    ):
+        with pytest.raises(ConfigError, match="comparison"):
+            parse_comparison(text)

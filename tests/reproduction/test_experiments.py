@@ -1,0 +1,143 @@
+"""Every experiment of the package, end to end at toy size, through the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+from dragoman.errors import ConfigError
+from dragoman.reproduction import steps
+from dragoman.reproduction.experiment import experiment_names, load_experiment
+
+SERVER = Path(__file__).with_name("command_server.py")
+WORDS = "a the dog cat man woman runs sees in on red blue house street water snow ball with two".split()  # noqa: SIM905
+SETTINGS = (
+    "text.source.vocabulary=24",
+    "text.target.vocabulary=24",
+    "training.batch.size=16",
+    "training.validation.every=2",
+)
+"""Fewer words than the text has, so that there are unknown ones."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The socket of a server that runs commands."""
+    path = tmp_path_factory.mktemp("server") / "s"
+    with subprocess.Popen(
+        [sys.executable, str(SERVER), str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        yield path
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@pytest.fixture
+def commands_by_server(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let steps run in the server."""
+    monkeypatch.setattr(steps, "PROGRAM", (sys.executable, "-I", "-S", str(SERVER), str(server)))
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The options that name a corpus of made-up sentences."""
+    folder, draw = tmp_path_factory.mktemp("text"), random.Random(1)
+    options = []
+    for name, count in (("train", 120), ("dev", 10), ("test", 24)):
+        sources = [" ".join(draw.choices(WORDS, k=draw.randint(2, 9))) for _ in range(count)]
+        (folder / f"{name}.en").write_text("".join(f"{line} .\n" for line in sources), encoding="utf-8")
+        (folder / f"{name}.de").write_text("".join(f"{line.upper()} .\n" for line in sources), encoding="utf-8")
+        options += [f"--{name}", str(folder / f"{name}.en"), str(folder / f"{name}.de")]
+    return options
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all experiments, which share their models."""
+    return tmp_path_factory.mktemp("experiments")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("commands_by_server")
+@pytest.mark.parametrize("name", experiment_names())
+def test_an_experiment_runs_to_its_pages(name: str, corpus: list[str], folder: Path) -> None:
+    pytest.importorskip("thot")
+    size = ["--scale", "0.012", "--updates", "4", "--seeds", "1", "--jobs", "2", "--quiet", "--set", *SETTINGS]
+    assert main(["reproduce", name, *corpus, "--out", str(folder), *size]) == 0
+    result = json.loads((folder / name / "result.json").read_text(encoding="utf-8"))
+    assert result["failed"] == {}
+    experiment = load_experiment(name)
+    for row in experiment.rows():
+        for metric in experiment.measured(row):
+            values = result["systems"][row]["scores"][metric]["values"]
+            assert len(values) == 1, (row, metric)
+            assert None not in values, (row, metric)
+    for claim in result["claims"].values():
+        assert claim["verdict"] == "not decided at this size"  # one seed decides nothing
+    for page in ("index.html", "result.md"):
+        text = (folder / name / page).read_text(encoding="utf-8")
+        assert experiment.systems[experiment.rows()[0]].label in text
+    for figure in experiment.figures:
+        assert (folder / name / f"{figure}.svg").stat().st_size > 1000
+
+
+def test_every_claim_of_the_package_names_where_the_paper_makes_it() -> None:
+    count = 0
+    for name in experiment_names():
+        for claim in load_experiment(name).claims.values():
+            assert any(word in claim.where for word in ("section", "table", "figure", "abstract")), (name, claim)
+            count += 1
+    assert count >= 25
+
+
+def test_mistakes_in_an_experiment_of_ones_own_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    good = (
+        "title: t\npaper: p\nitem: i\nmodels: {m: {preset: standard}}\n"
+        "systems: {s: {label: l, models: [m]}}\nclaims: {c: {claim: c, where: w, expect: ['bleu(s) > 1']}}\n"
+    )
+    path.write_text(good, encoding="utf-8")
+    assert load_experiment(str(path)).name == "mine"
+    for old, new, message in (
+        ("models: [m]", "models: [x]", "no model named 'x'"),
+        ("bleu(s)", "bleu(t)", "no system named 't'"),
+        ("bleu(s)", "blue(s)", "no metric named 'blue' .did you mean bleu"),
+        ("bleu(s)", "bleu(s, long)", "no part named 'long'"),
+        ("bleu(s)", "aer(s)", "is not measured"),
+        ("title: t", "titel: t", "titel|title"),
+        ("title: t", "title: t\nbased_on: nothing", "no experiment named 'nothing'"),
+        ("bleu(s) > 1", "bleu(s)", "write one '>'"),
+    ):
+        path.write_text(good.replace(old, new), encoding="utf-8")
+        with pytest.raises(ConfigError, match=message):
+            load_experiment(str(path))
+
+
+def test_bad_requests_end_with_one_line(corpus: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, out = "luong2015-table1", ["--out", str(tmp_path / "out")]
+    for arguments, message in (
+        (["nothing", *corpus, *out], "no experiment named 'nothing'"),
+        ([name, *corpus], "give --out"),
+        ([name, *out], "give --train, --dev, --test"),
+        ([name, *corpus, *out, "--set", "model.encoder.cell=lstmm"], "model base"),
+        ([name, *corpus, *out, "--set", "model"], "write key=value"),
+        ([name, *corpus, *out, "--join", "3", "--gold", "x"], "leave out --join"),
+    ):
+        assert main(["reproduce", *arguments]) == 2, arguments
+        printed = capsys.readouterr()
+        assert message in printed.err, arguments
+        assert printed.err.count("\n") == 1, printed.err
+    assert not (tmp_path / "out" / "runs").exists()

@@ -1,0 +1,94 @@
+"""Steps run once, in order, again after a failure, and only with the same command."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from dragoman.errors import RunError
+from dragoman.progress import Console
+from dragoman.reproduction import steps as module
+from dragoman.reproduction.steps import Step, run_steps
+
+QUIET = Console(quiet=True)
+
+
+@pytest.fixture(autouse=True)
+def python_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the words of a step be a Python program and its arguments: starting `dragoman` takes seconds."""
+    monkeypatch.setattr(module, "PROGRAM", (sys.executable, "-I", "-S", "-c"))
+
+
+def _append(name: str, needs: tuple[str, ...] = (), text: str = "x") -> Step:
+    return Step(name, (f"open('{name}', 'a').write('{text}')",), Path(name), needs)
+
+
+def _fail(name: str) -> Step:
+    return Step(name, ("import sys; sys.exit('dragoman: it cannot be')",), Path(name))
+
+
+def test_steps_run_after_those_that_they_need_and_not_again(tmp_path: Path) -> None:
+    order = ("import os; assert os.path.exists('a'); open('b', 'w').write('b')",)
+    plan = [Step("b", order, Path("b"), ("a",)), _append("a")]
+    for _ in range(2):
+        outcomes = run_steps(plan, tmp_path, jobs=2, console=QUIET)
+        assert {name: outcome.state for name, outcome in outcomes.items()} == {"a": "done", "b": "done"}
+        assert (tmp_path / "a").read_text() == "x"
+
+
+def test_a_failed_step_blocks_those_that_need_it_and_the_others_go_on(tmp_path: Path) -> None:
+    plan = [_fail("a"), _append("b", ("a",)), _append("c")]
+    outcomes = run_steps(plan, tmp_path, jobs=1, console=QUIET)
+    assert {name: outcome.state for name, outcome in outcomes.items()} == {"a": "failed", "b": "blocked", "c": "done"}
+    assert outcomes["a"].message == "it cannot be"
+    # Repaired, it runs again, and so does what it blocked.
+    plan[0] = Step("a", _fail("a").command, Path("a"))
+    (tmp_path / "steps" / "a.json").unlink()
+    outcomes = run_steps([_append("a"), *plan[1:]], tmp_path, jobs=1, console=QUIET)
+    assert all(outcome.state == "done" for outcome in outcomes.values())
+    assert (tmp_path / "c").read_text() == "x"
+
+
+def test_an_output_of_another_command_or_of_nobody_is_refused(tmp_path: Path) -> None:
+    run_steps([_append("a")], tmp_path, jobs=1, console=QUIET)
+    with pytest.raises(RunError, match="was made with other settings"):
+        run_steps([_append("a", text="y")], tmp_path, jobs=1, console=QUIET)
+    (tmp_path / "b").write_text("mine")
+    with pytest.raises(RunError, match="has not made it"):
+        run_steps([_append("b")], tmp_path, jobs=1, console=QUIET)
+    assert (tmp_path / "b").read_text() == "mine"
+    (tmp_path / "steps" / "a.json").write_text("[]")
+    with pytest.raises(RunError, match="is damaged"):
+        run_steps([_append("a")], tmp_path, jobs=1, console=QUIET)
+
+
+def test_a_step_that_was_interrupted_is_resumed_if_it_can_be(tmp_path: Path) -> None:
+    begins = "import os; os.mkdir('run'); open('run/run.json', 'w').write('1'); os._exit(1)"
+    resumes = "open('run/resumed', 'w').write('1')"
+    step = Step("run", (begins,), Path("run"), resumable=(resumes,))
+    assert run_steps([step], tmp_path, jobs=1, console=QUIET)["run"].state == "failed"
+    assert run_steps([step], tmp_path, jobs=1, console=QUIET)["run"].state == "done"
+    assert (tmp_path / "run" / "resumed").exists()
+
+
+def test_an_interruption_stops_the_running_steps_and_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = (
+        "import signal, sys, time; signal.signal(15, lambda *_: (open('saved', 'w').write('1'), sys.exit(130)));"
+        "open('started', 'w').write('1'); time.sleep(60)"
+    )
+    plan = [Step("wait", (waits,), Path("never"))]
+
+    def interrupt(seconds: float) -> None:
+        if (tmp_path / "started").exists():
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=interrupt, monotonic=time.monotonic))
+    with pytest.raises(KeyboardInterrupt):
+        run_steps(plan, tmp_path, jobs=1, console=QUIET)
+    assert (tmp_path / "saved").exists()
+    assert json.loads((tmp_path / "steps" / "wait.json").read_text())["state"] == "begun"
