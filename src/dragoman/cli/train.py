@@ -22,6 +22,7 @@ DESCRIPTION = (
     "then --scale and --set. Ctrl-C saves the training state and --resume continues from it."
 )
 EXAMPLES = (
+    "dragoman train --train corpus.de corpus.en --out RUN",
     "dragoman train --train corpus.de corpus.en --dev dev.de dev.en --out RUN",
     "dragoman train mine.yaml --train a.tsv.gz --train b.jsonl --dev dev.tsv --out RUN --minutes 20",
     "dragoman train --preset bahdanau2015 --train c.en c.fr --dev d.en d.fr --out RUN --scale 0.25",
@@ -43,7 +44,8 @@ def add_options(parser: Parser) -> None:
     )
     add_configuration_options(what)
     text = parser.add_argument_group("corpora")
-    for name, meaning in (("train", "training corpus"), ("dev", "development set for validation during training")):
+    dev = "development set for validation (default: a part of the training corpus is held out)"
+    for name, meaning in (("train", "training corpus"), ("dev", dev)):
         text.add_argument(
             f"--{name}",
             nargs="+",
@@ -110,9 +112,9 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _require_corpora(options: argparse.Namespace) -> None:
+    if not options.train:
+        raise ConfigError("--train is required: give the source and the target file (see dragoman train --help)")
     for name, corpora in (("--train", options.train), ("--dev", options.dev)):
-        if not corpora:
-            raise ConfigError(f"{name} is required: give the source and the target file (see dragoman train --help)")
         for files in corpora:
             if len(files) > 2:
                 raise ConfigError(

@@ -30,11 +30,30 @@ NEARLY_ALL = 0.95
 """Share of the bad lines of a file that must look alike before their encoding is guessed."""
 
 
+FEW_LETTERS = 0.1
+"""Share of letters among the characters of a side, spaces included, below which it is hardly text."""
+
+SPOILING = 0.1
+"""Share of the pairs with a finding from which on the training begins with a warning."""
+
+SPOILING_KINDS = (
+    "copied",
+    "unlikely lengths",
+    "wrong way round",
+    "other side's language",
+    "mojibake",
+    "replacement character",
+)
+"""Findings that spoil the model where they are frequent."""
+
+
 class CorpusCheck(NamedTuple):
     """A condition on the whole corpus, and the advice where it holds; `{0}` is the inspection."""
 
     applies: Callable[[Inspection], bool]
     advice: str
+    warns: bool = True
+    """Whether training begins with a warning."""
 
 
 CORPUS_CHECKS = (
@@ -52,8 +71,25 @@ CORPUS_CHECKS = (
         lambda found: not found.sides_told_apart and found.pairs >= ENOUGH_LINES,
         "The two sides cannot be told apart by their letters: they are in one language or nearly so, or mixed. Lines "
         "on the wrong side were therefore not searched for.",
+        warns=False,
+    ),
+    CorpusCheck(
+        lambda found: _letters(found.source, found.pairs) < FEW_LETTERS,
+        "The source consists almost only of digits and other signs without letters: check that these are the right "
+        "files.",
+    ),
+    CorpusCheck(
+        lambda found: _letters(found.target, found.pairs) < FEW_LETTERS,
+        "The target consists almost only of digits and other signs without letters: check that these are the right "
+        "files.",
     ),
 )
+
+
+def _letters(side: SideFacts, pairs: int) -> float:
+    """The share of letters among the characters of a side."""
+    characters = side.lengths.mean_characters * pairs
+    return sum(side.scripts.values()) / characters if characters else 1.0
 
 
 class SideCheck(NamedTuple):
@@ -94,15 +130,47 @@ def advice(inspection: Inspection) -> list[str]:
     return [*(problems or ["No problems were found: this text can be used for training."]), *settings]
 
 
+def warnings(inspection: Inspection) -> list[str]:
+    """Return the sentences of `advice` that question the training as a whole.
+
+    Held-out pairs that are in the training text are not among them: they need a look at the whole text.
+    """
+    return [
+        *(check.advice.format(inspection) for check in CORPUS_CHECKS if check.warns and check.applies(inspection)),
+        *_swapped_sets(inspection),
+        *(
+            _finding_advice(finding, inspection.pairs, inspection.not_utf8)
+            for finding in inspection.findings
+            if finding.kind in SPOILING_KINDS and finding.pairs >= SPOILING * inspection.pairs
+        ),
+    ]
+
+
 def _held_out_problems(inspection: Inspection) -> Iterator[str]:
+    yield from _swapped_sets(inspection)
     for held in inspection.held_out:
         for finding in held.findings:
             yield f"{held.name}, {_finding_advice(finding, held.size, held.not_utf8)}"
         if held.seen:
+            yield seen_in_training(held.name, held.seen, held.size)
+
+
+def seen_in_training(name: str, seen: int, size: int) -> str:
+    """Return the advice where `seen` of the `size` pairs of a held-out set are in the training text."""
+    return (
+        f"{name}: {seen:,} of {counted(size)} ({_percent(seen / size)}) have a side that is in the training text, "
+        f"exactly or nearly. Scores on them are too high: remove them from training, or from {name}."
+    )
+
+
+def _swapped_sets(inspection: Inspection) -> Iterator[str]:
+    for held in inspection.held_out:
+        known = held.known_words
+        if known is not None and known.swapped:
             yield (
-                f"{held.name}: {held.seen:,} of {counted(held.size)} ({_percent(held.seen / held.size)}) have a side "
-                "that is in the training text, exactly or nearly. Scores on them are too high: remove them from "
-                f"training, or from {held.name}."
+                f"{held.name}: source and target look swapped: {_percent(known.source_in_target)} of the words of its "
+                f"source are in the target of the training text, {_percent(known.source)} in the source. Swap the two "
+                "sides."
             )
 
 

@@ -23,7 +23,7 @@ from dragoman.inspection.corpus_reader import Chunk, CorpusReader, FileCounts, d
 from dragoman.inspection.findings import NOT_UTF8, Finding, Findings
 from dragoman.inspection.languages import LineLabels, SideCounts, train_classifiers
 from dragoman.inspection.lengths import LengthFacts, LengthRatio, Lengths
-from dragoman.inspection.overlap import HeldOutSet
+from dragoman.inspection.overlap import HeldOutSet, known_words
 from dragoman.inspection.repetition import Repetition, RepetitionFacts
 from dragoman.inspection.subword_statistics import SubwordFacts, subword_facts
 from dragoman.inspection.vocabulary_coverage import VocabularyCoverage, vocabulary_coverage
@@ -110,6 +110,8 @@ def inspect_corpus(
     for chunk in reader.chunks():
         finding.add(chunk)
         progress(counting.pairs + chunk.start + chunk.size)
+    for held in sets:
+        held.known_words = known_words(held.pairs, *(side.words for side in counting.sides))
     held_out_words = [
         {held.name: _count_words(getattr(pair, side) for pair in held.pairs) for held in sets}
         for side in ("source", "target")

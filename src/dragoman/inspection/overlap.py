@@ -12,15 +12,20 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from types import MappingProxyType
+from typing import NamedTuple
 
 from dragoman.inspection.corpus_reader import FileCounts
 from dragoman.inspection.findings import Finding
 from dragoman.inspection.repetition import digest
-from dragoman.inspection.word_splitting import folded_words
+from dragoman.inspection.word_splitting import folded_words, split_words
 from dragoman.text.corpus import Pair
 from dragoman.text.side import SideName
 from dragoman.text.words import is_blank
+
+SWAPPED = 0.5
+"""Difference of the shares of known words, summed over both sides, from which on the sides are considered swapped."""
 
 NEAR = 0.8
 """Jaccard similarity of near duplicates."""
@@ -104,6 +109,35 @@ class SideOverlap:
             self.duplicates[duplicate.place] = duplicate
 
 
+class KnownWords(NamedTuple):
+    """Shares of the running words of a held-out set that occur on a side of the training text, 0 to 1."""
+
+    source: float
+    """Words of the source, in the training source."""
+    target: float
+    source_in_target: float
+    """Words of the source, in the training target."""
+    target_in_source: float
+
+    @property
+    def swapped(self) -> bool:
+        """Whether the words are on the other side much more often than on their own."""
+        return self.source_in_target + self.target_in_source > self.source + self.target + SWAPPED
+
+
+def known_words(pairs: Sequence[Pair], source: Counter[str], target: Counter[str]) -> KnownWords:
+    """Look up the words of held-out pairs in the word counts of the training text."""
+    lines = [pair.source for pair in pairs], [pair.target for pair in pairs]
+    words = [Counter(chain.from_iterable(map(split_words, side))) for side in lines]
+    return KnownWords(
+        _known(words[0], source), _known(words[1], target), _known(words[0], target), _known(words[1], source)
+    )
+
+
+def _known(words: Counter[str], among: Counter[str]) -> float:
+    return sum(count for word, count in words.items() if word in among) / max(1, words.total())
+
+
 class HeldOutSet:
     """A dev or test set, compared with the training text."""
 
@@ -120,6 +154,8 @@ class HeldOutSet:
         self.findings = findings
         self.not_utf8 = not_utf8
         self.size = len(pairs) + sum(finding.pairs for finding in findings)
+        self.known_words: KnownWords | None = None
+        """Compared with the training text; None before that."""
         self.sides: dict[SideName, SideOverlap] = {
             "source": SideOverlap([pair.source for pair in pairs]),
             "target": SideOverlap([pair.target for pair in pairs]),

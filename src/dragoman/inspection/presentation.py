@@ -50,6 +50,7 @@ def _held_out_json(held: HeldOutSet) -> dict[str, Any]:
     return {
         "pairs": held.size,
         "seen": held.seen,
+        "known_words": _plain(held.known_words),
         "findings": _plain(held.findings),
         "not_utf8": _plain(held.not_utf8),
         **{

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import RunError
-from dragoman.inspection.advice import advice
+from dragoman.inspection.advice import advice, warnings
 from dragoman.inspection.inspect import inspect_corpus
 from dragoman.inspection.presentation import facts
 from dragoman.text.corpus import Corpora
@@ -23,6 +23,8 @@ class TextSummary(NamedTuple):
 
     facts: Mapping[str, str]
     advice: Sequence[str]
+    warnings: Sequence[str] = ()
+    """The advice that is printed before training; not kept in the run."""
 
 
 def summarise(corpora: Corpora, dev: Corpora) -> TextSummary:
@@ -36,7 +38,7 @@ def summarise(corpora: Corpora, dev: Corpora) -> TextSummary:
     figures = dict(facts(inspection))
     pairs = figures.pop("Pairs")
     inspected = f"the first {pairs} pairs" if inspection.pairs == INSPECTED else f"all {pairs} pairs"
-    return TextSummary({"Inspected": inspected, **figures}, advice(inspection))
+    return TextSummary({"Inspected": inspected, **figures}, advice(inspection), warnings(inspection))
 
 
 def save_summary(path: Path, summary: TextSummary) -> None:
@@ -45,7 +47,7 @@ def save_summary(path: Path, summary: TextSummary) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    write_lines(path, [json.dumps(summary._asdict(), ensure_ascii=False)])
+    write_lines(path, [json.dumps({"facts": summary.facts, "advice": summary.advice}, ensure_ascii=False)])
 
 
 def load_summary(path: Path) -> TextSummary | None:

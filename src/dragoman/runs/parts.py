@@ -44,7 +44,7 @@ _STORE = (
 _TOP = (MARK, "config.yaml", "model.safetensors", "log.jsonl", "report.html")
 _FOLDERS: dict[str, tuple[str, ...]] = {
     "text": tuple(f"{side}.{kind}" for side, kind in product(_SIDES, ("segmentation.json", "vocabulary", "model"))),
-    "data": ("dev.jsonl", "inspection.json"),
+    "data": ("dev.jsonl", "dev.txt", "inspection.json"),
     "data/train": _STORE,
     "data/dev": _STORE,
     "checkpoints": ("latest.safetensors", "best-*.safetensors"),

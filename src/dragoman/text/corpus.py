@@ -201,14 +201,15 @@ class Cleaner:
         if self._config.max_ratio is not None and longer > self._config.max_ratio * shorter:
             return "length ratio"
         if self._config.duplicates == "drop":
-            digest = _digest(pair)
-            if digest in self._digests:
+            identity = digest(pair)
+            if identity in self._digests:
                 return "duplicate"
-            self._digests.add(digest)
+            self._digests.add(identity)
         return None
 
 
-def _digest(pair: Pair) -> bytes:
+def digest(pair: Pair) -> bytes:
+    """Return 16 bytes that identify the two lines of a pair, the same in every process."""
     source = pair.source.encode()
     # The length keeps ("ab", "c") and ("a", "bc") apart.
     return hashlib.blake2b(b"%d " % len(source) + source + pair.target.encode(), digest_size=16).digest()

@@ -21,7 +21,8 @@ from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.parts import remove_unfinished
 from dragoman.text.corpus import Pair
-from dragoman.text.lines import read_lines
+from dragoman.text.held_out import HeldOut, hold_out
+from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
 from dragoman.text.words import is_blank
@@ -55,6 +56,7 @@ def train_language_model(
     The run takes its place there when its first training state is saved, as in `workflows.training.train`.
 
     Args:
+        dev: empty to hold out a part of the lines (see `text.held_out`), which are kept in RUN/data/dev.txt.
         overwrite: replace an older run in `out`; files that no training wrote are never removed.
         inputs: other files that were read, such as a configuration file; `overwrite` refuses to remove any of them.
 
@@ -66,7 +68,7 @@ def train_language_model(
     console = console or Console()
     choose_device(device)  # raises early
     require_regular_files((*text, *dev))
-    for files in (text, dev):
+    for files in (text, dev) if dev else (text,):
         if not any(not is_blank(pair.target) for pair in _read(files)):
             raise InputError(f"{' and '.join(map(str, files))}: no line with words in it; give a file with text")
     with_its_language, language = with_language(config.text, text)
@@ -74,12 +76,17 @@ def train_language_model(
     console.info(language)
     with NewRun(out, config, overwrite=overwrite, inputs=[*text, *dev, *inputs]) as new:
         folder = new.folder
+        held_out = None if dev else _hold_out(config, text, new, console)
+
+        def lines() -> Iterator[Pair]:
+            return _read(text) if held_out is None else held_out.without(_read(text))
+
         console.info("segmentation ...")
-        segmentation = train_segmentation(config.text, (pair.target for pair in _read(text)))
+        segmentation = train_segmentation(config.text, (pair.target for pair in lines()))
         with console.counter("lines") as progress:
             store, side = store_lines(
                 folder.train_data,
-                _read(text),
+                lines(),
                 segmentation,
                 config.text,
                 lambda pair, _, segments: _refused(segments, config.cleaning.max_length),
@@ -89,7 +96,11 @@ def train_language_model(
             console.info(fact)
         side.save(folder.text, "target")
         store_lines(
-            folder.dev_data, _read(dev), segmentation, side.vocabulary, lambda pair, _, segments: _refused(segments)
+            folder.dev_data,
+            _read(dev) if held_out is None else held_out.pairs,
+            segmentation,
+            side.vocabulary,
+            lambda pair, _, segments: _refused(segments),
         )
         return _train(config, folder, device, console, new)
 
@@ -124,6 +135,18 @@ def _read(files: Sequence[Path]) -> Iterator[Pair]:
     for path in files:
         for number, line in enumerate(read_lines(path), 1):
             yield Pair("", line, f"{path}:{number}")
+
+
+def _hold_out(config: LanguageConfig, text: Sequence[Path], new: NewRun, console: Console) -> HeldOut:
+    """Hold out lines of the training text, and write them to RUN/data/dev.txt."""
+    longest = config.cleaning.max_length
+    held_out = hold_out(_read(text), lambda pair: 0 < len(pair.target.split()) <= longest)
+    written = new.folder.dev_data.with_suffix(".txt")
+    written.parent.mkdir(parents=True, exist_ok=True)
+    write_lines(written, (pair.target for pair in held_out.pairs))
+    place = new.place.dev_data.with_suffix(".txt")
+    console.info(f"dev text: {len(held_out.pairs):,} lines held out of the training text, in {place}")
+    return held_out
 
 
 def _refused(segments: int, longest: int | None = None) -> str | None:

@@ -26,6 +26,9 @@ from dragoman.training.log import read_log
 from dragoman.translation.translator import Translation
 from dragoman.workflows.evaluation import MeasureOptions, RunEvaluation, measure
 
+DEV_SET = "Dev set"
+"""The fact that says where the dev set of a training comes from."""
+
 TRAINING_SENTENCES = 200
 """Pairs of the dev set that the report of a training translates and scores."""
 
@@ -86,10 +89,13 @@ def write_run_report(run: Run, pairs: Sequence[Pair], measured: EvaluatedSystem 
         machine=machine_name(),
     )
     text = load_summary(folder.inspection) or TextSummary({}, ())
+    text_facts = dict(text.facts)
+    if DEV_SET in text_facts:
+        facts = {**facts, DEV_SET: text_facts.pop(DEV_SET)}
     page = Report(
         f"Training of {run_name(run)}",
         facts,
-        text_facts=text.facts,
+        text_facts=text_facts,
         advice=text.advice,
         records=records,
         numbers=[row + 1 for row in rows],

@@ -1,6 +1,6 @@
 """Training a translation model: from parallel text to a run folder.
 
-    check -> segmentation -> stored corpus and vocabularies -> model -> training with validation -> report
+    check -> dev set -> segmentation -> stored corpus and vocabularies -> model -> training with validation -> report
 
 The training loop measures the dev set through the validators that are made here, so that it does not depend on search
 or evaluation.
@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dragoman.config.building import build_config, override
@@ -21,6 +22,7 @@ from dragoman.data.store import Store
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.evaluation.metrics import bleu, chrf
+from dragoman.inspection.advice import seen_in_training
 from dragoman.inspection.summary import save_summary, summarise
 from dragoman.model.assembly import build
 from dragoman.model.devices import DeviceName, choose_device, seed_weights
@@ -32,6 +34,7 @@ from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
 from dragoman.runs.parts import remove_unfinished
 from dragoman.text.corpus import Cleaner, Corpora, Pair, read_pairs
+from dragoman.text.held_out import HeldOut, hold_out
 from dragoman.text.lines import replace_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation
 from dragoman.text.words import is_blank
@@ -40,7 +43,7 @@ from dragoman.training.loop import train as train_model
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.translator import Translator
 from dragoman.workflows.languages import with_languages
-from dragoman.workflows.reports import write_run_report
+from dragoman.workflows.reports import DEV_SET, write_run_report
 from dragoman.workflows.training_steps import (
     dev_perplexity,
     dropped_counts,
@@ -49,6 +52,9 @@ from dragoman.workflows.training_steps import (
     require_resumable,
     training_batches,
 )
+
+SEEN = 0.02
+"""Share of the dev set that is in the training text from which on the training begins with a warning."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,7 @@ def train(
     Languages that the configuration does not name are those of the files' names (train.de, train.en), or unknown.
 
     Args:
+        dev: empty to hold out a part of the training text (see `text.held_out`).
         alignments: for guided alignment, a Pharaoh file for each corpus, in their order.
         overwrite: replace an older run in `out`; files that no training wrote are never removed.
         dropped: a file to write the pairs to that cleaning leaves out: origin, reason, source, target, tab-separated.
@@ -98,17 +105,30 @@ def train(
     require_regular_files(path for files in (*corpora, *dev, alignments) for path in files)
     config, languages = with_languages(config, corpora)
     console.info(languages)
-    dev_pairs = _read_dev(dev)
+    held_out = HeldOut(_read_dev(dev)) if dev else None
     read = [*inputs, *alignments, *(path for files in (*corpora, *dev) for path in files)]
     written = [Path(dropped)] if dropped is not None else []
     with NewRun(out, config, overwrite=overwrite, inputs=read, outputs=written) as new:
         folder = new.folder
-        prepared = _prepare(config, corpora, alignments, folder, dropped, console)
+        if held_out is None:
+            held_out = hold_out(read_pairs(corpora), partial(_can_be_held_out, config.cleaning.max_length))
+            origin = "held out of the training text (data/dev.jsonl)"
+            console.info(
+                f"dev set: {len(held_out.pairs):,} pairs held out of the training text, in {_dev_text(new.place)}"
+            )
+        else:
+            origin = " ".join(str(path) for files in dev for path in files)
+        _save_dev(folder, held_out.pairs)
+        summary = summarise(corpora, dev)
+        for sentence in summary.warnings:
+            console.warning(sentence)
+        facts = {**summary.facts, DEV_SET: f"{len(held_out.pairs):,} pairs, {origin}"}
+        save_summary(folder.inspection, summary._replace(facts=facts))
+        text = TrainingText(corpora, alignments, held_out, cut=not dev)
+        prepared = _prepare(config, text, folder, dropped, console)
         prepared.source.save(folder.text, "source")
         prepared.target.save(folder.text, "target")
-        _save_dev(folder, dev_pairs)
-        store_pairs(folder.dev_data, dev_pairs, prepared.source, prepared.target)
-        save_summary(folder.inspection, summarise(corpora, dev))
+        store_pairs(folder.dev_data, held_out.pairs, prepared.source, prepared.target)
         return _train(config, folder, prepared, device, console, new)
 
 
@@ -193,43 +213,68 @@ def _read_dev(dev: Corpora) -> list[Pair]:
     return pairs
 
 
+def _can_be_held_out(longest: int, pair: Pair) -> bool:
+    """Whether both sides have words, but not more than `longest`."""
+    return all(0 < len(line.split()) <= longest for line in (pair.source, pair.target))
+
+
+@dataclass(frozen=True)
+class TrainingText:
+    """The pairs to train on, which can be read repeatedly."""
+
+    corpora: Corpora
+    alignments: Sequence[Path]
+    held_out: HeldOut
+    cut: bool
+    """Whether the dev set is a part of the corpora, which is left out."""
+
+    def pairs(self) -> Iterator[Pair]:
+        """Read the pairs without their links."""
+        pairs = read_pairs(self.corpora)
+        return self.held_out.without(pairs) if self.cut else pairs
+
+    def observed(self) -> Iterator[Pair]:
+        """Read the pairs with their links; `held_out.seen` then counts those of a given dev set."""
+        pairs = read_pairs(self.corpora, self.alignments)
+        return self.held_out.without(pairs) if self.cut else self.held_out.observed(pairs)
+
+
 def _prepare(
-    config: Config,
-    corpora: Corpora,
-    alignments: Sequence[Path],
-    folder: RunFolder,
-    dropped: str | Path | None,
-    console: Console,
+    config: Config, text: TrainingText, folder: RunFolder, dropped: str | Path | None, console: Console
 ) -> PreparedCorpus:
     """Make the segmentations, then store the corpus and make its vocabularies."""
     console.info("segmentation ...")
-    segmentations = _segmentations(config, corpora)
+    segmentations = _segmentations(config, text)
     with nullcontext() if dropped is None else replace_output(dropped, keep_partial=True) as listing:
         cleaner = Cleaner(config.cleaning, listing)
         with console.counter("pairs") as progress:
-            pairs = read_pairs(corpora, alignments)
-            prepared = build_store(folder.train_data, pairs, segmentations, config.text, cleaner, progress=progress)
+            prepared = build_store(
+                folder.train_data, text.observed(), segmentations, config.text, cleaner, progress=progress
+            )
     for fact in _text_facts(prepared):
         console.info(fact)
+    seen, size = text.held_out.seen, len(text.held_out.pairs)
+    if seen >= SEEN * size:
+        console.warning(seen_in_training("dev", seen, size))
     return prepared
 
 
-def _segmentations(config: Config, corpora: Corpora) -> tuple[Segmentation, Segmentation]:
+def _segmentations(config: Config, text: TrainingText) -> tuple[Segmentation, Segmentation]:
     source, target = config.text.source, config.text.target
     if not config.text.joint:
         return (
-            train_segmentation(source, (pair.source for pair in read_pairs(corpora))),
-            train_segmentation(target, (pair.target for pair in read_pairs(corpora))),
+            train_segmentation(source, (pair.source for pair in text.pairs())),
+            train_segmentation(target, (pair.target for pair in text.pairs())),
         )
-    both = train_segmentation(source, _lines_of_both(corpora))
+    both = train_segmentation(source, _lines_of_both(text))
     if source.segmentation != "words":
         return both, both
     # A joint vocabulary of words: each language is tokenised by its own rules.
     return both, train_segmentation(SideConfig(language=target.language, segmentation="words"), ())
 
 
-def _lines_of_both(corpora: Corpora) -> Iterator[str]:
-    for pair in read_pairs(corpora):
+def _lines_of_both(text: TrainingText) -> Iterator[str]:
+    for pair in text.pairs():
         yield pair.source
         yield pair.target
 
@@ -248,16 +293,15 @@ def _text_facts(prepared: PreparedCorpus) -> tuple[str, str]:
 
 
 def _dev_text(folder: RunFolder) -> Path:
-    """The file with the raw text of the dev set, which a resumed training translates too."""
+    """The file with the raw text of the dev set and the origin of each pair; a resumed training reads it, too."""
     return folder.path / "data" / "dev.jsonl"
 
 
 def _save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
     path = _dev_text(folder)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_lines(
-        path, (json.dumps({"source": pair.source, "target": pair.target}, ensure_ascii=False) for pair in pairs)
-    )
+    entries = ({"source": pair.source, "target": pair.target, "origin": pair.origin} for pair in pairs)
+    write_lines(path, (json.dumps(entry, ensure_ascii=False) for entry in entries))
 
 
 # Training ------------------------------------------------------------------------------------------------------------

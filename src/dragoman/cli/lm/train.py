@@ -23,6 +23,7 @@ DESCRIPTION = (
     "the training state and --resume continues from it."
 )
 EXAMPLES = (
+    "dragoman lm train --train corpus.en --out LM",
     "dragoman lm train --train corpus.en --dev dev.en --out LM",
     "dragoman lm train --train corpus.en --dev dev.en --out CSLM --set model.network=feed-forward",
     "dragoman lm train mine.yaml --train a.en.gz b.en.gz --dev dev.en --out LM --minutes 20",
@@ -41,7 +42,14 @@ def add_options(parser: Parser) -> None:
     text.add_argument(
         "--train", nargs="+", type=Path, default=[], metavar="FILE", help=f"training text; {COMPRESSION_HELP}"
     )
-    text.add_argument("--dev", nargs="+", type=Path, default=[], metavar="FILE", help="text for validation")
+    text.add_argument(
+        "--dev",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="text for validation (default: a part of the training text is held out)",
+    )
     text.add_argument(
         "--language",
         type=language,
@@ -55,9 +63,8 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Train, or continue training, and print where the run is."""
     if not options.resume:
-        for name in ("train", "dev"):
-            if not getattr(options, name):
-                raise ConfigError(f"--{name} is required: give a text file (see dragoman lm train --help)")
+        if not options.train:
+            raise ConfigError("--train is required: give a text file (see dragoman lm train --help)")
     elif options.config is not None or options.train or options.dev:
         raise ConfigError(
             "--resume uses the configuration and text of the run; leave CONFIG.yaml, --train and --dev out"
