@@ -150,6 +150,7 @@ def recipe() -> Callable[..., TrainingConfig]:
 
     def make(**values: Any) -> TrainingConfig:
         defaults = {"epochs": 2.0, "log_every": 5, "validation.metric": "perplexity", "checkpoint_minutes": 1.0}
+        defaults["validation.at_least"] = 0  # so that a test says when there are validations
         tree = TrainingConfig().values()
         for key, value in {**defaults, **{key.replace("__", "."): value for key, value in values.items()}}.items():
             *path, last = key.split(".")

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -79,6 +80,11 @@ def test_with_label_smoothing_loss_and_perplexity_differ(harness: Make, recipe: 
         ({"epochs": 1.0, "validation__every": 4}, [4, 8, 10]),
         ({"epochs": 1.0, "validation__every": 5}, [5, 10]),
         ({"epochs": 2.0, "batch__accumulate": 4}, [3, 5]),
+        ({"epochs": 1.0, "validation__at_least": 5}, [2, 4, 6, 8, 10]),
+        ({"epochs": 3.0, "validation__at_least": 5}, [6, 10, 16, 20, 26, 30]),  # and once an epoch
+        ({"epochs": 6.0, "validation__at_least": 5}, [10, 20, 30, 40, 50, 60]),
+        ({"epochs": 2.0, "validation__every": 1000, "validation__at_least": 5}, [4, 8, 12, 16, 20]),
+        ({"epochs": 2.0, "validation__every": 4, "validation__at_least": 5}, [4, 8, 12, 16, 20]),
     ],
 )
 def test_the_dev_set_is_asked_when_due_and_at_the_end(
@@ -193,6 +199,35 @@ class TestMinutes:
         assert summary.seconds <= 120
         assert [record["update"] for record in records(run, "validation")] == [summary.update]
         assert run.folder.weights.exists()
+
+    @pytest.mark.parametrize("every", [0, 1000])
+    def test_there_are_five_validations_however_long_an_epoch_is(
+        self, harness: Make, recipe: Recipe, every: int
+    ) -> None:
+        run = harness(validation_seconds=8.0, update_seconds=4.0)
+        summary = run.run(recipe(epochs=1000.0, minutes=10.0, validation__every=every, validation__at_least=5))
+        seconds = [record["seconds"] for record in records(run, "validation")]
+        assert len(seconds) == 5 if every else len(seconds) >= 5
+        assert seconds[0] < 140
+        assert summary.seconds <= 600
+
+    def test_short_epochs_do_not_give_the_minutes_to_validation(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(validation_seconds=10.0, update_seconds=5.0)  # and an epoch takes fifty
+        run.run(recipe(epochs=1000.0, minutes=10.0, validation__at_least=5))
+        updates = [record["update"] for record in records(run, "validation")]
+        assert updates[0] == 10
+        assert all(later - earlier >= 18 for earlier, later in pairwise(updates[:-1]))
+        assert 5 <= len(updates) <= 7
+
+    def test_validations_that_take_much_of_the_minutes_are_told_once(self, harness: Make, recipe: Recipe) -> None:
+        run = harness(validation_seconds=15.0, update_seconds=5.0)
+        run.run(recipe(epochs=1000.0, minutes=5.0, validation__at_least=5))
+        told = [record["text"] for record in records(run, "event") if record["name"] == "validation"]
+        assert len(told) == 1
+        assert told[0].startswith("a validation takes 15 seconds, so that 5 of them take more than a fifth of 5 min")
+        quick = harness(validation_seconds=5.0, update_seconds=5.0)
+        quick.run(recipe(epochs=1000.0, minutes=5.0, validation__at_least=5))
+        assert not [record for record in records(quick, "event") if record["name"] == "validation"]
 
     def test_a_budget_shorter_than_an_update_makes_one(self, harness: Make, recipe: Recipe) -> None:
         summary = harness().run(recipe(minutes=0.001))

@@ -316,7 +316,17 @@ class BatchConfig(Section):
 class ValidationConfig(Section):
     """Validation on the dev set during training."""
 
-    every: Annotated[Natural, doc("updates between validations; 0: once per epoch")] = 0
+    every: Annotated[
+        Natural,
+        doc("updates between validations; 0: once per epoch, with a time limit only where that takes little of it"),
+    ] = 0
+    at_least: Annotated[
+        Natural,
+        doc(
+            "minimum number of validations in a training: where `every` gives fewer, they come at equal shares of its "
+            "epochs or minutes; 0: no minimum"
+        ),
+    ] = 5
     metric: Annotated[
         Literal["bleu", "chrf", "perplexity"], doc("metric that selects the best weights and stops training")
     ] = "bleu"

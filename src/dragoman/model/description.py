@@ -90,6 +90,22 @@ def describe(config: ModelConfig, source_vocabulary: int, target_vocabulary: int
     return Description(parts, _state(model), _step(config))
 
 
+def multiplications(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> int:
+    """The multiplications by parameters for one source and one target token: each entry of a matrix counts once.
+
+    Embeddings are looked up, not multiplied; products of annotations with states and the bridge are left out.
+    """
+    parts = {part.name: part for part in describe(config, source_vocabulary, target_vocabulary).parts}
+    matrices = (
+        parameter.count
+        for name in ("encoder", "attention", "readout", "decoder", "output")
+        for parameter in parts[name].parameters
+        if len(parameter.shape) > 1
+    )
+    tied = 0 if config.embedding.tied == "none" else target_vocabulary * config.embedding.target
+    return sum(matrices) + tied
+
+
 _DIRECTIONS = {"forward": "read forward", "reversed": "read backwards", "both": "read in both directions"}
 
 _BRIDGES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from dragoman.config.schema import TrainingConfig
@@ -40,6 +41,10 @@ class TrainingClock:
         """Seconds of training so far."""
         return self._counters.seconds + self._clock() - self._origin
 
+    def done(self) -> tuple[float, float]:
+        """Seconds and epochs of training so far."""
+        return self.seconds, self.epochs()
+
     def epochs(self) -> float:
         """Passes over the training data so far, with fraction."""
         epoch, batch = self._counters.position
@@ -49,9 +54,17 @@ class TrainingClock:
 
     def fraction(self) -> float:
         """Share of the training that is done, 0 to 1: of its length or of its minutes, whichever is more."""
-        done = self._share_of_length()
+        return self._fraction(self._share_of_length(), self.seconds)
+
+    def fraction_since_validation(self) -> float:
+        """Share of the training since the beginning of the last validation."""
+        counters = self._counters
+        done = self._share(counters.validated_update, counters.validated_epochs)
+        return self.fraction() - self._fraction(done, counters.validated_seconds)
+
+    def _fraction(self, done: float, seconds: float) -> float:
         if self._config.minutes is not None:
-            done = max(done, self.seconds / self._seconds_for_updates(self._config.minutes))
+            done = max(done, seconds / self._seconds_for_updates(self._config.minutes))
         return min(1.0, done)
 
     def scheduled_epochs(self) -> float:
@@ -62,19 +75,36 @@ class TrainingClock:
         updates = self._config.updates
         return self.epochs() if updates is None else self._counters.update * self._config.epochs / updates
 
+    def wanted_epochs(self) -> float:
+        """Epochs of the whole training; with `training.updates` estimated from those so far."""
+        updates = self._config.updates
+        return self._config.epochs if updates is None else self.epochs() * updates / max(1, self._counters.update)
+
     def length_is_done(self) -> bool:
         """Whether all updates, or without `training.updates` all epochs, are done."""
         return self._share_of_length() >= 1
 
     def _share_of_length(self) -> float:
-        if self._config.updates is not None:
-            return self._counters.update / self._config.updates
-        return self.epochs() / self._config.epochs
+        return self._share(self._counters.update, self.epochs())
+
+    def _share(self, update: int, epochs: float) -> float:
+        return epochs / self._config.epochs if self._config.updates is None else update / self._config.updates
 
     def minutes_are_used_up(self) -> bool:
         """Whether no further update fits into the wall-clock budget."""
+        return self.seconds_left() <= 0
+
+    def seconds_left(self) -> float:
+        """Seconds of the wall-clock budget that are left for updates; infinite without one."""
         minutes = self._config.minutes
-        return minutes is not None and self.seconds >= self._seconds_for_updates(minutes)
+        return math.inf if minutes is None else self._seconds_for_updates(minutes) - self.seconds
+
+    def allows_validation(self) -> bool:
+        """Whether a validation now would leave nine tenths of a wall-clock budget to training."""
+        counters = self._counters
+        if self._config.minutes is None or counters.validation_seconds is None:
+            return True
+        return self.seconds - counters.validated_seconds >= 10 * counters.validation_seconds
 
     def moment(self) -> Moment:
         """The present moment, with an estimate of the time that is left."""

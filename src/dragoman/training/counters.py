@@ -35,10 +35,15 @@ class Counters:
     validated_update: int = 0
     validated_epoch: int = 0
     """Update and epoch at the last validation."""
+    validated_epochs: float = 0.0
+    validated_seconds: float = 0.0
+    """Epochs, with fraction, and seconds of training when the last validation began."""
     validation_seconds: float | None = None
     """Duration of the last validation."""
     collapse_signs: list[str] = field(default_factory=list)
     """Signs of collapse in the last validation."""
+    forecast: bool = False
+    """Whether the epochs have been forecast."""
 
     def restore(self, values: dict[str, Any]) -> None:
         """Take the values that `dataclasses.asdict` and JSON made of other counters."""

@@ -38,6 +38,7 @@ from dragoman.training.checkpoint import (
 )
 from dragoman.training.clock import TrainingClock
 from dragoman.training.counters import Counters, LogInterval
+from dragoman.training.forecast import Workload, enough_measured, forecast
 from dragoman.training.interruption import Interruption
 from dragoman.training.log import TrainingLog
 from dragoman.training.model_selection import ModelSelection
@@ -81,6 +82,7 @@ def train(
     take_place: Callable[[], RunFolder] | None = None,
     console: Console | None = None,
     clock: Callable[[], float] = time.monotonic,
+    workload: Workload | None = None,
 ) -> TrainingResult:
     """Train `model` in place; write the best weights so far to RUN/model.safetensors and the log to RUN/log.jsonl.
 
@@ -89,6 +91,7 @@ def train(
         take_place: for a run that is being prepared: puts it into its final folder, which it returns; called once the
             first state is saved.
         clock: seconds from any origin.
+        workload: to forecast the epochs of a training with a time limit; None for no forecast.
 
     Raises:
         TrainingError: loss, gradient or weights are no longer finite numbers. No file has been written since.
@@ -103,7 +106,7 @@ def train(
             "training does not make; use perplexity"
         )
     with Interruption() as interruption, TrainingLog(folder.log, folder.tensorboard, console or Console()) as log:
-        trainer = Trainer(model, batches, config, folder, validators, log, clock)
+        trainer = Trainer(model, batches, config, folder, validators, log, clock, workload)
         trainer.resume() if resume else trainer.begin(take_place)
         while (reason := trainer.reason_to_stop()) is None:
             trainer.update()
@@ -111,6 +114,7 @@ def train(
             if interruption.requested is not None:
                 trainer.save()
                 raise _interrupted(interruption.requested, trainer.counters.update)
+            trainer.forecast_if_due()
             trainer.validate_if_due()
             trainer.save_if_due()
         summary = trainer.finish(reason)
@@ -135,6 +139,7 @@ class Trainer(Generic[Model]):
         validators: Validators[Model],
         log: TrainingLog,
         clock: Callable[[], float],
+        workload: Workload | None,
     ) -> None:
         self.counters = Counters(PlateauCounter(config.schedule.patience))
         self._model = model.train()
@@ -155,6 +160,9 @@ class Trainer(Generic[Model]):
         )
         self._interval = LogInterval(since=0.0)
         self._saved_at = 0.0
+        self._workload = workload
+        self._started = (0.0, 0.0)  # seconds and epochs
+        self._excluded = 0.0  # seconds of validations and saves since then
 
     def begin(self, take_place: Callable[[], RunFolder] | None = None) -> None:
         """Start a new training, with dropout from the seed; saving at once shows early whether the disk has room."""
@@ -193,6 +201,7 @@ class Trainer(Generic[Model]):
         self._stream = self._batches.from_position(self.counters.position)
         self._clock.start()
         self._saved_at = self._clock.seconds
+        self._started = self._clock.done()
 
     def _move(self, folder: RunFolder) -> None:
         self._state = folder.checkpoints / STATE
@@ -226,14 +235,39 @@ class Trainer(Generic[Model]):
             self._interval = LogInterval(since=self._clock.seconds)
 
     def validate_if_due(self) -> None:
-        """Validate every `validation.every` updates, or once an epoch."""
-        every = self._config.validation.every
-        if every and self.counters.update > self.counters.validated_update:
-            due = self.counters.update % every == 0
+        """Validate every `validation.every` updates, or once an epoch, and `validation.at_least` times in all."""
+        validation, counters = self._config.validation, self.counters
+        if counters.update == counters.validated_update:
+            return
+        if validation.every:
+            due = counters.update % validation.every == 0
         else:
-            due = not every and self.counters.position.epoch > self.counters.validated_epoch
+            due = counters.position.epoch > counters.validated_epoch and self._clock.allows_validation()
+        if validation.at_least and not due:
+            due = self._clock.fraction_since_validation() >= 1 / validation.at_least - 1e-9  # rounding of fractions
         if due:
             self._validate()
+
+    def forecast_if_due(self) -> None:
+        """With a time limit, forecast once how many epochs it will see."""
+        minutes, workload = self._config.minutes, self._workload
+        if minutes is None or workload is None or self.counters.forecast:
+            return
+        seconds, epochs = (now - then for now, then in zip(self._clock.done(), self._started, strict=True))
+        seconds -= self._excluded
+        if not enough_measured(seconds, minutes):
+            return
+        self.counters.forecast = True
+        expected = forecast(
+            workload,
+            epochs=epochs,
+            seconds=seconds,
+            done=self._clock.epochs(),
+            left=self._clock.seconds_left(),
+            wanted=self._clock.wanted_epochs(),
+            minutes=minutes,
+        )
+        self._log.event(self._clock.moment(), "forecast", expected.text, warning=expected.warning)
 
     def save_if_due(self) -> None:
         """Save the state every `checkpoint_minutes`."""
@@ -357,7 +391,9 @@ class Trainer(Generic[Model]):
         """Inside, time does not count for the speed of training in tokens per second."""
         started = self._clock.seconds
         yield
-        self._interval.since += self._clock.seconds - started
+        taken = self._clock.seconds - started
+        self._interval.since += taken
+        self._excluded += taken
 
 
 _REASONS: dict[Reason, str] = {

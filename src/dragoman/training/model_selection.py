@@ -22,6 +22,9 @@ from dragoman.training.counters import Counters
 from dragoman.training.log import TrainingLog
 from dragoman.training.validation import DevTranslations, Validators
 
+SLOW = 0.2
+"""Share of a wall-clock budget that validations may take without a warning."""
+
 
 class FinalWeights(NamedTuple):
     """The weights in RUN/model.safetensors at the end of a training."""
@@ -72,6 +75,7 @@ class ModelSelection(Generic[Model]):
             TrainingError: the perplexity is not a number; `diverged` makes the error.
         """
         started = self._clock.seconds
+        first = self._counters.validation_seconds is None
         with self._evaluation_mode():
             results, translations = self._evaluate(diverged)
             best = self._count(results)
@@ -80,12 +84,28 @@ class ModelSelection(Generic[Model]):
                 save_weights(self._weights, weights)
             self.several.offer(self._counters.update, results[self._config.validation.metric], weights)
         self._counters.validation_seconds = self._clock.seconds - started
+        self._counters.validated_epochs, self._counters.validated_seconds = self._clock.epochs(), started
         self._log.validation(self._clock.moment(), results, best=best)
+        if first:
+            self._warn_of_slow_validations(self._counters.validation_seconds)
         if translations is not None:
             # The first validation of a run often looks like a collapse; two in a row are no accident.
             before, self._counters.collapse_signs = self._counters.collapse_signs, signs_of_collapse(translations)
             if before:
                 self.warn_of_collapse()
+
+    def _warn_of_slow_validations(self, seconds: float) -> None:
+        """Warn where the fewest validations that are wanted take a large share of a wall-clock budget."""
+        config = self._config
+        if config.minutes is not None and config.validation.at_least * seconds > SLOW * 60 * config.minutes:
+            self._log.event(
+                self._clock.moment(),
+                "validation",
+                f"a validation takes {seconds:.0f} seconds, so that {config.validation.at_least} of them take more "
+                f"than a fifth of {config.minutes:g} minutes; a smaller dev set, or fewer sentences to translate "
+                "(training.validation.sentences), leaves more time to training",
+                warning=True,
+            )
 
     def warn_of_collapse(self) -> None:
         """Warn of what the last validation showed, at most once after each validation."""

@@ -36,6 +36,7 @@ from dragoman.workflows.training_steps import (
     prepare_model,
     require_regular_files,
     require_resumable,
+    target_workload,
     training_batches,
 )
 
@@ -172,14 +173,16 @@ def _train(
     vocabulary = folder.target_side().vocabulary
     model = build_language_model(config.model, len(vocabulary)).to(place)
     config = prepare_model(model, config, folder, console)
+    store = open_lines(folder.train_data, vocabulary)
     result = train(
         model,
-        training_batches(config.training, open_lines(folder.train_data, vocabulary), source_eos=False),
+        training_batches(config.training, store, source_eos=False),
         config.training,
         folder,
         Validators(dev_perplexity(open_lines(folder.dev_data, vocabulary), source_eos=False)),
         resume=new is None,
         take_place=new.take_place if new else None,
         console=console,
+        workload=target_workload(store, sum(parameter.numel() for parameter in model.parameters())),
     )
     return TrainedRun(new.folder if new else folder, result)  # a new run has taken its place

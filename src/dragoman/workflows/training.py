@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from dragoman.config.building import build_config, override
+from dragoman.config.scaling import scale
 from dragoman.config.schema import Config, SideConfig
 from dragoman.data.preparation import PreparedCorpus, build_store, store_pairs
 from dragoman.data.store import Store
@@ -25,6 +26,7 @@ from dragoman.evaluation.metrics import bleu, chrf
 from dragoman.inspection.advice import seen_in_training
 from dragoman.inspection.summary import save_summary, summarise
 from dragoman.model.assembly import build
+from dragoman.model.description import describe, multiplications
 from dragoman.model.devices import DeviceName, choose_device, seed_weights
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
@@ -38,6 +40,7 @@ from dragoman.text.held_out import HeldOut, hold_out
 from dragoman.text.lines import replace_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation
 from dragoman.text.words import is_blank
+from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.loop import TrainingResult
 from dragoman.training.loop import train as train_model
 from dragoman.training.validation import DevTranslations, Validators
@@ -50,8 +53,12 @@ from dragoman.workflows.training_steps import (
     prepare_model,
     require_regular_files,
     require_resumable,
+    target_workload,
     training_batches,
 )
+
+SMALLER = (0.5, 0.25)
+"""Factors of the sizes of smaller models that the forecast of a training can advise."""
 
 SEEN = 0.02
 """Share of the dev set that is in the training text from which on the training begins with a warning."""
@@ -121,7 +128,7 @@ def train(
         _save_dev(folder, held_out.pairs)
         summary = summarise(corpora, dev)
         for sentence in summary.warnings:
-            console.warning(sentence)
+            console.info(f"warning: {sentence}")
         facts = {**summary.facts, DEV_SET: f"{len(held_out.pairs):,} pairs, {origin}"}
         save_summary(folder.inspection, summary._replace(facts=facts))
         text = TrainingText(corpora, alignments, held_out, cut=not dev)
@@ -255,7 +262,7 @@ def _prepare(
         console.info(fact)
     seen, size = text.held_out.seen, len(text.held_out.pairs)
     if seen >= SEEN * size:
-        console.warning(seen_in_training("dev", seen, size))
+        console.info(f"warning: {seen_in_training('dev', seen, size)}")
     return prepared
 
 
@@ -335,10 +342,24 @@ def _train(
         resume=new is None,
         take_place=new.take_place if new else None,
         console=console,
+        workload=None if config.training.minutes is None else _workload(config, prepared),
     )
     folder = new.folder if new else folder  # a new run has taken its place
     write_run_report(open_run(folder.path, device=device), dev)
     return TrainedRun(folder, result)
+
+
+def _workload(config: Config, prepared: PreparedCorpus) -> Workload:
+    """The text and the model, and smaller models."""
+    vocabularies = len(prepared.source.vocabulary), len(prepared.target.vocabulary)
+    work = multiplications(config.model, *vocabularies)
+    smaller = {}
+    for factor in SMALLER:
+        with suppress(ConfigError):  # rounding can break relations between the parts
+            model = scale(config, factor).model
+            share = multiplications(model, *vocabularies) / work
+            smaller[factor] = SmallerModel(share, describe(model, *vocabularies).count)
+    return target_workload(prepared.store, describe(config.model, *vocabularies).count, smaller)
 
 
 def _validators(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dragoman.config.schema import TrainingConfig
@@ -17,6 +18,7 @@ from dragoman.model.trainable import Trainable
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.text.lines import not_found
+from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.precision import Configured, settle_precision
 from dragoman.training.validation import perplexity
 
@@ -100,6 +102,13 @@ def training_batches(config: TrainingConfig, store: Store, *, source_eos: bool) 
         source_eos=source_eos,
         sort=batch.sort,
     )
+
+
+def target_workload(
+    store: Store, parameters: int, smaller: Mapping[float, SmallerModel] = MappingProxyType({})
+) -> Workload:
+    """The target tokens of a stored corpus, and a model with so many parameters."""
+    return Workload(len(store.target.ids) + len(store), parameters, smaller)
 
 
 def dev_perplexity(dev: Store, *, source_eos: bool) -> Callable[[Trainable], float]:
