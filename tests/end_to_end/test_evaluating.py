@@ -204,3 +204,51 @@ def test_a_run_aligns_given_translations_in_their_report(
     page, texts = page_of(tmp_path / "figures")
     assert "aligned it by forced decoding" in page
     assert all(sentence["t"][0]["a"] for sentence in texts["sentences"] if sentence["t"][0]["x"])
+
+
+@pytest.fixture
+def japanese(tmp_path: Path) -> list[str]:
+    """A test set with Japanese references, and translations with one wrong character each."""
+    lines = ["道元は鎌倉時代の初期の禅僧である。", "曹洞宗の開祖とされる人物で、晩年には永平寺を開いた。"]
+    files = []
+    for name, text in (
+        ("s.en", ["Dogen was a monk.", "He opened a temple."]),
+        ("r.ja", lines),
+        ("h", [line.replace("る", "た") for line in lines]),
+    ):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
+        files.append(str(tmp_path / name))
+    return [*files[:2], "--hyp", files[2]]
+
+
+def test_the_language_of_the_references_chooses_the_tokenizer(
+    japanese: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("dragoman.evaluation.tokenizers.find_spec", lambda name: None)
+    assert main(["evaluate", *japanese]) == 0
+    printed = capsys.readouterr()
+    assert "|tok:char|" in printed.out
+    assert "references: language ja, from the file name; BLEU tokenizer: char\n" in printed.err
+    assert "pip install 'dragoman[ja]'" in printed.err
+    assert float(printed.out.split()[1]) > 80
+    assert main(["evaluate", *japanese, "--language", "zh"]) == 0
+    printed = capsys.readouterr()
+    assert "|tok:zh|" in printed.out
+    assert "references: language zh, as given; BLEU tokenizer: zh\n" in printed.err
+    unnamed = tmp_path / "r.txt"
+    unnamed.write_bytes(Path(japanese[1]).read_bytes())
+    assert main(["evaluate", japanese[0], str(unnamed), *japanese[2:]]) == 0
+    printed = capsys.readouterr()
+    assert "language unknown (--language); BLEU tokenizer: 13a and Moses rules: en" in printed.err
+    assert "the references have no spaces between words, so BLEU with tokenizer 13a takes whole lines" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("flores200", "flores200 downloads a model when it is first used"), ("moses", "'moses' is none of 13a, none")],
+)
+def test_other_tokenizers_are_refused(
+    name: str, message: str, japanese: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", *japanese, "--tokenizer", name]) == 2
+    assert message in capsys.readouterr().err

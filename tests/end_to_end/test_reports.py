@@ -52,7 +52,7 @@ def test_a_large_dev_set_is_sampled_with_its_line_numbers(
 def test_the_bleu_tokenizer_follows_the_language(run_folder: Path, corpus: Corpus, tmp_path: Path) -> None:
     shutil.copytree(run_folder, tmp_path / "run")
     run = open_run(tmp_path / "run", device="cpu", threads=1)
-    run = replace(run, config=override(run.config, ["text.target.language=zh"]))
+    run = replace(run, config=override(run.config, ["text.target.language=zh", "training.validation.tokenizer=auto"]))
     page = write_run_report(run, list(read_pairs([corpus.dev]))).read_text(encoding="utf-8")
     assert "|tok:zh|" in page
     assert "tokenised BLEU" not in page

@@ -320,6 +320,7 @@ def test_languages_come_from_the_file_names_and_stay_when_resumed(
     assert "languages: no to en, from the file names\n" in capsys.readouterr().err
     text = load_config(tmp_path / "run" / "config.yaml").text
     assert (text.source.language, text.target.language) == ("no", "en")
+    assert load_config(tmp_path / "run" / "config.yaml").training.validation.tokenizer == "13a"
     assert main([*command, "--resume"]) == 0
     assert main([*command, "--resume", "--languages", "no", "eng"]) == 0
     assert main([*command, "--resume", "--languages", "de", "en"]) == 2

@@ -42,7 +42,7 @@ def test_spaces_of_any_kind_and_number_separate_words():
 def test_bins_join_without_gap_and_do_not_depend_on_the_corpus():
     slicing = by_source_length([])
     assert slicing.labels == ("0-4", "5-9", "10-14", "15-19", "20-29", "30-39", "40-49", "50-59", "60+")
-    assert len(slicing.labels) == len(LENGTH_BINS)
+    assert len(slicing.labels) == len(LENGTH_BINS["words"])
     assert slicing.sentences == 0
     assert not any(slicing.members)
 
@@ -108,3 +108,13 @@ def test_an_empty_list_of_frequencies_is_an_error(tmp_path):
     (tmp_path / "words").write_text("\n", encoding="utf-8")
     with pytest.raises(InputError, match="contains no words"):
         read_ranks(tmp_path / "words")
+
+
+def test_lines_without_spaces_are_measured_in_characters():
+    lines = ["道元は鎌倉時代の禅僧である。", "曹洞宗の開祖とされる人物で、晩年には永平寺を開いた。"]
+    bins = by_length(lines, "source")
+    assert bins.name == "source length in characters"
+    assert [bins.labels[number] for number, found in enumerate(bins.members) if found] == ["10-19", "20-29"]
+    assert by_length_groups(lines, "reference").name == "reference length in characters, groups of 200"
+    window = by_length_window(lines, "source")
+    assert window.name == "source length in characters, window of 20"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import add_general_options, add_pairs, add_run
-from dragoman.cli.shared.parsing import Parser, positive_int
+from dragoman.cli.shared.parsing import Parser, language, positive_int
 from dragoman.cli.shared.search_options import add_search_options, given_search_options, override_search
 from dragoman.errors import ConfigError
 
@@ -40,6 +40,9 @@ EXAMPLES = (
     "dragoman evaluate test.de test.en --hyp one.hyp --against other.hyp --by reference-groups --by rarity",
 )
 
+TOKENIZERS = ("13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab")
+"""The tokenizers of BLEU, as `--tokenizer` names them."""
+
 _SLICES = (
     "source-length",
     "reference-length",
@@ -49,6 +52,18 @@ _SLICES = (
     "reference-window",
     "rarity",
 )
+
+
+def tokenizer(text: str) -> str:
+    """Parse the name of a tokenizer of BLEU."""
+    if text in TOKENIZERS:
+        return text
+    if text.startswith(("flores", "spm", "spBLEU")):
+        raise argparse.ArgumentTypeError(
+            f"{text} downloads a model when it is first used, and nothing is downloaded here; choose one of "
+            f"{', '.join(TOKENIZERS)}, or segment both files and use none"
+        )
+    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(TOKENIZERS)}")
 
 
 def add_options(parser: Parser) -> None:
@@ -65,14 +80,16 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--tokenizer",
-        choices=("13a", "none", "intl", "char", "zh"),
-        default="13a",
-        help="sacreBLEU tokenizer for BLEU; zh or char for text without spaces, none for tokenised text",
+        type=tokenizer,
+        metavar="T",
+        help=f"sacreBLEU tokenizer for BLEU: {', '.join(TOKENIZERS)}; none is for tokenised text (default: that of "
+        "the run's validations, which fits its target language; without a run the one that fits --language)",
     )
     parser.add_argument(
         "--language",
         metavar="LANG",
-        help="language of the references, for tokenised BLEU (default: target language of the run; en without a run)",
+        type=language,
+        help="language of the references, such as ja (default: target language of the run, else that of the file name)",
     )
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the translations to this file")
@@ -112,7 +129,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.runs.opening import open_run
     from dragoman.text.corpus import read_pairs
     from dragoman.text.lines import write_lines
-    from dragoman.workflows.evaluation import MeasureOptions
+    from dragoman.workflows.evaluation import MeasureOptions, settle
     from dragoman.workflows.reports import write_evaluation_report
 
     console = Console(quiet=options.quiet)
@@ -126,13 +143,14 @@ def run(options: argparse.Namespace) -> None:
     )
     # With --hyp and two names, these are SRC REF without a RUN, unless the first is a folder.
     no_run = options.hyp is not None and len(options.files) == 1 and not os.path.isdir(options.run)
-    pairs = list(read_pairs([[Path(options.run), *options.files] if no_run else options.files]))
+    files = [Path(options.run), *options.files] if no_run else options.files
+    pairs = list(read_pairs([files]))
     opened = None if no_run else open_run(options.run, device=options.device, threads=options.threads)
+    measuring, line = settle(measuring, opened, [] if len(files) == 1 else files[1:])
+    console.info(line)
     system = _measure(options, pairs, opened, measuring, console)
     if options.output is not None:
         write_lines(options.output, system.hypotheses)
-    if measuring.language is None and opened is not None:
-        measuring = replace(measuring, language=opened.config.text.target.language)
     others = [_measure_other(name, options, pairs, measuring, console) for name in options.against]
     comparisons = _compare(system, others, pairs, measuring)
     _print(options, system.evaluation, comparisons)
@@ -198,7 +216,7 @@ def _compare(
 ) -> list[Comparisons]:
     from dragoman.evaluation.evaluate import corpus_metrics
     from dragoman.evaluation.significance import compare
-    from dragoman.workflows.evaluation import bleu_preparation
+    from dragoman.workflows.evaluation import bleu_preparation, tokenizer_for
 
     references = [pair.target for pair in pairs]
     return [
@@ -206,7 +224,7 @@ def _compare(
             system.hypotheses,
             other.hypotheses,
             references,
-            corpus_metrics(measuring.tokenizer, bleu_preparation(measuring)),
+            corpus_metrics(tokenizer_for(measuring), bleu_preparation(measuring)),
             other.name,
         )
         for other in others

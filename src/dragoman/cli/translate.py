@@ -174,7 +174,7 @@ def run(options: argparse.Namespace) -> None:
         open_run(name, device=options.device, threads=options.threads, shortlist=shortlist) for name in options.runs
     ]
     translator = _translator(options, runs)
-    choose = _chooser(options)
+    choose = _chooser(options, runs[0])
     constraints = read_constraints(options.prefix, options.constraints)
     constraints = None if constraints is None else with_first_read(constraints)
     count = unfinished = 0
@@ -222,13 +222,14 @@ def _translator(options: argparse.Namespace, runs: Sequence[Run]) -> Translator:
     return Translator.of_ensemble(ensemble, first.target, search, sampling, banned=banned, unknown=unknown)
 
 
-def _chooser(options: argparse.Namespace) -> Chooser:
+def _chooser(options: argparse.Namespace, run: Run) -> Chooser:
     """The order of the translations of a line: by score, or by expected utility."""
     if options.mbr is None:
         return lambda translations: translations
     from dragoman.evaluation.minimum_risk import by_expected_utility, sentence_utility
+    from dragoman.workflows.evaluation import tokenizer_of
 
-    utility, alike = sentence_utility(options.mbr), options.sample and not options.distinct
+    utility, alike = sentence_utility(options.mbr, tokenizer_of(run.config)), options.sample and not options.distinct
 
     def choose(translations: Sequence[Translation]) -> Sequence[Translation]:
         best = max(translation.log_probability for translation in translations)

@@ -330,6 +330,10 @@ class ValidationConfig(Section):
     metric: Annotated[
         Literal["bleu", "chrf", "perplexity"], doc("metric that selects the best weights and stops training")
     ] = "bleu"
+    tokenizer: Annotated[
+        Literal["auto", "13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"],
+        doc("tokenizer of BLEU, by sacreBLEU's names; auto: the one that fits the target language"),
+    ] = "auto"
     beam: Annotated[Count, doc("beam size for bleu and chrf")] = 1
     sentences: Annotated[Natural, doc("number of dev sentences to translate; 0: all")] = 0
     patience: Annotated[Natural, doc("early stopping: validations without improvement; 0: never")] = 0

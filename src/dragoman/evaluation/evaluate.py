@@ -19,7 +19,6 @@ from dragoman.evaluation.metrics import (
     Metric,
     Preparation,
     SacreBleu,
-    Tokenizer,
     bleu_metric,
     check_counts,
     chrf_metric,
@@ -27,6 +26,7 @@ from dragoman.evaluation.metrics import (
     tokenised_bleu_metric,
 )
 from dragoman.evaluation.slices import Slicing
+from dragoman.evaluation.tokenizers import Tokenizer
 from dragoman.tables import columns
 
 
@@ -88,7 +88,7 @@ class Evaluation:
     sentences: int
     scores: tuple[MetricScore, ...]
     length_ratio: float
-    """Words of the translations divided by words of the references, as BLEU's brevity penalty counts them."""
+    """Tokens of the translations divided by tokens of the references, as BLEU's brevity penalty counts them."""
     perplexity: ReferencePerplexity | None
     slicings: tuple[SliceTable, ...]
 
@@ -185,7 +185,7 @@ def evaluate(
 def corpus_metrics(tokenizer: Tokenizer = "13a", tokenised: Preparation | None = None) -> list[SacreBleu]:
     """Return the sacreBLEU metrics of an evaluation."""
     extra = [] if tokenised is None else [tokenised_bleu_metric(tokenised)]
-    return [bleu_metric(tokenizer), *extra, chrf_metric(), ter_metric()]
+    return [bleu_metric(tokenizer), *extra, chrf_metric(), ter_metric(tokenizer)]
 
 
 def _slice_table(slicing: Slicing, metrics: Sequence[Metric], statistics: Sequence[NDArray[np.float64]]) -> SliceTable:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, cast, get_args
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from dragoman.errors import InputError
-
-Tokenizer = Literal["13a", "none", "intl", "char", "zh"]
-"""BLEU's tokenizer. `13a`, that of mteval-v13a, is the standard for detokenised text; `none` is for text that is
-tokenised already (multi-bleu.perl up to smoothing); `zh` and `char` are for scripts without spaces."""
-
-TOKENIZERS: tuple[str, ...] = get_args(Tokenizer)
+from dragoman.evaluation.tokenizers import WITHOUT_SPACES, Tokenizer, require_installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +114,25 @@ class ExactMatch:
 def bleu_metric(tokenizer: Tokenizer = "13a") -> SacreBleu:
     """Return BLEU: cased, exponential smoothing of zero counts; with `13a` equal to mteval-v13a -c, "NIST BLEU".
 
-    A statistics row is hypothesis length, reference length (words), then matches and totals of 1- to 4-grams.
+    A statistics row is hypothesis length, reference length (tokens), then matches and totals of 1- to 4-grams.
+
+    Raises:
+        ConfigError: the tokenizer needs packages that are not installed.
     """
+    require_installed(tokenizer)
     # force: no warning on stderr about lines that look tokenised; the signature names the tokenizer.
     return SacreBleu("BLEU", BLEU(tokenize=tokenizer, force=True))
+
+
+def bleu_tokens(tokenizer: Tokenizer) -> Callable[[str], str]:
+    """Return the function that divides a line into the tokens of BLEU, separated by spaces.
+
+    Raises:
+        ConfigError: the tokenizer needs packages that are not installed.
+    """
+    require_installed(tokenizer)
+    tokenise: Callable[[str], str] = BLEU(tokenize=tokenizer, force=True).tokenizer
+    return lambda line: tokenise(line.rstrip())
 
 
 def tokenised_bleu_metric(preparation: Preparation | None = None) -> SacreBleu:
@@ -139,12 +149,18 @@ def chrf_metric() -> SacreBleu:
     return SacreBleu("chrF", CHRF())
 
 
-def ter_metric() -> SacreBleu:
+def ter_metric(tokenizer: Tokenizer = "13a") -> SacreBleu:
     """Return the translation edit rate: lower is better, lower-cased as in Tercom.
+
+    It counts words between spaces; with a tokenizer for text without spaces it counts BLEU's tokens, as else a line
+    would be one word.
 
     Its search for shifts is at worst cubic in the length: a pair of unrelated lines of 1000 words takes half a minute.
     """
-    return SacreBleu("TER", TER(), higher_is_better=False)
+    preparation = None
+    if tokenizer in WITHOUT_SPACES:
+        preparation = Preparation(tokenizer, bleu_tokens(tokenizer))
+    return SacreBleu("TER", TER(), higher_is_better=False, preparation=preparation)
 
 
 def corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dragoman.evaluation import bleu, chrf
+from dragoman.evaluation.tokenizers import Tokenizer
 
 Utility = Callable[[Sequence[str]], NDArray[np.float64]]
 """n texts -> [n, n]: the score, 0-100, of each text (row) with each text (column) as the reference."""
@@ -26,14 +27,18 @@ NgramCounts = NDArray[np.int32]
 """[n, F] counts of F distinct n-grams in each of n texts."""
 
 
-def sentence_utility(name: Literal["chrf", "bleu"]) -> Utility:
-    """Return a metric of detokenised text: chrF2, or sentence BLEU with the 13a tokenizer."""
+def sentence_utility(name: Literal["chrf", "bleu"], tokenizer: Tokenizer = "13a") -> Utility:
+    """Return a metric of detokenised text: chrF2, or sentence BLEU.
+
+    Raises:
+        ConfigError: the tokenizer of BLEU needs packages that are not installed.
+    """
     if name == "chrf":
         return pairwise_chrf
-    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+    from dragoman.evaluation.metrics import bleu_tokens  # imports sacreBLEU, which chrF does not need
 
-    tokenise: Callable[[str], str] = Tokenizer13a()  # type: ignore[no-untyped-call]
-    return lambda texts: pairwise_bleu([tokenise(text.rstrip()) for text in texts])
+    tokenise = bleu_tokens(tokenizer)
+    return lambda texts: pairwise_bleu([tokenise(text) for text in texts])
 
 
 def expected_utilities(candidates: Sequence[str], weights: ArrayLike, utility: Utility) -> NDArray[np.float64]:

@@ -14,16 +14,21 @@ from typing import Literal
 
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines
+from dragoman.text.scripts import LengthUnit, line_lengths
 from dragoman.text.words import words_in
 
-LENGTH_BINS = (0, 5, 10, 15, 20, 30, 40, 50, 60)
-"""Smallest length of each bin; fixed, so that runs and corpora are comparable. The last bin is open-ended."""
+LENGTH_BINS: dict[LengthUnit, tuple[int, ...]] = {
+    "words": (0, 5, 10, 15, 20, 30, 40, 50, 60),
+    "characters": (0, 10, 20, 30, 40, 60, 80, 100, 120),
+}
+"""Smallest length of each bin; fixed, so that runs and corpora are comparable. The last bin is open-ended. Characters
+count in scripts without spaces, in which a word has about two."""
 
 GROUP = 200
 """Sentences per group, as in the script of Luong et al. 2015 (figure 6)."""
 
-WINDOW = 10
-"""Width of the window over lengths in the curve of Cho et al. 2014b."""
+WINDOW: dict[LengthUnit, int] = {"words": 10, "characters": 20}
+"""Width of the window over lengths; 10 words in the curve of Cho et al. 2014b."""
 
 Side = Literal["source", "reference"]
 
@@ -56,10 +61,16 @@ def by_source_length(sources: Sequence[str]) -> Slicing:
 
 
 def by_length(lines: Sequence[str], side: Side) -> Slicing:
-    """Slice by length, in space-separated words of the raw line, in bins that are the same for every corpus."""
-    labels = (*(f"{start}-{following - 1}" for start, following in pairwise(LENGTH_BINS)), f"{LENGTH_BINS[-1]}+")
-    slice_of = [sum(length >= start for start in LENGTH_BINS) - 1 for length in _lengths(lines)]
-    return partition(f"{side} length in words", labels, slice_of)
+    """Slice by length of the raw line, in space-separated words, in bins that are the same for every corpus.
+
+    Lines of a script without spaces are measured in characters, here and in the other slicings by length; the name of
+    the slicing says which.
+    """
+    unit, lengths = line_lengths(lines)
+    bins = LENGTH_BINS[unit]
+    labels = (*(f"{start}-{following - 1}" for start, following in pairwise(bins)), f"{bins[-1]}+")
+    slice_of = [sum(length >= start for start in bins) - 1 for length in lengths]
+    return partition(f"{side} length in {unit}", labels, slice_of)
 
 
 def by_length_groups(lines: Sequence[str], side: Side, size: int = GROUP) -> Slicing:
@@ -68,20 +79,23 @@ def by_length_groups(lines: Sequence[str], side: Side, size: int = GROUP) -> Sli
     Luong et al. 2015, figure 6, with lengths of references (their axis shows the last length of each group);
     Sutskever et al. 2014, figure 3, left, with those of sources.
     """
-    lengths = _lengths(lines)
-    return _groups(f"{side} length in words, groups of {size}", lengths, size, str)
+    unit, lengths = line_lengths(lines)
+    return _groups(f"{side} length in {unit}, groups of {size}", lengths, size, str)
 
 
-def by_length_window(lines: Sequence[str], side: Side, width: int = WINDOW) -> Slicing:
-    """Return for each length L the sentences of L - width / 2 + 1 to L + width / 2 words: overlapping slices.
+def by_length_window(lines: Sequence[str], side: Side, width: int | None = None) -> Slicing:
+    """Return for each length L the sentences of lengths L - width / 2 + 1 to L + width / 2: overlapping slices.
+
+    `width` None is that of `WINDOW` for the unit of length.
 
     Cho et al. 2014b smooth their curve with a window of 10; they do not state where its centre lies.
     """
-    lengths = _lengths(lines)
+    unit, lengths = line_lengths(lines)
+    width = width or WINDOW[unit]
     places = range(min(lengths, default=0), max(lengths, default=-1) + 1)
     first, last = 1 - width // 2, width - width // 2
     return Slicing(
-        f"{side} length in words, window of {width}",
+        f"{side} length in {unit}, window of {width}",
         tuple(map(str, places)),
         tuple(
             tuple(sentence for sentence, length in enumerate(lengths) if place + first <= length <= place + last)
@@ -132,10 +146,6 @@ def read_ranks(path: str | Path) -> dict[str, int]:
         raise InputError(f"{path}: contains no words; each line must be a word, optionally with its count")
     by_frequency = sorted(counts, key=lambda word: -counts[word])
     return {word: rank for rank, word in enumerate(by_frequency, 1)}
-
-
-def _lengths(lines: Sequence[str]) -> list[int]:
-    return [len(line.split()) for line in lines]
 
 
 def _groups(name: str, keys: Sequence[float], size: int, show: Callable[[float], str]) -> Slicing:

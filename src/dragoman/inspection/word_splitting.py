@@ -7,10 +7,7 @@ import unicodedata
 from functools import cache, lru_cache
 from itertools import groupby
 
-_ALONE = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-"""Letters of scripts written without spaces (Thai, Lao, Myanmar, Khmer, kana, Han): each counts as a word."""
+from dragoman.text.scripts import LETTERS_WITHOUT_SPACES
 
 _SIGNS_END = 0x20000
 """All punctuation and symbols lie below this code point."""
@@ -42,5 +39,5 @@ def _folded(stretch: str) -> tuple[str, ...]:
 def _pattern() -> re.Pattern[str]:
     signs = [code for code in range(_SIGNS_END) if unicodedata.category(chr(code))[0] in "PS"]
     runs = [list(run) for _, run in groupby(enumerate(signs), key=lambda numbered: numbered[1] - numbered[0])]
-    alone = "".join(rf"\U{run[0][1]:08x}-\U{run[-1][1]:08x}" for run in runs) + _ALONE
+    alone = "".join(rf"\U{run[0][1]:08x}-\U{run[-1][1]:08x}" for run in runs) + LETTERS_WITHOUT_SPACES
     return re.compile(rf"[^{alone}]+|[{alone}]")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from dragoman.alignment.extract import Span
-from dragoman.report.samples import WITHOUT_SPACES
+from dragoman.text.scripts import LETTER_WITHOUT_SPACES
 
 LISTED = 15
 """Rows of a table of words."""
@@ -59,7 +59,7 @@ def _parts(line: str, start: int, end: int) -> Iterator[Span]:
     while last > first and _is_mark(line[last - 1]):
         last -= 1
     yield from ((at, at + 1) for at in range(start, first))
-    if WITHOUT_SPACES.search(line, first, last):
+    if LETTER_WITHOUT_SPACES.search(line, first, last):
         yield from ((at, at + 1) for at in range(first, last))
     elif first < last:
         yield first, last

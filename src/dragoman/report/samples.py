@@ -5,7 +5,6 @@ Shape letters: S source tokens, T target tokens, I source words, J target words.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,12 +15,10 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span, eos_weights, segment_weights, surface_spans, word_weights, words_of
 from dragoman.scoring.scorer import ScoredPair
+from dragoman.text.scripts import LETTER_WITHOUT_SPACES
 from dragoman.text.side import TextSide
 from dragoman.text.words import raw_words
 from dragoman.translation.translator import Translation
-
-WITHOUT_SPACES = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
-"""A letter of Thai, Lao, Burmese, Khmer, kana or Han: scripts that put no spaces between words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +172,7 @@ def _segment_edges(spans: Sequence[Span], words: Sequence[Span]) -> NDArray[np.f
 def words_between(line: str, segments: Sequence[Span]) -> list[Span]:
     """Return the words of a raw line; its tokens instead in a script without spaces."""
     words = raw_words(line)
-    if not WITHOUT_SPACES.search(line):
+    if not LETTER_WITHOUT_SPACES.search(line):
         return words
     cut = {bound for segment in segments for bound in segment}
     bounds = [[start, *sorted(bound for bound in cut if start < bound < end), end] for start, end in words]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from dragoman.config.schema import SearchConfig, SideConfig
+from dragoman.config.schema import Config, SearchConfig, SideConfig
 from dragoman.errors import ConfigError, InputError
 from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, Slice, SliceTable, evaluate
-from dragoman.evaluation.metrics import Preparation, Tokenizer
+from dragoman.evaluation.metrics import Preparation
 from dragoman.evaluation.slices import (
     GROUP,
     Slicing,
@@ -18,13 +20,18 @@ from dragoman.evaluation.slices import (
     by_rarity,
     mean_ranks,
 )
+from dragoman.evaluation.tokenizers import WITHOUT_SPACES, Tokenizer, fitting_tokenizer
 from dragoman.progress import Console
 from dragoman.runs.opening import Run
 from dragoman.text.corpus import Pair
+from dragoman.text.languages import language_of_file
+from dragoman.text.scripts import is_unsegmented
 from dragoman.text.segmentation import DEFAULT_RULES, train_segmentation
 from dragoman.text.vocabulary import SPECIALS, UNK
 from dragoman.text.words import words_in
 from dragoman.translation.translator import Translation
+
+log = logging.getLogger(__name__)
 
 SLICES: dict[str, Callable[[Sequence[Pair], int], Slicing]] = {
     "source-length": lambda pairs, size: by_length([pair.source for pair in pairs], "source"),
@@ -49,9 +56,10 @@ class MeasureOptions:
     """Frequency ranks of source words for `rarity`; None: those of the run's source vocabulary."""
     without_unknown: bool = False
     """Also evaluate the pairs without unknown words on either side, translated with UNK blocked."""
-    tokenizer: Tokenizer = "13a"
+    tokenizer: Tokenizer | None = None
+    """Tokenizer of BLEU; None: the one that fits the language of the references (see `tokenizer_for`)."""
     language: str | None = None
-    """Language of the references, for tokenised BLEU; None: the run's."""
+    """ISO 639 code of the language of the references; None: the target language of the run."""
 
 
 @dataclass(frozen=True)
@@ -102,12 +110,13 @@ def measure_given(
     """
     _require_pairs(pairs)
     options = options or MeasureOptions()
+    _warn_of_lines_without_spaces(tokenizer_for(options, run), pairs)
     return evaluate(
         hypotheses,
         [pair.target for pair in pairs],
         slicings=[_slicing(name, pairs, run, options) for name in options.slices],
         perplexity=None if run is None else _perplexity(run, ((pair.source, pair.target) for pair in pairs)),
-        tokenizer=options.tokenizer,
+        tokenizer=tokenizer_for(options, run),
         tokenised=bleu_preparation(options, run),
     )
 
@@ -122,15 +131,61 @@ def translate(run: Run, sources: Sequence[str], search: SearchConfig, console: C
     return translations
 
 
+def tokenizer_for(options: MeasureOptions, run: Run | None = None) -> Tokenizer:
+    """Return the tokenizer of BLEU: the given one, else the one that fits the given language, else that of the run."""
+    if options.tokenizer is not None:
+        return options.tokenizer
+    if options.language is not None or run is None:
+        return fitting_tokenizer(options.language).name
+    return tokenizer_of(run.config)
+
+
+def settle(options: MeasureOptions, run: Run | None, references: Sequence[Path]) -> tuple[MeasureOptions, str]:
+    """Return the options with the language of the references and the tokenizer that fits it, and a line to print.
+
+    The language is the one given, else the target language of the run, else that of the name of the references' files.
+    """
+    known = run and run.config.text.target.language
+    codes = {language_of_file(path) for path in references}
+    named = codes.pop() if len(codes) == 1 else None
+    language = options.language or known or named
+    origin = "as given" if options.language else "from the run" if known else "from the file name"
+    settled = replace(options, language=language)
+    tokenizer = tokenizer_for(replace(settled, language=options.language) if known else settled, run)
+    rules = (
+        "" if language or tokenizer in WITHOUT_SPACES or tokenizer == "none" else f" and Moses rules: {DEFAULT_RULES}"
+    )
+    line = f"references: language {f'{language}, {origin}' if language else 'unknown (--language)'}; BLEU tokenizer: "
+    note = "" if options.tokenizer is not None else fitting_tokenizer(language).note
+    note = f"\n{note}" if note and tokenizer == "char" else ""
+    return replace(settled, tokenizer=tokenizer), f"{line}{tokenizer}{rules}{note}"
+
+
+def tokenizer_of(config: Config) -> Tokenizer:
+    """Return the tokenizer with which a run measures BLEU: that of its validations."""
+    configured = config.training.validation.tokenizer
+    return fitting_tokenizer(config.text.target.language).name if configured == "auto" else configured
+
+
 def bleu_preparation(options: MeasureOptions, run: Run | None = None) -> Preparation | None:
-    """Return the tokenisation of tokenised BLEU: none, or the Moses rules; None for scripts without spaces."""
-    if options.tokenizer == "none":
+    """Return the tokenisation of tokenised BLEU: none, or the Moses rules; None for text without spaces."""
+    tokenizer = tokenizer_for(options, run)
+    if tokenizer == "none":
         return Preparation("as-given", str)
-    if options.tokenizer in ("zh", "char"):
+    if tokenizer in WITHOUT_SPACES:
         return None
     language = options.language or (run and run.config.text.target.language) or DEFAULT_RULES
     words = train_segmentation(SideConfig(segmentation="words", language=language), [])
     return Preparation(f"moses-{language}", lambda line: " ".join(words.segment(line).pieces))
+
+
+def _warn_of_lines_without_spaces(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> None:
+    if tokenizer not in WITHOUT_SPACES and is_unsegmented(pair.target for pair in pairs):
+        log.warning(
+            "the references have no spaces between words, so BLEU with tokenizer %s takes whole lines for words; give "
+            "their language (--language), or --tokenizer zh or char",
+            tokenizer,
+        )
 
 
 def _require_pairs(pairs: Sequence[Pair]) -> None:
@@ -173,8 +228,13 @@ def _add_pairs_without_unknown(
     if known:
         blocked = search.replaced(block_unknown=True)
         found = [translation.text for translation in translate(run, [pair.source for pair in known], blocked, console)]
-        language = options.language or run.config.text.target.language
-        of_known = measure_given(found, known, None, replace(options, slices=(), language=language))
+        options = replace(
+            options,
+            slices=(),
+            tokenizer=tokenizer_for(options, run),
+            language=options.language or run.config.text.target.language,
+        )
+        of_known = measure_given(found, known, None, options)
         slices.append(Slice("without, none produced", len(known), of_known.scores))
     return replace(evaluation, slicings=(*evaluation.slicings, SliceTable("unknown words", tuple(slices))))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.config.schema import Config, SideConfig
+from dragoman.evaluation.tokenizers import fitting_tokenizer, require_installed
 from dragoman.text.corpus import Corpora
 from dragoman.text.languages import language_of_file
 from dragoman.text.segmentation import DEFAULT_RULES
@@ -33,6 +34,23 @@ def with_languages(config: Config, corpora: Corpora) -> tuple[Config, str]:
         source=source.replaced(language=found[0].code), target=target.replaced(language=found[1].code)
     )
     return config.replaced(text=text), _line(found, (source, target), "--languages SRC TGT, such as --languages de en")
+
+
+def with_tokenizer(config: Config) -> tuple[Config, str]:
+    """Return the configuration with the tokenizer of BLEU that `auto` stands for here, and a note for the user.
+
+    It stays in the run's configuration, so that a resumed run, on whatever machine, goes on with the same one.
+
+    Raises:
+        ConfigError: a tokenizer is configured whose packages are not installed.
+    """
+    validation = config.training.validation
+    if validation.tokenizer != "auto":
+        require_installed(validation.tokenizer)
+        return config, ""
+    fitting = fitting_tokenizer(config.text.target.language)
+    training = config.training.replaced(validation=validation.replaced(tokenizer=fitting.name))
+    return config.replaced(training=training), fitting.note
 
 
 def with_language(side: SideConfig, files: Sequence[Path]) -> tuple[SideConfig, str]:

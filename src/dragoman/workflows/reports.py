@@ -10,7 +10,7 @@ from dragoman.config.schema import SearchConfig
 from dragoman.data.store import Store
 from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation
-from dragoman.evaluation.metrics import Tokenizer, chrf_metric
+from dragoman.evaluation.metrics import chrf_metric
 from dragoman.evaluation.significance import Comparisons
 from dragoman.inspection.summary import TextSummary, load_summary
 from dragoman.progress import Console
@@ -24,7 +24,7 @@ from dragoman.scoring.scorer import ScoredPair
 from dragoman.text.corpus import Pair
 from dragoman.training.log import read_log
 from dragoman.translation.translator import Translation
-from dragoman.workflows.evaluation import MeasureOptions, RunEvaluation, measure
+from dragoman.workflows.evaluation import RunEvaluation, measure
 
 DEV_SET = "Dev set"
 """The fact that says where the dev set of a training comes from."""
@@ -37,9 +37,6 @@ SENTENCES = 1000
 
 EXTREMES = 25
 """Number of worst and of best sentences among these, if the test set has more."""
-
-_TOKENIZERS: dict[str, Tokenizer] = {"zh": "zh", **dict.fromkeys(("ja", "th", "lo", "my", "km"), "char")}
-"""BLEU tokenizers of languages without spaces between words."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +132,7 @@ def evaluated_run(run: Run, result: RunEvaluation) -> EvaluatedSystem:
 
 
 def _measured(run: Run, pairs: Sequence[Pair]) -> EvaluatedSystem:
-    language = run.config.text.target.language
-    options = MeasureOptions(language=language, tokenizer=_TOKENIZERS.get((language or "").partition("-")[0], "13a"))
-    return evaluated_run(run, measure(run, pairs, options=options, console=Console(quiet=True)))
+    return evaluated_run(run, measure(run, pairs, console=Console(quiet=True)))
 
 
 def _system_facts(system: EvaluatedSystem) -> Facts:

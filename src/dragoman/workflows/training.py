@@ -45,7 +45,8 @@ from dragoman.training.loop import TrainingResult
 from dragoman.training.loop import train as train_model
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.translator import Translator
-from dragoman.workflows.languages import with_languages
+from dragoman.workflows.evaluation import tokenizer_of
+from dragoman.workflows.languages import with_languages, with_tokenizer
 from dragoman.workflows.reports import DEV_SET, write_run_report
 from dragoman.workflows.training_steps import (
     dev_perplexity,
@@ -111,7 +112,8 @@ def train(
     _require_alignments(config, corpora, alignments)
     require_regular_files(path for files in (*corpora, *dev, alignments) for path in files)
     config, languages = with_languages(config, corpora)
-    console.info(languages)
+    config, note = with_tokenizer(config)
+    console.info("\n".join(filter(None, (languages, note))))
     held_out = HeldOut(_read_dev(dev)) if dev else None
     read = [*inputs, *alignments, *(path for files in (*corpora, *dev) for path in files)]
     written = [Path(dropped)] if dropped is not None else []
@@ -177,6 +179,8 @@ def _settled(config: Config, saved: Config) -> Config:
     """The configuration with what a new run settles when it begins, as the saved one has it."""
     if config.training.precision == "auto":
         config = override(config, [f"training.precision={saved.training.precision}"])
+    if config.training.validation.tokenizer == "auto":
+        config = override(config, [f"training.validation.tokenizer={saved.training.validation.tokenizer}"])
     text, known = config.text, saved.text
     return config.replaced(
         text=text.replaced(
@@ -367,6 +371,8 @@ def _validators(
 ) -> Validators[TranslationModel]:
     """The validators of the loop: the perplexity of the dev set, and the quality of its translations."""
 
+    tokenizer = tokenizer_of(config)
+
     def translate(model: TranslationModel) -> DevTranslations:
         search = config.search.replaced(beam=config.training.validation.beam)
         translator = Translator(TorchEngine(model), prepared.source, prepared.target, search)
@@ -374,7 +380,7 @@ def _validators(
         with model.full_precision():
             best = [n_best[0] for n_best in translator.translate_lines(pair.source for pair in wanted)]
         hypotheses, references = [translation.text for translation in best], [pair.target for pair in wanted]
-        scores = {"bleu": bleu(hypotheses, references), "chrf": chrf(hypotheses, references)}
+        scores = {"bleu": bleu(hypotheses, references, tokenizer), "chrf": chrf(hypotheses, references)}
         return DevTranslations(hypotheses, references, scores, sum(not translation.finished for translation in best))
 
     only_perplexity = config.training.validation.metric == "perplexity"

@@ -1,0 +1,59 @@
+"""Scripts without spaces between words: what stands between spaces is then a phrase or a line, not a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+LETTERS_WITHOUT_SPACES = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Myanmar, Khmer, kana and Han, as the inside of a regular expression's [...]. Hangul has spaces."""
+
+LETTER_WITHOUT_SPACES = re.compile(f"[{LETTERS_WITHOUT_SPACES}]")
+
+_UNSEGMENTED = 8.0
+"""Mean letters between spaces from which on text counts as not segmented. Segmented Chinese and Japanese have 2, Thai
+and Khmer 5; raw lines have 10 to 40."""
+
+
+class SpacingCounter:
+    """Decides whether lines are in a script without spaces and not segmented into words; takes them one by one."""
+
+    def __init__(self) -> None:
+        self._letters = self._other_letters = self._words = 0
+
+    def add(self, line: str) -> None:
+        """Count the letters and words of a line."""
+        for word in line.split():
+            letters = len(LETTER_WITHOUT_SPACES.findall(word))
+            if letters:
+                self._words += 1
+                self._letters += letters
+            else:
+                self._other_letters += sum(map(str.isalpha, word))
+
+    @property
+    def unsegmented(self) -> bool:
+        """Whether most letters are of such scripts and stand in runs much longer than words."""
+        return self._letters > self._other_letters and self._letters >= _UNSEGMENTED * self._words
+
+
+def is_unsegmented(lines: Iterable[str]) -> bool:
+    """Return whether lines are in a script without spaces and not segmented into words."""
+    counter = SpacingCounter()
+    for line in lines:
+        counter.add(line)
+    return counter.unsegmented
+
+
+LengthUnit = Literal["words", "characters"]
+
+
+def line_lengths(lines: Iterable[str]) -> tuple[LengthUnit, list[int]]:
+    """Return the lengths of lines in words between spaces of any kind; of unsegmented lines in characters."""
+    lines = list(lines)
+    if is_unsegmented(lines):
+        return "characters", [len("".join(line.split())) for line in lines]
+    return "words", [len(line.split()) for line in lines]
