@@ -224,3 +224,62 @@ def test_a_missing_aligner_is_named(
     monkeypatch.delitem(sys.modules, "dragoman.alignment.statistical", raising=False)
     assert main(["align", *files, "--aligner", "hmm"]) == 2
     assert "--aligner needs sil-thot, which is not installed; pip install 'dragoman[align]'" in capsys.readouterr().err
+
+
+def test_characters_and_segments_are_linked_in_place_of_words(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs, tokens = tmp_path / "pairs.tsv", tmp_path / "tokens"
+    pairs.write_text("ab c\tAB C\n\tA\nfe\tFE\n", encoding="utf-8")
+    cases = {"characters": ["a b c\tA B C", "\tA", "f e\tF E"], "segments": ["a b ▁ c\tA B ▁ C", "\tA", "f e\tF E"]}
+    for unit, expected in cases.items():
+        assert main(["align", str(run_folder), str(pairs), f"--{unit}", "--tokens", str(tokens), *ONE_THREAD]) == 0
+        assert tokens.read_text(encoding="utf-8").splitlines() == expected
+        first, empty, last = capsys.readouterr().out.splitlines()
+        assert first == " ".join(f"{n}-{n}" for n in range(3 + (unit == "segments")))  # the model copies
+        assert (empty, last) == ("", "0-0 1-1")
+
+
+def test_a_statistical_aligner_links_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("thot")
+    source, target, tokens = tmp_path / "s", tmp_path / "t", tmp_path / "tokens"
+    source.write_text("犬\n犬 猫\n猫\n" * 5, encoding="utf-8")
+    target.write_text("dog\ndog cat\ncat\n" * 5, encoding="utf-8")
+    options = ["--aligner", "ibm1", "--characters", "--tokens", str(tokens), "--quiet"]
+    assert main(["align", str(source), str(target), *options]) == 0
+    assert tokens.read_text(encoding="utf-8").splitlines()[1] == "犬 猫\td o g c a t"
+    assert len(capsys.readouterr().out.splitlines()) == 15
+
+
+UNSEGMENTED = ("道元は鎌倉時代の初期の禅僧である。", "曹洞宗の開祖とされる人物である。")
+
+
+def test_lines_that_are_one_word_are_warned_of(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, target, links = tmp_path / "s", tmp_path / "t", tmp_path / "links"
+    source.write_text("".join(f"{line}\n" for line in UNSEGMENTED), encoding="utf-8")
+    target.write_text("A B\nC D\n", encoding="utf-8")
+    links.write_text("0-0 0-1\n0-0\n", encoding="utf-8")
+    warning = "the source lines have no spaces between words, so a word of an alignment is a whole phrase or line; "
+    threads = ONE_THREAD[:-1]
+    for command, advice in (
+        (["align", str(run_folder), str(source), str(target), *threads], "--segments or --characters links smaller"),
+        (["translate", str(run_folder), "-i", str(source), "--alignments", str(tmp_path / "out"), *threads],
+         "`dragoman align --segments` or --characters"),
+        (["dictionary", str(source), str(target), str(links)], "segment the text before it is aligned"),
+    ):  # fmt: skip
+        assert main(command) == 0
+        printed = capsys.readouterr().err
+        assert printed.count(warning + advice) == 1, command
+    assert main(["align", str(run_folder), str(source), str(target), "--characters", *threads]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_segments_need_one_model(run_folder: Path, files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for options, message in (
+        (["--reverse", str(run_folder)], "--segments has no meaning with --reverse"),
+        (["--aligner", "ibm1"], "--segments has no effect with --aligner ibm1"),
+    ):
+        assert main(["align", str(run_folder), *files, "--segments", *options]) == 2
+        assert message in capsys.readouterr().err

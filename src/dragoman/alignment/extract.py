@@ -90,6 +90,14 @@ def word_weights(
     )
 
 
+def segments_alone(weights: NDArray[np.float32], end: NDArray[np.float32]) -> WordWeights:
+    """The weights [T, S] and `end` [T] between segments, each segment being a word by itself."""
+    targets, sources = weights.shape
+    return WordWeights(
+        weights.astype(np.float64), end.astype(np.float64), np.ones(sources, np.bool_), np.ones(targets, np.bool_)
+    )
+
+
 def heaviest_links(words: WordWeights) -> list[Link]:
     """One link for each target word: the source word with the largest weight; ties go to the leftmost.
 

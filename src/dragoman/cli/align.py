@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.options import (
@@ -23,13 +23,14 @@ from dragoman.cli.shared.options import (
 )
 from dragoman.cli.shared.parsing import Parser, probability
 from dragoman.cli.shared.runs import make_scorer, open_runs, require_several_runs, split_runs
+from dragoman.cli.shared.spacing import SpacingWatch
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.alignment.attention_file import AttentionFile
     from dragoman.alignment.extract import WordWeights
     from dragoman.engines.ensemble_engine import Combination
-    from dragoman.scoring.scorer import Scorer
+    from dragoman.scoring.scorer import AlignmentUnit, ScoredPair, Scorer
     from dragoman.text.links import Link
 
 SUMMARY = "align the words of given translations"
@@ -44,6 +45,7 @@ DESCRIPTION = (
 EXAMPLES = (
     "dragoman align RUN test.de test.en > test.align",
     "dragoman align RUN test.de test.en --threshold 0.3 --matrix test.npz -o test.align",
+    "dragoman align RUN test.ja test.en --segments --tokens test.tokens > test.align",
     "dragoman align RUN1 RUN2 test.de test.en --weights 2 1 > test.align",
     "dragoman align DE-EN test.de test.en --reverse EN-DE --symmetrize intersection --format naacl",
     "dragoman align test.de test.en --aligner hmm --symmetrize grow-diag-final-and --train train.de train.en",
@@ -83,6 +85,16 @@ def add_options(parser: Parser) -> None:
         metavar="METHOD",
         help=f"symmetrization heuristic: {', '.join(SYMMETRIZATIONS)} (default: {DEFAULT_SYMMETRIZATION})",
     )
+    units = parser.add_argument_group("text without spaces between words")
+    unit = units.add_mutually_exclusive_group()
+    unit.add_argument("--segments", action="store_true", help="link the model's segments instead of words")
+    unit.add_argument("--characters", action="store_true", help="link characters instead of words; spaces do not count")
+    units.add_argument(
+        "--tokens",
+        metavar="FILE",
+        help="write what the links count to this file: source and target of each pair, divided by a tab, with a space "
+        "between tokens",
+    )
     baseline = parser.add_argument_group("statistical word alignment")
     baseline.add_argument(
         "--aligner",
@@ -107,29 +119,35 @@ def run(options: argparse.Namespace) -> None:
 
     from dragoman.alignment.attention_file import AttentionFile
     from dragoman.alignment.formats import format_alignments
-    from dragoman.text.lines import write_lines
+    from dragoman.text.lines import replace_output, write_lines
 
-    with nullcontext() if options.matrix is None else AttentionFile(options.matrix) as matrix:
-        sentences = _by_model(options, matrix) if options.aligner is None else _by_aligner(options)
+    with ExitStack() as files:
+        matrix = None if options.matrix is None else files.enter_context(AttentionFile(options.matrix))
+        tokens = (
+            None if options.tokens is None else files.enter_context(replace_output(options.tokens, keep_partial=True))
+        )
+        sentences = _by_model(options, matrix, tokens) if options.aligner is None else _by_aligner(options, tokens)
         lines = format_alignments(sentences, options.format, one_based=options.one_based)
         write_lines(options.output, lines, keep_partial=True)
 
 
 def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect, and one file for both outputs."""
-    require_outputs_apart((options.output, options.matrix))
+    require_outputs_apart((options.output, options.matrix, options.tokens))
     if options.aligner is None:
         if options.symmetrize is not None and not options.reverse:
             raise ConfigError("--symmetrize requires a run of the opposite direction; give it with --reverse RUN2")
         if options.train is not None:
             raise ConfigError("--train requires a statistical aligner; choose one with --aligner")
+        if options.segments and options.reverse:
+            raise ConfigError("--segments has no meaning with --reverse: two models divide text in two ways")
         return
-    for name in ("threshold", "matrix", "reverse", "combine", "weights"):
-        if getattr(options, name) not in (None, []):
+    for name in ("threshold", "matrix", "segments", "reverse", "combine", "weights"):
+        if getattr(options, name) not in (None, False, []):
             raise ConfigError(f"--{name} has no effect with --aligner {options.aligner}; leave it out")
 
 
-def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
+def _by_aligner(options: argparse.Namespace, tokens: TextIO | None) -> list[list[Link]]:
     """Links of a statistical aligner; the names parsed as RUN are files here."""
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.progress import Console
@@ -143,14 +161,22 @@ def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
             raise
         raise ConfigError("--aligner needs sil-thot, which is not installed; pip install 'dragoman[align]'") from None
 
+    watch = SpacingWatch("--characters links characters, or segment the text first")
+
     def words(files: Sequence[Sequence[Path]]) -> list[tuple[list[str], list[str]]]:
-        return [(words_in(pair.source), words_in(pair.target)) for pair in read_pairs(files)]
+        lines: Iterable[tuple[str, str]] = ((pair.source, pair.target) for pair in read_pairs(files))
+        if options.characters:
+            return [(_characters(source), _characters(target)) for source, target in lines]
+        return [(words_in(source), words_in(target)) for source, target in watch.watch(lines)]
 
     def swapped(pairs: Sequence[tuple[list[str], list[str]]]) -> list[tuple[list[str], list[str]]]:
         return [(target, source) for source, target in pairs]
 
     console = Console(quiet=options.quiet)
     pairs = words([[*map(Path, options.runs), *options.files]])
+    if tokens is not None:
+        for source, target in pairs:
+            tokens.write(f"{' '.join(source)}\t{' '.join(target)}\n")
     more = [] if options.train is None else words(options.train)
     ahead = align_statistically(pairs, options.aligner, more=more, console=console)
     if options.symmetrize is None:
@@ -160,7 +186,13 @@ def _by_aligner(options: argparse.Namespace) -> list[list[Link]]:
     return [symmetrize(there, [(i, j) for j, i in home], options.symmetrize) for there, home in both]
 
 
-def _by_model(options: argparse.Namespace, matrix: AttentionFile | None) -> Iterator[list[Link]]:
+def _characters(line: str) -> list[str]:
+    from dragoman.text.words import raw_characters
+
+    return [line[start:end] for start, end in raw_characters(line)]
+
+
+def _by_model(options: argparse.Namespace, matrix: AttentionFile | None, tokens: TextIO | None) -> Iterator[list[Link]]:
     """Links extracted from attention weights, as a stream."""
     from dragoman.alignment.extract import heaviest_links, links_from
     from dragoman.alignment.symmetrize import symmetrize
@@ -174,14 +206,19 @@ def _by_model(options: argparse.Namespace, matrix: AttentionFile | None) -> Iter
     def links(words: WordWeights) -> list[Link]:
         return heaviest_links(words) if options.threshold is None else links_from(words, options.threshold)
 
-    pairs, again = tee((pair.source, pair.target) for pair in read_pairs([files]))
-    ahead = _weights(forward, pairs)
+    unit: AlignmentUnit = "segments" if options.segments else "characters" if options.characters else "words"
+    lines: Iterator[tuple[str, str]] = ((pair.source, pair.target) for pair in read_pairs([files]))
+    if unit == "words":
+        watch = SpacingWatch("--segments or --characters links smaller units, or segment the text before training")
+        lines = watch.watch(lines)
+    pairs, again = tee(lines)
+    ahead = _weights(forward, pairs, unit, tokens)
     if matrix is not None:
         ahead = _written(ahead, matrix)
     if backward is None:
         yield from map(links, ahead)
         return
-    back = _weights(backward, ((target, source) for source, target in again))
+    back = _weights(backward, ((target, source) for source, target in again), unit)
     for there, home in zip(ahead, back, strict=True):
         turned = [(source, target) for target, source in links(home)]
         yield symmetrize(links(there), turned, options.symmetrize or DEFAULT_SYMMETRIZATION)
@@ -199,10 +236,27 @@ def _open(
     return make_scorer(names, runs, combination, weights)
 
 
-def _weights(scorer: Scorer, pairs: Iterable[tuple[str, str]]) -> Iterator[WordWeights]:
-    for scored in scorer.score(pairs):
-        assert scored.word_weights is not None
-        yield scored.word_weights
+def _weights(
+    scorer: Scorer, pairs: Iterable[tuple[str, str]], unit: AlignmentUnit, tokens: TextIO | None = None
+) -> Iterator[WordWeights]:
+    """The weights between the units of each pair, whose tokens are written as they pass."""
+    given, again = tee(pairs)
+    for scored, lines in zip(scorer.score(given), again, strict=True):
+        weights = scored.compute_weights(unit)
+        assert weights is not None
+        if tokens is not None:
+            source, target = _tokens(scored, lines, unit)
+            tokens.write(f"{' '.join(source)}\t{' '.join(target)}\n")
+        yield weights
+
+
+def _tokens(scored: ScoredPair, lines: tuple[str, str], unit: AlignmentUnit) -> tuple[list[str], list[str]]:
+    from dragoman.text.words import words_in
+
+    if unit == "segments":
+        return scored.source_tokens, scored.target_tokens
+    split = words_in if unit == "words" else _characters
+    return split(lines[0]), split(lines[1])
 
 
 def _written(weights: Iterable[WordWeights], file: AttentionFile) -> Iterator[WordWeights]:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import add_general_options, add_output
 from dragoman.cli.shared.parsing import Parser, positive_int
+from dragoman.cli.shared.spacing import SpacingWatch
+
+if TYPE_CHECKING:
+    from dragoman.text.links import Link
 
 SUMMARY = "extract a bilingual dictionary from word-aligned text"
 DESCRIPTION = (
@@ -43,5 +49,12 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.text.corpus import read_pairs
 
     pairs = read_pairs([[options.source, options.target]], [options.links])
-    sentences = ((pair.source, pair.target, pair.links or []) for pair in pairs)
-    write_dictionary(options.output, learn_dictionary(sentences, options.min_count))
+    watch = SpacingWatch("segment the text before it is aligned")
+
+    def sentences() -> Iterator[tuple[str, str, Sequence[Link]]]:
+        for pair in pairs:
+            watch.add(pair.source, pair.target)
+            yield pair.source, pair.target, pair.links or []
+
+    write_dictionary(options.output, learn_dictionary(sentences(), options.min_count))
+    watch.warn()

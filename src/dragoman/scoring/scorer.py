@@ -14,22 +14,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.extract import WordWeights, eos_weights, heaviest_links, segment_weights, word_weights
+from dragoman.alignment.extract import (
+    WordWeights,
+    eos_weights,
+    heaviest_links,
+    segment_weights,
+    segments_alone,
+    word_weights,
+)
 from dragoman.engines.protocol import Engine, ForcedScores, SharedSourceEngine, refuse_nan
 from dragoman.scoring.prefix_batching import GivenTarget, prefix_batches
 from dragoman.scoring.token_scores import TokenScores, log_probability, split_rows
 from dragoman.text.links import Link
 from dragoman.text.padding import pad
 from dragoman.text.side import Encoded, TextSide
-from dragoman.text.words import raw_words
+from dragoman.text.words import raw_characters, raw_words
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
 from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder, Truncator
+
+AlignmentUnit = Literal["words", "characters", "segments"]
+"""What links are between: words of the raw lines, their characters but spaces, or the model's own segments (of an
+ensemble's source: words)."""
 
 MAX_PAIRS = 128
 """Pairs of a batch."""
@@ -53,8 +64,8 @@ class ScoredPair:
     """[T + 1, S], or [T + 1, S + 1] if the model reads EOS; None for a model without attention."""
     centres: NDArray[np.float32] | None
     """[T + 1] p_t, the centre of each row's window; None where attention is not local."""
-    compute_word_weights: Callable[[], WordWeights | None] = field(repr=False)
-    """Computes `word_weights`."""
+    compute_weights: Callable[[AlignmentUnit], WordWeights | None] = field(repr=False)
+    """Computes the weights between units of the two lines; None for a model without attention."""
 
     @cached_property
     def word_weights(self) -> WordWeights | None:
@@ -62,7 +73,7 @@ class ScoredPair:
 
         Computed when first used: not every caller needs them.
         """
-        return self.compute_word_weights()
+        return self.compute_weights("words")
 
     @cached_property
     def alignment(self) -> list[Link]:
@@ -163,7 +174,7 @@ class Scorer:
             target_tokens=pair.target_line.pieces,
             attention=attention,
             centres=None if forced.centres is None else forced.centres[row, :steps].copy(),
-            compute_word_weights=partial(_word_weights, pair, attention, self._encoder.attention_shift),
+            compute_weights=partial(_weights_between, pair, attention, self._encoder.attention_shift),
         )
 
     def _score_window(self, window: Sequence[CandidateTranslations], threads: WorkerThreads) -> list[list[TokenScores]]:
@@ -203,15 +214,16 @@ def _score_shared(engine: SharedSourceEngine, state: object, batch: list[GivenTa
     return split_rows(engine.force_from(state, owners, target, lengths).log_probabilities, lengths)
 
 
-def _word_weights(pair: _EncodedPair, attention: NDArray[np.float32] | None, shift: int) -> WordWeights | None:
+def _weights_between(
+    pair: _EncodedPair, attention: NDArray[np.float32] | None, shift: int, unit: AlignmentUnit
+) -> WordWeights | None:
     if attention is None:
         return None
     segments = len(pair.source_line.pieces)
+    weights, end = segment_weights(attention, shift, segments), eos_weights(attention, shift, segments)
+    if unit == "segments":
+        return segments_alone(weights, end)
+    split = raw_words if unit == "words" else raw_characters
     return word_weights(
-        segment_weights(attention, shift, segments),
-        eos_weights(attention, shift, segments),
-        pair.source_line.offsets,
-        raw_words(pair.source),
-        pair.target_line.offsets,
-        raw_words(pair.target),
+        weights, end, pair.source_line.offsets, split(pair.source), pair.target_line.offsets, split(pair.target)
     )

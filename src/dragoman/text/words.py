@@ -19,6 +19,11 @@ def raw_words(line: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WORD.finditer(line)]
 
 
+def raw_characters(line: str) -> list[tuple[int, int]]:
+    """The characters of a raw line but spaces of any kind, as [start, end)."""
+    return [(place, place + 1) for place, character in enumerate(line) if not character.isspace()]
+
+
 def words_in(line: str) -> list[str]:
     """The words of a raw line."""
     return _WORD.findall(line)

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TextIO
 
 from dragoman.alignment.attention_file import AttentionFile
+from dragoman.cli.shared.spacing import SpacingWatch
 from dragoman.scoring.nbest import BARS, ESCAPED_BARS
 from dragoman.text.lines import replace_output
 from dragoman.text.links import format_links
@@ -27,6 +28,7 @@ class Outputs:
         self._options = options
         self._files = ExitStack()
         self._written = False
+        self._spacing = SpacingWatch("`dragoman align --segments` or --characters links smaller units")
 
     def __enter__(self) -> Outputs:
         with ExitStack() as files:
@@ -42,6 +44,8 @@ class Outputs:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._files.__exit__(kind, error, trace)
+        if error is None and self._links is not None:
+            self._spacing.warn()
 
     @staticmethod
     def _opened(files: ExitStack, path: str | None) -> TextIO | None:
@@ -60,6 +64,7 @@ class Outputs:
             self._text.write(line + "\n")
         if self._links is not None:
             self._links.write(format_links(n_best[0].alignment) + "\n")
+            self._spacing.add(n_best[0].source, n_best[0].text)
         if self._unknown is not None:
             for segment, source, target, how in n_best[0].replacements:
                 self._unknown.write(f"{number + 1}\t{segment + 1}\t{source}\t{target}\t{how}\n")
