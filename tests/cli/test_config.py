@@ -59,9 +59,24 @@ def test_sizes_are_scaled_before_values_are_set(capsys: pytest.CaptureFixture[st
     assert model["attention"]["size"] == 9
 
 
+def test_what_scaling_changed_is_said_beside_the_value(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["config", "luong2015-local-p-dot", "--scale", "0.128"]
+    assert main([*command, "--set", "model.decoder.size=200", "model.encoder.size=200"]) == 0
+    shown = capsys.readouterr().out
+    assert "init_scale: 0.2795                # [--scale 0.128: 0.1 / sqrt(0.128); --sizes-only keeps it] " in shown
+    assert "    target: 128                     # [--scale 0.128: 1000 units x 0.128] size of" in shown
+    assert "    reference_length: 25.8 " in shown
+    assert shown.count("    size: 200                       # units per layer") == 2  # set afterwards
+    assert main([*command, "--sizes-only"]) == 0
+    shown = capsys.readouterr().out
+    assert "  init_scale: 0.1                   # [section 4.1: U(-0.1, 0.1)] range" in shown
+    assert "    reference_length: null" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["standard", "--sizes-only"], "--sizes-only: has no effect without --scale F"),
         (["standrd"], "no preset named 'standrd' (did you mean standard?); `dragoman presets` lists all"),
         (["standard", "--set", "training.epoch=3"], "unknown key 'training.epoch' (did you mean training.epochs?)"),
         (["standard", "--set", "training.epochs=many"], "training.epochs"),

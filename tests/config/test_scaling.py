@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.config.building import build_config
 from dragoman.config.presets import load_preset, preset_names
-from dragoman.config.scaling import SIZES, scale
+from dragoman.config.scaling import SIZES, scale, scaled_values
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError
 
@@ -26,12 +26,40 @@ def test_every_preset_keeps_its_ratios() -> None:
                 assert size is None or whole is None or abs(size - whole * factor) <= 0.5, case
 
 
-def test_nothing_but_sizes_changes() -> None:
+def test_with_sizes_only_nothing_else_changes() -> None:
     for name in preset_names():
-        before, after = load_preset(name).values(), scale(load_preset(name), 0.25).values()
+        before, after = load_preset(name).values(), scale(load_preset(name), 0.25, sizes_only=True).values()
         for part, key in SIZES:
             after["model"][part][key] = before["model"][part][key]
         assert after == before, name
+
+
+def test_initial_values_with_a_stated_range_grow_as_the_square_root_of_the_sizes_shrinks() -> None:
+    for name in preset_names():
+        before, after = load_preset(name).model, scale(load_preset(name), 0.25).model
+        absolute = before.initialisation != "lecun"
+        assert absolute == (name not in ("standard", "demo"))
+        assert after.init_scale == (2 * before.init_scale if absolute else before.init_scale), name
+        assert after.initialisation == before.initialisation, name
+    assert scale(load_preset("luong2015-base"), 0.128).model.init_scale == 0.2795
+    assert scale(load_preset("sutskever2014"), 4).model.init_scale == 0.04
+
+
+def test_a_local_window_follows_the_sentences_of_the_training_text() -> None:
+    for name in preset_names():
+        attention = scale(load_preset(name), 0.25).model.attention
+        assert attention.reference_length == (25.8 if "local" in name else None), name
+        assert attention.window == 10, name
+
+
+def test_every_change_but_the_window_is_noted_with_its_reason() -> None:
+    before = load_preset("luong2015-local-p-dot")
+    notes = dict(scaled_values(before, scale(before, 0.128), 0.128))
+    assert notes["model.encoder.size"] == "--scale 0.128: 1000 units x 0.128"
+    assert notes["model.init_scale"] == "--scale 0.128: 0.1 / sqrt(0.128); --sizes-only keeps it"
+    assert "mean source length" in notes["model.attention.reference_length"]
+    assert "model.readout.rank" not in notes
+    assert scaled_values(before, scale(before, 1, sizes_only=True), 1) == []
 
 
 def test_the_papers_sizes_stay_in_proportion() -> None:

@@ -170,12 +170,34 @@ def test_a_scaled_preset_trains_and_resumes(
     assert main([*command, "--quiet", *settings]) == 0
     model = load_config(run / "config.yaml").model
     log = [json.loads(line) for line in read_lines(run / "log.jsonl")]
-    assert [record["update"] for record in log if record["kind"] == "validation"] == [2]
+    assert [record["update"] for record in log if record["kind"] == "validation"][-1] == 2
     assert {model.embedding.source, model.embedding.target, model.encoder.size, model.decoder.size} == {10}
     assert main([*command, "--resume", *settings]) == 0  # the same command: the same sizes
     capsys.readouterr()
     assert main(["train", "--out", str(run), "--resume", "--scale", "0.5"]) == 2
     assert "--scale cannot change the sizes of an existing run" in capsys.readouterr().err
+
+
+def test_a_scaled_window_follows_the_sentences_and_is_kept_when_resuming(
+    corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    text = ["--train", *map(str, corpus.train), "--dev", *map(str, corpus.dev)]
+    command = ["train", "--preset", "luong2015-local-p-dot", "--scale", "0.01", *text, "--out", str(run)]
+    settings = ["--threads", "1", "--updates", "2", "--set", "training.validation.metric=perplexity"]
+    settings += ["cleaning.duplicates=keep", "model.attention.window=60"]
+    assert main([*command, *settings]) == 0
+    lengths = [len(line.split()) for line in read_lines(corpus.train[0])]
+    mean = sum(lengths) / len(lengths)
+    expected = round(60 * mean / 25.8)
+    assert 3 < expected < 10
+    assert f"model.attention.window: {expected} (60 for 25.8 source segments a line, here {mean:.1f})" in (
+        capsys.readouterr().err
+    )
+    attention = load_config(run / "config.yaml").model.attention
+    assert (attention.window, attention.reference_length) == (expected, None)
+    assert main([*command, *settings, "--resume"]) == 0  # the same command: the same window
+    assert load_config(run / "config.yaml").model.attention == attention
 
 
 def test_an_existing_run_is_kept_unless_asked_to_overwrite(

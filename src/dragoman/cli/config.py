@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.shared.configuration import add_configuration_options, apply_configuration_options
+from dragoman.cli.shared.configuration import add_configuration_options, scaled
 from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser
 
 SUMMARY = "print the complete configuration of a preset"
 DESCRIPTION = (
     "Prints a preset as a complete configuration file: all defaults written out, every key explained,\n"
-    "and in brackets the section of the paper that a value comes from."
+    "and in brackets the section of the paper that a value comes from, or what --scale made of it."
 )
 EXAMPLES = (
     "dragoman config standard > mine.yaml",
@@ -28,7 +28,14 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the configuration."""
-    from dragoman.config.files import dump_config
+    from dragoman.config.building import override
+    from dragoman.config.files import dump_config, value_at
     from dragoman.config.presets import load_preset
+    from dragoman.config.scaling import scaled_values
 
-    print(dump_config(apply_configuration_options(load_preset(options.preset), options)), end="")
+    preset = load_preset(options.preset)
+    made_small = scaled(preset, options)
+    config = override(made_small, options.set)
+    changed = [] if options.scale is None else scaled_values(preset, made_small, options.scale)
+    notes = {key: note for key, note in changed if value_at(config, key) == value_at(made_small, key)}
+    print(dump_config(config, notes), end="")

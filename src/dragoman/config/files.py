@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,23 +63,25 @@ def _named_preset(name: object, path: Path) -> Config | None:
         raise ConfigError(f"{path}: {error}") from None
 
 
-def dump_config(config: Config | LanguageConfig) -> str:
+def dump_config(config: Config | LanguageConfig, notes: Mapping[str, str] | None = None) -> str:
     """The complete configuration as YAML, each key with its description.
 
-    Values equal to those of the preset carry the comment of the preset in brackets.
+    Values equal to those of the preset carry the comment of the preset in brackets; `notes`, by dotted key, take the
+    place of such comments.
     """
     lines = ["# A dragoman configuration, complete: every default written out."]
     own: dict[str, str] = {}
     if isinstance(config, Config) and config.preset in preset_names():
         preset, comments = load_preset(config.preset), preset_comments(config.preset)
-        own = {key: comment for key, comment in comments.items() if _at(config, key) == _at(preset, key)}
+        own = {key: comment for key, comment in comments.items() if value_at(config, key) == value_at(preset, key)}
         lines.append(f"# Preset {config.preset}: {preset_title(config.preset)}")
         lines.append("# In brackets: the preset's comment on its value, with sections of the paper.")
-    _dump_section(config, "", own, lines)
+    _dump_section(config, "", {**own, **(notes or {})}, lines)
     return "\n".join(lines) + "\n"
 
 
-def _at(config: Config, key: str) -> Any:
+def value_at(config: Config, key: str) -> Any:
+    """The value of a dotted key."""
     value: Any = config
     for name in key.split("."):
         value = getattr(value, name)

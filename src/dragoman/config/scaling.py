@@ -1,8 +1,12 @@
-"""All sizes of a model together: a paper's composition, made small enough for the machine at hand."""
+"""A paper's model made small enough for the machine at hand: its sizes together, and what depends on them.
+
+What a paper states in absolute numbers either follows the sizes or stays; `docs/presets.md` has the list with reasons.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 from dragoman.config.building import build_config
 from dragoman.config.schema import Config
@@ -16,20 +20,63 @@ SIZES = (
     ("readout", "size"),
     ("readout", "rank"),
 )
-"""Keys below `model` that grow and shrink together; vocabularies, windows and slots count words and stay."""
+"""Keys below `model` that grow and shrink together; vocabularies, lengths and slots count words and stay."""
+
+ABSOLUTE_LAWS = ("uniform", "gaussian", "orthogonal")
+"""Initial values whose range or deviation is a number; those of `lecun` depend on the sizes by themselves."""
+
+LUONG_SOURCE_LENGTH = 25.8
+"""Mean source length of the text that D = 10 was chosen for (Luong et al. 2015, section 4.1: 116M English words in 4.5M
+sentences)."""
 
 
-def scale(config: Config, factor: float) -> Config:
-    """The configuration with the sizes of its model multiplied, rounded to whole numbers from 1 on.
+class ScaledValue(NamedTuple):
+    """A value that `scale` changed, and why."""
 
-    So the ratios of a paper stay: 500 maxout units are half of 1000 at any scale, but for the rounding.
+    key: str
+    """Dotted, such as `model.encoder.size`."""
+    note: str
+
+
+def scale(config: Config, factor: float, *, sizes_only: bool = False) -> Config:
+    """The configuration of a model whose sizes are `factor` times as large, rounded to whole numbers from 1 on.
+
+    So the ratios of a paper stay: 500 maxout units are half of 1000 at any scale, but for the rounding. Unless
+    `sizes_only`, two things follow:
+
+    - Initial values with a stated range or deviation are divided by sqrt(factor). The gain of a layer of n units with
+      U(-a, a) is a sqrt(n / 3): 1.8 for the 0.1 and 1,000 units of Luong et al. 2015, but 0.65 for 128 units with the
+      same 0.1, and in a stack the gains of all layers multiply. `lecun` needs no change.
+    - The window of local attention follows the sentences of the training text (`model.attention.reference_length`).
 
     Raises:
         ConfigError: rounding breaks a relation that the parts need.
     """
     values: dict[str, Any] = config.values()
+    model = values["model"]
     for section, key in SIZES:
-        size = values["model"][section][key]
+        size = model[section][key]
         if size is not None:
-            values["model"][section][key] = max(1, round(size * factor))
+            model[section][key] = max(1, round(size * factor))
+    if not sizes_only:
+        if model["initialisation"] in ABSOLUTE_LAWS:
+            model["init_scale"] = float(f"{model['init_scale'] / math.sqrt(factor):.4g}")
+        if model["attention"]["scope"] != "global" and model["decoder"]["context"] == "attended":
+            model["attention"]["reference_length"] = LUONG_SOURCE_LENGTH
     return build_config(values, f"--scale {factor:g}")
+
+
+def scaled_values(before: Config, after: Config, factor: float) -> list[ScaledValue]:
+    """What `scale` changed, with notes for `dragoman config`."""
+    found = []
+    for section, key in SIZES:
+        old, new = (getattr(getattr(config.model, section), key) for config in (before, after))
+        if old != new:
+            found.append(ScaledValue(f"model.{section}.{key}", f"--scale {factor:g}: {old} units x {factor:g}"))
+    if before.model.init_scale != after.model.init_scale:
+        note = f"--scale {factor:g}: {before.model.init_scale:g} / sqrt({factor:g}); --sizes-only keeps it"
+        found.append(ScaledValue("model.init_scale", note))
+    if before.model.attention.reference_length != after.model.attention.reference_length:
+        note = f"--scale {factor:g}: the mean source length of Luong et al. 2015; --sizes-only leaves the window"
+        found.append(ScaledValue("model.attention.reference_length", note))
+    return found

@@ -189,6 +189,13 @@ class AttentionConfig(Section):
         doc("global: all positions; local-m, local-p: a window around position t or a predicted one (Luong 2015)"),
     ] = "global"
     window: Annotated[Count, doc("local scopes: half width D of the window, in positions")] = 10
+    reference_length: Annotated[
+        Positive | None,
+        doc(
+            "local scopes: mean source length, in segments, that the window is stated for; training multiplies the "
+            "window by the mean of its text over this number; null: the window stays"
+        ),
+    ] = None
     max_positions: Annotated[
         Count, doc("location: number of source positions that have weights (maximum source length)")
     ] = 50
@@ -258,10 +265,10 @@ class ModelConfig(Section):
     initialisation: Annotated[
         Literal["orthogonal", "gaussian", "uniform", "lecun"],
         doc(
-            "orthogonal: orthogonal recurrent matrices, W_a and U_a N(0, 0.001^2), v_a zero, N(0, init_scale^2) "
-            "elsewhere (Cho 2014, Bahdanau 2015 B.1); gaussian: N(0, init_scale^2); uniform: U(-init_scale, "
-            "init_scale) (Sutskever 2014, Luong 2015); lecun: orthogonal recurrent matrices, U(+-sqrt(3 / fan_in)) in "
-            "other matrices, embeddings N(0, init_scale^2)"
+            "orthogonal: orthogonal recurrent matrices, W_a and U_a N(0, (init_scale / 10)^2), v_a zero, "
+            "N(0, init_scale^2) elsewhere (Cho 2014, Bahdanau 2015 B.1); gaussian: N(0, init_scale^2); uniform: "
+            "U(-init_scale, init_scale) (Sutskever 2014, Luong 2015); lecun: orthogonal recurrent matrices, "
+            "U(+-sqrt(3 / fan_in)) in other matrices (2.5 times as wide into LSTMs), embeddings N(0, init_scale^2)"
         ),
     ] = "orthogonal"
     init_scale: Annotated[

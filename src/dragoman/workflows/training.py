@@ -137,6 +137,7 @@ def train(
         prepared = _prepare(config, text, folder, dropped, console)
         prepared.source.save(folder.text, "source")
         prepared.target.save(folder.text, "target")
+        config = _settle_window(config, prepared.store, folder, console)
         store_pairs(folder.dev_data, held_out.pairs, prepared.source, prepared.target)
         return _train(config, folder, prepared, device, console, new)
 
@@ -181,6 +182,9 @@ def _settled(config: Config, saved: Config) -> Config:
         config = override(config, [f"training.precision={saved.training.precision}"])
     if config.training.validation.tokenizer == "auto":
         config = override(config, [f"training.validation.tokenizer={saved.training.validation.tokenizer}"])
+    if config.model.attention.reference_length is not None:
+        window = saved.model.attention.window
+        config = override(config, [f"model.attention.window={window}", "model.attention.reference_length=null"])
     text, known = config.text, saved.text
     return config.replaced(
         text=text.replaced(
@@ -288,6 +292,22 @@ def _lines_of_both(text: TrainingText) -> Iterator[str]:
     for pair in text.pairs():
         yield pair.source
         yield pair.target
+
+
+def _settle_window(config: Config, store: Store, folder: RunFolder, console: Console) -> Config:
+    """Replace a window that is stated for another length of sentences by one for this text, also in RUN/config.yaml."""
+    attention = config.model.attention
+    if attention.reference_length is None:
+        return config
+    mean = len(store.source.ids) / len(store)
+    window = max(1, round(attention.window * mean / attention.reference_length))
+    console.info(
+        f"model.attention.window: {window} ({attention.window} for {attention.reference_length:g} source segments a "
+        f"line, here {mean:.1f})"
+    )
+    settled = override(config, [f"model.attention.window={window}", "model.attention.reference_length=null"])
+    folder.save_config(settled)
+    return settled
 
 
 def _text_facts(prepared: PreparedCorpus) -> tuple[str, str]:

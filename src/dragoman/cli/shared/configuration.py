@@ -1,4 +1,4 @@
-"""`--scale` and `--set`: how the verbs that build a model change its configuration."""
+"""`--scale`, `--sizes-only` and `--set`: how the verbs that build a model change its configuration."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.parsing import positive_float
+from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.config.schema import Config
@@ -24,24 +25,44 @@ def add_set(container: argparse._ActionsContainer, example: str) -> None:
 
 
 def add_configuration_options(container: argparse._ActionsContainer) -> None:
-    """Declare `--scale F` and `--set KEY=VALUE ...`, the same in every verb that builds a configuration."""
+    """Declare `--scale F`, `--sizes-only` and `--set KEY=VALUE ...`, the same in every verb that builds a model."""
     container.add_argument(
         "--scale",
         type=positive_float,
         metavar="F",
-        help="multiply all layer sizes by F, keeping their ratios (0.25 turns 1000 units into 250); applied before "
-        "--set",
+        help="multiply all layer sizes by F, keeping their ratios (0.25 turns 1000 units into 250), and initial values "
+        "with a stated range by 1 / sqrt(F); a local attention window then follows the training text; numbers of "
+        "layers, words and sentences, rates and clipping stay (docs/presets.md says why); applied before --set",
+    )
+    container.add_argument(
+        "--sizes-only",
+        action="store_true",
+        help="with --scale: change layer sizes alone, not initial values nor the attention window",
     )
     add_set(container, "training.epochs=5")
 
 
 def apply_configuration_options(config: Config, options: argparse.Namespace) -> Config:
-    """The configuration after `--scale` and `--set`.
+    """The configuration after `--scale`, `--sizes-only` and `--set`.
 
     Raises:
         ConfigError: an unknown key, a value of the wrong type or range, sizes that do not fit after rounding.
     """
     from dragoman.config.building import override
+
+    return override(scaled(config, options), options.set)
+
+
+def scaled(config: Config, options: argparse.Namespace) -> Config:
+    """The configuration after `--scale` alone.
+
+    Raises:
+        ConfigError: sizes that do not fit after rounding, or `--sizes-only` without `--scale`.
+    """
     from dragoman.config.scaling import scale
 
-    return override(config if options.scale is None else scale(config, options.scale), options.set)
+    if options.scale is None:
+        if options.sizes_only:
+            raise ConfigError("--sizes-only: has no effect without --scale F")
+        return config
+    return scale(config, options.scale, sizes_only=options.sizes_only)
