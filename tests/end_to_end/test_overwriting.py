@@ -260,8 +260,8 @@ def test_a_run_that_is_being_written_can_be_read_but_not_written(run: Path, corp
 
 
 def test_resuming_removes_what_a_killed_process_did_not_finish(run: Path) -> None:
-    unfinished = [run / ".model.safetensors.12345.new", run / "checkpoints" / ".latest.safetensors.12345.new"]
-    foreign = run / ".notes.12345.new"
+    unfinished = [run / ".model.safetensors.dragoman-new2", run / "checkpoints" / ".latest.safetensors.dragoman-new"]
+    foreign = run / ".notes.dragoman-new"
     for path in (*unfinished, foreign):
         path.write_bytes(b"half")
     assert main(["train", "--out", str(run), "--resume", "--quiet"]) == 0

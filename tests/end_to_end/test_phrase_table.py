@@ -22,6 +22,8 @@ from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import read_lines, write_lines
 
 PHRASES = ("ab", "ab c", "c", "d e", "ef", "zz")
+ROW = 8 + 4
+"""Bytes of a row in the file of computed scores: a score and its CRC-32."""
 LINES = [
     f"{source} ||| {target} ||| 0.5 1e-3 1 0.25 2.718 ||| 0-0 ||| 7 {number} 1 |||"
     for source in PHRASES
@@ -122,10 +124,29 @@ def test_scores_of_another_table_or_other_columns_are_not_gone_on_with(
         assert main(_words(table, run_folder, out)) == 130
     head = json.loads((tmp_path / "out.scores").read_bytes().split(b"\n")[0])
     assert head["columns"] == ["forward"]
-    assert (tmp_path / "out.scores").stat().st_size == len(json.dumps(head)) + 1 + 8 * len(LINES)
+    assert (tmp_path / "out.scores").stat().st_size == len(json.dumps(head)) + 1 + ROW * len(LINES)
     write_lines(table, LINES[:3])
     assert main(_words(table, run_folder, out, "--unknown")) == 0
     assert [len(row.scores) for row in read_table(out)] == [7, 7, 7]
+
+
+def test_rows_that_a_power_failure_damaged_are_computed_again(
+    table: Path, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, out, journal = tmp_path / "whole", tmp_path / "out", tmp_path / "out.scores"
+    assert main(_words(table, run_folder, whole)) == 0
+
+    def stop(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(phrase_scores, "write", stop)
+        assert main(_words(table, run_folder, out)) == 130
+    written = journal.read_bytes()
+    journal.write_bytes(written[: -2 * ROW] + bytes(2 * ROW))  # the size reached the disk, the last rows did not
+    assert main(_words(table, run_folder, out)) == 0
+    for one, other in zip(read_table(whole), read_table(out), strict=True):
+        assert one.scores == pytest.approx(other.scores, rel=1e-4)
 
 
 @pytest.mark.slow
@@ -143,16 +164,16 @@ def test_a_kill_loses_little(run_folder: Path, tmp_path: Path) -> None:
     running = subprocess.Popen(words, stdout=subprocess.DEVNULL)
     journal = tmp_path / "out.scores"
     deadline = time.monotonic() + 120
-    while not (journal.exists() and journal.stat().st_size > 8 * 1000) and time.monotonic() < deadline:
+    while not (journal.exists() and journal.stat().st_size > ROW * 1000) and time.monotonic() < deadline:
         time.sleep(0.01)
     os.kill(running.pid, signal.SIGKILL)
     running.wait()
     assert not out.exists()
     size = journal.stat().st_size
-    assert 8 * 1000 < size < 8 * len(lines)
+    assert ROW * 1000 < size < ROW * len(lines)
     done = subprocess.run([word for word in words if word != "--quiet"], capture_output=True, text=True, check=True)
     (said,) = [line for line in done.stderr.splitlines() if line.endswith("phrase pairs were scored before")]
-    assert 900 < int(said.split()[0]) <= size // 8
+    assert 900 < int(said.split()[0]) <= size // ROW
     scored = list(read_table(out))
     assert [row.source for row in scored] == [line.split(" ||| ")[0] for line in lines]
     assert all(0 < row.scores[1] < 1 for row in scored)

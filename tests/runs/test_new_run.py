@@ -316,11 +316,11 @@ def test_a_killed_first_run_does_not_block_the_next(tmp_path: Path) -> None:
 
 def test_files_of_a_run_are_distinguished_from_foreign_files(tmp_path: Path) -> None:
     folder = run_of(tmp_path / "run")
-    (folder.text / ".source.vocabulary.12.new").write_text("cut off")
-    (folder.text / ".mine.12.new").write_text("mine")
+    (folder.text / ".source.vocabulary.dragoman-new").write_text("cut off")
+    (folder.text / ".mine.dragoman-new").write_text("mine")
     (folder.path / "notes.txt").write_text("mine")
     ours, foreign = sort_files(folder.path)
-    assert foreign == [folder.text / ".mine.12.new"]
+    assert foreign == [folder.text / ".mine.dragoman-new"]
     assert len(ours) == 13
 
 

@@ -127,7 +127,6 @@ class TestBestWeights:
 
     def test_what_has_fallen_out_stays_until_it_is_tidied_away(self, tmp_path: Path) -> None:
         (tmp_path / "latest.safetensors").touch()
-        (tmp_path / ".best-15.safetensors.77.new").touch()
         best = self.offered(tmp_path, [7.0, 4.0, 3.0, 5.0, 8.0], lowest=True)
         names = {path.name for path in tmp_path.glob("best-*")}
         assert names == {f"best-{update}.safetensors" for update in (10, 20, 30, 40)}  # 50 was never among the best

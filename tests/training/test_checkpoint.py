@@ -53,7 +53,7 @@ def test_the_state_is_one_plain_safetensors_file(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_behind_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "latest.safetensors"
-    (tmp_path / ".latest.safetensors.4711.new").write_bytes(b"half a state")
+    (tmp_path / ".latest.safetensors.dragoman-new").write_bytes(b"half a state")
     save_checkpoint(path, STATE)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
 

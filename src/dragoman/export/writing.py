@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +32,7 @@ from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
 from dragoman.text.padding import pad
 from dragoman.text.side import Encoded
+from dragoman.text.temporary import new_folder
 from dragoman.translation.ensemble import Ensemble, require_same_target
 from dragoman.translation.source_encoding import EncodedLine
 
@@ -95,9 +94,8 @@ def export_runs(runs: Sequence[Run], out: Path, options: ExportOptions, *, overw
     difference = _compare(runs, options.combination, OnnxEngine(*graphs, shortlist))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as beside:
-            new = Path(beside) / "new"
-            (new / TEXT).mkdir(parents=True)
+        with new_folder(out, replace=overwrite) as new:
+            (new / TEXT).mkdir()
             (new / CONFIG).write_text(dump_config(runs[0].config), encoding="utf-8")
             (new / ENCODER).write_bytes(graphs.encoder)
             (new / STEP).write_bytes(graphs.step)
@@ -106,7 +104,7 @@ def export_runs(runs: Sequence[Run], out: Path, options: ExportOptions, *, overw
             runs[0].source.save(new / TEXT, "source")
             runs[0].target.save(new / TEXT, "target")
             write_manifest(new, int8=options.int8, parameters=sum(run.parameters for run in runs))
-            _put_in_place(new, out, Path(beside) / "old", overwrite=overwrite)
+            _require_free(out, overwrite=overwrite)  # again: the models took a while to export
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     folder = ExportFolder.open(out)
@@ -178,18 +176,6 @@ def _shortlist(run: Run, models: Sequence[TranslationModel], options: ExportOpti
     sides = run.source, run.target
     pairs = given_pairs(options.pairs, *sides) if options.pairs else training_pairs(run.folder, *sides)
     return make_shortlist(models, pairs, sizes, options.shortlist, int8=options.int8)
-
-
-def _put_in_place(new: Path, out: Path, old: Path, *, overwrite: bool) -> None:
-    _require_free(out, overwrite=overwrite)  # the models took a while to export
-    if out.exists():
-        os.replace(out, old)
-    try:
-        os.replace(new, out)
-    except BaseException:
-        if old.exists():
-            os.replace(old, out)
-        raise
 
 
 def _require_free(out: Path, *, overwrite: bool) -> None:

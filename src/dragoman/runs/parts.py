@@ -18,8 +18,6 @@ import fcntl
 import hashlib
 import json
 import os
-import re
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -29,6 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dragoman.errors import RunError
+from dragoman.text import temporary
 from dragoman.text.lines import replace_file
 
 MARK = "run.json"
@@ -56,7 +55,7 @@ PARTS = (*_TOP, *(name for name in _FOLDERS if "/" not in name))
 
 _PREFIX = ".dragoman-"
 _COMPLETE, _MOVING = f"{_PREFIX}complete", f"{_PREFIX}moving"
-_UNFINISHED = re.compile(r"\.(.+)\.\d+\.new")  # temporary file of a process that was killed while it replaced a file
+_NEW, _OLD = f"{_PREFIX}new.", f"{_PREFIX}old."
 
 
 class Files(NamedTuple):
@@ -144,7 +143,7 @@ def _sort(
     entry: os.DirEntry[str], inside: str, files: Sequence[str], found: Files, *, list_foreign: bool = True
 ) -> None:
     """Add a file, or the files of a folder, to `found`; `inside` is the path in the run, `files` the known patterns."""
-    unfinished = _UNFINISHED.fullmatch(entry.name)
+    unfinished = temporary.FILE.fullmatch(entry.name)
     name = unfinished[1] if unfinished else entry.name
     if entry.is_dir(follow_symlinks=False):
         if inside in _FOLDERS:
@@ -164,10 +163,13 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def remove_unfinished(run: Path) -> None:
-    """Remove files that a killed process had begun to write; the caller holds the lock of the run."""
+    """Remove what killed processes had begun to write or to remove; the caller holds the lock of the run."""
     for path in sort_files(run).ours:
-        if _UNFINISHED.fullmatch(path.name):
+        if temporary.FILE.fullmatch(path.name):
             path.unlink(missing_ok=True)
+    temporary.remove_abandoned_folders(run, _NEW, remove_run)
+    for old in run.glob(f"{_OLD}*"):
+        remove_run(old)
 
 
 def lies_in_parts(run: Path, path: Path) -> bool:
@@ -185,41 +187,26 @@ def lies_in_parts(run: Path, path: Path) -> bool:
 
 @contextmanager
 def preparing(run: Path) -> Iterator[Path]:
-    """Yield a new hidden folder inside `run`, which is removed at the end of the block unless it has been moved."""
-    for abandoned in run.glob(f"{_PREFIX}new.*"):
-        _remove_abandoned(abandoned)
-    new = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}new.", dir=run))
-    try:
-        with _locked(new):
-            yield new
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+    """Yield a new hidden folder inside `run`, which is removed at the end of the block unless it has been moved.
 
-
-def _remove_abandoned(new: Path) -> None:
-    """Remove a folder that a killed process was preparing.
-
-    A running process holds the lock of its folder. On a disk without locks no folder is removed.
+    The caller holds the lock of the run.
     """
-    with suppress(OSError), _locked(new, wait=False):
-        remove_run(new)
+    remove_unfinished(run)
+    with temporary.temporary_folder(run, _NEW, remove_run) as new:
+        yield new
 
 
 @contextmanager
-def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a lock on a folder, which the system releases when the process ends.
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a lock on a folder, which the system releases when the process ends; without it on a disk without locks.
 
     Raises:
-        OSError: the folder does not exist; or, with `wait` false, another process holds the lock, or the disk has no
-            locks.
+        OSError: the folder does not exist.
     """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except OSError:
-            if not wait:
-                raise
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
@@ -242,11 +229,15 @@ def remove_run(folder: Path) -> None:
 def take_place(new: Path, run: Path) -> None:
     """Replace the run in `run`, if there is one, by the run prepared in `new`.
 
+    All files of the new run are synchronised to disk first, so that a power failure leaves the old run or the new one.
+
     Raises:
-        RunError: renaming fails; the message names the folder and the reason.
+        RunError: synchronising or renaming fails; the message names the folder and the reason.
     """
     try:
+        temporary.sync_tree(new)
         os.rename(new, run / _COMPLETE)
+        temporary.sync_folder(run)
     except OSError as error:
         raise RunError(f"{run}: the new run cannot be moved into place: {error.strerror}") from None
     complete_placing(run)
@@ -264,10 +255,12 @@ def complete_placing(run: Path) -> None:
         with _locked(run):
             if os.path.lexists(run / _COMPLETE):
                 _move_old_parts(run)
+                temporary.sync_folder(run)  # before the name that says that they are moved
                 os.rename(run / _COMPLETE, run / _MOVING)
+                temporary.sync_folder(run)
             if os.path.lexists(run / _MOVING):
                 _move_up(run)
-            for old in run.glob(f"{_PREFIX}old.*"):
+            for old in run.glob(f"{_OLD}*"):
                 remove_run(old)
     except OSError as error:
         raise RunError(
@@ -279,7 +272,7 @@ def complete_placing(run: Path) -> None:
 def _move_old_parts(run: Path) -> None:
     present = parts_in(run)
     if present:
-        old = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}old.", dir=run))
+        old = Path(tempfile.mkdtemp(prefix=_OLD, dir=run))
         for name in present:
             os.rename(run / name, old / name)
 
@@ -287,4 +280,5 @@ def _move_old_parts(run: Path) -> None:
 def _move_up(run: Path) -> None:
     for name in parts_in(run / _MOVING):
         os.rename(run / _MOVING / name, run / name)
+    temporary.sync_folder(run)
     remove_run(run / _MOVING)  # what is left are unfinished files

@@ -10,6 +10,8 @@ import hashlib
 import json
 import math
 import os
+import struct
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, tee
 from pathlib import Path
@@ -27,7 +29,8 @@ from dragoman.text.vocabulary import UNK
 
 MIN_PROBABILITY = math.exp(-100)
 """Smallest score: Moses takes logarithms in single precision and limits them to -100."""
-_FORMAT = 1
+_FORMAT = 2
+_CHECK = struct.Struct("<I")
 
 
 class Group(NamedTuple):
@@ -83,21 +86,24 @@ def _probability(logarithm: float) -> float:
 
 
 class Journal:
-    """The scores computed so far, in a file: a line that identifies their input, then float64 [rows, columns]."""
+    """The scores computed so far, in a file: a line that identifies their input, then the rows.
+
+    A row is its scores, float64 [columns], and their CRC-32: after a power failure the end of the file may be anything.
+    """
 
     def __init__(self, path: Path, identity: dict[str, object]) -> None:
         self._path = path
         self._head = (json.dumps({"dragoman-phrase-scores": _FORMAT, **identity}, sort_keys=True) + "\n").encode()
 
     def rows(self, columns: int) -> int:
-        """Number of rows in the file; 0 if it is missing or belongs to another input."""
+        """Number of whole rows at the start of the file; 0 if it is missing or belongs to another input."""
         try:
             with self._path.open("rb") as file:
                 if file.read(len(self._head)) != self._head:
                     return 0
         except FileNotFoundError:
             return 0
-        return (self._path.stat().st_size - len(self._head)) // (8 * columns)
+        return sum(1 for _ in self.read(columns))
 
     def open_after(self, rows: int, columns: int) -> BinaryIO:
         """Open the file for appending after the first `rows` rows; the rest is removed.
@@ -111,7 +117,7 @@ class Journal:
             file = self._path.open("r+b" if rows else "w+b")
             if not rows:
                 file.write(self._head)
-            file.truncate(len(self._head) + 8 * columns * rows)
+            file.truncate(len(self._head) + (8 * columns + _CHECK.size) * rows)
             file.seek(0, os.SEEK_END)
         except OSError as error:
             raise InputError(f"{self._path}: cannot be written: {error.strerror}") from None
@@ -130,15 +136,23 @@ class Journal:
             )
 
     def read(self, columns: int) -> Iterator[list[float]]:
-        """The scores, row by row."""
+        """The scores, row by row, up to the first row that is not whole."""
         with self._path.open("rb") as file:
             file.seek(len(self._head))
-            while block := file.read(8 * columns * 1024):
-                yield from np.frombuffer(block, "<f8").reshape(-1, columns).tolist()
+            while len(scores := file.read(8 * columns)) == 8 * columns:
+                if file.read(_CHECK.size) != _CHECK.pack(zlib.crc32(scores)):
+                    return
+                yield np.frombuffer(scores, "<f8").tolist()
 
     def remove(self) -> None:
         """Delete the file."""
         self._path.unlink()
+
+
+def _journal_rows(values: Sequence[Sequence[float]]) -> bytes:
+    """The rows of a group as the journal has them, from its values [columns, rows]."""
+    rows = np.array(values, "<f8").T
+    return b"".join(row.tobytes() + _CHECK.pack(zlib.crc32(row.tobytes())) for row in rows)
 
 
 def identity(table: str | Path, models: Sequence[str | Path], columns: Sequence[str]) -> dict[str, object]:
@@ -178,7 +192,7 @@ def compute(
         answers = [column(copy) for column, copy in zip(columns, copies, strict=True)]
         try:
             for values in zip(*answers, strict=True):
-                file.write(np.array(values, "<f8").T.tobytes())
+                file.write(_journal_rows(values))
                 file.flush()  # survives a kill
                 done += len(values[0])
                 advance(done)

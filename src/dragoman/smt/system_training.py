@@ -9,9 +9,7 @@ SYSTEM/aligned.txt                                            word alignment of 
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -35,6 +33,7 @@ from dragoman.smt.settings import SystemSettings
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.lines import not_found, read_lines, write_lines
 from dragoman.text.links import Link, write_links
+from dragoman.text.temporary import new_folder
 from dragoman.text.words import words_in
 
 _SPLIT_BY_KENLM = re.compile("[\0\v\f\r]")
@@ -61,7 +60,7 @@ def train_system(
     Raises:
         InputError: a file cannot be read or written, is malformed, or contains words that the formats do not allow.
     """
-    with _new_folder(folder) as new:
+    with _new_system(folder) as new:
         pairs = list(read_pairs(corpora, alignments))
         corpus = [_words(pair) for pair in pairs]
         console.info(f"{len(pairs)} pairs")
@@ -74,20 +73,17 @@ def train_system(
 
 
 @contextmanager
-def _new_folder(folder: Path) -> Iterator[Path]:
+def _new_system(folder: Path) -> Iterator[Path]:
     """A temporary folder beside `folder`, renamed to it at the end of a successful `with` block."""
     if folder.exists():
         raise InputError(f"{folder}: exists already; give a new folder, or remove it")
     if not folder.absolute().parent.is_dir():
         raise not_found(folder.absolute().parent)
-    beside = folder.with_name(f".{folder.name}.{os.getpid()}.new")
-    beside.mkdir()
     try:
-        yield beside
-        beside.rename(folder)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
+        with new_folder(folder) as new:
+            yield new
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
 def _words(pair: Pair) -> tuple[list[str], list[str]]:

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 import zstandard
 
 from dragoman.errors import InputError, nearest
+from dragoman.text.temporary import create_temporary_file, sync_folder
 
 STANDARD_STREAM = "-"
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -358,7 +359,7 @@ def _replacing(final: Path, name: str, *, keep_partial: bool) -> Iterator[Binary
     old = os.stat(final) if os.path.exists(final) else None
     unchanged = "" if old is None or keep_partial else "; the old file is unchanged"
     try:
-        file = _open_beside(final, keep_partial)
+        file = _open_partial(final) if keep_partial else _open_temporary(final)
     except OSError as error:
         raise _unwritable(name, error) from error
     beside = Path(file.name)
@@ -371,28 +372,36 @@ def _replacing(final: Path, name: str, *, keep_partial: bool) -> Iterator[Binary
         except OSError as error:
             raise _unwritable(name, error, unchanged) from error
     except BaseException as error:
-        with suppress(OSError):  # closing flushes again, and fails again on a full disk
-            file.close()
+        with suppress(OSError):  # fails again on a full disk
+            file.flush()
         _keep_or_remove(beside, name, error, keep=keep_partial, unchanged=old is not None)
         raise
+    else:
+        try:
+            sync_folder(final.parent)
+        except OSError as error:
+            hint = "; the new file is in its place, but may be lost if the power fails"
+            raise _unwritable(name, error, hint) from error
+    finally:
+        with suppress(OSError):  # closing flushes again, and fails again on a full disk; the file is synchronised
+            file.close()
 
 
-def _open_beside(final: Path, keep_partial: bool) -> BinaryIO:
-    """Open the temporary file of `final`; an existing partial file is not overwritten."""
+def _open_temporary(final: Path) -> BinaryIO:
+    descriptor, path = create_temporary_file(final)
+    return io.BufferedWriter(_NamedFile(str(path), "wb", opener=lambda *_: descriptor), _BUFFER)
+
+
+def _open_partial(final: Path) -> BinaryIO:
+    """Open NAME.partial, with the same compression suffix; an existing partial file is not overwritten."""
+    ending = final.suffix if is_compressed(final) else ""
     number = 1
     while True:
+        path = final.with_name(f"{final.name.removesuffix(ending)}.partial{'' if number == 1 else number}{ending}")
         try:
-            return _opened(_beside(final, keep_partial, number), "xb" if keep_partial else "wb")
+            return _opened(path, "xb")
         except FileExistsError:
             number += 1
-
-
-def _beside(final: Path, keep_partial: bool, number: int) -> Path:
-    """The name of the temporary file, with the same compression suffix."""
-    if not keep_partial:
-        return final.with_name(f".{final.name}.{os.getpid()}.new")
-    ending = final.suffix if is_compressed(final) else ""
-    return final.with_name(f"{final.name.removesuffix(ending)}.partial{'' if number == 1 else number}{ending}")
 
 
 def _put_in_place(file: BinaryIO, final: Path, old: os.stat_result | None) -> None:
@@ -403,9 +412,7 @@ def _put_in_place(file: BinaryIO, final: Path, old: os.stat_result | None) -> No
             os.fchown(file.fileno(), old.st_uid, old.st_gid)
         with suppress(OSError):
             os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
-    file.close()
-    os.replace(file.name, final)
-    _sync_folder(final.parent)
+    os.replace(file.name, final)  # still open, because its lock shows that its process runs
 
 
 def _keep_or_remove(beside: Path, name: str, error: BaseException, *, keep: bool, unchanged: bool) -> None:
@@ -416,15 +423,6 @@ def _keep_or_remove(beside: Path, name: str, error: BaseException, *, keep: bool
             error.add_note(f"the output so far is in {beside}{before}")
         else:
             beside.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename in the folder survive a power failure."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 _WRITERS: dict[str, Callable[[BinaryIO], Any]] = {

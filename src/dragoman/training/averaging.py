@@ -108,9 +108,9 @@ class BestWeights:
             save_weights(self.path(update), weights)
 
     def tidy(self) -> None:
-        """Remove the files of all other validations, and incomplete files of a killed process."""
+        """Remove the files of all other validations."""
         wanted = {self.path(kept.update) for kept in self.kept}
-        for path in (*self.folder.glob("best-*.safetensors"), *self.folder.glob(".best-*.safetensors.*")):
+        for path in self.folder.glob("best-*.safetensors"):
             if path not in wanted:
                 path.unlink()
 

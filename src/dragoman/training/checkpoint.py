@@ -50,8 +50,6 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         InputError: it cannot be written, for example because the disk is full; the last one is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    for leftover in path.parent.glob(f".{path.name}.*"):  # a killed process leaves a large file
-        leftover.unlink()
     header = {"format": FORMAT, "values": checkpoint.values}
     with replace_file(path, binary=True) as file:
         write_tensors(file, checkpoint.tensors, {"dragoman": json.dumps(header)})

@@ -11,8 +11,9 @@ a stop and a resumption is not counted), `update` and `epoch` (passes over the d
     average      the same for the mean of the weights of several validations, and updates: which ones
     event        name, text: a message for the user
 
-Every target token count includes EOS. A number that is not finite is null. A record is on disk as soon as it is
-written; a resumed run removes the records that came after the state it resumes from.
+Every target token count includes EOS. A number that is not finite is null. A record survives a kill as soon as it is
+written, and a power failure from the next saved state on; a resumed run removes the records that came after the state
+it resumes from.
 """
 
 from __future__ import annotations
@@ -85,6 +86,15 @@ class TrainingLog:
         if self._file.tell() > size:
             os.ftruncate(self._file.fileno(), size)
             self._file.seek(0, os.SEEK_END)
+
+    def sync(self) -> None:
+        """Let the records so far survive a power failure.
+
+        Raises:
+            InputError: the disk has a fault.
+        """
+        with _naming_file(self._path):
+            os.fsync(self._file.fileno())
 
     def open_tensorboard(self, update: int) -> None:
         """Open TensorBoard's files, if it is installed, and purge what an earlier attempt wrote after `update`."""

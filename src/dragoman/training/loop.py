@@ -284,6 +284,7 @@ class Trainer(Generic[Model]):
         self._require_finite()
         started = self._clock.seconds
         with self._excluded_from_speed():
+            self._log.sync()  # first, because the state has the size of the log
             save_checkpoint(self._state, self._checkpoint())
             self._selection.several.tidy()
         self._saved_at = self._clock.seconds
@@ -319,6 +320,7 @@ class Trainer(Generic[Model]):
             "finished",
             f"finished after update {update} ({_REASONS[reason]}); best {metric} {final.value:.2f} {origin}",
         )
+        self._log.sync()
         return TrainingResult(
             reason, update, self._clock.epochs(), self._clock.seconds, metric, final.value, final.update, final.averaged
         )

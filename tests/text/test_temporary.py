@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dragoman.text import temporary
+from dragoman.text.lines import replace_file
+from dragoman.text.temporary import create_temporary_file, new_folder, sync_tree, temporary_folder
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from dragoman.text.temporary import create_temporary_file, new_folder
+create_temporary_file(Path(sys.argv[1]) / "a.txt")
+with new_folder(Path(sys.argv[1]) / "light") as new:
+    (new / "half").write_text("half")
+    os.kill(os.getpid(), 9)
+"""
+
+
+def killed_process(folder: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", KILLED, str(folder)], check=False).returncode == -9
+
+
+def test_the_next_writer_removes_what_a_killed_process_left(tmp_path: Path) -> None:
+    killed_process(tmp_path)
+    assert sorted(path.name.split("-")[0] for path in tmp_path.iterdir()) == [".a.txt.dragoman", ".light.dragoman"]
+    with replace_file(tmp_path / "a.txt") as file:
+        file.write("new\n")
+    with new_folder(tmp_path / "light") as new:
+        (new / "whole").touch()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.txt", "light", "whole"]
+
+
+def test_files_of_running_processes_are_left_alone(tmp_path: Path) -> None:
+    final = tmp_path / "a.txt"
+    with replace_file(final) as first:
+        first.write("first\n")
+        with replace_file(final) as second:
+            second.write("second\n")
+            assert sorted(os.listdir(tmp_path)) == [".a.txt.dragoman-new", ".a.txt.dragoman-new2"]
+        assert final.read_text() == "second\n"
+    assert final.read_text() == "first\n"
+    assert os.listdir(tmp_path) == ["a.txt"]
+    with temporary_folder(tmp_path, ".light.") as folder, temporary_folder(tmp_path, ".light."):
+        assert folder.is_dir()
+
+
+def test_nothing_is_removed_on_a_disk_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed_process(tmp_path)
+
+    def no_locks(*_: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(temporary.fcntl, "flock", no_locks)
+    _, path = create_temporary_file(tmp_path / "a.txt")
+    assert path.name == ".a.txt.dragoman-new2"
+    with new_folder(tmp_path / "light") as new:
+        (new / "whole").touch()
+    assert len(list(tmp_path.glob(".light.dragoman-*"))) == 1
+
+
+def test_a_link_under_the_name_of_a_temporary_file_is_not_followed(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("mine")
+    (tmp_path / ".a.txt.dragoman-new").symlink_to(mine)
+    with replace_file(tmp_path / "a.txt") as file:
+        file.write("new\n")
+    assert mine.read_text() == "mine"
+    assert (tmp_path / ".a.txt.dragoman-new").is_symlink()
+
+
+def test_an_older_folder_is_there_until_the_moment_it_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    final = tmp_path / "light"
+    final.mkdir()
+    (final / "old").touch()
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the old folder was moved away first")
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with new_folder(final, replace=True) as new:
+        (new / "new").touch()
+        assert os.listdir(final) == ["old"]
+    assert os.listdir(final) == ["new"]
+    assert os.listdir(tmp_path) == ["light"]
+
+
+def test_where_names_cannot_be_exchanged_the_folder_is_replaced_in_two_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    final = tmp_path / "light"
+    final.mkdir()
+    (final / "old").touch()
+    monkeypatch.setattr(temporary, "_exchange", lambda *_: False)
+    with new_folder(final, replace=True) as new:
+        (new / "new").touch()
+    assert os.listdir(final) == ["new"]
+
+
+def test_a_folder_that_appeared_meanwhile_is_not_replaced_unless_asked_for(tmp_path: Path) -> None:
+    final = tmp_path / "light"
+
+    def appear() -> None:
+        final.mkdir()
+        (final / "mine").touch()
+
+    with pytest.raises(OSError, match="not empty"), new_folder(final):
+        appear()
+    assert os.listdir(final) == ["mine"]
+    assert os.listdir(tmp_path) == ["light"]
+
+
+def test_a_folder_is_on_disk_before_it_gets_its_name(tmp_path: Path, synced: Callable[[], list[str]]) -> None:
+    with new_folder(tmp_path / "light") as new:
+        (new / "text").mkdir()
+        (new / "text" / "a").touch()
+        (new / "b").touch()
+    assert synced() == ["a", "text", "b", "new", "rename", tmp_path.name]
+
+
+def test_all_files_and_folders_of_a_tree_are_synchronised(tmp_path: Path, synced: Callable[[], list[str]]) -> None:
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "a").touch()
+    sync_tree(tmp_path)
+    assert synced() == ["a", "text", tmp_path.name]
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """A function that gives the names that were synchronised so far, and "rename" for each rename."""
+    names: list[str] = []
+    fsync, rename = os.fsync, os.rename
+
+    def watched_fsync(descriptor: int) -> None:
+        names.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        fsync(descriptor)
+
+    def watched_rename(old: Path, new: Path) -> None:
+        names.append("rename")
+        rename(old, new)
+
+    monkeypatch.setattr(os, "fsync", watched_fsync)
+    monkeypatch.setattr(os, "rename", watched_rename)
+    return lambda: names
