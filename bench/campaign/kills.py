@@ -27,6 +27,8 @@ class Course(NamedTuple):
     scenario: Scenario
     start: Path
     """A folder as it is before the command; each trial has a copy."""
+    folder: Path
+    """The folder in which it ran."""
     before: State
     after: State
     steps: list[Step]
@@ -66,7 +68,7 @@ def courses(settings: Settings) -> Iterator[Course]:
         watched = run_watched(scenario.command, folder, record=True, stdin=scenario.stdin)
         if watched.ended.code:
             raise RuntimeError(f"{scenario.name}: fails without a fault: {watched.ended.message}")
-        yield Course(scenario, start, state_of(start), state_of(folder), watched.steps)
+        yield Course(scenario, start, folder, state_of(start), state_of(folder), watched.steps)
         shutil.rmtree(start)
         shutil.rmtree(folder)
 

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.text import temporary
 from dragoman.text.lines import replace_file
-from dragoman.text.temporary import create_temporary_file, new_folder, sync_tree, temporary_folder
+from dragoman.text.temporary import create_temporary_file, make_folder, new_folder, sync_tree, temporary_folder
 
 KILLED = """
 import os, sys
@@ -150,3 +150,10 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     monkeypatch.setattr(os, "fsync", watched_fsync)
     monkeypatch.setattr(os, "rename", watched_rename)
     return lambda: names
+
+
+def test_the_names_of_new_folders_are_on_disk(tmp_path: Path, synced: Callable[[], list[str]]) -> None:
+    make_folder(tmp_path / "a" / "b")
+    assert synced() == ["a", tmp_path.name]
+    make_folder(tmp_path / "a" / "b")
+    assert len(synced()) == 2

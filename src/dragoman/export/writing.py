@@ -32,7 +32,7 @@ from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
 from dragoman.text.padding import pad
 from dragoman.text.side import Encoded
-from dragoman.text.temporary import new_folder
+from dragoman.text.temporary import make_folder, new_folder
 from dragoman.translation.ensemble import Ensemble, require_same_target
 from dragoman.translation.source_encoding import EncodedLine
 
@@ -93,7 +93,7 @@ def export_runs(runs: Sequence[Run], out: Path, options: ExportOptions, *, overw
     graphs = make_graphs(models, options.combination, int8=options.int8, always=always)
     difference = _compare(runs, options.combination, OnnxEngine(*graphs, shortlist))
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(out.parent)
         with new_folder(out, replace=overwrite) as new:
             (new / TEXT).mkdir()
             (new / CONFIG).write_text(dump_config(runs[0].config), encoding="utf-8")

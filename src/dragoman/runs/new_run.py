@@ -24,6 +24,7 @@ from dragoman.runs.parts import (
     take_place,
     write_mark,
 )
+from dragoman.text.temporary import make_folder
 
 _NAMED = 3
 """The largest number of files that an error names."""
@@ -97,7 +98,7 @@ class NewRun:
         path = self.place.path
         try:
             self._made = not os.path.exists(path)
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             files.enter_context(lock_for_writing(path))
             self.folder = RunFolder(files.enter_context(preparing(path)))
             self.folder.text.mkdir()

@@ -130,6 +130,18 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def make_folder(path: Path) -> None:
+    """Create a folder and those above it where they are missing; their names survive a power failure.
+
+    Raises:
+        OSError: one cannot be created; FileExistsError: there is a file of that name.
+    """
+    missing = [folder for folder in (path, *path.parents) if not os.path.exists(folder)]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        sync_folder(folder.parent)
+
+
 def sync_tree(folder: Path) -> None:
     """Let all files below a folder survive a power failure.
 

@@ -14,6 +14,7 @@ from dragoman.runs.new_run import require_free
 from dragoman.runs.opening import Run, open_run
 from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import read_lines, write_lines
+from dragoman.text.temporary import make_folder
 from dragoman.workflows.demo_corpus import make_corpus
 from dragoman.workflows.evaluation import RunEvaluation, measure
 from dragoman.workflows.reports import evaluated_run, write_run_report
@@ -87,7 +88,7 @@ def write_demo_corpus(folder: str | Path, source: str = "en", target: str = "ko"
     """
     corpus, folder = make_corpus(source, target), Path(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise InputError(f"{folder}: the folder for the corpus cannot be made: {error.strerror}") from None
     parts: dict[str, list[tuple[str, str]]] = {"train": corpus.train, "dev": corpus.dev, "test": corpus.test}

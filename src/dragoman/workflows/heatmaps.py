@@ -17,6 +17,7 @@ from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample, Window, segment_windows
 from dragoman.runs.opening import Run
 from dragoman.scoring.scorer import ScoredPair
+from dragoman.text.temporary import make_folder
 from dragoman.workflows.reports import given_samples, run_name, translated_samples
 
 log = logging.getLogger(__name__)
@@ -65,7 +66,7 @@ def draw_heat_maps(
         InputError: a file or the folder cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise InputError(f"{folder}: the folder for the pictures cannot be created: {error.strerror}") from None
     pictures = [kind for kind in dict.fromkeys(formats) if kind != "html"]

@@ -22,6 +22,7 @@ from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
 from dragoman.scoring.scorer import ScoredPair
 from dragoman.text.corpus import Pair
+from dragoman.text.temporary import make_folder
 from dragoman.training.log import read_log
 from dragoman.translation.translator import Translation
 from dragoman.workflows.evaluation import RunEvaluation, measure
@@ -111,7 +112,7 @@ def write_evaluation_report(
         InputError: the page cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise InputError(f"{folder}: the folder for the report cannot be created: {error.strerror}") from None
     path, first = folder / "report.html", systems[0]
