@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP
-from dragoman.cli.shared.parsing import Parser, positive_float, positive_int
+from dragoman.cli.shared.parsing import Parser, language, positive_float, positive_int
 from dragoman.errors import ConfigError
 
 SUMMARY = "run an experiment of the papers and test its claims"
@@ -37,6 +37,10 @@ def add_options(parser: Parser) -> None:
     corpora.add_argument(
         "--join", type=positive_int, default=1, metavar="N",
         help="construct longer pairs by joining 1 to N pairs of the same set (default: %(default)s)",
+    )  # fmt: skip
+    corpora.add_argument(
+        "--languages", nargs=2, type=language, metavar=("SRC", "TGT"),
+        help="languages of the text (default: those of the file names, such as train.de train.en)",
     )  # fmt: skip
     corpora.add_argument("--gold", type=Path, metavar="FILE", help="gold word links of the test set, for AER")
     run = parser.add_argument_group("run")
@@ -84,6 +88,7 @@ def run(options: argparse.Namespace) -> None:
         seeds=options.seeds,
         jobs=options.jobs,
         join=options.join,
+        languages=options.languages,
         settings=options.set,
         gold=options.gold,
         command=shlex.join(["dragoman", *sys.argv[1:]]),

@@ -13,21 +13,24 @@ Curves = Mapping[str, Sequence[tuple[float, float]]]
 """Name -> points."""
 
 
-def draw_beside(file: BinaryIO, paper: Curves, ours: Curves, *, across: str, upwards: str) -> None:
-    """Draw the curves of the paper, if there are any, and ours as SVG, each panel with a scale of its own."""
+def draw_beside(file: BinaryIO, paper: Curves, ours: Curves, *, across: str, upwards: str, joined: bool = True) -> None:
+    """Draw the curves of the paper, if there are any, and ours as SVG, each panel with a scale of its own.
+
+    Points that are not `joined` by lines are a scatter plot.
+    """
     panels = [("paper", paper), ("here", ours)] if paper else [("here", ours)]
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "figures", "font.size": 9}):
         figure = Figure(figsize=(4.8 * len(panels), 3.6), layout="constrained")
         for place, (title, curves) in enumerate(panels, 1):
-            _draw(figure.add_subplot(1, len(panels), place), title, curves, across, upwards)
+            _draw(figure.add_subplot(1, len(panels), place), title, curves, across, upwards, "-" if joined else "")
         figure.savefig(file, format="svg", metadata={"Date": None})
 
 
-def _draw(axes: Axes, title: str, curves: Curves, across: str, upwards: str) -> None:
+def _draw(axes: Axes, title: str, curves: Curves, across: str, upwards: str, line: str) -> None:
     for name, curve in curves.items():
         if curve:
             places, values = zip(*curve, strict=True)
-            axes.plot(places, values, marker=".", label=name)
+            axes.plot(places, values, marker=".", linestyle=line, label=name)
     axes.set_title(title)
     axes.set_xlabel(across)
     axes.set_ylabel(upwards)

@@ -1,7 +1,7 @@
 """The corpus of an experiment: the user's pairs as plain files, joined to longer ones if requested.
 
     DIR/corpus/train.source, train.target, dev..., test...     one sentence a line
-    DIR/corpus/test.wrong                                      the sources of the test set, rotated by half of it
+    DIR/corpus/test.wrong-source, test.wrong-target            the sides of the test set, rotated by half of it
     DIR/corpus/corpus.json                                     what was given, counts, and digests of the files
 
 Joined pairs are constructed: they are 1 to `join` pairs of the same set with a space between them, of at most
@@ -15,13 +15,14 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dragoman.errors import InputError, RunError
 from dragoman.text.corpus import Corpora, Pair, read_pairs
+from dragoman.text.languages import language_of_file
 from dragoman.text.lines import read_lines, replace_file, write_lines
 
 SETS = ("train", "dev", "test")
@@ -41,7 +42,7 @@ class Corpus:
     """`join`, `languages`, and for each set the number of pairs, mean words of both sides, and digests."""
 
     def path(self, name: str, side: str) -> Path:
-        """A file, such as that of `train` and `source`; side `wrong` exists for the test set."""
+        """A file, such as that of `train` and `source`; the test set has `wrong-source` and `wrong-target` too."""
         return self.folder / f"{name}.{side}"
 
     def lines(self, name: str, side: str) -> list[str]:
@@ -49,18 +50,21 @@ class Corpus:
         return list(read_lines(self.path(name, side)))
 
 
-def write_corpus(folder: Path, given: dict[str, Corpora], *, join: int) -> Corpus:
+def write_corpus(
+    folder: Path, given: Mapping[str, Corpora], *, join: int = 1, languages: Sequence[str] | None = None
+) -> Corpus:
     """Write the corpus, or check that the folder has the same one.
 
     Args:
         given: the user's corpora of `train`, `dev` and `test`.
         join: the greatest number of pairs that are joined; 1 keeps the pairs as they are.
+        languages: of both sides; None: those of the names of the training files.
 
     Raises:
         InputError: a corpus cannot be read, or the test set has fewer than `FEWEST_TEST_PAIRS` pairs.
         RunError: the folder has another corpus.
     """
-    facts: dict[str, Any] = {"join": join}
+    facts: dict[str, Any] = {"join": join, "languages": list(languages or _languages(given["train"]))}
     sides: dict[tuple[str, str], list[str]] = {}
     for name in SETS:
         pairs = [pair for pair in read_pairs(given[name]) if pair.source.strip() and pair.target.strip()]
@@ -76,10 +80,9 @@ def write_corpus(folder: Path, given: dict[str, Corpora], *, join: int) -> Corpu
             side: {"words": round(_mean_words(sides[name, side]), 2), "sha256": _digest(sides[name, side])}
             for side in ("source", "target")
         }
-    sources = sides["test", "source"]
     for side in ("source", "target"):
         lines = sides["test", side]
-        sides["test", f"wrong-{side}"] = lines[len(sources) // 2 :] + lines[: len(sources) // 2]
+        sides["test", f"wrong-{side}"] = lines[len(lines) // 2 :] + lines[: len(lines) // 2]
     corpus = Corpus(folder, facts)
     about = folder / "corpus.json"
     if about.exists():
@@ -92,6 +95,12 @@ def write_corpus(folder: Path, given: dict[str, Corpora], *, join: int) -> Corpu
         json.dump(facts, file, indent=1)
         file.write("\n")
     return corpus
+
+
+def _languages(corpora: Corpora) -> list[str | None]:
+    """The languages that the names of the files are the codes of; None for a side without one."""
+    sides = [{language_of_file(files[side]) for files in corpora if len(files) == 2} - {None} for side in (0, 1)]
+    return [side.pop() if len(side) == 1 else None for side in sides]
 
 
 def _joined(pairs: Sequence[Pair], join: int, *, repeats: int) -> Iterator[Pair]:

@@ -57,9 +57,14 @@ METRICS: Mapping[str, MetricKind] = {
     "bleu": MetricKind("BLEU", 2, False, corpus_bleu),
     "length_ratio": MetricKind("length ratio", 3, False, _ratio),
     "aer": MetricKind("AER", 3, True, lambda rows: 1 - _ratio(rows)),
+    "monotone": MetricKind("monotone links", 3, False, _ratio),
+    "order_distance": MetricKind("distance, agents exchanged", 3, False, _ratio),
+    "voice_distance": MetricKind("distance, passive voice", 3, True, _ratio),
 }
 """Statistics of a sentence: [negative log-probability, target tokens with EOS] for perplexities; those of
-`evaluation/bleu.py`; [words of the hypothesis, of the reference]; [links in S + links in P, links + sure links]."""
+`evaluation/bleu.py`; [words of the hypothesis, of the reference]; [links in S + links in P, links + sure links];
+[neighbouring target words whose source words are in the same order, neighbouring target words]. Statistics of a
+contrast (`Experiment.contrasts`): [distance between the states of two sentences, mean distance of all]."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +72,19 @@ class Measurements:
     """The statistics of all systems of an experiment."""
 
     rows: Mapping[tuple[str, str], Array]
-    """(metric, system) -> [K, N, F]; NaN for a seed whose training failed."""
+    """(metric, system) -> [K, N, F]; NaN for a seed whose training failed. N is that of the test set, or of the
+    contrasts."""
     parts: Mapping[str, NDArray[np.bool_]]
-    """Part of the test set -> [N], true for its sentences; `all` is among them."""
+    """Part of the test set -> [N], true for its sentences; contrasts have no parts."""
 
     def scores(self, metric: str, system: str, part: str = WHOLE) -> Array:
         """[K] the score of each seed; NaN where training failed."""
-        rows = self.rows[metric, system][:, self.parts[part]]
-        return np.asarray(METRICS[metric].score(rows.sum(axis=1)))
+        rows = self.rows[metric, system]
+        return np.asarray(METRICS[metric].score(rows[:, self.inside(part, rows.shape[1])].sum(axis=1)))
+
+    def inside(self, part: str, count: int) -> NDArray[np.bool_]:
+        """[count] whether each sentence, or each contrast, belongs to a part."""
+        return np.ones(count, dtype=np.bool_) if part == WHOLE else self.parts[part]
 
 
 class Verdict(StrEnum):
@@ -115,8 +125,8 @@ def decide(comparison: Comparison, measured: Measurements) -> Decision:
         return Decision(comparison, (), math.nan, math.nan, math.nan, Verdict.NOT_DECIDED, None)
     mean = float(values.mean())
     random = np.random.default_rng(SEED)
-    sentences = len(measured.parts[WHOLE])
-    counts = random.multinomial(sentences, np.full(sentences, 1 / sentences), size=SAMPLES).astype(np.float64)
+    units = {measured.rows[value.metric, value.system].shape[1] for _, value in comparison.terms}
+    counts = {unit: random.multinomial(unit, np.full(unit, 1 / unit), size=SAMPLES).astype(float) for unit in units}
     sampled = _values(comparison, measured, counts)[:, valid]  # [samples, K]
     weights = random.multinomial(seeds, np.full(seeds, 1 / seeds), size=SAMPLES) / seeds  # [samples, K]
     low, high = (float(bound) for bound in np.nanpercentile((sampled * weights).sum(axis=1), (2.5, 97.5)))
@@ -135,14 +145,14 @@ def verdict_of_all(decisions: Sequence[Decision]) -> Verdict:
     return Verdict.NOT_DECIDED if Verdict.NOT_DECIDED in verdicts else Verdict.HOLDS
 
 
-def _values(comparison: Comparison, measured: Measurements, counts: Array | None) -> Array:
-    """[D, K] the value of each seed on D resampled test sets, given as how often each sentence occurs, [D, N]."""
-    draws = 1 if counts is None else len(counts)
+def _values(comparison: Comparison, measured: Measurements, counts: Mapping[int, Array] | None) -> Array:
+    """[D, K] the value of each seed on D resampled test sets; `counts`: N -> how often each sentence occurs, [D, N]."""
+    draws = SAMPLES if counts else 1
     total: Array = np.full((draws, 1), comparison.constant)
     for weight, value in comparison.terms:
         rows = measured.rows[value.metric, value.system]  # [K, N, F]
-        inside: Array = measured.parts[value.part].astype(np.float64)[None]  # [1, N]
-        times = inside if counts is None else counts * inside  # [D, N]
+        inside = measured.inside(value.part, rows.shape[1]).astype(np.float64)[None]  # [1, N]
+        times = counts[rows.shape[1]] * inside if counts else inside  # [D, N]
         present = np.array([np.isfinite(seed).all() for seed in rows])  # [K]
         sums = np.matmul(times, np.where(present[:, None, None], rows, 0.0))  # [K, D, F]
         scores = METRICS[value.metric].score(sums).T  # [D, K]

@@ -24,6 +24,7 @@ from dragoman.text.lines import read_lines
 KNOWN = "known"
 """The part of the test set without words that are unknown to the models, on either side."""
 SOURCE_EFFECT = "wrong_source_perplexity"
+DEFAULT_METRICS = ("perplexity", "bleu")
 _FOLDER = "experiments"
 
 
@@ -87,10 +88,34 @@ class Claim(_Entry):
         return [parse_comparison(text) for text in self.expect]
 
 
+class Contrast(_Entry):
+    """Three sentences that differ in one thing (Sutskever et al. 2014, figure 2)."""
+
+    active: str
+    exchanged: str
+    """The same words with agent and patient exchanged: another meaning."""
+    passive: str
+    """The same meaning in the passive voice."""
+
+
+class Samples(_Entry):
+    """Translations and alignments to look at, of the first seed."""
+
+    systems: tuple[str, ...] = ()
+    """Systems whose translations are shown."""
+    longest: Annotated[int, Meta(ge=0)] = 0
+    """Number of sentences, the longest of the test set."""
+    heat_maps: tuple[str, ...] = ()
+    """Models whose alignment weights are drawn."""
+    drawn: Annotated[int, Meta(ge=1)] = 4
+    """Number of sentences that are drawn, at random among those with the next two numbers of words."""
+    words: tuple[int, int] = (10, 20)
+
+
 class Figure(_Entry):
     """A figure of the paper, drawn with the same axes from our measurements."""
 
-    kind: Literal["learning-curves", "source-length", "reference-length", "rarity"]
+    kind: Literal["learning-curves", "source-length", "reference-length", "rarity", "states"]
     title: str
     systems: tuple[str, ...]
     group: Annotated[int, Meta(ge=1)] = 200
@@ -120,8 +145,11 @@ class Experiment(_Entry):
     systems: Mapping[str, System] = {}
     shown: tuple[str, ...] | None = None
     """Systems of the table, in its order; None: all."""
-    metrics: tuple[str, ...] = ("perplexity", "bleu")
+    metrics: tuple[str, ...] = DEFAULT_METRICS
+    """Of the systems of this experiment that name none, and the columns of the table."""
     parts: Mapping[str, Part] = {}
+    contrasts: tuple[Contrast, ...] = ()
+    samples: Samples = Samples()
     claims: Mapping[str, Claim] = {}
     figures: Mapping[str, Figure] = {}
 
@@ -137,11 +165,12 @@ class Experiment(_Entry):
     def used_models(self) -> list[str]:
         """Names of the models that the systems of this experiment use, in the order of `models`."""
         used = {name for system in self.needed_systems() for name in self.systems[system].models}
+        used |= set(self.samples.heat_maps)
         return [name for name in self.models if name in used]
 
     def needed_systems(self) -> list[str]:
         """Names of the systems that the table, the claims or the figures use, in the order of `systems`."""
-        needed = set(self.rows())
+        needed = {*self.rows(), *self.samples.systems}
         needed |= {name for figure in self.figures.values() for name in figure.systems}
         for claim in self.claims.values():
             needed |= {value.system for comparison in claim.comparisons() for _, value in comparison.terms}
@@ -178,6 +207,11 @@ def _merged(name: str, above: tuple[str, ...]) -> dict[str, Any]:
     base = values.get("based_on")
     if isinstance(base, str):
         below = _merged(base, (*above, name))
+        metrics = below.get("metrics", list(DEFAULT_METRICS))
+        below["systems"] = {
+            key: {"metrics": metrics, **_mapping({"system": system}, "system", base)}
+            for key, system in _mapping(below, "systems", base).items()
+        }
         for key in ("settings", "models", "systems", "parts"):
             values[key] = {**_mapping(below, key, base), **_mapping(values, key, name)}
         for key in ("updates", "scale", "seeds", "metrics"):
@@ -226,6 +260,8 @@ def _require_consistent(experiment: Experiment) -> None:
         require(list(system.paper), metrics, "metric", f"system {name}: paper")
         if len({experiment.models[model].swapped for model in system.models}) > 1:
             raise ConfigError(f"experiment {experiment.name}: system {name}: its models translate in both directions")
+    require(experiment.samples.systems, systems, "system", "samples")
+    require(experiment.samples.heat_maps, list(experiment.models), "model", "samples")
     for name, figure in experiment.figures.items():
         require(figure.systems, systems, "system", f"figure {name}")
     for name, claim in experiment.claims.items():

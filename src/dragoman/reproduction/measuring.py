@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +21,20 @@ from dragoman.text.lines import read_lines
 from dragoman.text.links import read_links
 from dragoman.text.vocabulary import UNK
 
-_SIZES = {"perplexity": 2, SOURCE_EFFECT: 2, "bleu": 10, "length_ratio": 2, "aer": 2}
-"""Statistics of a sentence."""
+_DEFAULT_SIZE = 2
+_SIZES = {"bleu": 10}
+"""Statistics of a sentence, where they are not two."""
 _STEPS = {
     "perplexity": "score",
     SOURCE_EFFECT: "score-wrong",
     "bleu": "translate",
     "length_ratio": "translate",
     "aer": "align",
+    "monotone": "align",
+    "order_distance": "map",
+    "voice_distance": "map",
 }
+"""The step that writes what a metric is computed from."""
 
 
 def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measurements:
@@ -40,7 +46,8 @@ def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measuremen
         swapped = plan.experiment.models[plan.experiment.systems[name].models[0]].swapped
         references = plan.corpus.lines("test", plan.sides(swapped)[1])
         for metric in plan.experiment.measured(name):
-            found = np.full((plan.budget.seeds, sentences, _SIZES[metric]), np.nan)
+            units = len(plan.experiment.contrasts) if _STEPS[metric] == "map" else sentences
+            found = np.full((plan.budget.seeds, units, _SIZES.get(metric, _DEFAULT_SIZE)), np.nan)
             for seed in range(1, plan.budget.seeds + 1):
                 outcome = outcomes.get(f"{_STEPS[metric]}-{name}-seed{seed}")
                 if outcome is not None and outcome.state == "done":
@@ -57,6 +64,10 @@ def _statistics(plan: Plan, metric: str, system: str, seed: int, references: lis
         return np.asarray(values * (-1.0, 1.0))
     if metric == "aer":
         return _agreements(plan, system, seed)
+    if metric == "monotone":
+        return _monotone(plan, system, seed)
+    if _STEPS[metric] == "map":
+        return _distances(plan, metric, system, seed)
     hypotheses = list(read_lines(plan.folder / plan.output(system, seed, "hypotheses")))
     statistics = bleu.statistics(hypotheses, references)
     return statistics if metric == "bleu" else statistics[:, :2]
@@ -80,6 +91,39 @@ def _agreements(plan: Plan, system: str, seed: int) -> Array:
             for links, marked in zip(found, gold, strict=True)
         ],
         dtype=np.float64,
+    )
+
+
+def _monotone(plan: Plan, system: str, seed: int) -> Array:
+    """[N, 2] neighbouring linked target words whose source words do not go back, and all neighbouring ones."""
+    rows = []
+    for links in read_links(plan.folder / plan.output(system, seed, "links")):
+        sources = [source for source, _ in sorted(links, key=lambda link: link[1])]
+        rows.append((sum(left <= right for left, right in pairwise(sources)), max(0, len(sources) - 1)))
+    return np.array(rows, dtype=np.float64)
+
+
+def _distances(plan: Plan, metric: str, system: str, seed: int) -> Array:
+    """[N, 2] distance between the projected states of two sentences of each contrast, and the mean of all distances."""
+    points = read_states(plan, system, seed).reshape(-1, 3, 2)  # [contrasts, active exchanged passive, 2]
+    everything = points.reshape(-1, 2)
+    mean = np.linalg.norm(everything[:, None] - everything[None], axis=-1).mean()
+    other = points[:, 1] if metric == "order_distance" else points[:, 2]
+    distances = np.linalg.norm(points[:, 0] - other, axis=-1)
+    return np.stack([distances, np.full(len(distances), mean)], axis=1)
+
+
+def read_states(plan: Plan, system: str, seed: int) -> Array:
+    """[3 * contrasts, 2] the coordinates that `dragoman map` wrote: active, exchanged, passive of each contrast."""
+    path = plan.folder / plan.output(system, seed, "states.tsv")
+    rows = [line.split("\t") for line in read_lines(path)][1:]
+    coordinates = {text: (float(x), float(y)) for x, y, _, text in rows}
+    return np.array(
+        [
+            coordinates[text]
+            for contrast in plan.experiment.contrasts
+            for text in (contrast.active, contrast.exchanged, contrast.passive)
+        ]
     )
 
 

@@ -29,23 +29,32 @@ Table = Sequence[Sequence[str]]
 
 
 def markdown_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
-    """The page as Markdown; `images` has the file of each figure."""
+    """The page as Markdown; `images` has the file of each figure and heat map."""
     blocks = [f"# {result['title']}", result["note"], *_facts(result), "## Table", _markdown(scores_table(result))]
     blocks += ["## Claims", _markdown(claims_table(result))]
     for name, figure in result["figures"].items():
         blocks += [f"## {figure['title']}", f"![{figure['title']}]({images[name]})" if name in images else "No data."]
+    for sample in result["samples"]:
+        blocks += [f"## Line {sample['line']} of the test set", _markdown(sample_table(sample))]
+    for model, pictures in images_of_heat_maps(result, images).items():
+        blocks += [f"## Alignment weights of {model}", *(f"![alignment weights]({picture})" for picture in pictures)]
     blocks += ["## Trainings", _markdown(models_table(result)), *_failures(result)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def html_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
-    """The page as HTML; `images` has the address of each figure, such as a data URL."""
+    """The page as HTML; `images` has the address of each figure and heat map."""
     body = [f"<h1>{html.escape(result['title'])}</h1>", _paragraph(result["note"]), *map(_paragraph, _facts(result))]
     body += ["<h2>Table</h2>", _html(scores_table(result)), "<h2>Claims</h2>", _html(claims_table(result))]
     for name, figure in result["figures"].items():
         title = html.escape(figure["title"])
         body.append(f"<h2>{title}</h2>")
         body.append(f'<img src="{images[name]}" alt="{title}">' if name in images else "<p>No data.</p>")
+    for sample in result["samples"]:
+        body += [f"<h2>Line {sample['line']} of the test set</h2>", _html(sample_table(sample))]
+    for model, pictures in images_of_heat_maps(result, images).items():
+        body += [f"<h2>Alignment weights of {html.escape(model)}</h2>"]
+        body += [f'<img src="{picture}" alt="alignment weights">' for picture in pictures]
     body += ["<h2>Trainings</h2>", _html(models_table(result)), *map(_paragraph, _failures(result))]
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{html.escape(result["title"])}</title>\n'
@@ -112,6 +121,20 @@ def models_table(result: Mapping[str, Any]) -> Table:
             ]
         )
     return rows
+
+
+def sample_table(sample: Mapping[str, Any]) -> Table:
+    """Source, reference and translations of one sentence."""
+    rows = [["", "text"], ["source", sample["source"]], ["reference", sample["reference"]]]
+    return [*rows, *([label, text] for label, text in sample["translations"].items())]
+
+
+def images_of_heat_maps(result: Mapping[str, Any], images: Mapping[str, str]) -> dict[str, list[str]]:
+    """Model -> the addresses of its heat maps."""
+    return {
+        model: [images[picture] for picture in pictures if picture in images]
+        for model, pictures in result["heat maps"].items()
+    }
 
 
 def _facts(result: Mapping[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ run in DIR and name their files relative to it, so that the folder may be moved.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +65,22 @@ class Plan:
             for place in range(min(system.seeds, self.budget.seeds))
         ]
 
+    def contrasts(self) -> Path:
+        """The sentences of the contrasts, each with its group."""
+        return Path("corpus", f"{self.experiment.name}.contrasts")
+
+    def heat_maps(self, model: str) -> Path:
+        """The folder with a model's heat maps, one SVG a line."""
+        return Path("systems", f"{model}-seed1.heatmaps")
+
+    def drawn_lines(self) -> list[int]:
+        """Numbers, from 1, of the test sentences that are drawn: random ones of a middle length."""
+        least, most = self.experiment.samples.words
+        lengths = [len(line.split()) for line in self.corpus.lines("test", "source")]
+        fitting = [number for number, length in enumerate(lengths, 1) if least <= length <= most]
+        drawn = random.Random(1).sample(fitting, min(self.experiment.samples.drawn, len(fitting)))
+        return sorted(drawn) or [1]
+
     def gold_links(self) -> Path:
         """The gold links of the test set."""
         return self.gold.resolve() if self.gold else Path("corpus", "test.links")
@@ -90,6 +107,8 @@ class Plan:
                     steps.setdefault(training.name, training)
                 for step in self._measuring(name, system, seed):
                     steps.setdefault(step.name, step)
+        for model in self.experiment.samples.heat_maps:
+            steps[f"heatmap-{model}"] = self._heat_maps(model)
         return list(steps.values())
 
     def _training(self, name: str, seed: int) -> Step:
@@ -104,10 +123,18 @@ class Plan:
             *("train", "--preset", model.preset, "--scale", f"{self.budget.scale:g}", "--out", str(out)),
             *("--train", *(self._text("train", side) for side in sides)),
             *("--dev", *(self._text("dev", side) for side in sides)),
+            *self._languages(model.swapped),
             *(*budget, *_THREAD, "--set", *(f"{key}={written(value)}" for key, value in values.items())),
         )
         resume = ("train", "--resume", "--out", str(out), *budget, *_THREAD)
         return Step(f"train-{name}-seed{seed}", command, out, resumable=resume)
+
+    def _languages(self, swapped: bool) -> tuple[str, ...]:
+        """The option with the languages, where both are known."""
+        codes = [code for code in self.corpus.facts["languages"] if code is not None]
+        if len(codes) < 2:
+            return ()
+        return ("--languages", *(reversed(codes) if swapped else codes))
 
     def _measuring(self, name: str, system: System, seed: int) -> Iterator[Step]:
         swapped = self.experiment.models[system.models[0]].swapped
@@ -133,13 +160,24 @@ class Plan:
             wrong = self._text("test", f"wrong-{self.sides(swapped)[0]}")
             words = ("score", *runs, wrong, target, "--tokens", "-o", str(out), *_THREAD)
             yield Step(f"score-wrong-{name}-seed{seed}", words, out, needs)
-        if "aer" in metrics:
+        if {"order_distance", "voice_distance"} & set(metrics):
+            out = self.output(name, seed, "states.tsv")
+            words = ("map", *runs, str(self.contrasts()), "--of", "sentences", "-o", str(out), *_THREAD)
+            yield Step(f"map-{name}-seed{seed}", words, out, needs)
+        if {"aer", "monotone"} & set(metrics):
             out = self.output(name, seed, "links")
-            if self.gold is None:
+            if self.gold is None and "aer" in metrics:
                 yield self._pseudo_gold()
             yield Step(
                 f"align-{name}-seed{seed}", ("align", *runs, source, target, "-o", str(out), *_THREAD), out, needs
             )
+
+    def _heat_maps(self, model: str) -> Step:
+        """Draw the alignment weights of the references."""
+        files = [self._text("test", side) for side in self.sides(self.experiment.models[model].swapped)]
+        out, lines = self.heat_maps(model), ",".join(map(str, self.drawn_lines()))
+        words = ("heatmap", str(self.run(model, 1)), *files, "--out", str(out), "--format", "svg", "--lines", lines)
+        return Step(f"heatmap-{model}", (*words, *_THREAD), out, (f"train-{model}-seed1",))
 
     def _dictionary(self, swapped: bool) -> Iterator[Step]:
         """Align the training text, and count the linked words."""

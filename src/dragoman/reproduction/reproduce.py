@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from dragoman.reproduction.results import collect
 from dragoman.reproduction.steps import run_steps
 from dragoman.reproduction.writing import write_result
 from dragoman.text.corpus import Corpora
+from dragoman.text.lines import write_lines
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Request:
     seeds: int | None = None
     jobs: int = 1
     join: int = 1
+    languages: Sequence[str] | None = None
     settings: Sequence[str] = ()
     """`key=value`, over the settings of the experiment."""
     gold: Path | None = None
@@ -61,14 +63,23 @@ def reproduce(experiment: Experiment, request: Request, console: Console) -> dic
         raise ConfigError("--gold: its links are those of single pairs; leave out --join")
     _require_valid_models(experiment, budget, settings)
     folder = request.out.resolve()
-    corpus = write_corpus(folder / "corpus", dict(request.corpora), join=request.join)
+    corpus = write_corpus(folder / "corpus", request.corpora, join=request.join, languages=request.languages)
     plan = Plan(experiment, corpus, folder, budget, settings, request.gold)
+    if experiment.contrasts:
+        write_lines(folder / plan.contrasts(), _contrasts(experiment))
     steps = plan.steps()
     console.info(f"{experiment.title}: {len(steps)} steps, {request.jobs} at a time")
     outcomes = run_steps(steps, folder, jobs=request.jobs, console=console)
     result = collect(plan, outcomes, read_measurements(plan, outcomes), request.command)
     write_result(result, folder / experiment.name)
     return result
+
+
+def _contrasts(experiment: Experiment) -> Iterator[str]:
+    """The lines of the contrasts: a sentence, a tab, and the number of its contrast."""
+    for number, contrast in enumerate(experiment.contrasts, 1):
+        for text in (contrast.active, contrast.exchanged, contrast.passive):
+            yield f"{text}\t{number}"
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from dragoman.evaluation.slices import by_length_groups, by_rarity, mean_ranks
 from dragoman.reproduction.comparison import parse_comparison
 from dragoman.reproduction.decisions import METRICS, Decision, Measurements, Verdict, decide, verdict_of_all
 from dragoman.reproduction.experiment import Figure
+from dragoman.reproduction.measuring import read_states
 from dragoman.reproduction.plan import Plan
 from dragoman.reproduction.steps import Outcome
 from dragoman.runs.layout import RunFolder
@@ -57,6 +58,8 @@ def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements,
             name: _claim(claim.claim, claim.where, claim.expect, measured) for name, claim in experiment.claims.items()
         },
         "figures": {name: _figure(plan, figure, outcomes) for name, figure in experiment.figures.items()},
+        "samples": _samples(plan, outcomes),
+        "heat maps": _heat_maps(plan, outcomes),
         "failed": {name: outcome.message for name, outcome in outcomes.items() if outcome.state == "failed"},
     }
 
@@ -124,6 +127,8 @@ def _decision(decision: Decision) -> Values:
 
 def _figure(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> Values:
     curves = {}
+    if figure.kind == "states":
+        return {"title": figure.title, "kind": figure.kind, "ours": _states(plan, figure, outcomes), "paper": {}}
     for name in figure.systems:
         label = plan.experiment.systems[name].label
         curves[label] = (
@@ -133,6 +138,43 @@ def _figure(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> Valu
         )
     paper = {name: sorted(points.items()) for name, points in figure.paper.items()}
     return {"title": figure.title, "kind": figure.kind, "ours": curves, "paper": paper}
+
+
+def _states(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> dict[str, list[list[float]]]:
+    """The projected states of the first seed by kind of sentence; [] where there are none."""
+    system = figure.systems[0]
+    seeds = _done(plan, f"map-{system}", outcomes)
+    if not seeds:
+        return {}
+    points = read_states(plan, system, seeds[0]).reshape(-1, 3, 2)
+    return {kind: points[:, place].tolist() for place, kind in enumerate(("active", "agents exchanged", "passive"))}
+
+
+def _samples(plan: Plan, outcomes: Mapping[str, Outcome]) -> list[Values]:
+    """The longest test sentences with the translations of the first seed."""
+    wanted = plan.experiment.samples
+    sources, references = (plan.corpus.lines("test", side) for side in ("source", "target"))
+    longest = sorted(range(len(sources)), key=lambda number: -len(sources[number].split()))[: wanted.longest]
+    outputs = {
+        plan.experiment.systems[name].label: list(read_lines(plan.folder / plan.output(name, 1, "hypotheses")))
+        for name in wanted.systems
+        if 1 in _done(plan, f"translate-{name}", outcomes)
+    }
+    return [
+        {
+            "line": number + 1,
+            "source": sources[number],
+            "reference": references[number],
+            "translations": {label: lines[number] for label, lines in outputs.items()},
+        }
+        for number in longest
+    ]
+
+
+def _heat_maps(plan: Plan, outcomes: Mapping[str, Outcome]) -> Values:
+    """Model -> the heat maps that were drawn, relative to the folder of all experiments."""
+    done = (name for name in plan.experiment.samples.heat_maps if outcomes[f"heatmap-{name}"].state == "done")
+    return {name: [str(plan.heat_maps(name) / f"{line}.svg") for line in plan.drawn_lines()] for name in done}
 
 
 def _learning_curve(plan: Plan, system: str, outcomes: Mapping[str, Outcome]) -> list[tuple[float, float]]:

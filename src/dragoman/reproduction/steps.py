@@ -253,4 +253,4 @@ def _record(records: Path, name: str) -> dict[str, Any] | None:
 def _last_line(log: Path) -> str:
     """The last line that is not empty, without the name of the program."""
     lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
-    return lines[-1].removeprefix("dragoman: ") if lines else ""
+    return lines[-1].removeprefix("dragoman: ").removeprefix("error: ") if lines else ""

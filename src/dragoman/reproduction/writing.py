@@ -17,6 +17,7 @@ _AXES = {
     "source-length": ("source length in words", "BLEU"),
     "reference-length": ("reference length in words", "BLEU"),
     "rarity": ("mean frequency rank of source words", "BLEU"),
+    "states": ("first principal component", "second principal component"),
 }
 
 
@@ -34,14 +35,19 @@ def write_result(result: Mapping[str, Any], folder: Path) -> None:
         if any(figure["ours"].values()):
             picture = io.BytesIO()
             across, upwards = _AXES[figure["kind"]]
-            draw_beside(picture, figure["paper"], figure["ours"], across=across, upwards=upwards)
+            joined = figure["kind"] != "states"
+            draw_beside(picture, figure["paper"], figure["ours"], across=across, upwards=upwards, joined=joined)
             pictures[name] = picture.getvalue()
+    for maps in result["heat maps"].values():
+        for path in maps:
+            pictures[path] = (folder.parent / path).read_bytes()
+    files = {name: f"{name.replace('/', '-').removesuffix('.svg')}.svg" for name in pictures}
     for name, picture_bytes in pictures.items():
-        with replace_file(folder / f"{name}.svg", binary=True) as file:
+        with replace_file(folder / files[name], binary=True) as file:
             file.write(picture_bytes)
     pages = {
         "result.json": json.dumps(result, indent=1, ensure_ascii=False) + "\n",
-        "result.md": markdown_page(result, {name: f"{name}.svg" for name in pictures}),
+        "result.md": markdown_page(result, files),
         "index.html": html_page(result, {name: _data_url(picture) for name, picture in pictures.items()}),
     }
     for name, text in pages.items():
