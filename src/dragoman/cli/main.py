@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import cast
 
 import dragoman
+from dragoman.cli.shared.limits import resources_checked
 from dragoman.cli.shared.parsing import Parser, Verb
 from dragoman.cli.shared.streams import Warnings, printing, say, standard_streams
 from dragoman.errors import ConfigError, DragomanError, did_you_mean
@@ -143,12 +144,14 @@ def _run(arguments: Sequence[str]) -> None:
     if name not in TRAINING:
         for limit, most in KERNELS.items():
             os.environ.setdefault(limit, most)  # read by torch at its first product
-    verb = VERBS[name]
-    parser = Parser(prog=f"dragoman {name}", description=verb.DESCRIPTION, examples=verb.EXAMPLES)
-    verb.add_options(parser)
-    options = parser.parse(rest)
-    logging.basicConfig(handlers=[Warnings()], level=logging.ERROR if options.quiet else logging.WARNING, force=True)
-    verb.run(options)
+    with resources_checked(name):
+        verb = VERBS[name]
+        parser = Parser(prog=f"dragoman {name}", description=verb.DESCRIPTION, examples=verb.EXAMPLES)
+        verb.add_options(parser)
+        options = parser.parse(rest)
+        level = logging.ERROR if options.quiet else logging.WARNING
+        logging.basicConfig(handlers=[Warnings()], level=level, force=True)
+        verb.run(options)
 
 
 def find_verb(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:

@@ -12,6 +12,7 @@ import torch
 
 from dragoman.config.schema import CellConfig, ModelConfig
 from dragoman.model.assembly import assemble
+from dragoman.model.size import without_memory
 from dragoman.model.translation import TranslationModel
 
 PARTS = {
@@ -70,9 +71,12 @@ class Description:
 
 
 def describe(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> Description:
-    """Describe a model; its parts are in the order of the computation."""
-    with torch.device("meta"):
-        model = assemble(config, source_vocabulary, target_vocabulary)
+    """Describe a model; its parts are in the order of the computation.
+
+    Raises:
+        ConfigError: a matrix has more than 2^63 bytes.
+    """
+    model = without_memory(lambda: assemble(config, source_vocabulary, target_vocabulary))
     parameters: dict[str, list[Parameter]] = {part: [] for part in PARTS}
     for name, tensor in model.named_parameters():
         part = next(part for part, prefixes in PARTS.items() if name.startswith(prefixes))

@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 
 from dragoman.errors import ConfigError
+from dragoman.memory import machine_memory
 
 DeviceName = Literal["auto", "cpu", "cuda"]
 
@@ -21,6 +22,13 @@ def choose_device(name: DeviceName) -> torch.device:
     if name == "cuda" and not available:
         raise ConfigError("--device cuda: no CUDA device is available here; use --device cpu or leave the option out")
     return torch.device("cuda" if available and name != "cpu" else "cpu")
+
+
+def device_memory(device: torch.device) -> int:
+    """Bytes of memory of a device; for the CPU, those that this process can have."""
+    if device.type == "cuda":
+        return int(torch.cuda.get_device_properties(device).total_memory)
+    return machine_memory()
 
 
 def set_threads(threads: int | None) -> None:

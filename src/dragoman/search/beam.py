@@ -48,6 +48,7 @@ from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine, EngineStep
+from dragoman.memory import require_rows
 from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, append_tokens
 from dragoman.search.coverage import CoveragePenalty
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
@@ -172,9 +173,11 @@ def beam_search(
     engine's rounding; equal scores are ranked by the earlier step, then by the better parent, then by the lower id.
 
     Raises:
+        ConfigError: the beam does not fit into the memory of the machine.
         RunError: the model's log-probabilities are NaN.
         ConfigError: a coverage penalty with a model without attention.
     """
+    require_rows(config.beam, engine.vocabulary_size, "a beam")
     assert 1 <= n_best <= config.beam, f"n_best {n_best} must be from 1 to the beam, {config.beam}"
     segments = source_lengths - int(engine.source_eos)
     if constraints is None:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError
+from dragoman.memory import require_rows
 from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, append_tokens
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
@@ -91,6 +92,7 @@ def sample(
     Raises:
         RunError: the model's log-probabilities are NaN.
     """
+    require_rows(count, engine.vocabulary_size, "a number of samples")
     if constraints is None:
         constraints = BatchConstraints.from_config(
             config, engine.vocabulary_size, source_lengths - int(engine.source_eos)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine
+from dragoman.memory import require_rows
 from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, append_tokens
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
@@ -79,6 +80,7 @@ def stochastic_beam_search(
     Raises:
         RunError: the model's log-probabilities are NaN.
     """
+    require_rows(count, engine.vocabulary_size, "a number of samples")
     if constraints is None:
         constraints = BatchConstraints.from_config(
             config, engine.vocabulary_size, source_lengths - int(engine.source_eos)

@@ -12,7 +12,7 @@ from dragoman.config.language_model import LanguageConfig, override_language
 from dragoman.data.preparation import open_lines, store_lines
 from dragoman.data.store import Store
 from dragoman.errors import InputError
-from dragoman.model.assembly import build_language_model
+from dragoman.model.assembly import assemble_language_model, build_language_model
 from dragoman.model.devices import DeviceName, choose_device, seed_weights
 from dragoman.progress import Console
 from dragoman.runs.language_model import existing_language_folder
@@ -27,6 +27,7 @@ from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
 from dragoman.text.words import is_blank
 from dragoman.training.loop import train
+from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_training
 from dragoman.training.validation import Validators
 from dragoman.workflows.languages import with_language
 from dragoman.workflows.training import TrainedRun
@@ -67,7 +68,7 @@ def train_language_model(
         TrainingError, Interrupted: as for `training.loop.train`.
     """
     console = console or Console()
-    choose_device(device)  # raises early
+    _require_memory(config, SMALLEST_VOCABULARY, device)
     require_regular_files((*text, *dev))
     for files in (text, dev) if dev else (text,):
         if not any(not is_blank(pair.target) for pair in _read(files)):
@@ -164,6 +165,10 @@ def _facts(store: Store, side: TextSide) -> tuple[str, str]:
     )
 
 
+def _require_memory(config: LanguageConfig, vocabulary: int, device: DeviceName) -> None:
+    require_memory_for_training(lambda: assemble_language_model(config.model, vocabulary), config.training, device)
+
+
 def _train(
     config: LanguageConfig, folder: RunFolder, device: DeviceName, console: Console, new: NewRun | None = None
 ) -> TrainedRun:
@@ -171,6 +176,7 @@ def _train(
     place = choose_device(device)
     seed_weights(config.training.seed)
     vocabulary = folder.target_side().vocabulary
+    _require_memory(config, len(vocabulary), device)
     model = build_language_model(config.model, len(vocabulary)).to(place)
     config = prepare_model(model, config, folder, console)
     store = open_lines(folder.train_data, vocabulary)

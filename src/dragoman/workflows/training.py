@@ -25,7 +25,8 @@ from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.evaluation.metrics import bleu, chrf
 from dragoman.inspection.advice import seen_in_training
 from dragoman.inspection.summary import save_summary, summarise
-from dragoman.model.assembly import build
+from dragoman.memory import require_rows
+from dragoman.model.assembly import assemble, build
 from dragoman.model.description import describe, multiplications
 from dragoman.model.devices import DeviceName, choose_device, seed_weights
 from dragoman.model.translation import TranslationModel
@@ -43,6 +44,7 @@ from dragoman.text.words import is_blank
 from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.loop import TrainingResult
 from dragoman.training.loop import train as train_model
+from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_training
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.translator import Translator
 from dragoman.workflows.evaluation import tokenizer_of
@@ -108,7 +110,7 @@ def train(
     """
     console = console or Console()
     config = _checked(config)
-    choose_device(device)  # raises early
+    _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, device)
     _require_alignments(config, corpora, alignments)
     require_regular_files(path for files in (*corpora, *dev, alignments) for path in files)
     config, languages = with_languages(config, corpora)
@@ -197,6 +199,14 @@ def _settled(config: Config, saved: Config) -> Config:
 def _checked(config: Config) -> Config:
     """The same configuration, checked: one built in Python may not be valid."""
     return build_config(config.values(), "config")
+
+
+def _require_memory(config: Config, source: int, target: int, device: DeviceName) -> None:
+    """Refuse a model, or a beam of its validation, that does not fit with vocabularies of these sizes."""
+    require_memory_for_training(lambda: assemble(config.model, source, target), config.training, device)
+    require_rows(config.search.beam, target, "search.beam: a beam")
+    if config.training.validation.metric != "perplexity":
+        require_rows(config.training.validation.beam, target, "training.validation.beam: a beam")
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
@@ -353,8 +363,10 @@ def _train(
             "--overwrite and --alignments"
         )
     place = choose_device(device)
+    sizes = len(prepared.source.vocabulary), len(prepared.target.vocabulary)
+    _require_memory(config, *sizes, device)
     seed_weights(config.training.seed)
-    model = build(config.model, len(prepared.source.vocabulary), len(prepared.target.vocabulary)).to(place)
+    model = build(config.model, *sizes).to(place)
     config = prepare_model(model, config, folder, console)
     dev = list(read_pairs([[_dev_text(folder)]]))
     result = train_model(

@@ -14,6 +14,7 @@ from dragoman.data.batches import Batches, Budget, sorted_batches
 from dragoman.data.store import Store
 from dragoman.errors import ConfigError, InputError
 from dragoman.model.devices import choose_precision, place_name
+from dragoman.model.size import parameter_count
 from dragoman.model.trainable import Trainable
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
@@ -86,8 +87,7 @@ def prepare_model(model: Trainable, config: Configured, folder: RunFolder, conso
     """
     config = settle_precision(config, model, folder, console)
     model.set_precision(choose_precision(config.training.precision, model.device))
-    count = sum(parameter.numel() for parameter in model.parameters())
-    console.info(f"model: {count:,} parameters; {place_name(model.device, model.precision)}")
+    console.info(f"model: {parameter_count(model):,} parameters; {place_name(model.device, model.precision)}")
     return config
 
 

@@ -1,0 +1,64 @@
+"""The memory of the machine, and refusals of what cannot fit into it."""
+
+from __future__ import annotations
+
+import os
+import resource
+from contextlib import suppress
+from pathlib import Path
+
+from dragoman.errors import ConfigError
+
+_CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+"""Files with the limit of a container, by version of the kernel's control groups."""
+
+_NEGLIGIBLE = 1 << 28
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this process can have: those of the machine, or the limit of a container or shell."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in _CGROUP_LIMITS:
+        with suppress(OSError, ValueError):  # "max" is no limit
+            limits.append(int(path.read_text(encoding="ascii")))
+    address_space = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if address_space != resource.RLIM_INFINITY:
+        limits.append(address_space)
+    return min(limits)
+
+
+def require_memory(needed: int, what: str, remedy: str, available: int | None = None) -> None:
+    """Refuse what needs more memory than there is, before anything is allocated.
+
+    Args:
+        needed: bytes, a lower bound.
+        what: the subject of the message, such as "a beam of 1,000,000,000".
+        available: bytes of the device; None for the memory of the machine.
+
+    Raises:
+        ConfigError: it does not fit.
+    """
+    available = machine_memory() if available is None else available
+    if needed > available:
+        raise ConfigError(f"{what} needs {_size(needed)} of memory, but there are {_size(available)} here; {remedy}")
+
+
+def require_rows(rows: int, vocabulary: int, what: str) -> None:
+    """Refuse a search whose rows cannot be scored together: each needs a float32 for every word of the vocabulary.
+
+    Raises:
+        ConfigError: they do not fit into the memory of the machine; the message begins with `what`.
+    """
+    needed = 4 * rows * vocabulary
+    if needed > _NEGLIGIBLE:
+        require_memory(needed, f"{what} of {rows:,} over {vocabulary:,} words", "lower it")
+
+
+def _size(count: int) -> str:
+    """Bytes with a unit of powers of 1000: 16.8 GB."""
+    value = float(count)
+    for unit in ("bytes", "kB", "MB", "GB", "TB", "PB"):
+        if value < 1000:
+            return f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:,.0f} EB"

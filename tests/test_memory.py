@@ -1,0 +1,85 @@
+"""What cannot fit into the memory of the machine is refused before anything is allocated."""
+
+from __future__ import annotations
+
+import resource
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dragoman.cli.main import main
+from dragoman.config.building import override
+from dragoman.config.language_model import LanguageConfig, override_language
+from dragoman.config.presets import load_preset
+from dragoman.config.schema import SearchConfig
+from dragoman.errors import ConfigError
+from dragoman.memory import machine_memory, require_memory, require_rows
+from dragoman.search.beam import beam_search
+from dragoman.search.sampling import Sampling, sample
+from dragoman.workflows.language_model import train_language_model
+from dragoman.workflows.training import train
+
+
+def test_the_memory_of_the_machine_is_bounded_by_the_limit_of_the_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 2**24 < machine_memory() < 2**60
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (12345, 12345))
+    assert machine_memory() == 12345
+
+
+def test_the_message_has_both_sizes() -> None:
+    require_memory(100, "it", "make it smaller", 100)
+    message = "^it needs 101 bytes of memory, but there are 100 bytes here; make it smaller$"
+    with pytest.raises(ConfigError, match=message):
+        require_memory(101, "it", "make it smaller", 100)
+    with pytest.raises(ConfigError, match=r"needs 123 EB of memory, but there are 1\.5 GB here"):
+        require_memory(123 * 10**18, "it", "make it smaller", 1_500_000_000)
+    require_rows(100, 10_000, "a beam")
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        (
+            "model.encoder.size=1000000",
+            r"^training [\d,]+ parameters \(weights, gradients, running average, state of adam",
+        ),
+        (
+            "model.encoder.size=1000000000",
+            "^the model is too large for any machine: one of its matrices alone has more",
+        ),
+        ("search.beam=1000000000", r"^search\.beam: a beam of 1,000,000,000 over 8 words needs 32 GB of memory"),
+        ("training.validation.beam=1000000000", r"^training\.validation\.beam: a beam of 1,000,000,000"),
+    ],
+)
+def test_a_model_that_cannot_fit_is_refused_before_the_text_is_read(
+    setting: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.memory.machine_memory", lambda: 8 * 10**9)
+    monkeypatch.setattr("dragoman.model.devices.machine_memory", lambda: 8 * 10**9)
+    config = override(load_preset("standard"), [setting])
+    files = [(tmp_path / "none.de", tmp_path / "none.en")]
+    with pytest.raises(ConfigError, match=message):
+        train(config, files, files, tmp_path / "run", device="cpu")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_language_model_that_cannot_fit_is_refused(tmp_path: Path) -> None:
+    config = override_language(LanguageConfig(), ["model.embedding=1000000000"])
+    with pytest.raises(ConfigError, match=r"^training [\d,]+ parameters \(weights, gradients, state of adam\) needs"):
+        train_language_model(config, [tmp_path / "none"], [tmp_path / "none"], tmp_path / "run", device="cpu")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_beam_or_samples_that_cannot_fit_are_refused(toy_engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.memory.machine_memory", lambda: 8 * 10**9)
+    source, lengths = np.array([[5, 3]]), np.array([2])
+    with pytest.raises(ConfigError, match=r"^a beam of 1,000,000,000 over 12 words needs 48 GB of memory"):
+        beam_search(toy_engine(12), source, lengths, SearchConfig(beam=10**9))
+    with pytest.raises(ConfigError, match=r"^a number of samples of 1,000,000,000 over 12 words needs 48 GB"):
+        sample(toy_engine(12), source, lengths, SearchConfig(), Sampling(), np.array([0]), 10**9)
+
+
+def test_a_description_of_any_size_is_one_line_or_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["describe", "standard", "--set", "model.encoder.size=1000000000"]) == 2
+    assert capsys.readouterr().err.startswith("dragoman: error: the model is too large for any machine")
