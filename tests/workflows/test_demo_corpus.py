@@ -12,7 +12,7 @@ from babel import Locale
 
 from dragoman.errors import ConfigError
 from dragoman.workflows import demo_corpus
-from dragoman.workflows.demo_corpus import DemoCorpus, make_corpus
+from dragoman.workflows.demo_corpus import DemoCorpus, choose_languages, make_corpus, reader_locale
 
 PAIRS = [("en", "ko"), ("en", "de"), ("fr", "ja"), ("ar", "he")]
 
@@ -105,6 +105,35 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
+def test_readers_get_translations_into_their_language() -> None:
+    for reader, expected in {
+        None: ("de", "en"),
+        "en_GB": ("de", "en"),
+        "en_US_POSIX": ("de", "en"),
+        "de_AT": ("en", "de"),
+        "ko": ("en", "ko"),
+        "tlh": ("de", "en"),
+    }.items():
+        assert choose_languages(None, None, reader) == expected, reader
+    assert choose_languages(None, "ja", "de_DE") == ("en", "ja")
+    assert choose_languages(None, "en-GB", "de_DE") == ("de", "en-GB")
+    assert choose_languages("fr", None, None) == ("fr", "en")
+    assert choose_languages("de", None, "de_DE") == ("de", "en")
+    assert choose_languages("en", None, "en_US") == ("en", "de")
+    assert choose_languages("ar", "he", "de_DE") == ("ar", "he")
+
+
+@pytest.mark.parametrize(("variables", "found"), [({"LANG": "fr_CA.UTF-8"}, "fr_CA"), ({"LC_ALL": "C"}, "en_US_POSIX")])
+def test_the_reader_is_known_by_the_environment(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], found: str
+) -> None:
+    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert reader_locale() == found
+
+
 def test_seed_decides_everything() -> None:
     assert make_corpus("en", "de", seed=3) == make_corpus("en", "de", seed=3)
     assert make_corpus("en", "de", seed=3) != make_corpus("en", "de", seed=4)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.config.building import override
 from dragoman.config.presets import load_preset
 from dragoman.errors import InputError
+from dragoman.inspection.inspect import inspect_corpus
+from dragoman.inspection.overlap import NEAR
 from dragoman.model.devices import DeviceName
 from dragoman.progress import Console
+from dragoman.report.facts import language_name
 from dragoman.runs.new_run import require_free
 from dragoman.runs.opening import Run, open_run
 from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.temporary import make_folder
-from dragoman.workflows.demo_corpus import make_corpus
+from dragoman.workflows.demo_corpus import choose_languages, make_corpus, reader_locale
 from dragoman.workflows.evaluation import RunEvaluation, measure
 from dragoman.workflows.reports import evaluated_run, write_run_report
 from dragoman.workflows.training import train
@@ -27,15 +31,17 @@ class Demonstration:
 
     run: Run
     quality: RunEvaluation
-    """Evaluation on the test lines, which share no source line with training."""
+    """Evaluation on the test lines."""
+    overlap: str
+    """What of the test lines is in the training text, as the report says it, too."""
     report: Path
 
 
 def demonstrate(
     out: Path,
     *,
-    source: str = "en",
-    target: str = "ko",
+    source: str | None = None,
+    target: str | None = None,
     minutes: float | None = None,
     overwrite: bool = False,
     device: DeviceName = "auto",
@@ -44,7 +50,7 @@ def demonstrate(
     """Write the corpus to OUT/corpus, train the preset `demo` in OUT, evaluate on the test lines, write the report.
 
     Args:
-        source, target: any two locales of the CLDR.
+        source, target: any two locales of the CLDR; None to choose by the locale of the environment.
         minutes: a shorter budget than the preset's.
 
     Raises:
@@ -54,6 +60,10 @@ def demonstrate(
         Interrupted: a signal came; the state is saved.
     """
     console = console or Console()
+    source, target = choose_languages(source, target, reader_locale())
+    console.info(
+        f"demo: {language_name(source)} to {language_name(target)} ({source} to {target}); --from and --to choose others"
+    )
     config = override(
         load_preset("demo"),
         [
@@ -68,10 +78,22 @@ def demonstrate(
     run = open_run(trained.folder.path, device=device)
     test = list(read_pairs([files["test"]]))
     quality = measure(run, test, console=console)
-    return Demonstration(run, quality, write_run_report(run, test, evaluated_run(run, quality)))
+    overlap = _overlap(files)
+    report = write_run_report(run, test, evaluated_run(run, quality), f"the test set; {overlap}")
+    return Demonstration(run, quality, overlap, report)
 
 
-def write_demo_corpus(folder: str | Path, source: str = "en", target: str = "ko") -> dict[str, tuple[Path, Path]]:
+def _overlap(files: Mapping[str, tuple[Path, Path]]) -> str:
+    """Say how many test lines are in the training text, as `dragoman inspect` counts them."""
+    (test,) = inspect_corpus([files["train"]], {"test": files["test"]}).held_out
+    same, near = (test.sides["source"].count(exact=exact) for exact in (True, False))
+    return (
+        f"{same or 'none'} of its source lines {'is' if same < 2 else 'are'} in the training text; {near} are nearly so "
+        f"({round(100 * NEAR)} % of the words are common)"
+    )
+
+
+def write_demo_corpus(folder: str | Path, source: str = "de", target: str = "en") -> dict[str, tuple[Path, Path]]:
     """Write the demonstration corpus as plain text files; nothing is downloaded.
 
     A file that is there already and holds other text is not touched.

@@ -21,7 +21,7 @@ from decimal import Decimal
 from typing import Literal
 
 from babel import Locale, UnknownLocaleError
-from babel.core import get_global
+from babel.core import default_locale, get_global
 from babel.dates import (
     format_date,
     format_interval,
@@ -106,6 +106,32 @@ def make_corpus(source: str = "en", target: str = "ko", seed: int = 1) -> DemoCo
             "demonstration; take locales with fuller data, for example en, ko, de, fr, ja, ru, ar"
         )
     return _split(rng, sentences)
+
+
+def choose_languages(source: str | None, target: str | None, reader: str | None) -> tuple[str, str]:
+    """Choose the languages that are None, so that the reader can judge the translations.
+
+    The target is the reader's language, the source English, or German for readers of English.
+
+    Args:
+        reader: the locale of the reader, such as de_AT; None, or one without names in the corpus, stands for English.
+    """
+    own = _language_of(reader or "")
+    if target is None:
+        readable = (own if own in LANGUAGES else "en", "en", "de")
+        target = next(code for code in readable if source is None or code != _language_of(source))
+    if source is None:
+        source = "de" if _language_of(target) == "en" else "en"
+    return source, target
+
+
+def reader_locale() -> str | None:
+    """Return the locale of messages in the environment (LANGUAGE, LC_ALL, LC_MESSAGES, LANG)."""
+    return default_locale("LC_MESSAGES")
+
+
+def _language_of(locale: str) -> str:
+    return re.split("[-_]", locale)[0].lower()
 
 
 # Drawing and splitting -----------------------------------------------------------------------------------------------

@@ -55,18 +55,21 @@ class EvaluatedSystem:
     """The search settings of the run."""
 
 
-def write_run_report(run: Run, pairs: Sequence[Pair], measured: EvaluatedSystem | None = None) -> Path:
+def write_run_report(
+    run: Run, pairs: Sequence[Pair], measured: EvaluatedSystem | None = None, test_set: str | None = None
+) -> Path:
     """Write RUN/report.html: facts about the model, learning curves, scores and translations.
 
     Args:
         pairs: a dev or test set.
         measured: its translations; None to translate and score some of the pairs, evenly spread over all.
+        test_set: name of the set, where its translations are given.
 
     Raises:
         InputError: the page cannot be written.
         RunError: the log, the stored corpus or the summary of the text is damaged.
     """
-    test_set, rows = None, list(range(len(pairs)))
+    rows = list(range(len(pairs)))
     if measured is None:
         rows = _spread(len(pairs), TRAINING_SENTENCES)
         test_set = "the dev set"

@@ -1,0 +1,29 @@
+"""The demonstration: what it says agrees with its report."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+from dragoman.workflows import demo_corpus
+
+
+def test_the_demo_explains_itself_and_agrees_with_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo_corpus, "TRAIN", 300)
+    monkeypatch.setattr(demo_corpus, "HELD_OUT", 15)
+    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["demo", "--out", str(tmp_path / "run"), "--minutes", "0.02", "--threads", "1"]) == 0
+    printed, said = capsys.readouterr()
+    assert "demo: German to English (de to en); --from and --to choose others" in said
+    assert "each word of the translation < the word of the source" in printed
+    overlap = re.search("^test set: (none of its source lines is in the training text; .*)$", printed, re.MULTILINE)
+    assert overlap is not None
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert f"of the test set; {overlap[1]}" in page
+    assert "It cannot translate anything else" in printed
