@@ -246,19 +246,26 @@ def many() -> Report:
     return Report(title="A run", systems=[System("one", samples, evaluation)], records=records)
 
 
-def test_a_long_list_is_shown_in_parts_ordered_and_searched(show: Open) -> None:
+def test_a_long_list_is_shown_in_pages_ordered_and_searched(show: Open) -> None:
     page = show(many())
-    articles = page.locator("#list .sample")
-    assert articles.count() == 20
-    page.locator("#more").click()
-    assert articles.count() == 40
-    page.locator("#more").click()
-    assert articles.count() == 50
-    assert not page.locator("#more").is_visible()
+    articles, sources = page.locator("#list .sample"), page.locator("#list .source")
+    previous, place, following = page.locator("#previous"), page.locator("#place"), page.locator("#next")
+    assert (articles.count(), place.text_content()) == (20, "1–20 of 50")
+    assert previous.is_disabled()
+    following.click()
+    assert (articles.count(), place.text_content()) == (20, "21–40 of 50")
+    assert sources.first.text_content() == "s20 x"
+    following.click()
+    assert (articles.count(), place.text_content()) == (10, "41–50 of 50")
+    assert following.is_disabled()
+    previous.click()
+    assert place.text_content() == "21–40 of 50"
     page.locator("#order").select_option(label="worst first")
+    assert place.text_content() == "1–20 of 50"
     assert page.locator("#list .source").first.text_content() == "s7 x"
     page.locator("#find").fill("T41")
     assert page.locator("#list .source").all_text_contents() == ["s41 x"]
+    assert not page.locator("#pager").is_visible()
     page.locator("#all").click()
     assert page.locator("#found").text_content() == "50 sentences"
 

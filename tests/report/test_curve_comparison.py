@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 
 from dragoman.errors import ConfigError, InputError
-from dragoman.report.curve_comparison import draw_curves, require_picture
+from dragoman.report.curve_comparison import _figure, draw_curves, require_picture
 from dragoman.report.measurements import MEASUREMENTS, points
 
 
@@ -49,6 +51,19 @@ def test_curves_are_drawn_in_the_format_of_the_name(name, tmp_path):
         assert ">none<" not in drawing
     else:
         assert written.startswith((b"\x89PNG", b"%PDF"))
+
+
+@pytest.mark.parametrize("values", [(4.9, 4.4, 4.1), (60.0, 12.0, 3.0), (200.0, 150.0, 110.0), (4e4, 500.0, 3.0)])
+def test_labels_of_ticks_do_not_overlap(values):
+    drawn = _figure({"one": list(enumerate(values))}, MEASUREMENTS["perplexity"], "updates")
+    drawn.draw_without_rendering()
+    (axes,) = drawn.axes
+    for axis in (axes.xaxis, axes.yaxis):
+        labels = [label for label in axis.get_ticklabels(which="both") if label.get_text()]
+        boxes = [label.get_window_extent() for label in labels]
+        shown = [box for box in boxes if axes.bbox.y0 - 30 <= box.y0 <= axes.bbox.y1]
+        assert len(shown) >= 3
+        assert not any(one.overlaps(other) for one, other in combinations(shown, 2))
 
 
 def test_a_measurement_that_no_run_has_is_an_error(tmp_path):

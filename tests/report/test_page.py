@@ -167,6 +167,7 @@ def test_the_training_text_is_described_with_advice(written):
     page = written(text_facts={"Pairs": "7"}, advice=["Find more."])
     assert page.all("dd")[0]["text"] == "7"
     assert page.all("li")[-1]["text"] == "Find more."
+    assert [folded.get("open", "no") for folded in page.all("details", "folded")] == ["no"]
 
 
 def test_words_that_are_confused_missing_or_unknown_lead_to_their_sentences(written):
@@ -198,7 +199,8 @@ def test_a_difference_is_significant_if_both_tests_agree(written, name, p, score
 
 
 def test_slices_show_the_bleu_of_other_systems(written):
-    samples = make_samples(("x", "a b c d e", "a b c d e"), ("y " * 7, "a b", "c d"), ("z " * 12, "e f", "e f"))
+    texts = (("x", "a b c d e", "a b c d e"), ("y " * 7, "a b", "c d"), ("z " * 12, "e f", "e f"))
+    samples = make_samples(*texts * 10)  # enough in each slice for a line
     page = written(systems=[System(name, samples, measured(samples)) for name in ("one", "other")])
     assert "BLEU of other" in [element["text"] for element in page.all("th")]
     assert len(page.all("figure", "chart")) == 2

@@ -75,7 +75,7 @@ def test_labels_of_charts_are_text():
 
 
 def evaluation(worse: bool = False):
-    sources = ["a " * length for length in (3, 7, 12, 12)]
+    sources = ["a " * length for length in (3, 7, 12, 12) for _ in range(10)]
     references = ["b c d e f g h i" for _ in sources]
     hypotheses = ["b c d e x x x x" if worse else line for line in references]
     return evaluate(hypotheses, references, slicings=[by_source_length(sources)])
@@ -87,9 +87,30 @@ def test_scores_of_slices_are_a_line_for_each_system_with_the_sizes_of_slices():
     said = re.findall("<title>(.*?)</title>", bleu.svg)
     assert bleu.title == "BLEU"
     assert said[0].startswith(f"{name} 0–4 · one 100.00 · other ")
-    assert [words.rpartition(" · ")[2] for words in said] == ["1 sentences", "1 sentences", "2 sentences"]
+    assert [words.rpartition(" · ")[2] for words in said] == ["10 sentences", "10 sentences", "20 sentences"]
     assert ">one<" in bleu.svg
     assert ">other<" in bleu.svg
+
+
+def slices(*sizes: int):
+    """BLEU over slices of so many sentences."""
+    sources = ["a " * (5 * place + 1) for place, size in enumerate(sizes) for _ in range(size)]
+    found = evaluate(["b c d e"] * len(sources), ["b c d e"] * len(sources), slicings=[by_source_length(sources)])
+    return slice_curves({"one": found}, "source length in words", ["BLEU"])
+
+
+def test_no_line_is_drawn_through_a_slice_of_few_sentences():
+    (bleu,) = slices(12, 3, 20, 15)
+    lines = re.findall(r'<path d="([^"]*)" clip-path="[^"]*" style="fill: none; stroke: var\(--first\)', bleu.svg)
+    assert [line.count("L") for line in lines] == [1]  # from the third slice to the fourth
+    assert " · one 100.00 · 3 sentences</title>" in bleu.svg  # its score can be pointed at all the same
+    assert all(f">{size}<" in bleu.svg for size in (12, 3, 20, 15))
+    assert slices(1, 1, 30) == []  # one slice alone makes no line
+
+
+def test_scores_and_losses_begin_at_zero():
+    for curve in (*slices(12, 12, 12), *learning_curves(log())):
+        assert bool(re.search(r">0(\.0+)?<", curve.svg)) == (curve.title != "Perplexity")
 
 
 def test_one_or_two_slices_make_no_curve():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -21,8 +21,9 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import MaxNLocator
 
+from dragoman.report.ticks import make_logarithmic
 from dragoman.text.display import visible
 
 _INK = "#010203"
@@ -85,10 +86,16 @@ class Chart:
     minutes_per_x: float = 0.0
     """If above 0, a second axis in minutes is drawn along the top."""
     sizes: Sequence[tuple[float, int]] = ()
-    """Number of sentences at each x, drawn as faint bars from the bottom."""
+    """Number of sentences at each x, drawn as bars from the bottom; points of fewer than `FEW` are not connected."""
 
 
 LINES = len(_COLOURS) - 1
+
+FEW = 10
+"""Sentences below which the score of a point is mostly chance, so that no line is drawn through it."""
+
+COUNTED = 12
+"""Bars up to which each one has its number of sentences above it."""
 
 COLUMNS = 120
 """Points of one line that have a hover column; more would be too narrow, and would enlarge the page."""
@@ -102,9 +109,7 @@ def draw(chart: Chart) -> str:
         figure = Figure(figsize=(3.4, 2.55), layout="constrained")
         axes = figure.add_subplot()
         for line, colour, dash in zip(chart.lines, list(_COLOURS)[1:], _DASHES, strict=False):
-            places, values = zip(*line.points, strict=True)
-            mark = "o" if len(places) <= 12 else None
-            axes.plot(places, values, dash, color=colour, label=_label(line.name), marker=mark, markersize=3.2)
+            _draw_line(axes, line, dict(chart.sizes), dash, colour)
         _scale(axes, chart)
         if len(chart.lines) > 1:
             axes.legend(handlelength=2.6)
@@ -115,21 +120,33 @@ def draw(chart: Chart) -> str:
     return _adapted(file.getvalue(), chart).replace("</svg>", f"{columns}</svg>")
 
 
+def _draw_line(axes: Axes, line: ChartLine, sizes: Mapping[float, int], dash: str, colour: str) -> None:
+    """Draw a line through its points; those of few sentences are hollow marks beside it."""
+    places, values = zip(*line.points, strict=True)
+    thin = [sizes.get(place, FEW) < FEW for place in places]
+    connected = np.where(thin, np.nan, values)
+    mark = "o" if len(places) <= 12 else None
+    axes.plot(places, connected, dash, color=colour, label=_label(line.name), marker=mark, markersize=3.2)
+    if any(thin):
+        alone = np.where(thin, values, np.nan)
+        axes.plot(places, alone, color=colour, marker="o", markersize=3.2, markerfacecolor="none", linestyle="none")
+
+
 def _scale(axes: Axes, chart: Chart) -> None:
     """Set up axes, ticks and labels."""
     axes.grid(axis="y")
     axes.set_xlabel(chart.x_name)
     if chart.logarithmic:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        make_logarithmic(axes)
+    else:
+        axes.set_ylim(bottom=0)
     if chart.x_words:
         places = list(chart.x_words)
         shown = places[:: -(-len(places) // 10)]
         axes.set_xticks(shown, [chart.x_words[place] for place in shown])
-        if max(len(chart.x_words[place]) for place in shown) * len(shown) > 40:
-            axes.tick_params(axis="x", rotation=40)
+        if max(len(chart.x_words[place]) for place in shown) * len(shown) > 32:
+            for label in axes.get_xticklabels():
+                label.set(rotation=40, rotation_mode="anchor", horizontalalignment="right")
     else:
         axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     if chart.minutes_per_x > 0:
@@ -149,6 +166,9 @@ def _draw_sizes(axes: Axes, chart: Chart) -> None:
     behind = axes.twinx()
     behind.bar(places, counts, width=0.8, color=_INK, alpha=0.12, linewidth=0)
     behind.set_ylim(0, 3 * max(counts))
+    if len(places) <= COUNTED:
+        for place, count in zip(places, counts, strict=True):
+            behind.annotate(f"{count:,}", (place, count), (0, 1), textcoords="offset points", ha="center", fontsize=7)
     behind.set_yticks([])
     behind.spines["right"].set_visible(False)
 

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from dragoman.errors import ConfigError, InputError
 from dragoman.report.measurements import Along, Measurement, Records, points
+from dragoman.report.ticks import make_logarithmic
 from dragoman.text.lines import replace_file
 
 FORMATS = ("png", "svg", "pdf")
@@ -52,9 +53,7 @@ def _figure(lines: Mapping[str, Sequence[tuple[float, float]]], measurement: Mea
         places, values = zip(*curve, strict=True)
         axes.plot(places, values, marker="." if len(curve) < 40 else None, label=name)
     if measurement.logarithmic:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter("{x:g}")
+        make_logarithmic(axes)
     axes.set_xlabel(along)
     axes.set_ylabel(measurement.axis)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=along != "minutes"))

@@ -22,6 +22,7 @@ from matplotlib import colormaps
 
 from dragoman.evaluation.evaluate import Evaluation, SliceTable
 from dragoman.evaluation.significance import Comparison, Comparisons
+from dragoman.report.charts import FEW
 from dragoman.report.differences import Confusion, Missed, confusions, missed
 from dragoman.report.facts import Facts, language_name
 from dragoman.report.heat_map_file import SCALES, Scale
@@ -124,6 +125,7 @@ def _content(report: Report) -> dict[str, object]:
         "curves": [_marked_up(curve) for curve in learning_curves(report.records)],
         "divisions": [] if evaluation is None else [_division(report, table) for table in evaluation.slicings],
         "verdicts": [] if evaluation is None else [_verdicts(found, evaluation) for found in report.comparisons],
+        "few": FEW,
         "words": _words(report),
         "sentences": _sentences(report, languages),
         "script": Markup(script),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dragoman.evaluation.evaluate import Evaluation, SliceTable
-from dragoman.report.charts import LINES, Chart, ChartLine, draw
+from dragoman.report.charts import FEW, LINES, Chart, ChartLine, draw
 from dragoman.report.measurements import MEASUREMENTS, Measurement, Records, points
 
 
@@ -63,7 +63,7 @@ def slice_curves(evaluations: Mapping[str, Evaluation], slicing: str, metrics: S
     """Return a chart per metric of its scores over the slices of a test set, with a line per system.
 
     `evaluations` are by names of systems. The first must have the slicing of that name; others without it are left out.
-    With fewer than three slices there is no chart.
+    With fewer than three slices, or fewer than two of enough sentences for a line, there is no chart.
     """
     tables = {
         system: table
@@ -72,7 +72,7 @@ def slice_curves(evaluations: Mapping[str, Evaluation], slicing: str, metrics: S
         if table.name == slicing
     }
     parts = next(iter(tables.values())).slices
-    if len(parts) < 3:
+    if len(parts) < 3 or sum(part.sentences >= FEW for part in parts) < 2:
         return []
     return [
         Curve(

@@ -1,5 +1,5 @@
 "use strict";
-const BATCH = 20; // sentences shown at a time
+const PAGE = 20; // sentences shown at a time
 const EXTREMES = 3; // worst and best sentences
 const CELL = 22; // side length of a heat map cell, in pixels
 
@@ -350,29 +350,37 @@ class Page {
   }
 
   showList() {
-    const [list, more, found, all] = ["list", "more", "found", "all"].map((id) => document.getElementById(id));
+    const [list, found, all] = ["list", "found", "all"].map((id) => document.getElementById(id));
+    const [pager, previous, place, next] = ["pager", "previous", "place", "next"].map((id) => document.getElementById(id));
     const [order, find, scale] = ["order", "find", "scale"].map((id) => document.getElementById(id));
     const orders = this.orders();
     order.append(...orders.map(([name], index) => make("option", { value: index, textContent: name })));
     let chosen = null; // the sentences selected in a table of words, and its description
-    let waiting = [];
-    const add = () => {
-      const next = waiting.splice(0, BATCH);
-      const articles = next.map((sentence) => this.article(sentence));
-      list.append(...articles);
-      more.hidden = !waiting.length;
-      more.textContent = `Show ${Math.min(BATCH, waiting.length)} more`;
-      return articles;
+    let listed = []; // all sentences of the list, in its order
+    let first = 0; // the first of them on this page
+    const show = () => {
+      const end = Math.min(first + PAGE, listed.length);
+      list.replaceChildren(...listed.slice(first, end).map((sentence) => this.article(sentence)));
+      pager.hidden = listed.length <= PAGE;
+      previous.disabled = first === 0;
+      next.disabled = end === listed.length;
+      place.textContent = `${(first + 1).toLocaleString("en")}–${end.toLocaleString("en")} of ${listed.length.toLocaleString("en")}`;
+    };
+    const turn = (step) => {
+      first += step * PAGE;
+      show();
+      list.querySelector(".word, button")?.focus({ preventScroll: true });
+      document.getElementById("samples").scrollIntoView();
     };
     const update = () => {
       const text = find.value.trim().toLowerCase();
       const kept = this.sentences.filter((sentence, index) => (!chosen || chosen.rows.has(index)) && (!text || matches(sentence, text)));
       const by = orders[Number(order.value)][1];
-      waiting = by ? kept.toSorted(by) : kept;
+      listed = by ? kept.toSorted(by) : kept;
+      first = 0;
       found.textContent = `${kept.length.toLocaleString("en")} sentence${kept.length === 1 ? "" : "s"}${chosen ? `: ${chosen.what}` : ""}`;
       all.hidden = !chosen && !text;
-      list.replaceChildren();
-      add();
+      show();
     };
     order.addEventListener("change", update);
     find.addEventListener("input", update);
@@ -389,10 +397,8 @@ class Page {
       find.value = "";
       update();
     });
-    more.addEventListener("click", () => {
-      const [first] = add();
-      first?.querySelector(".word, button")?.focus({ preventScroll: true });
-    });
+    previous.addEventListener("click", () => turn(-1));
+    next.addEventListener("click", () => turn(1));
     for (const button of document.querySelectorAll(".shown-in")) {
       button.hidden = false;
       button.setAttribute("aria-label", `show the sentences: ${button.dataset.what}`);
