@@ -16,6 +16,7 @@ def test_the_demo_explains_itself_and_agrees_with_its_report(
 ) -> None:
     monkeypatch.setattr(demo_corpus, "TRAIN", 300)
     monkeypatch.setattr(demo_corpus, "HELD_OUT", 15)
+    monkeypatch.setattr(demo_corpus, "FAMILIAR", 0)
     for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
         monkeypatch.delenv(name, raising=False)
     assert main(["demo", "--out", str(tmp_path / "run"), "--minutes", "0.02", "--threads", "1"]) == 0

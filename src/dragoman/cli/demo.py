@@ -64,8 +64,8 @@ def run(options: argparse.Namespace) -> None:
     )
     translations = made.quality.translations
     print(
-        f"{SHOWN} test lines with their translations. Below, each word of the translation < the word of the source that "
-        "it attends to most."
+        f"{SHOWN} test lines with their translations. Below, each word of the translation < the word of the source "
+        "that it attends to most."
     )
     for translation in translations[:: max(1, len(translations) // SHOWN)][:SHOWN]:
         print(_shown(translation))
@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> None:
         f"\n{evaluation.score('exact match'):.1f} % of {evaluation.sentences} test lines exactly right, BLEU "
         f"{evaluation.score('BLEU'):.1f}, chrF {evaluation.score('chrF'):.1f}\n"
         f"test set: {made.overlap}\n"
-        "The model translates what is in its corpus: dates, times, durations, amounts, names of countries and languages, "
-        "and lists\nof these. It cannot translate anything else; for that, train on your own text."
+        "The model translates what is in its corpus: dates, times, durations, amounts, names of countries and "
+        "languages, and lists\nof these. It cannot translate anything else; for that, train on your own text."
     )
     run = shlex.quote(str(options.out))
     print(f"translate more: {this_command()} translate {run}\nreport: {made.report}")

@@ -61,9 +61,8 @@ def demonstrate(
     """
     console = console or Console()
     source, target = choose_languages(source, target, reader_locale())
-    console.info(
-        f"demo: {language_name(source)} to {language_name(target)} ({source} to {target}); --from and --to choose others"
-    )
+    names = f"{language_name(source)} to {language_name(target)} ({source} to {target})"
+    console.info(f"demo: {names}; --from and --to choose others")
     config = override(
         load_preset("demo"),
         [
@@ -88,8 +87,8 @@ def _overlap(files: Mapping[str, tuple[Path, Path]]) -> str:
     (test,) = inspect_corpus([files["train"]], {"test": files["test"]}).held_out
     same, near = (test.sides["source"].count(exact=exact) for exact in (True, False))
     return (
-        f"{same or 'none'} of its source lines {'is' if same < 2 else 'are'} in the training text; {near} are nearly so "
-        f"({round(100 * NEAR)} % of the words are common)"
+        f"{same or 'none'} of its source lines {'is' if same < 2 else 'are'} in the training text; {near} nearly are "
+        f"({round(100 * NEAR)} % of the words in common)"
     )
 
 
