@@ -13,7 +13,13 @@ runs that are there are not repeated. A table goes to standard output.
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import fcntl
+import json
 import math
+import statistics
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +29,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from translation import machine
 
+import dragoman
 from dragoman.config.building import override
 from dragoman.config.presets import load_preset
 from dragoman.config.scaling import scale
@@ -82,6 +90,7 @@ ADAM = (
     "training.schedule.warmup=50",
 )
 RECIPES: dict[str, tuple[str, ...]] = {"adam": ADAM, "own": ()}
+LECUN = ("model.initialisation=lecun", "model.init_scale=0.05")
 Direction = Literal["forward", "reversed"]
 
 
@@ -95,6 +104,10 @@ class Row:
     recipe: str
     seed: int
     settings: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> str:
+        return self.name.replace(" ", "_")
 
     @property
     def name(self) -> str:
@@ -253,7 +266,7 @@ def run_row(row: Row, corpus: Corpus, folder: Path) -> dict[str, Any]:
     model = build_row(row, config, corpus)
     found = {"deviations": [round(value, 5) for value in deviations(model, config, corpus)]}
     eos = config.model.source_eos
-    run = RunFolder(folder / row.name.replace(" ", "_").replace("/", "_"))
+    run = RunFolder(folder / row.folder)
     run.path.mkdir(parents=True, exist_ok=True)
     validators: Validators[Trainable] = Validators(dev_perplexity(corpus.right, source_eos=eos))
     batches = training_batches(config.training, corpus.train, source_eos=eos)
@@ -268,7 +281,6 @@ def run_row(row: Row, corpus: Corpus, folder: Path) -> dict[str, Any]:
         "recipe": row.recipe,
         "settings": list(row.settings),
         "seed": row.seed,
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
         **found,
         "perplexity": round(result.best, 2),
         "perplexity with wrong sources": round(wrong, 2),
@@ -276,3 +288,118 @@ def run_row(row: Row, corpus: Corpus, folder: Path) -> dict[str, Any]:
         "gradient norm": {str(r["update"]): round(r["gradient_norm"], 3) for r in log if r["update"] % 100 == 0},
         "seconds": round(result.seconds),
     }
+
+
+def rows(options: argparse.Namespace) -> Iterator[Row]:
+    """All rows, the most important first."""
+    for seed in range(1, options.seeds + 1):
+        for recipe in ("adam", "own"):
+            for name in ("luong2015-base", "luong2015-reverse", "library-forward", "library-reversed"):
+                yield Row(name, 0.128, recipe, seed)
+            for name in ("luong2015-global-dot", "library-reversed-dot", "sutskever2014"):
+                yield Row(name, 0.128, recipe, seed)
+        yield Row("luong2015-base", 0.128, "adam", seed, LECUN)
+    for seed in range(1, options.seeds + 1):
+        for recipe in ("adam", "own"):
+            for name in ("luong2015-base", "library-forward", "luong2015-global-dot", "library-reversed-dot"):
+                yield Row(name, 0.256, recipe, seed)
+    for name in ("bahdanau2015", "rnnencdec"):
+        for recipe in ("adam", "own"):
+            yield Row(name, 0.128, recipe, 1)
+
+
+def main() -> None:
+    """Train what is missing, one run after the other, and print the table."""
+    options = parse()
+    corpus = prepare(options.data, options.out)
+    for row in rows(options):
+        if (options.only and row.model not in options.only) or row.name in load(corpus)["runs"]:
+            continue
+        with contextlib.suppress(FileExistsError), claim(options.out, row):
+            found = run_row(row, corpus, options.out)
+            with exclusive(options.out):
+                result = load(corpus)  # another process may have added rows meanwhile
+                result["runs"][row.name] = found
+                RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            print(f"{row.name}: {found['perplexity']} ({found['perplexity with wrong sources']})", flush=True)
+    print(table(load(corpus)["runs"]))
+
+
+def parse() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("data", type=Path, help="folder of Multi30k")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the stored text and the runs")
+    parser.add_argument("--only", nargs="+", metavar="MODEL", help="only these presets and library stacks")
+    parser.add_argument("--seeds", type=int, default=3)
+    return parser.parse_args()
+
+
+@contextlib.contextmanager
+def claim(folder: Path, row: Row) -> Iterator[None]:
+    """Keep a second process beside this one from training the same row; FileExistsError if one does."""
+    mark = folder / f"{row.folder}.claimed"  # left behind by a kill; remove it to train the row again
+    mark.touch(exist_ok=False)
+    try:
+        yield
+    finally:
+        mark.unlink()
+
+
+@contextlib.contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Hold the lock on the results."""
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def load(corpus: Corpus) -> dict[str, Any]:
+    """The results so far."""
+    if RESULTS.exists():
+        result: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+        return result
+    return {
+        "command": "python bench/depth.py ../shared/data/multi30k-en-de-cs --out FOLDER",
+        "date": time.strftime("%Y-%m-%d"),
+        "dragoman": dragoman.__version__,
+        "machine": machine(),
+        "updates": UPDATES,
+        "dev perplexity of the words' shares in the training text": round(unigram_perplexity(corpus), 1),
+        "same for all": list(SAME_FOR_ALL),
+        "recipes": {name: list(settings) for name, settings in RECIPES.items()},
+        "runs": {},
+    }
+
+
+def table(runs: dict[str, dict[str, Any]]) -> str:
+    """A Markdown table: means over the seeds, and in brackets the lowest and the highest."""
+    lines = [
+        "| model | scale | recipe | seeds | h, layers 1 and last | dev perplexity | with wrong sources | ratio |",
+        "| --- | --: | --- | --: | --- | --: | --: | --: |",
+    ]
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for run in runs.values():
+        key = (run["model"], run["scale"], " ".join((run["recipe"], *run["settings"])))
+        groups.setdefault(key, []).append(run)
+    for (model, factor, recipe), several in sorted(groups.items(), key=lambda item: (item[0][2], *item[0][:2])):
+        right, wrong = ([run[key] for run in several] for key in ("perplexity", "perplexity with wrong sources"))
+        ratios = [one / other for one, other in zip(wrong, right, strict=True)]
+        h = several[0]["deviations"]
+        cells = (
+            *(f"`{model}`", f"{factor:g}", recipe, str(len(several)), f"{h[0]:.3f}, {h[-1]:.4f}"),
+            *(spread(values, digits) for values, digits in ((right, 0), (wrong, 0), (ratios, 2))),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def spread(values: list[float], digits: int) -> str:
+    """The mean, and the range where there are several."""
+    mean = f"{statistics.mean(values):.{digits}f}"
+    return mean if len(values) == 1 else f"{mean} ({min(values):.{digits}f} to {max(values):.{digits}f})"
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    main()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.config.building import build_config
+from dragoman.config.building import build_config, override
 from dragoman.config.presets import load_preset, preset_names
 from dragoman.config.scaling import SIZES, scale, scaled_values
 from dragoman.config.schema import Config
@@ -45,6 +45,18 @@ def test_initial_values_with_a_stated_range_grow_as_the_square_root_of_the_sizes
     assert scale(load_preset("sutskever2014"), 4).model.init_scale == 0.04
 
 
+def test_plain_sgd_is_clipped_at_a_norm_that_follows_the_sizes_and_keeps_its_rate() -> None:
+    for name in preset_names():
+        before, after = load_preset(name).training.optimiser, scale(load_preset(name), 0.25).training.optimiser
+        assert after.learning_rate == before.learning_rate, name
+        norm = before.max_gradient_norm
+        assert norm is not None
+        assert after.max_gradient_norm == (norm / 2 if before.name == "sgd" else norm), name
+    assert scale(load_preset("luong2015-base"), 0.128).training.optimiser.max_gradient_norm == 1.789
+    unclipped = override(load_preset("luong2015-base"), ["training.optimiser.max_gradient_norm=null"])
+    assert scale(unclipped, 0.25).training.optimiser.max_gradient_norm is None
+
+
 def test_a_local_window_follows_the_sentences_of_the_training_text() -> None:
     for name in preset_names():
         attention = scale(load_preset(name), 0.25).model.attention
@@ -57,6 +69,7 @@ def test_every_change_but_the_window_is_noted_with_its_reason() -> None:
     notes = dict(scaled_values(before, scale(before, 0.128), 0.128))
     assert notes["model.encoder.size"] == "--scale 0.128: 1000 units x 0.128"
     assert notes["model.init_scale"] == "--scale 0.128: 0.1 / sqrt(0.128); --sizes-only keeps it"
+    assert notes["training.optimiser.max_gradient_norm"] == "--scale 0.128: 5 x sqrt(0.128); --sizes-only keeps it"
     assert "mean source length" in notes["model.attention.reference_length"]
     assert "model.readout.rank" not in notes
     assert scaled_values(before, scale(before, 1, sizes_only=True), 1) == []

@@ -42,11 +42,14 @@ def scale(config: Config, factor: float, *, sizes_only: bool = False) -> Config:
     """The configuration of a model whose sizes are `factor` times as large, rounded to whole numbers from 1 on.
 
     So the ratios of a paper stay: 500 maxout units are half of 1000 at any scale, but for the rounding. Unless
-    `sizes_only`, two things follow:
+    `sizes_only`, three things follow:
 
     - Initial values with a stated range or deviation are divided by sqrt(factor). The gain of a layer of n units with
       U(-a, a) is a sqrt(n / 3): 1.8 for the 0.1 and 1,000 units of Luong et al. 2015, but 0.65 for 128 units with the
       same 0.1, and in a stack the gains of all layers multiply. `lecun` needs no change.
+    - With plain SGD the clipping norm is multiplied by sqrt(factor), as is the norm of the gradient of a matrix: so it
+      clips as often, and an update is as large beside the weights. The rate stays. (Adam and Adadelta divide by the
+      size of gradients themselves.)
     - The window of local attention follows the sentences of the training text (`model.attention.reference_length`).
 
     Raises:
@@ -60,10 +63,18 @@ def scale(config: Config, factor: float, *, sizes_only: bool = False) -> Config:
             model[section][key] = max(1, round(size * factor))
     if not sizes_only:
         if model["initialisation"] in ABSOLUTE_LAWS:
-            model["init_scale"] = float(f"{model['init_scale'] / math.sqrt(factor):.4g}")
+            model["init_scale"] = _rounded(model["init_scale"] / math.sqrt(factor))
+        optimiser = values["training"]["optimiser"]
+        if optimiser["name"] == "sgd" and optimiser["max_gradient_norm"] is not None:
+            optimiser["max_gradient_norm"] = _rounded(optimiser["max_gradient_norm"] * math.sqrt(factor))
         if model["attention"]["scope"] != "global" and model["decoder"]["context"] == "attended":
             model["attention"]["reference_length"] = LUONG_SOURCE_LENGTH
     return build_config(values, f"--scale {factor:g}")
+
+
+def _rounded(number: float) -> float:
+    """Four significant digits, which a configuration file shows well."""
+    return float(f"{number:.4g}")
 
 
 def scaled_values(before: Config, after: Config, factor: float) -> list[ScaledValue]:
@@ -76,6 +87,10 @@ def scaled_values(before: Config, after: Config, factor: float) -> list[ScaledVa
     if before.model.init_scale != after.model.init_scale:
         note = f"--scale {factor:g}: {before.model.init_scale:g} / sqrt({factor:g}); --sizes-only keeps it"
         found.append(ScaledValue("model.init_scale", note))
+    norm, scaled_norm = (config.training.optimiser.max_gradient_norm for config in (before, after))
+    if norm != scaled_norm:
+        note = f"--scale {factor:g}: {norm:g} x sqrt({factor:g}); --sizes-only keeps it"
+        found.append(ScaledValue("training.optimiser.max_gradient_norm", note))
     if before.model.attention.reference_length != after.model.attention.reference_length:
         note = f"--scale {factor:g}: the mean source length of Luong et al. 2015; --sizes-only leaves the window"
         found.append(ScaledValue("model.attention.reference_length", note))

@@ -31,13 +31,14 @@ def add_configuration_options(container: argparse._ActionsContainer) -> None:
         type=positive_float,
         metavar="F",
         help="multiply all layer sizes by F, keeping their ratios (0.25 turns 1000 units into 250), and initial values "
-        "with a stated range by 1 / sqrt(F); a local attention window then follows the training text; numbers of "
-        "layers, words and sentences, rates and clipping stay (docs/presets.md says why); applied before --set",
+        "with a stated range by 1 / sqrt(F), the clipping norm of plain SGD by sqrt(F); a local attention window then "
+        "follows the training text; rates and numbers of layers, words and sentences stay (docs/presets.md says why); "
+        "applied before --set",
     )
     container.add_argument(
         "--sizes-only",
         action="store_true",
-        help="with --scale: change layer sizes alone, not initial values nor the attention window",
+        help="with --scale: change layer sizes alone, not initial values, clipping norm or attention window",
     )
     add_set(container, "training.epochs=5")
 
