@@ -2,11 +2,12 @@
 
 `open_regular` never waits for a FIFO or a device. `read_json` reads one of our JSON files by its type: every key and
 value is checked, and the message names the file and the key. A file that `dump_json` wrote has its own SHA-256 in the
-entry "sha256", computed over the bytes of the file without the digits of that entry.
+entry "digest", computed over the bytes of the file without the digits of that entry.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -35,12 +36,16 @@ class JsonFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     format: int
     """Version of the file; newer and older ones are refused."""
-    sha256: str | None = None
-    """The digest of the file; None in files that are written without."""
+    digest: str | None = None
+    """The SHA-256 of the file; None in files that are written without."""
 
 
 class _Version(msgspec.Struct):
     format: int
+
+
+class NewerFormat(RunError):
+    """A file has a format that a later version of dragoman wrote."""
 
 
 File = TypeVar("File", bound=JsonFile)
@@ -73,10 +78,10 @@ def require_regular(path: str | Path) -> None:
 
 def _require_regular(mode: int, path: str | Path) -> None:
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(21, "it is a folder, not a file", str(path))
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     for is_kind, name in _KINDS:
         if is_kind(mode):
-            raise OSError(22, f"it is {name}, not a regular file", str(path))
+            raise OSError(errno.EINVAL, f"it is {name}, not a regular file", str(path))
 
 
 def read_regular(path: str | Path) -> bytes:
@@ -122,7 +127,8 @@ def decode_json(content: bytes | str, kind: type[Value]) -> Value:
 
 def dump_json(values: Mapping[str, Any], *, indent: int | None = None) -> str:
     """The text of a JSON file with its own digest; it ends with a line end."""
-    text = json.dumps({**values, "sha256": ""}, indent=indent) + "\n"
+    entries = {name: value for name, value in values.items() if name != "digest"}
+    text = json.dumps({**entries, "digest": ""}, indent=indent) + "\n"  # last, where it is found again
     before, after = text.rsplit('""', 1)
     return f'{before}"{hashlib.sha256(text.encode()).hexdigest()}"{after}'
 
@@ -136,7 +142,8 @@ def read_json(path: Path, kind: type[File], *, newest: int, oldest: int = 1, rem
 
     Raises:
         FileNotFoundError: there is no such file.
-        RunError: it is damaged, altered, of another format, or no regular file.
+        NewerFormat: it has a later format.
+        RunError: it is damaged, altered, of an earlier format, or no regular file.
     """
     try:
         with open_regular(path) as file:
@@ -150,13 +157,13 @@ def read_json(path: Path, kind: type[File], *, newest: int, oldest: int = 1, rem
             raise ValueError(f"it has more than {LARGEST:,} bytes")
         version = decode_json(content, _Version).format
         if version > newest:
-            raise RunError(
+            raise NewerFormat(
                 f"{path}: format {version} is newer than this version of dragoman reads ({newest}); upgrade dragoman"
             )
         if version < oldest:
             raise RunError(f"{path}: format {version} is from an earlier version of dragoman; {remedy}")
         value = decode_json(content, kind)
-        if value.sha256 is not None and value.sha256 != _digest(content, value.sha256):
+        if value.digest is not None and value.digest != _digest(content, value.digest):
             raise ValueError("its digest does not match its contents")
     except ValueError as error:
         raise RunError(f"{path}: is damaged: {error}; {remedy}") from None
@@ -164,5 +171,5 @@ def read_json(path: Path, kind: type[File], *, newest: int, oldest: int = 1, rem
 
 
 def _digest(content: bytes, stated: str) -> str:
-    """The digest of a file whose entry "sha256" is `stated`."""
+    """The digest of a file whose entry "digest" is `stated`."""
     return hashlib.sha256(content.replace(f'"{stated}"'.encode(), b'""', 1)).hexdigest()

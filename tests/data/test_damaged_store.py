@@ -90,7 +90,7 @@ def alter(path: Path, place: int, mask: int = 0xFF) -> None:
 def state(folder: Path, **changes: object) -> None:
     """Change entries of meta.json, dotted names for those of a section, with digests that fit all the files."""
     meta = json.loads((folder / "meta.json").read_text())
-    del meta["sha256"]
+    del meta["digest"]
     for name, value in changes.items():
         *sections, last = name.split("__")
         section = meta
@@ -166,7 +166,7 @@ def test_a_missing_file_and_one_of_another_kind(copy: Callable[[], Store], tmp_p
         copy()
     path.unlink()
     path.mkdir()
-    with pytest.raises(RunError, match=rf"^{path}: cannot be read: it is a folder"):
+    with pytest.raises(RunError, match=rf"^{path}: cannot be read: Is a directory"):
         copy()
 
 
@@ -275,8 +275,8 @@ def test_meta_that_fits_its_digest_but_nothing_else(copy: Callable[[], Store], t
         (dump_json({**meta, "left_out": {"a": "b"}}), r"left_out\[\.\.\.\]: Expected int, got str"),
         (dump_json({**meta, "more": 1}), "Object contains unknown field more"),
         (
-            json.dumps({name: value for name, value in meta.items() if name != "sha256"}),
-            "missing required field sha256",
+            json.dumps({name: value for name, value in meta.items() if name != "digest"}),
+            "missing required field digest",
         ),
         (json.dumps({name: value for name, value in meta.items() if name != "pairs"}), "missing required field pairs"),
         ("{", "not JSON that can be read"),

@@ -18,6 +18,7 @@ import dragoman
 from dragoman.cli.main import main
 from dragoman.model.weights import save_weights
 from dragoman.runs import exported as export_folder
+from dragoman.stored_files import dump_json
 
 from .conftest import Corpus
 
@@ -309,7 +310,7 @@ def _alter(name: str) -> Callable[[Path], object]:
 def _rewrite(**changes: object) -> Callable[[Path], object]:
     def rewrite(folder: Path) -> None:
         manifest = json.loads((folder / "manifest.json").read_text())
-        (folder / "manifest.json").write_text(json.dumps({**manifest, **changes}))
+        (folder / "manifest.json").write_text(dump_json({**manifest, **changes}))
 
     return rewrite
 
@@ -326,14 +327,20 @@ DAMAGES = {
     "altered step": (_alter("step.onnx"), "step.onnx: is damaged: it is not the file that was exported (SHA-256"),
     "altered vocabulary": (_alter("text/source.vocabulary"), "text/source.vocabulary: is damaged"),
     "altered configuration": (_alter("config.yaml"), "config.yaml: is damaged"),
-    "truncated manifest": (_cut("manifest.json"), "manifest.json: is damaged, it is not JSON"),
-    "a list for a manifest": (lambda folder: (folder / "manifest.json").write_text("[]"), "lacks required entries"),
-    "manifest without files": (_rewrite(files=None), "manifest.json: is damaged, it lacks required entries"),
+    "truncated manifest": (_cut("manifest.json"), "manifest.json: is damaged: not JSON that can be read"),
+    "a list for a manifest": (
+        lambda folder: (folder / "manifest.json").write_text("[]"),
+        "is damaged: Expected object, got array",
+    ),
+    "manifest without files": (_rewrite(files=None), "is damaged: files: Expected object, got null"),
     "manifest that forgets the graphs": (_rewrite(files={}), "manifest.json does not list it"),
-    "manifest that leads elsewhere": (_rewrite(files={"../x": {}}), "manifest.json: is damaged, it lacks required"),
+    "manifest that leads elsewhere": (
+        _rewrite(files={"../x": {"bytes": 1, "sha256": ""}}),
+        "manifest.json: is damaged: files: '../x' is not the name of a file in the folder",
+    ),
     "newer format": (
         _rewrite(format=export_folder.FORMAT + 1),
-        "exported in format 2, which is newer than this version of dragoman reads (1); upgrade dragoman",
+        "manifest.json: format 2 is newer than this version of dragoman reads (1); upgrade dragoman",
     ),
     "a text file of another run": (
         lambda folder: (folder / "text" / "source.model").write_text("x"),

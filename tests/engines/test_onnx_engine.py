@@ -116,11 +116,11 @@ def test_any_batch_in_any_order_gives_what_torch_gives(
 
 def test_a_graph_that_onnxruntime_cannot_use_is_an_error() -> None:
     graphs = _graphs("groundhog")
-    with pytest.raises(RunError, match=r"onnxruntime [\d.]+ cannot use the exported model: "):
+    with pytest.raises(RunError, match=r"the step graph: cannot be used: onnxruntime [\d.]+: "):
         OnnxEngine(graphs.encoder, graphs.step[:-50], threads=1)
 
 
 def test_a_graph_without_our_metadata_is_an_error() -> None:
     graphs = _graphs("groundhog")
-    with pytest.raises(RunError, match="the exported model does not state its vocabulary size; export the run again"):
+    with pytest.raises(RunError, match="the encoder graph: cannot be used: it does not state its vocabulary size;"):
         OnnxEngine(graphs.encoder.replace(b"vocabulary_size", b"vocabulary_sise"), graphs.step, threads=1)

@@ -136,7 +136,7 @@ class TestWaysToOpen:
     def test_newer_format_of_the_folder_is_refused(self, tmp_path: Path, door: object) -> None:
         folder = complete(tmp_path / "run")
         (folder.path / "run.json").write_text('{"kind": "dragoman run", "format": 2}')
-        with pytest.raises(RunError, match=r"run: a run of format 2, which is newer .* \(1\); upgrade dragoman"):
+        with pytest.raises(RunError, match=r"run.json: format 2 is newer than .* \(1\); upgrade dragoman"):
             door(folder.path)  # type: ignore[operator]
 
     def test_a_copy_without_the_mark_opens(self, tmp_path: Path, door: object) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from dragoman.errors import ConfigError, RunError
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.parts import sort_files
+from dragoman.stored_files import dump_json
 from dragoman.text.vocabulary import Vocabulary
 
 OLD, NEW = Config(), override(Config(), ["training.seed=77"])
@@ -54,9 +54,12 @@ def tree(path: Path) -> dict[str, bytes]:
 
 def test_a_run_is_marked(tmp_path: Path) -> None:
     folder = run_of(tmp_path / "run")
-    digest = hashlib.sha256((folder.text / "source.vocabulary").read_bytes()).hexdigest()
-    mark = {"kind": "dragoman run", "format": 1, "text": {"source.vocabulary": digest}}
-    assert json.loads((folder.path / "run.json").read_text()) == mark
+    digests = {
+        place: {name: hashlib.sha256((folder.path / place / name).read_bytes()).hexdigest()}
+        for place, name in (("text", "source.vocabulary"), ("data", "dev.jsonl"))
+    }
+    mark = {"kind": "dragoman run", "format": 1, **digests}
+    assert (folder.path / "run.json").read_text() == dump_json(mark)
 
 
 def test_a_new_run_is_hidden_until_it_is_moved_into_place(tmp_path: Path) -> None:

@@ -471,20 +471,20 @@ def test_a_damaged_description_is_refused(tmp_path: Path) -> None:
         path.write_bytes(data)
         with pytest.raises(RunError) as caught:
             load_segmentation(path)
-        assert str(caught.value) == f"{path}: damaged; take the file from a copy of the run folder", data
+        assert str(caught.value).startswith(f"{path}: is damaged: "), data
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "source.segmentation.json"
     path.write_text(json.dumps({"format": 3, "kind": "words", "language": "en"}))
-    with pytest.raises(RunError, match="json: format 3 is newer than this program, which reads up to 2; update it"):
+    with pytest.raises(RunError, match=r"json: format 3 is newer than this version of dragoman reads \(2\); upgrade"):
         load_segmentation(path)
 
 
 def test_an_older_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "source.segmentation.json"
     path.write_text(json.dumps({"format": 1, "kind": "blanks"}))
-    with pytest.raises(RunError, match="json: format 1 is from an earlier version of dragoman; train the model again"):
+    with pytest.raises(RunError, match="json: format 1 is from an earlier version of dragoman; take the file from"):
         load_segmentation(path)
 
 

@@ -213,7 +213,7 @@ class _LinkFiles(Struct, forbid_unknown_fields=True):
 class _Meta(JsonFile, frozen=True, kw_only=True):
     """meta.json; the lists are the SHA-256 of the blocks of files."""
 
-    sha256: str
+    digest: str
     pairs: Annotated[int, Meta(ge=1, lt=1 << 48)]
     left_out: dict[str, int]
     source: _Side

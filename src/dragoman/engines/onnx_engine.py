@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
+import re
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,13 +16,27 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
+from dragoman.engines.onnx_file import refers_to_files
 from dragoman.engines.protocol import EngineStep, ForcedScores
 from dragoman.engines.rows import RowLayout, arrange, first_rows, widened
 from dragoman.engines.shortlist import BatchShortlist, Shortlist
-from dragoman.errors import RunError
+from dragoman.errors import RunError, quoted
 from dragoman.text.vocabulary import BOS, PAD
 
-_REFUSALS = (runtime.Fail, runtime.InvalidGraph, runtime.InvalidProtobuf, runtime.NotImplemented)
+_REFUSALS: tuple[type[Exception], ...] = (
+    *(kind for kind in vars(runtime).values() if isinstance(kind, type) and issubclass(kind, Exception)),
+    RuntimeError,  # what C++ code below ONNX Runtime raises
+    ValueError,
+    IndexError,
+    MemoryError,
+)
+"""The errors of ONNX Runtime for a graph that it cannot load or run."""
+_STEP_INPUTS = ("tokens", "parents", "layout", "rows", "time", "targets", "k")
+_STEP_OUTPUTS = {
+    "log_probabilities": "tensor(float)",
+    "words": "tensor(int64)",
+    "target_log_probabilities": "tensor(float)",
+}
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -43,6 +59,79 @@ class _OnnxState:
     """The words that may follow; None before the first step, and where the step graph has the whole output layer."""
 
 
+class _Graph:
+    """A session of a graph, which several threads may run at once."""
+
+    def __init__(self, graph: bytes | Path, name: str) -> None:
+        """Open a graph in a file, or in memory; `name` stands for the latter in messages.
+
+        Raises:
+            RunError: ONNX Runtime cannot load it, or it refers to other files.
+        """
+        self.name = name if isinstance(graph, bytes) else str(graph)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4  # failures are reported once, as our own errors
+        options.intra_op_num_threads = 1  # synchronising threads after each product of a step costs more than it saves
+        options.enable_mem_pattern = False  # patterns are kept for each shape, and shapes here rarely repeat
+        try:
+            if refers_to_files(graph):
+                raise self.refused("a tensor lies in another file")
+            content = graph if isinstance(graph, bytes) else str(graph)
+            session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        except OSError as error:
+            raise self.refused(f"it cannot be read: {error.strerror}") from None
+        except _REFUSALS as error:
+            raise self._failed(error) from None
+        self._session = session
+        self._metadata: dict[str, str] = session.get_modelmeta().custom_metadata_map
+        self.inputs: dict[str, str] = {value.name: value.type for value in session.get_inputs()}
+        """Name -> type."""
+        self.outputs: dict[str, str] = {value.name: value.type for value in session.get_outputs()}
+
+    def run(self, feed: Arrays) -> Arrays:
+        """All outputs by name.
+
+        Raises:
+            RunError: ONNX Runtime cannot compute them.
+        """
+        try:
+            return dict(zip(self.outputs, self._session.run(list(self.outputs), feed), strict=True))
+        except _REFUSALS as error:
+            raise self._failed(error) from None
+
+    def number(self, name: str) -> int:
+        """A whole number in the metadata.
+
+        Raises:
+            RunError: there is no such entry, or it is something else.
+        """
+        found = self._metadata.get(name)
+        if found is None or not re.fullmatch("[0-9]{1,9}", found):
+            raise self.refused(f"it does not state its {name.replace('_', ' ')}")
+        return int(found)
+
+    def require(self, found: Mapping[str, str], expected: Mapping[str, str]) -> None:
+        """Compare the names and types of inputs or outputs with those of an exported model.
+
+        Raises:
+            RunError: they differ; the message names one of them.
+        """
+        for name in sorted(found.keys() | expected.keys()):
+            if found.get(name) != expected.get(name):
+                raise self.refused(
+                    f"an exported model has {quoted(name)} as {expected.get(name, 'nothing')}, this one as "
+                    f"{found.get(name, 'nothing')}"
+                )
+
+    def refused(self, reason: str) -> RunError:
+        """The error for a graph that is not what `dragoman export` wrote."""
+        return RunError(f"{self.name}: cannot be used: {reason}; export the run again")
+
+    def _failed(self, error: Exception) -> RunError:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        return self.refused(f"onnxruntime {onnxruntime.__version__}: {reason}")
+
+
 class OnnxEngine:
     """Runs an encoder graph and a step graph; top-k is taken in the graph.
 
@@ -62,31 +151,54 @@ class OnnxEngine:
         computes in one thread; None is one for each processor. `shortlist` was exported with the graphs.
 
         Raises:
-            RunError: onnxruntime cannot load a graph; the shortlist is missing or belongs to another model.
+            RunError: onnxruntime cannot load a graph; a graph refers to other files, or has other inputs or outputs
+                than an exported model; the shortlist is missing or belongs to another model.
         """
         self._shortlist, self._restricted = shortlist, shortlist is not None
         self.workers = threads or processors()
         with ThreadPoolExecutor(2) as both:
-            self._encoder, self._step = both.map(_session, (encoder, step))
-        self.source_vocabulary_size = int(_metadata(self._encoder, "vocabulary_size"))
-        self.vocabulary_size = int(_metadata(self._step, "vocabulary_size"))
-        self.source_eos = _metadata(self._encoder, "source_eos") == "1"
-        self.attention_shift = int(_metadata(self._step, "attention_shift"))
+            self._encoder, self._step = both.map(_Graph, (encoder, step), ("the encoder graph", "the step graph"))
+        self.source_vocabulary_size = self._encoder.number("vocabulary_size")
+        self.vocabulary_size = self._step.number("vocabulary_size")
+        self.source_eos = self._encoder.number("source_eos") == 1
+        self.attention_shift = self._step.number("attention_shift")
         self._require_fitting_shortlist()
-        self._encoded, self._stepped = (
-            [output.name for output in session.get_outputs()] for session in (self._encoder, self._step)
-        )
+        self._require_signatures()
 
     def _require_fitting_shortlist(self) -> None:
         sizes = None
-        if any(given.name == "owners" for given in self._step.get_inputs()):
-            sizes = self.source_vocabulary_size, self.vocabulary_size, int(_metadata(self._step, "always_listed"))
+        if "owners" in self._step.inputs:
+            sizes = self.source_vocabulary_size, self.vocabulary_size, self._step.number("always_listed")
         if sizes != (None if self._shortlist is None else self._shortlist.sizes):
             raise RunError("the exported model and its shortlist do not belong together; export the run again")
 
+    def _require_signatures(self) -> None:
+        """Check that the graphs have the inputs and outputs of an exported model."""
+        encoder, step = self._encoder, self._step
+        encoder.require(encoder.inputs, {"source": "tensor(int64)", "lengths": "tensor(int64)"})
+        memory, states = (
+            {name: kind for name, kind in encoder.outputs.items() if name.startswith(prefix)}
+            for prefix in ("memory.", "state.")
+        )
+        encoder.require(encoder.outputs, memory | states)
+        limits = set() if self._shortlist is None else self._shortlist.input_names
+        step.require(
+            step.inputs,
+            dict.fromkeys(_STEP_INPUTS, "tensor(int64)")
+            | memory
+            | states
+            | {name: step.inputs.get(name, "a tensor") for name in limits},
+        )
+        attention = {"attention": "tensor(float)"} if "attention" in step.outputs else {}
+        following = {"next." + name.removeprefix("state."): kind for name, kind in states.items()}
+        step.require(step.outputs, _STEP_OUTPUTS | attention | following)
+
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _OnnxState:
-        outputs = self._encoder.run(self._encoded, {"source": source, "lengths": source_lengths})
-        named = dict(zip(self._encoded, outputs, strict=True))
+        named = self._encoder.run({"source": source, "lengths": source_lengths})
+        for name, array in named.items():
+            axes = 2 if name.endswith(".mask") else 1
+            if array.shape[:axes] != source.shape[:axes]:
+                raise self._encoder.refused(f"it computes {name} of shape {list(array.shape)}")
         memory, state = (
             {name: array for name, array in named.items() if name.startswith(kind)} for kind in ("memory.", "state.")
         )
@@ -153,6 +265,19 @@ class OnnxEngine:
         log_probabilities[np.arange(target.shape[1]) >= target_lengths[:, None]] = 0
         return ForcedScores(log_probabilities, np.stack(attention, axis=1) if attention else None)
 
+    def _require_possible(self, outputs: Arrays, shape: tuple[int, int], shortlist: BatchShortlist | None) -> None:
+        """Check what search relies on: [R, k] log-probabilities, and words of the vocabulary.
+
+        Raises:
+            RunError: an altered graph computes something else.
+        """
+        words, size = outputs["words"], self.vocabulary_size if shortlist is None else len(shortlist.words)
+        if words.shape != shape or (words.size and not 0 <= words.min() <= words.max() < size):
+            raise self._step.refused(f"it computes impossible words, of shape {list(words.shape)}")
+        for name, expected in (("log_probabilities", shape), ("target_log_probabilities", shape[:1])):
+            if outputs[name].shape != expected:
+                raise self._step.refused(f"it computes {name} of shape {list(outputs[name].shape)}")
+
     def _advance(
         self,
         old: _OnnxState,
@@ -181,7 +306,8 @@ class OnnxEngine:
         if shortlist is not None:
             feed |= {"owners": rows.cells // rows.width if shortlist.differs else np.zeros_like(rows.cells)}
             feed |= shortlist.layers | shortlist.biases
-        outputs = dict(zip(self._stepped, self._step.run(self._stepped, feed), strict=True))
+        outputs = self._step.run(feed)
+        self._require_possible(outputs, (len(tokens), k), shortlist)
         state = {name: outputs["next." + name.removeprefix("state.")] for name in old.state}
         return outputs, replace(old, memory=memory, state=state, rows=rows, time=old.time + 1, shortlist=shortlist)
 
@@ -189,31 +315,6 @@ class OnnxEngine:
 def processors() -> int:
     """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _session(graph: bytes | Path) -> onnxruntime.InferenceSession:
-    """A session of a graph, which several threads may run at once."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4  # failures are reported once, as our own errors
-    options.intra_op_num_threads = 1  # synchronising threads after each product of a step costs more than it saves
-    options.enable_mem_pattern = False  # patterns are kept for each shape, and shapes here rarely repeat
-    try:
-        content = graph if isinstance(graph, bytes) else str(graph)
-        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    except _REFUSALS as error:
-        raise RunError(f"onnxruntime {onnxruntime.__version__} cannot use the exported model: {error}") from None
-
-
-def _metadata(session: onnxruntime.InferenceSession, name: str) -> str:
-    """An entry of the graph's metadata.
-
-    Raises:
-        RunError: there is no such entry.
-    """
-    entries: dict[str, str] = session.get_modelmeta().custom_metadata_map
-    if name not in entries:
-        raise RunError(f"the exported model does not state its {name.replace('_', ' ')}; export the run again")
-    return entries[name]
 
 
 def _only(memory: Arrays, sentences: NDArray[np.int64]) -> Arrays:

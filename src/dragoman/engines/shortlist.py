@@ -13,16 +13,17 @@ O size of the readout.
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
+from zipfile import ZIP_STORED, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.engines.rows import widened
-from dragoman.errors import RunError
+from dragoman.errors import RunError, quoted
 from dragoman.text.vocabulary import PAD
 
 CHUNK = 32
@@ -84,6 +85,18 @@ class Shortlist:
         """The sizes of the source and target vocabularies, and A."""
         return len(self._offsets) - 1, len(self.always) + len(self._others), len(self.always)
 
+    @property
+    def input_names(self) -> set[str]:
+        """The inputs of the step graph that come from the shortlist."""
+        names = {"owners"}
+        for number, layer in enumerate(self._layers):
+            prefix = self._prefix(number)
+            names |= {f"{prefix}weight", f"{prefix}bias"} | ({f"{prefix}scale"} if layer.scale is not None else set())
+        return names
+
+    def _prefix(self, number: int) -> str:
+        return "limit." if len(self._layers) == 1 else f"limit.{number}."
+
     def for_batch(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> BatchShortlist:
         """The shortlist of sources [B, S]."""
         allowed = np.zeros((len(source), len(self._others)), np.bool_)
@@ -115,7 +128,7 @@ class Shortlist:
         layers: dict[str, NDArray[Any]] = {}
         biases = {}
         for number, layer in enumerate(self._layers):
-            name = "limit." if len(self._layers) == 1 else f"limit.{number}."
+            name = self._prefix(number)
             layers[name + "weight"] = widened(layer.weight[:, places], width, 0)
             if layer.scale is not None:
                 layers[name + "scale"] = widened(layer.scale[places], width, 0)
@@ -142,14 +155,99 @@ class Shortlist:
             RunError: the content is something else.
         """
         try:
-            arrays = dict(np.load(io.BytesIO(content), allow_pickle=False).items())
+            arrays = _read_archive(content)
             count = sum(name.startswith("weight") for name in arrays)
             layers = [
                 OutputColumns(arrays[f"weight{n}"], arrays.get(f"scale{n}"), arrays[f"bias{n}"]) for n in range(count)
             ]
-            return cls(arrays["always"], arrays["offsets"], arrays["words"], layers)
-        except (ValueError, KeyError, IndexError, AttributeError, OSError, EOFError, BadZipFile) as error:
-            raise RunError(f"the shortlist cannot be used: {error}; export the run again") from None
+            always, offsets, words = (arrays[name] for name in ("always", "offsets", "words"))
+            _require_fitting(always, offsets, words, layers)
+            return cls(always, offsets, words, layers)
+        except KeyError as error:
+            raise _unusable(f"it lacks {error}") from None
+        except ValueError as error:
+            raise _unusable(str(error)) from None
+
+
+def _unusable(reason: str) -> RunError:
+    return RunError(f"the shortlist cannot be used: {reason}; export the run again")
+
+
+def _read_archive(content: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of a numpy archive without compression; no more memory is used than the archive has bytes.
+
+    Raises:
+        ValueError: it is damaged, compressed, or has something else than numbers.
+    """
+    arrays = {}
+    try:
+        with ZipFile(io.BytesIO(content)) as archive:
+            for entry in archive.infolist():
+                if entry.compress_type != ZIP_STORED or entry.file_size > len(content):
+                    raise ValueError(f"{quoted(entry.filename)} is compressed")
+                arrays[entry.filename.removesuffix(".npy")] = _read_array(archive.read(entry))
+    except ValueError:
+        raise
+    except Exception as error:  # zipfile and numpy's reader of headers raise errors of a dozen types
+        raise ValueError(f"it is damaged ({type(error).__name__})") from None
+    return arrays
+
+
+def _read_array(content: bytes) -> NDArray[Any]:
+    """The array of a .npy file.
+
+    Raises:
+        ValueError: it is damaged, or has objects or another number of bytes than its header states.
+    """
+    file = io.BytesIO(content)
+    version = np.lib.format.read_magic(file)
+    if version != (1, 0):
+        raise ValueError(f"an array has version {version} of its format")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    data = content[file.tell() :]
+    if dtype.kind not in "iuf" or any(size < 0 for size in shape) or len(data) != dtype.itemsize * math.prod(shape):
+        raise ValueError(f"an array of type {dtype} and shape {shape} has {len(data):,} bytes")
+    return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _require_fitting(
+    always: NDArray[Any], offsets: NDArray[Any], words: NDArray[Any], layers: Sequence[OutputColumns]
+) -> None:
+    """Check types, shapes and ranges.
+
+    Raises:
+        ValueError: an array does not fit the others.
+    """
+    if not layers or layers[0].bias.ndim != 1:
+        raise ValueError("it has no output layer")
+    others = len(layers[0].bias)
+    size = len(always) + others
+    fitting = {
+        "always": _is_ascending(always, size - 1) and len(np.unique(always)) == len(always) > 0,
+        "offsets": _is_ascending(offsets, len(words)) and len(offsets) > 1 and offsets[0] == 0,
+        "words": words.ndim == 1 and words.dtype.kind in "iu" and (len(words) == 0 or _is_within(words, others - 1)),
+    }
+    for number, layer in enumerate(layers):
+        fitting[f"weight{number}"] = layer.weight.ndim == 2 and layer.weight.shape[1] == others
+        fitting[f"bias{number}"] = layer.bias.shape == (others,) and layer.bias.dtype == np.float32
+        is_int8 = layer.scale is not None
+        fitting[f"weight{number}"] &= layer.weight.dtype.kind == ("i" if is_int8 else "f")
+        if layer.scale is not None:
+            fitting[f"scale{number}"] = layer.scale.shape == (others,) and layer.scale.dtype == np.float32
+    for name, is_fitting in fitting.items():
+        if not is_fitting:
+            raise ValueError(f"{name} does not fit the other arrays")
+
+
+def _is_ascending(numbers: NDArray[Any], highest: int) -> bool:
+    """Whether a vector of whole numbers ascends within 0 to `highest`."""
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not len(numbers):
+        return False
+    return _is_within(numbers, highest) and bool((np.diff(numbers.astype(np.int64)) >= 0).all())
+
+
+def _is_within(numbers: NDArray[Any], highest: int) -> bool:
+    return bool(numbers.min() >= 0 and numbers.max() <= highest)
 
 
 def other_words(always: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:

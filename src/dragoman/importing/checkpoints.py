@@ -16,6 +16,7 @@ from safetensors.torch import load
 from torch import Tensor
 
 from dragoman.errors import InputError
+from dragoman.stored_files import read_regular, require_regular
 from dragoman.text.lines import not_found
 
 _REFUSED = re.compile(r"unsupported (?:global: )?GLOBAL ([\w.]+)", re.IGNORECASE)
@@ -36,6 +37,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     try:
         with torch.serialization.safe_globals([Namespace]), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns about pickles that it did not write
+            require_regular(path)
             checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         found = _REFUSED.search(str(error))
@@ -62,7 +64,7 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
         InputError: the file cannot be read or is damaged.
     """
     try:
-        return load(path.read_bytes())
+        return load(read_regular(path))
     except OSError as error:
         raise InputError(f"{path}: cannot read the weights: {error.strerror}") from None
     except (SafetensorError, ValueError, KeyError) as error:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dragoman.errors import InputError
+from dragoman.stored_files import read_regular
 from dragoman.text.vocabulary import SPECIALS
 
 
@@ -55,7 +56,7 @@ def read_vocabulary_lines(path: Path) -> list[str]:
         InputError: the file cannot be read.
     """
     try:
-        return path.read_bytes().decode().removesuffix("\n").split("\n")
+        return read_regular(path).decode().removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise InputError(f"{path}: cannot read the vocabulary: {reason}") from None

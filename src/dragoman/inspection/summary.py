@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from dragoman.errors import RunError
 from dragoman.inspection.advice import advice, warnings
 from dragoman.inspection.inspect import inspect_corpus
 from dragoman.inspection.presentation import facts
+from dragoman.stored_files import decode_json, read_regular
 from dragoman.text.corpus import Corpora
 from dragoman.text.lines import write_lines
 
@@ -56,11 +59,18 @@ def load_summary(path: Path) -> TextSummary | None:
     Raises:
         RunError: the file is damaged.
     """
-    if not path.exists():
-        return None
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-        figures = {str(name): str(figure) for name, figure in read["facts"].items()}
-        return TextSummary(figures, list(map(str, read["advice"])))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise RunError(f"{path}: damaged; delete it, and the report omits the facts about the text") from None
+        read = decode_json(read_regular(path), _Stored)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise RunError(
+            f"{path}: is damaged: {reason}; delete it, and the report omits the facts about the text"
+        ) from None
+    return TextSummary(read.facts, read.advice)
+
+
+class _Stored(Struct):
+    facts: dict[str, str]
+    advice: list[str]

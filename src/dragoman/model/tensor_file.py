@@ -22,6 +22,8 @@ from typing import Any, BinaryIO
 import torch
 from torch import Tensor
 
+from dragoman.stored_files import open_regular
+
 METADATA = "__metadata__"
 """The header entry for text metadata."""
 DIGEST = "sha256"
@@ -70,7 +72,7 @@ def require_intact(path: Path) -> None:
         OSError: the file cannot be read.
         ValueError: the file is damaged or truncated, or has no digest.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         start = file.read(8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
         if not 0 < length <= os.fstat(file.fileno()).st_size - 8:

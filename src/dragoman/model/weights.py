@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from dragoman.errors import RunError
 from dragoman.model.tensor_file import require_intact, write_tensors
+from dragoman.stored_files import read_regular
 from dragoman.text.lines import replace_file
 
 
@@ -38,7 +39,7 @@ def load_weights(path: Path) -> dict[str, Tensor]:
     """
     try:
         require_intact(path)
-        return load(path.read_bytes())
+        return load(read_regular(path))
     except OSError as error:
         raise RunError(f"{path}: cannot read the weights: {error.strerror}") from None
     except (SafetensorError, ValueError, KeyError) as error:

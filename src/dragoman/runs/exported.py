@@ -12,17 +12,20 @@ No file is used before all have been checked against the manifest.
 from __future__ import annotations
 
 import hashlib
-import json
 import mmap
 import os
+import re
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from dragoman.config.files import load_config
 from dragoman.config.schema import Config
-from dragoman.errors import ConfigError, RunError
+from dragoman.errors import ConfigError, RunError, quoted
+from dragoman.stored_files import JsonFile, dump_json, open_regular, read_json, read_regular, sha256_of
 from dragoman.text.side import TextSide
 
 FORMAT = 1
@@ -66,12 +69,12 @@ class ExportFolder:
         there = {f"{TEXT}/{entry.name}" for entry in (folder / TEXT).glob("*")}
         there |= {SHORTLIST} if (folder / SHORTLIST).exists() else set()
         for name in sorted({CONFIG, ENCODER, STEP} | there):
-            if name not in manifest["files"]:
+            if name not in manifest.files:
                 raise RunError(f"{folder / name}: {MANIFEST} does not list it; {_REMEDY}")
-        for name, facts in manifest["files"].items():
+        for name, facts in manifest.files.items():
             _check(folder / name, facts)
-        shortlist = (folder / SHORTLIST).read_bytes() if SHORTLIST in there else None
-        return cls(folder, manifest["int8"], manifest["parameters"], shortlist)
+        shortlist = read_regular(folder / SHORTLIST) if SHORTLIST in there else None
+        return cls(folder, manifest.int8, manifest.parameters, shortlist)
 
     def load_config(self) -> Config:
         """The configuration of the run that was exported.
@@ -101,7 +104,7 @@ def is_export(path: str | Path) -> bool:
 def foreign_files(folder: Path) -> list[str] | None:
     """The files of an exported folder that its manifest does not list; None for a folder without a manifest."""
     try:
-        known = {MANIFEST, *_read_manifest(folder)["files"]}
+        known = {MANIFEST, *_read_manifest(folder).files}
     except RunError:
         return None
     if not {CONFIG, ENCODER, STEP} <= known:
@@ -115,69 +118,57 @@ def write_manifest(folder: Path, *, int8: bool, parameters: int) -> None:
     """Write the manifest of a folder's files; written last, it marks the folder as complete."""
     files = {}
     for file in sorted(entry for entry in folder.rglob("*") if entry.is_file()):
-        content = file.read_bytes()
-        name = file.relative_to(folder).as_posix()
-        files[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+        files[file.relative_to(folder).as_posix()] = {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
     manifest = {"format": FORMAT, "int8": int8, "parameters": parameters, "files": files}
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    (folder / MANIFEST).write_text(dump_json(manifest, indent=1), encoding="utf-8")
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+class _Facts(Struct, forbid_unknown_fields=True, frozen=True):
+    bytes: int
+    sha256: str
+
+
+class _Manifest(JsonFile, frozen=True, kw_only=True):
+    int8: bool
+    parameters: Annotated[int, Meta(ge=0)]
+    files: dict[str, _Facts]
+
+
+def _read_manifest(folder: Path) -> _Manifest:
     path = folder / MANIFEST
     try:
-        manifest: Any = json.loads(path.read_text(encoding="utf-8"))
+        manifest = read_json(path, _Manifest, newest=FORMAT, remedy=_REMEDY)
     except FileNotFoundError:
         raise RunError(f"{folder}: an exported folder, but its {MANIFEST} is missing; {_REMEDY}") from None
-    except OSError as error:
-        raise RunError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise RunError(f"{path}: is damaged, it is not JSON; {_REMEDY}") from None
-    version = manifest.get("format") if isinstance(manifest, dict) else None
-    if isinstance(version, int) and version > FORMAT:
-        raise RunError(
-            f"{folder}: exported in format {version}, which is newer than this version of dragoman reads ({FORMAT}); "
-            "upgrade dragoman"
-        )
-    if version != FORMAT or not _is_complete(manifest):
-        raise RunError(f"{path}: is damaged, it lacks required entries; {_REMEDY}")
-    complete: dict[str, Any] = manifest
-    return complete
+    for name in manifest.files:
+        if not _PLAIN.fullmatch(name):
+            raise RunError(
+                f"{path}: is damaged: files: {quoted(name)} is not the name of a file in the folder; {_REMEDY}"
+            )
+    return manifest
 
 
-def _is_complete(manifest: dict[str, Any]) -> bool:
-    files = manifest.get("files")
-    return (
-        isinstance(manifest.get("int8"), bool)
-        and isinstance(manifest.get("parameters"), int)
-        and isinstance(files, dict)
-        and all(_is_plain(name) and isinstance(facts, dict) for name, facts in files.items())
-    )
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*")
+"""Names that stay inside the folder; no part begins with a dot."""
 
 
-def _is_plain(name: str) -> bool:
-    """Whether a name stays inside the folder."""
-    return name == os.path.normpath(name) and not os.path.isabs(name) and not name.startswith("..")
-
-
-def _check(path: Path, facts: dict[str, Any]) -> None:
+def _check(path: Path, facts: _Facts) -> None:
     """Compare a file with its manifest entry.
 
     The file is memory-mapped: allocating memory for all of it would take longer than the digest, and reading in blocks
     would wait for other threads after each block.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
-            if size != facts.get("bytes"):
-                raise RunError(
-                    f"{path}: is damaged: it has {size} bytes where {facts.get('bytes')} were exported; {_REMEDY}"
-                )
+            if size != facts.bytes:
+                raise RunError(f"{path}: is damaged: it has {size} bytes where {facts.bytes} were exported; {_REMEDY}")
             # An empty file cannot be mapped.
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else nullcontext(b"") as content:
                 digest = hashlib.sha256(content).hexdigest()
     except FileNotFoundError:
         raise RunError(f"{path}: is missing; {_REMEDY}") from None
     except OSError as error:
-        raise RunError(f"{path}: cannot be read: {error.strerror}") from None
-    if digest != facts.get("sha256"):
+        raise RunError(f"{path}: cannot be read: {error.strerror}; {_REMEDY}") from None
+    if digest != facts.sha256:
         raise RunError(f"{path}: is damaged: it is not the file that was exported (SHA-256 differs); {_REMEDY}")

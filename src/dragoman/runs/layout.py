@@ -23,7 +23,7 @@ from dragoman.config.files import dump_config, load_config
 from dragoman.config.language_model import LanguageConfig
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
-from dragoman.runs.parts import complete_placing, is_marked, require_intact_text
+from dragoman.runs.parts import complete_placing, require_intact_data, require_intact_mark, require_intact_text
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.side import TextSide
 
@@ -49,6 +49,11 @@ class RunFolder:
     @property
     def dev_data(self) -> Path:
         return self.path / "data" / "dev"
+
+    @property
+    def dev_text(self) -> Path:
+        """The raw text of the dev set, which a resumed training translates too."""
+        return self.path / "data" / "dev.jsonl"
 
     @property
     def inspection(self) -> Path:
@@ -137,9 +142,14 @@ class RunFolder:
         if not os.path.isdir(path):
             raise RunError(f"{path}: is a file, not a run folder; give the folder that `dragoman train --out` wrote")
         complete_placing(folder.path)
-        is_marked(folder.path)  # raises for a newer format; a copy without run.json may be read
+        require_intact_mark(folder.path)
         if not folder.config.is_file():
-            raise RunError(f"{path}: not a run folder: it has no {folder.config.name}")
+            there = os.path.lexists(folder.config)
+            raise RunError(
+                f"{folder.config}: is not a regular file; take it from a copy of the run folder"
+                if there
+                else f"{path}: not a run folder: it has no {folder.config.name}"
+            )
         if not folder.text.is_dir():
             raise RunError(
                 f"{path}: has no {folder.text.name}/, the segmentations and vocabularies that its weights belong to; "
@@ -166,6 +176,14 @@ class RunFolder:
         """
         with replace_file(self.config) as file:
             file.write(dump_config(config))
+
+    def require_intact(self, path: Path) -> None:
+        """Compare `dev_text` or `inspection` with its digest.
+
+        Raises:
+            RunError: the file was altered.
+        """
+        require_intact_data(self.path, path)
 
     def source_side(self) -> TextSide:
         """Load the segmentation and the vocabulary of the source.

@@ -16,7 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from dragoman.errors import RunError
+from dragoman.stored_files import decode_json, read_regular
 
 LOCK = ".dragoman-lock"
 
@@ -91,10 +94,16 @@ def _this_process() -> dict[str, Any]:
     }
 
 
+class _Owner(Struct):
+    host: str
+    process: int
+    since: str
+
+
 def _owner(path: Path) -> str:
     """The process that the file names, for messages."""
     try:
-        owner = json.loads(path.read_bytes())
-        return f"process {int(owner['process'])} on {str(owner['host'])[:100]!s} (since {str(owner['since'])[:40]})"
-    except (OSError, ValueError, KeyError, TypeError):
+        owner = decode_json(read_regular(path), _Owner)
+    except (OSError, ValueError):
         return "another process"
+    return f"process {owner.process} on {owner.host[:100]} (since {owner.since[:40]})"

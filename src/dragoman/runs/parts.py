@@ -15,8 +15,6 @@ links. It replaces the old run by renaming, in steps that a later command comple
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -24,9 +22,12 @@ from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from msgspec import field
 
 from dragoman.errors import RunError
+from dragoman.stored_files import JsonFile, NewerFormat, dump_json, read_json, sha256_of
 from dragoman.text import temporary
 from dragoman.text.lines import replace_file
 
@@ -53,6 +54,9 @@ _FOLDERS: dict[str, tuple[str, ...]] = {
 PARTS = (*_TOP, *(name for name in _FOLDERS if "/" not in name))
 """The files and folders at the top level of a run."""
 
+_REMEDY = "restore the file from a copy of the run folder, or train again with --overwrite"
+_MARK_REMEDY = "restore it from a copy of the run folder; without it the run can be read, but is not verified"
+
 _PREFIX = ".dragoman-"
 _COMPLETE, _MOVING = f"{_PREFIX}complete", f"{_PREFIX}moving"
 _NEW, _OLD = f"{_PREFIX}new.", f"{_PREFIX}old."
@@ -66,15 +70,32 @@ class Files(NamedTuple):
     """Files in the folders of a run with names that dragoman does not give."""
 
 
+class _Mark(JsonFile, frozen=True, kw_only=True):
+    """run.json; `text` and `data` are the SHA-256 of files in these folders, by name."""
+
+    kind: str
+    text: dict[str, str] = field(default_factory=dict)
+    data: dict[str, str] = field(default_factory=dict)
+
+
 def write_mark(run: Path) -> None:
-    """Write run.json, which marks a folder as a run and has the SHA-256 of each file in its text/.
+    """Write run.json, which marks a folder as a run and has the SHA-256 of the files in text/ and data/.
+
+    The stored corpora in data/train and data/dev have digests of their own.
 
     Raises:
         InputError: it cannot be written.
     """
-    text = {path.name: _sha256(path) for path in sorted((run / "text").glob("*"))}
+    digests = {
+        folder: {
+            path.name: sha256_of(path)
+            for path in sorted((run / folder).glob("*"))
+            if path.is_file() and any(fnmatch(path.name, known) for known in _FOLDERS[folder])
+        }
+        for folder in ("text", "data")
+    }
     with replace_file(run / MARK) as file:
-        file.write(json.dumps({"kind": KIND, "format": FORMAT, "text": text}) + "\n")
+        file.write(dump_json({"kind": KIND, "format": FORMAT, **digests}))
 
 
 def require_intact_text(run: Path, side: str) -> None:
@@ -85,45 +106,66 @@ def require_intact_text(run: Path, side: str) -> None:
     Raises:
         RunError: a file was altered.
     """
-    digests = _read_mark(run).get("text")
-    for name, digest in digests.items() if isinstance(digests, dict) else ():
-        path = run / "text" / Path(name).name
-        if name.startswith(f"{side}.") and path.is_file() and _sha256(path) != digest:
-            raise RunError(
-                f"{path}: is damaged: its SHA-256 differs from that in {MARK}; restore the file from a copy of the run "
-                "folder, or train again with --overwrite"
-            )
+    mark = _read_mark(run)
+    for name, digest in mark.text.items() if mark else ():
+        if name in _FOLDERS["text"] and name.startswith(f"{side}."):
+            _require_intact(run / "text" / name, digest)
 
 
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def require_intact_data(run: Path, path: Path) -> None:
+    """Compare a file in data/ with its digest in run.json, if there is one.
+
+    Raises:
+        RunError: the file was altered.
+    """
+    mark = _read_mark(run)
+    if mark and path.name in mark.data:
+        _require_intact(path, mark.data[path.name])
+
+
+def _require_intact(path: Path, digest: str) -> None:
+    if not os.path.lexists(path):
+        return  # whoever reads it reports that
+    try:
+        found = sha256_of(path)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}; {_REMEDY}") from None
+    if found != digest:
+        raise RunError(f"{path}: is damaged: its SHA-256 differs from that in {MARK}; {_REMEDY}")
 
 
 def is_marked(run: Path) -> bool:
-    """Whether run.json marks a folder as a run of this format.
+    """Whether run.json marks a folder as a dragoman run of this format; false if run.json is damaged.
 
     Raises:
         RunError: the run has a newer format.
     """
-    mark = _read_mark(run)
-    if not mark:
-        return False
-    if mark["format"] > FORMAT:
-        raise RunError(
-            f"{run}: a run of format {mark['format']}, which is newer than this version of dragoman reads ({FORMAT}); "
-            "upgrade dragoman"
-        )
-    return True
-
-
-def _read_mark(run: Path) -> dict[str, Any]:
-    """The contents of run.json; empty if it is missing or not of a dragoman run."""
     try:
-        mark: Any = json.loads((run / MARK).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    is_valid = isinstance(mark, dict) and mark.get("kind") == KIND and isinstance(mark.get("format"), int)
-    return mark if is_valid else {}
+        return _read_mark(run) is not None
+    except NewerFormat:
+        raise
+    except RunError:
+        return False
+
+
+def require_intact_mark(run: Path) -> None:
+    """Check run.json if it exists; a copy of a run without it may be read.
+
+    Raises:
+        RunError: it is damaged, of another program, or of a newer format.
+    """
+    _read_mark(run)
+
+
+def _read_mark(run: Path) -> _Mark | None:
+    """The contents of run.json; None if it is missing."""
+    try:
+        mark = read_json(run / MARK, _Mark, newest=FORMAT, remedy=_MARK_REMEDY)
+    except FileNotFoundError:
+        return None
+    if mark.kind != KIND:
+        raise RunError(f"{run / MARK}: kind: is not {KIND!r}; {_MARK_REMEDY}")
+    return mark
 
 
 def parts_in(run: Path) -> list[str]:

@@ -7,10 +7,12 @@ the order of their ids.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dragoman.errors import RunError
+from dragoman.stored_files import read_regular
 from dragoman.text.lines import replace_file
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
@@ -19,6 +21,7 @@ SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 
 _FORMAT = 1
 _HEADER = "#dragoman-vocabulary"
+_COUNT = re.compile("[0-9]{1,15}")
 
 
 class Vocabulary:
@@ -83,11 +86,12 @@ class Vocabulary:
         """
         try:
             # Not read_lines: a piece may end in a carriage return or begin with a byte order mark.
-            lines = path.read_bytes().decode().split("\n")
+            lines = read_regular(path).decode().split("\n")
         except FileNotFoundError:
             raise RunError(f"{path}: missing; the run folder is not complete") from None
         except (OSError, ValueError) as error:
-            raise RunError(f"{path}: damaged: {error}; take the file from a copy of the run folder") from None
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise RunError(f"{path}: damaged: {reason}; take the file from a copy of the run folder") from None
         _check(path, lines)
         return cls(lines[1 + len(SPECIALS) : -1])
 
@@ -95,7 +99,7 @@ class Vocabulary:
 def _check(path: Path, lines: Sequence[str]) -> None:
     pieces = lines[1:-1]
     fields = lines[0].split(" ")
-    if len(fields) != 3 or fields[0] != _HEADER or not (fields[1].isdecimal() and fields[2].isdecimal()):
+    if len(fields) != 3 or fields[0] != _HEADER or not all(map(_COUNT.fullmatch, fields[1:])):
         raise RunError(f"{path}:1: not a vocabulary: the first line must be '{_HEADER} {_FORMAT} ENTRIES'")
     version, entries = int(fields[1]), int(fields[2])
     if version > _FORMAT:

@@ -16,16 +16,23 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from torch.optim import Optimizer
 
 from dragoman.errors import RunError
 from dragoman.model.tensor_file import require_intact, write_tensors
+from dragoman.stored_files import decode_json, require_regular
 from dragoman.text.lines import replace_file
 
 FORMAT = 2
 """Version of the file; a reader refuses any other."""
+
+
+class _Header(Struct):
+    format: int
+    values: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -64,12 +71,13 @@ def load_checkpoint(path: Path) -> Checkpoint:
     if not path.exists():
         raise RunError(f"{path}: there is no training state to resume from; start the run again without --resume")
     try:
+        require_regular(path)
         with safe_open(path, framework="pt") as file:
-            header = json.loads((file.metadata() or {})["dragoman"])
+            header = decode_json((file.metadata() or {})["dragoman"], _Header)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        version, values = int(header["format"]), header["values"]
+        version, values = header.format, header.values
     except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:
-        raise _damaged(path, str(error)) from None
+        raise _damaged(path, _reason(error)) from None
     if version > FORMAT:
         raise RunError(
             f"{path}: training state format {version} is newer than this version of dragoman reads "
@@ -83,7 +91,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
     try:
         require_intact(path)
     except (OSError, ValueError) as error:
-        raise _damaged(path, str(error)) from None
+        raise _damaged(path, _reason(error)) from None
     return Checkpoint(values, tensors)
 
 
@@ -136,6 +144,10 @@ def restore_random_state(state: Mapping[str, Tensor], device: torch.device) -> N
     torch.set_rng_state(state["cpu"])
     if device.type == "cuda" and "cuda" in state:
         torch.cuda.set_rng_state(state["cuda"], device)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _damaged(path: Path, reason: str) -> RunError:

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman.errors import InputError, RunError
 from dragoman.progress import Console
+from dragoman.stored_files import decode_json, read_regular, require_regular
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -56,7 +57,10 @@ class TrainingLog:
         self._path = path
         self._tensorboard_folder = tensorboard
         self._console = console
-        self._file = open(path, "ab", buffering=0)  # noqa: SIM115
+        with _naming_file(path):
+            if path.exists():
+                require_regular(path)  # opening a FIFO would wait for its reader
+            self._file = open(path, "ab", buffering=0)  # noqa: SIM115
         self._writer: SummaryWriter | None = None
 
     def __enter__(self) -> TrainingLog:
@@ -161,15 +165,18 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     """The records of a log.jsonl, oldest first; an incomplete last line (of a killed process) is skipped.
 
     Raises:
-        RunError: any other line is not a JSON object.
+        RunError: it cannot be read, or any other line is not a JSON object.
     """
     records = []
-    lines = path.read_bytes().split(b"\n")
+    try:
+        lines = read_regular(path).split(b"\n")
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}; take it from a copy of the run folder") from None
     for number, line in enumerate(lines[:-1], 1):
         try:
-            records.append(json.loads(line))
-        except ValueError:
-            raise RunError(f"{path}:{number}: not a JSON object; remove the line to go on") from None
+            records.append(decode_json(line, dict[str, Any]))
+        except ValueError as error:
+            raise RunError(f"{path}:{number}: not a JSON object ({error}); remove the line to go on") from None
     return records
 
 

@@ -89,6 +89,7 @@ def write_run_report(
         seconds=records[-1]["seconds"],
         machine=machine_name(),
     )
+    folder.require_intact(folder.inspection)
     text = load_summary(folder.inspection) or TextSummary({}, ())
     text_facts = dict(text.facts)
     if DEV_SET in text_facts:

@@ -125,7 +125,7 @@ def train(
             held_out = hold_out(read_pairs(corpora), partial(_can_be_held_out, config.cleaning.max_length))
             origin = "held out of the training text (data/dev.jsonl)"
             console.info(
-                f"dev set: {len(held_out.pairs):,} pairs held out of the training text, in {_dev_text(new.place)}"
+                f"dev set: {len(held_out.pairs):,} pairs held out of the training text, in {new.place.dev_text}"
             )
         else:
             origin = " ".join(str(path) for files in dev for path in files)
@@ -333,13 +333,8 @@ def _text_facts(prepared: PreparedCorpus) -> tuple[str, str]:
     )
 
 
-def _dev_text(folder: RunFolder) -> Path:
-    """The file with the raw text of the dev set and the origin of each pair; a resumed training reads it, too."""
-    return folder.path / "data" / "dev.jsonl"
-
-
 def _save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
-    path = _dev_text(folder)
+    path = folder.dev_text
     path.parent.mkdir(parents=True, exist_ok=True)
     entries = ({"source": pair.source, "target": pair.target, "origin": pair.origin} for pair in pairs)
     write_lines(path, (json.dumps(entry, ensure_ascii=False) for entry in entries))
@@ -368,7 +363,8 @@ def _train(
     seed_weights(config.training.seed)
     model = build(config.model, *sizes).to(place)
     config = prepare_model(model, config, folder, console)
-    dev = list(read_pairs([[_dev_text(folder)]]))
+    folder.require_intact(folder.dev_text)
+    dev = list(read_pairs([[folder.dev_text]]))
     result = train_model(
         model,
         training_batches(config.training, prepared.store, source_eos=config.model.source_eos),

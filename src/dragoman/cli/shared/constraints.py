@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat, zip_longest
 
 from dragoman.errors import InputError
+from dragoman.stored_files import decode_json
 from dragoman.text.lines import read_lines
 from dragoman.text.words import is_blank
 from dragoman.translation.translator import TextConstraints
@@ -59,9 +59,8 @@ def _json_phrases(line: str, place: str) -> list[str]:
     if is_blank(line):
         return []
     try:
-        phrases = json.loads(line)
+        return decode_json(line, list[str])
     except ValueError:
-        phrases = None
-    if not isinstance(phrases, list) or not all(isinstance(phrase, str) for phrase in phrases):
-        raise InputError(f'{place}: {line[:60]!r} is not a JSON list of words and phrases, such as ["red wine"]')
-    return phrases
+        raise InputError(
+            f'{place}: {line[:60]!r} is not a JSON list of words and phrases, such as ["red wine"]'
+        ) from None

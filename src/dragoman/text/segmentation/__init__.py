@@ -6,12 +6,15 @@ text and load one. The saved files name their kind, so loading needs no configur
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Annotated, Literal
 
-from dragoman.config.schema import SideConfig
+from msgspec import Meta
+
+from dragoman.config.schema import LANGUAGE_CODE, SideConfig
 from dragoman.errors import ConfigError, RunError
+from dragoman.stored_files import JsonFile, read_json
 from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.subwords import SubwordSegmentation, model_path, read_model, train_model
@@ -21,6 +24,8 @@ __all__ = ["DEFAULT_RULES", "Segmentation", "Segments", "load_segmentation", "tr
 
 DEFAULT_RULES = "en"
 """The language whose Moses rules are used for text of an unknown language."""
+
+_REMEDY = "take the file from a copy of the run folder, or train, import or export the model again"
 
 
 def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation:
@@ -45,38 +50,36 @@ def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation
     return WhitespaceSegmentation() if config.segmentation == "whitespace" else CharacterSegmentation()
 
 
+class _Description(JsonFile, frozen=True, kw_only=True):
+    """SIDE.segmentation.json."""
+
+    kind: Literal["words", "characters", "whitespace", "sentencepiece"]
+    language: Annotated[str, Meta(pattern=LANGUAGE_CODE)] | None = None
+    """Of words."""
+    sha256: str | None = None
+    """Of the model file of sentencepiece."""
+
+
 def load_segmentation(path: Path) -> Segmentation:
     """Read what `Segmentation.save(path)` wrote.
 
     Raises:
         RunError: a file is missing, damaged, or of another format.
     """
-    damaged = f"{path}: damaged; take the file from a copy of the run folder"
     try:
-        entry = json.loads(path.read_bytes())
-        version, kind = int(entry["format"]), str(entry["kind"])
-        if version > FORMAT:
-            raise RunError(
-                f"{path}: format {version} is newer than this program, which reads up to {FORMAT}; update it"
-            )
-        if version < FORMAT:
-            raise RunError(
-                f"{path}: format {version} is from an earlier version of dragoman; train the model again, or import "
-                "or export it again"
-            )
-        if kind == "words":
-            return _words(str(entry["language"]))
-        if kind == "characters":
-            return CharacterSegmentation()
-        if kind == "whitespace":
-            return WhitespaceSegmentation()
-        if kind == "sentencepiece":
-            return SubwordSegmentation.load(model_path(path), digest=str(entry["sha256"]))
+        entry = read_json(path, _Description, newest=FORMAT, oldest=FORMAT, remedy=_REMEDY)
     except FileNotFoundError:
         raise RunError(f"{path}: missing; the run folder is not complete") from None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise RunError(damaged) from None
-    raise RunError(damaged)
+    if entry.kind == "words" and entry.language is not None:
+        return _words(entry.language)
+    if entry.kind == "characters":
+        return CharacterSegmentation()
+    if entry.kind == "whitespace":
+        return WhitespaceSegmentation()
+    if entry.kind == "sentencepiece" and entry.sha256 is not None:
+        return SubwordSegmentation.load(model_path(path), digest=entry.sha256)
+    missing = "language" if entry.kind == "words" else "sha256"
+    raise RunError(f"{path}: is damaged: {entry.kind} lacks {missing}; {_REMEDY}")
 
 
 def _words(language: str) -> Segmentation:

@@ -23,6 +23,7 @@ from typing import Literal
 import sentencepiece
 
 from dragoman.errors import ConfigError, InputError, RunError
+from dragoman.stored_files import read_regular
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.segmentation.base import Segments, printable, save_description
 from dragoman.text.vocabulary import SPECIALS, UNK
@@ -55,12 +56,17 @@ class SubwordSegmentation:
             RunError: the file is missing or damaged.
         """
         try:
-            model = path.read_bytes()
+            model = read_regular(path)
         except FileNotFoundError:
             raise RunError(f"{path}: missing; the run folder is not complete") from None
+        except OSError as error:
+            raise RunError(f"{path}: cannot be read: {error.strerror}; take it from a copy of the run folder") from None
         if hashlib.sha256(model).hexdigest() != digest:
             raise RunError(f"{path}: damaged, or another run's model; take the file from a copy of the run folder")
-        return cls(model)
+        try:
+            return cls(model)
+        except (RuntimeError, ValueError):
+            raise RunError(f"{path}: not a SentencePiece model; take the file from a copy of the run folder") from None
 
     def segment(self, line: str) -> Segments:
         line = printable(line)
@@ -93,7 +99,7 @@ def read_model(path: Path) -> bytes:
         InputError: the file is missing, unreadable or not a SentencePiece model.
     """
     try:
-        model = path.read_bytes()
+        model = read_regular(path)
         SubwordSegmentation(model)
     except FileNotFoundError:
         raise not_found(path) from None
