@@ -41,6 +41,20 @@ def test_steps_run_after_those_that_they_need_and_not_again(tmp_path: Path) -> N
         assert (tmp_path / "a").read_text() == "x"
 
 
+def test_an_output_that_was_deleted_is_made_again_only_if_a_step_still_reads_it(tmp_path: Path) -> None:
+    plan = [_append("a"), _append("b", ("a",))]
+    run_steps(plan, tmp_path, jobs=1, console=QUIET)
+    (tmp_path / "a").unlink()
+    run_steps(plan, tmp_path, jobs=1, console=QUIET)
+    assert not (tmp_path / "a").exists()
+    run_steps([*plan, _append("c", ("a",))], tmp_path, jobs=1, console=QUIET)
+    assert (tmp_path / "a").exists()
+    assert (tmp_path / "b").read_text() == "x"
+    (tmp_path / "b").unlink()  # nothing reads it: it is a result
+    run_steps(plan, tmp_path, jobs=1, console=QUIET)
+    assert (tmp_path / "b").exists()
+
+
 def test_a_failed_step_blocks_those_that_need_it_and_the_others_go_on(tmp_path: Path) -> None:
     plan = [_fail("a"), _append("b", ("a",)), _append("c")]
     outcomes = run_steps(plan, tmp_path, jobs=1, console=QUIET)
@@ -67,13 +81,22 @@ def test_an_output_of_another_command_or_of_nobody_is_refused(tmp_path: Path) ->
         run_steps([_append("a")], tmp_path, jobs=1, console=QUIET)
 
 
-def test_a_step_that_was_interrupted_is_resumed_if_it_can_be(tmp_path: Path) -> None:
-    begins = "import os; os.mkdir('run'); open('run/run.json', 'w').write('1'); os._exit(1)"
-    resumes = "open('run/resumed', 'w').write('1')"
-    step = Step("run", (begins,), Path("run"), resumable=(resumes,))
-    assert run_steps([step], tmp_path, jobs=1, console=QUIET)["run"].state == "failed"
+def test_a_training_that_was_interrupted_is_resumed_from_its_states(tmp_path: Path) -> None:
+    begins = "import os, sys; os.makedirs('run/checkpoints'); open('run/run.json', 'w'); sys.exit(1)"
+    resumes = "open('run/weights', 'w').write('resumed')"
+    step = Step("run", (begins,), Path("run", "weights"), resumable=(resumes,))
+    for state in ("failed", "done", "done"):
+        assert run_steps([step], tmp_path, jobs=1, console=QUIET)["run"].state == state
+    assert (tmp_path / "run" / "weights").read_text() == "resumed"
+
+
+def test_a_run_that_was_kept_without_its_states_is_trained_again(tmp_path: Path) -> None:
+    writes = "import sys; open('run/weights', 'w').write(' '.join(sys.argv[1:]))"
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").touch()
+    step = Step("run", (writes,), Path("run", "weights"), resumable=("raise SystemExit(1)",))
     assert run_steps([step], tmp_path, jobs=1, console=QUIET)["run"].state == "done"
-    assert (tmp_path / "run" / "resumed").exists()
+    assert (tmp_path / "run" / "weights").read_text() == "--overwrite"
 
 
 def test_an_interruption_stops_the_running_steps_and_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,7 @@ def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measuremen
 def _statistics(plan: Plan, metric: str, system: str, seed: int, references: list[str], bleu: SacreBleu) -> Array:
     """[N, F] the statistics of one metric of one system and seed."""
     if metric in ("perplexity", SOURCE_EFFECT):
-        path = plan.output(system, seed, "scores" if metric == "perplexity" else "wrong-scores")
+        path = plan.output(system, seed, "scores.xz" if metric == "perplexity" else "wrong-scores.xz")
         values = np.array([line.split("\t") for line in read_lines(plan.folder / path)], dtype=np.float64)  # [N, 2]
         return np.asarray(values * (-1.0, 1.0))
     if metric == "aer":
@@ -68,7 +68,7 @@ def _statistics(plan: Plan, metric: str, system: str, seed: int, references: lis
         return _monotone(plan, system, seed)
     if _STEPS[metric] == "map":
         return _distances(plan, metric, system, seed)
-    hypotheses = list(read_lines(plan.folder / plan.output(system, seed, "hypotheses")))
+    hypotheses = list(read_lines(plan.folder / plan.output(system, seed, "hypotheses.xz")))
     statistics = bleu.statistics(hypotheses, references)
     return statistics if metric == "bleu" else statistics[:, :2]
 
@@ -81,7 +81,7 @@ def _agreements(plan: Plan, system: str, seed: int) -> Array:
     """
     gold = read_alignments(plan.folder / plan.gold_links()).sentences
     swapped = plan.experiment.models[plan.experiment.systems[system].models[0]].swapped
-    path = plan.output(system, seed, "links")
+    path = plan.output(system, seed, "links.xz")
     found = [{(j, i) if swapped else (i, j) for i, j in links} for links in read_links(plan.folder / path)]
     if len(gold) != len(found):
         raise InputError(f"{plan.gold_links()}: has {len(gold)} lines, but the test set has {len(found)}")
@@ -97,7 +97,7 @@ def _agreements(plan: Plan, system: str, seed: int) -> Array:
 def _monotone(plan: Plan, system: str, seed: int) -> Array:
     """[N, 2] neighbouring linked target words whose source words do not go back, and all neighbouring ones."""
     rows = []
-    for links in read_links(plan.folder / plan.output(system, seed, "links")):
+    for links in read_links(plan.folder / plan.output(system, seed, "links.xz")):
         sources = [source for source, _ in sorted(links, key=lambda link: link[1])]
         rows.append((sum(left <= right for left, right in pairwise(sources)), max(0, len(sources) - 1)))
     return np.array(rows, dtype=np.float64)
@@ -128,6 +128,12 @@ def read_states(plan: Plan, system: str, seed: int) -> Array:
 
 
 def _parts(plan: Plan, outcomes: Mapping[str, Outcome]) -> dict[str, NDArray[np.bool_]]:
+    used = {
+        value.part
+        for claim in plan.experiment.claims.values()
+        for comparison in claim.comparisons()
+        for _, value in comparison.terms
+    }
     sources = plan.corpus.lines("test", "source")
     lengths = np.array([len(line.split()) for line in sources])
     rank = np.empty(len(lengths), dtype=np.int64)
@@ -135,7 +141,8 @@ def _parts(plan: Plan, outcomes: Mapping[str, Outcome]) -> dict[str, NDArray[np.
     parts = {WHOLE: np.ones(len(sources), dtype=np.bool_)}
     for name, part in plan.experiment.parts.items():
         parts[name] = (rank >= part.start * len(sources)) & (rank < part.end * len(sources))
-    parts[KNOWN] = _without_unknown(plan, outcomes)
+    if KNOWN in used:
+        parts[KNOWN] = _without_unknown(plan, outcomes)
     return parts
 
 

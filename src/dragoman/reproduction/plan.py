@@ -54,7 +54,7 @@ class Plan:
         return Path("runs", f"{model}-seed{seed}")
 
     def output(self, system: str, seed: int, kind: str) -> Path:
-        """A file of a system: `hypotheses`, `scores`, `wrong-scores` or `links`."""
+        """A file of a system, such as that of kind `hypotheses.xz`."""
         return Path("systems", f"{system}-seed{seed}.{kind}")
 
     def members(self, system: System, seed: int) -> list[tuple[str, int]]:
@@ -127,7 +127,7 @@ class Plan:
             *(*budget, *_THREAD, "--set", *(f"{key}={written(value)}" for key, value in values.items())),
         )
         resume = ("train", "--resume", "--out", str(out), *budget, *_THREAD)
-        return Step(f"train-{name}-seed{seed}", command, out, resumable=resume)
+        return Step(f"train-{name}-seed{seed}", command, out / "model.safetensors", resumable=resume)
 
     def _languages(self, swapped: bool) -> tuple[str, ...]:
         """The option with the languages, where both are known."""
@@ -144,7 +144,7 @@ class Plan:
         needs = tuple(f"train-{model}-seed{member}" for model, member in members)
         metrics = self.experiment.measured(name)
         if {"bleu", "length_ratio"} & set(metrics):
-            out = self.output(name, seed, "hypotheses")
+            out = self.output(name, seed, "hypotheses.xz")
             words: tuple[str, ...] = ("translate", *runs, "-i", source, "-o", str(out), *_options(system.search))
             if system.dictionary:
                 yield from self._dictionary(swapped)
@@ -152,11 +152,11 @@ class Plan:
                 needs = (*needs, f"dictionary-{self.dictionary(swapped).stem}")
             yield Step(f"translate-{name}-seed{seed}", (*words, *_THREAD), out, needs)
         if "perplexity" in metrics:
-            out = self.output(name, seed, "scores")
+            out = self.output(name, seed, "scores.xz")
             words = ("score", *runs, source, target, "--tokens", "-o", str(out), *_THREAD)
             yield Step(f"score-{name}-seed{seed}", words, out, needs)
         if SOURCE_EFFECT in metrics:
-            out = self.output(name, seed, "wrong-scores")
+            out = self.output(name, seed, "wrong-scores.xz")
             wrong = self._text("test", f"wrong-{self.sides(swapped)[0]}")
             words = ("score", *runs, wrong, target, "--tokens", "-o", str(out), *_THREAD)
             yield Step(f"score-wrong-{name}-seed{seed}", words, out, needs)
@@ -165,7 +165,7 @@ class Plan:
             words = ("map", *runs, str(self.contrasts()), "--of", "sentences", "-o", str(out), *_THREAD)
             yield Step(f"map-{name}-seed{seed}", words, out, needs)
         if {"aer", "monotone"} & set(metrics):
-            out = self.output(name, seed, "links")
+            out = self.output(name, seed, "links.xz")
             if self.gold is None and "aer" in metrics:
                 yield self._pseudo_gold()
             yield Step(

@@ -89,8 +89,7 @@ def _model(plan: Plan, name: str, outcomes: Mapping[str, Outcome]) -> Values:
         outcome = outcomes.get(f"train-{name}-seed{seed}")
         if outcome is None or outcome.state != "done":
             continue
-        records = read_log(RunFolder(plan.folder / plan.run(name, seed)).log)
-        validations = [record for record in records if record["kind"] == "validation"]
+        validations = _validations(plan, name, seed)
         if validations:
             last = validations[-1]
             facts["updates"].append(last["update"])
@@ -156,7 +155,7 @@ def _samples(plan: Plan, outcomes: Mapping[str, Outcome]) -> list[Values]:
     sources, references = (plan.corpus.lines("test", side) for side in ("source", "target"))
     longest = sorted(range(len(sources)), key=lambda number: -len(sources[number].split()))[: wanted.longest]
     outputs = {
-        plan.experiment.systems[name].label: list(read_lines(plan.folder / plan.output(name, 1, "hypotheses")))
+        plan.experiment.systems[name].label: list(read_lines(plan.folder / plan.output(name, 1, "hypotheses.xz")))
         for name in wanted.systems
         if 1 in _done(plan, f"translate-{name}", outcomes)
     }
@@ -182,10 +181,16 @@ def _learning_curve(plan: Plan, system: str, outcomes: Mapping[str, Outcome]) ->
     points: dict[float, list[float]] = {}
     model = plan.experiment.systems[system].models[0]
     for seed in _done(plan, f"train-{model}", outcomes):
-        for record in read_log(RunFolder(plan.folder / plan.run(model, seed)).log):
-            if record["kind"] == "validation" and record["perplexity"]:
+        for record in _validations(plan, model, seed):
+            if record["perplexity"]:
                 points.setdefault(record["update"], []).append(math.log(record["perplexity"]))
     return [(update, sum(values) / len(values)) for update, values in sorted(points.items())]
+
+
+def _validations(plan: Plan, model: str, seed: int) -> list[Values]:
+    """The validations of a training; none if its folder was deleted."""
+    log = RunFolder(plan.folder / plan.run(model, seed)).log
+    return [record for record in read_log(log) if record["kind"] == "validation"] if log.is_file() else []
 
 
 def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outcome]) -> list[tuple[float, float]]:
@@ -207,7 +212,7 @@ def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outc
     bleu = bleu_metric()
     found = []
     for seed in _done(plan, f"translate-{system}", outcomes):
-        hypotheses = list(read_lines(plan.folder / plan.output(system, seed, "hypotheses")))
+        hypotheses = list(read_lines(plan.folder / plan.output(system, seed, "hypotheses.xz")))
         statistics = bleu.statistics(hypotheses, target)
         found.append([bleu.score(statistics[list(members)].sum(axis=0)) for members in slicing.members])
     if not found:

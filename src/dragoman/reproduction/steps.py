@@ -1,8 +1,9 @@
 """Steps: commands that write one output each, run side by side, and run again only where they have not succeeded.
 
 Each step is a process of its own with one thread. Its record, `steps/NAME.json` in the folder of the experiment, holds
-the command, the outcome and the seconds that it took. A step whose record says that it succeeded is not run again; one
-that was interrupted or failed is. A step that needs another that failed is blocked.
+the command, the outcome and the seconds that it took. A step whose record says that it succeeded is not run again, even
+if its output was deleted after all steps that read it had succeeded; one that was interrupted or failed is. A step that
+needs another that failed is blocked.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Step:
     needs: tuple[str, ...] = ()
     """Names of the steps whose outputs it reads."""
     resumable: tuple[str, ...] = ()
-    """The command that continues it if `output` exists already; () for one that starts anew."""
+    """The command that continues a training whose run folder, that of `output`, has training states; () for others."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,17 @@ def run_steps(steps: Sequence[Step], folder: Path, *, jobs: int, console: Consol
     records = folder / "steps"
     records.mkdir(parents=True, exist_ok=True)
     outcomes: dict[str, Outcome] = {}
+    earlier = {step.name: _record(records, step.name) for step in steps}
     for step in steps:
-        _require_own_output(step, folder)
-        earlier = _record(records, step.name)
-        if earlier and earlier["state"] == "done" and (folder / step.output).exists():
-            outcomes[step.name] = Outcome("done", earlier["seconds"])
+        _require_own_output(step, earlier[step.name], folder)
+    for step in reversed(steps):  # those that need a step come after it
+        record = earlier[step.name]
+        if (
+            record
+            and record["state"] == "done"
+            and ((folder / step.output).exists() or _is_spent(step, steps, outcomes))
+        ):
+            outcomes[step.name] = Outcome("done", record["seconds"])
     waiting = [step for step in steps if step.name not in outcomes]
     progress = _Progress(console, len(steps), len(outcomes), jobs)
     running: dict[str, _Process] = {}
@@ -98,6 +105,12 @@ def run_steps(steps: Sequence[Step], folder: Path, *, jobs: int, console: Consol
         _stop(running.values())
         raise
     return outcomes
+
+
+def _is_spent(step: Step, steps: Sequence[Step], outcomes: Mapping[str, Outcome]) -> bool:
+    """Whether the output of a step is no longer needed: others read it, and all of them are done."""
+    readers = [other.name for other in steps if step.name in other.needs]
+    return bool(readers) and all(name in outcomes for name in readers)
 
 
 def _startable(waiting: Sequence[Step], outcomes: Mapping[str, Outcome], count: int) -> list[Step]:
@@ -137,9 +150,16 @@ class _Process:
         self.log = folder / "logs" / f"{step.name}.log"
         for place in (self.log, self._output):
             place.parent.mkdir(parents=True, exist_ok=True)
-        resumes = bool(step.resumable) and (self._output / "run.json").exists()
         self._write("begun", self._before)
-        self.process = launch(step.resumable if resumes else step.command, folder, self.log)
+        self.process = launch(self._command(), folder, self.log)
+
+    def _command(self) -> tuple[str, ...]:
+        run = self._output.parent
+        if self.step.resumable and (run / "checkpoints").is_dir():
+            return self.step.resumable
+        if self.step.resumable and (run / "run.json").exists():  # without its states: it was kept for its log
+            return (*self.step.command, "--overwrite")
+        return self.step.command
 
     def poll(self) -> Outcome | None:
         """The outcome, once the process has ended; it is recorded."""
@@ -207,13 +227,13 @@ def _stop(processes: Any) -> None:
         process.wait()
 
 
-def _require_own_output(step: Step, folder: Path) -> None:
+def _require_own_output(step: Step, record: Mapping[str, Any] | None, folder: Path) -> None:
     """Refuse an output of another command.
 
     Raises:
         RunError: there is one.
     """
-    record, output = _record(folder / "steps", step.name), folder / step.output
+    output = folder / step.output
     if record is None:
         if output.exists():
             raise RunError(f"{output}: exists, but this experiment has not made it; give another folder to --out")
