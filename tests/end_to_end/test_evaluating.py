@@ -252,3 +252,30 @@ def test_other_tokenizers_are_refused(
 ) -> None:
     assert main(["evaluate", *japanese, "--tokenizer", name]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_several_references_go_through_the_whole_path(
+    files: list[str], hypotheses: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = hypotheses.read_text(encoding="utf-8").splitlines()
+    second = tmp_path / "second"
+    second.write_text("".join(f"{line if number % 2 else ''}\n" for number, line in enumerate(lines)), encoding="utf-8")
+    given = ["--hyp", str(hypotheses), "--against", files[1]]
+    found = figures(capsys, *files, str(second), *given, "--report", str(tmp_path / "page"))
+    assert found["references"] == {"fewest": 1, "most": 2}
+    equal = sum(bool(line.strip()) for line in lines[1::2])
+    assert found["scores"]["exact match"]["score"] == 5 * equal
+    assert found["scores"]["BLEU"]["signature"].startswith("nrefs:var|")
+    (parts,) = found["slices"].values()
+    assert sum(part["sentences"] * part["scores"]["exact match"] for part in parts) == pytest.approx(100 * equal)
+    (comparison,) = found["comparisons"]
+    assert comparison["scores"]["chrF"]["score"] == pytest.approx(found["scores"]["chrF"]["score"])
+    assert comparison["scores"]["chrF"]["signature"].startswith("nrefs:var|")
+    _, texts = page_of(tmp_path / "page")
+    for number, (sentence, line) in enumerate(zip(texts["sentences"], lines, strict=True)):
+        assert sentence.get("o") == ([line] if number % 2 and line.strip() else None)
+        assert "o" not in sentence or sentence["t"][0]["c"] == 100
+    assert main(["evaluate", *files, str(second), "--hyp", str(hypotheses)]) == 0
+    assert "references each" in capsys.readouterr().out
+    assert main(["evaluate", "run"]) == 2
+    assert "evaluate run: give a test set, the source and its references" in capsys.readouterr().err

@@ -175,3 +175,25 @@ def test_a_preparation_is_applied_to_both_sides():
     assert corpus_score(metric, ["a b c d."], ["a b c d ."]) == pytest.approx(100)
     assert metric.prepared(["x."]) == ["x ."]
     assert metric.signature().endswith("|text:apart")
+
+
+@pytest.mark.parametrize("metric", [bleu_metric, chrf_metric, ter_metric])
+def test_several_references_score_as_sacrebleu_scores_them(metric):
+    references, hypotheses = random_corpus(30)
+    second = [f"{line} indeed" if number % 3 else None for number, line in enumerate(hypotheses)]
+    given = [(first,) if other is None else (first, other) for first, other in zip(references, second, strict=True)]
+    ours = metric()
+    expected = {"BLEU": BLEU(force=True), "chrF": CHRF(), "TER": TER()}[ours.name].corpus_score(
+        hypotheses, [references, second]
+    )
+    assert corpus_score(ours, hypotheses, given) == pytest.approx(expected.score)
+    assert "nrefs:var" in ours.signature()
+    assert corpus_score(ours, hypotheses, [(line,) for line in references]) == corpus_score(
+        metric(), hypotheses, references
+    )
+
+
+def test_an_exact_match_equals_one_of_the_references():
+    metric = ExactMatch()
+    assert corpus_score(metric, ["a", "b", "c"], [("x", "a "), ("b",), ("d", "e", "f")]) == pytest.approx(200 / 3)
+    assert metric.signature().startswith("nrefs:var|")

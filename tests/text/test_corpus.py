@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
-from dragoman.text.corpus import REASONS, Cleaner, Pair, read_pairs
+from dragoman.text.corpus import REASONS, Cleaner, Pair, read_pairs, read_test_set
 from dragoman.text.lines import write_lines
 
 
@@ -203,3 +203,31 @@ class TestLinks:
         self, tmp_path: Path, lines: list[str], expected: str
     ) -> None:
         assert self.error(tmp_path, lines) == f"{expected}; words are counted from 0 and separated by spaces"
+
+
+def test_a_test_set_has_several_references(tmp_path):
+    contents = {"s": "a\nb\nc\n", "r0": "A\n\nC\n", "r1": "AA\nB\n\n", "r2": "A A\n\n\n"}
+    for name, text in contents.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "t.tsv").write_text("a\tA\tAA\tA A\nb\t\tB\nc\tC\n")
+    (tmp_path / "t.jsonl").write_text(
+        '{"source": "a", "target": ["A", "AA", "A A"]}\n{"source": "b", "target": ["", "B"]}\n'
+        '{"source": "c", "target": "C"}\n'
+    )
+    for files in (["s", "r0", "r1", "r2"], ["t.tsv"], ["t.jsonl"]):
+        pairs = list(read_test_set([tmp_path / name for name in files]))
+        assert [pair.source for pair in pairs] == ["a", "b", "c"]
+        assert [pair.references for pair in pairs] == [("A", "AA", "A A"), ("B",), ("C",)], files
+
+
+def test_references_that_do_not_fit_are_refused(tmp_path):
+    for name, text in (("s", "a\nb\n"), ("r0", "A\nB\n"), ("r1", "A\n"), ("t.tsv", "a\n"), ("n.tsv", "")):
+        (tmp_path / name).write_text(text)
+    cases = {
+        ("s", "r0", "r1"): "s has 2 lines but .*r1 has 1",
+        ("t.tsv",): "t.tsv:1: 1 tab-separated column; a line must have a source and its references",
+        ("n.tsv",): "no lines in it; a test set needs at least one pair",
+    }
+    for files, message in cases.items():
+        with pytest.raises(InputError, match=message):
+            list(read_test_set([tmp_path / name for name in files]))

@@ -19,6 +19,7 @@ def test_the_suffix_of_a_file_names_its_language() -> None:
         "wiki.deu": "de",
         "flores.zho_Hans": "zh-Hans",
         "corpus.EN": "en",
+        "test.ur-en.en.0.xz": "en",
         "train.hsb": "hsb",
     }
     assert {name: language_of_file(name) for name in cases} == cases

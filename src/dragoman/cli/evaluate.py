@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import add_general_options, add_pairs, add_run
+from dragoman.cli.shared.options import COMPRESSION_HELP, add_general_options, add_run
 from dragoman.cli.shared.parsing import Parser, language, positive_int
 from dragoman.cli.shared.search_options import add_search_options, given_search_options, override_search
 from dragoman.errors import ConfigError
@@ -36,6 +36,7 @@ EXAMPLES = (
     "dragoman evaluate RUN test.de test.en",
     "dragoman evaluate RUN test.de test.en --beam 1 --json > scores.json",
     "dragoman evaluate RUN test.tsv --report report --output test.hyp",
+    "dragoman evaluate RUN test.de test.en.0 test.en.1 test.en.2",
     "dragoman evaluate RUN test.de test.en --against RUN2 --report report",
     "dragoman evaluate test.de test.en --hyp one.hyp --against other.hyp --by reference-groups --by rarity",
 )
@@ -69,7 +70,14 @@ def tokenizer(text: str) -> str:
 def add_options(parser: Parser) -> None:
     """Declare the options of `evaluate`."""
     add_run(parser)
-    add_pairs(parser)
+    parser.add_argument(
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILE",
+        help='SRC REF [REF2 ...], or one .tsv file (source and references in columns) or .jsonl file ("source", '
+        f'"target", a string or a list); {COMPRESSION_HELP}',
+    )
     parser.add_argument("--hyp", metavar="FILE", help="score these translations, one line per pair")
     parser.add_argument(
         "--against",
@@ -127,7 +135,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.evaluation.slices import read_ranks
     from dragoman.progress import Console
     from dragoman.runs.opening import open_run
-    from dragoman.text.corpus import read_pairs
+    from dragoman.text.corpus import read_test_set
     from dragoman.text.lines import write_lines
     from dragoman.workflows.evaluation import MeasureOptions, settle
     from dragoman.workflows.reports import write_evaluation_report
@@ -141,13 +149,16 @@ def run(options: argparse.Namespace) -> None:
         tokenizer=options.tokenizer,
         language=options.language,
     )
-    # With --hyp and two names, these are SRC REF without a RUN, unless the first is a folder.
-    no_run = options.hyp is not None and len(options.files) == 1 and not os.path.isdir(options.run)
+    # With --hyp the first name may be that of a file: there is no RUN then.
+    no_run = options.hyp is not None and not os.path.isdir(options.run)
     files = [Path(options.run), *options.files] if no_run else options.files
-    pairs = list(read_pairs([files]))
+    if not files:
+        raise ConfigError(f"evaluate {options.run}: give a test set, the source and its references")
+    pairs = list(read_test_set(files))
     opened = None if no_run else open_run(options.run, device=options.device, threads=options.threads)
-    measuring, line = settle(measuring, opened, [] if len(files) == 1 else files[1:])
-    console.info(line)
+    measuring, lines = settle(measuring, opened, [] if len(files) == 1 else files[1:])
+    for line in lines:
+        console.info(line)
     system = _measure(options, pairs, opened, measuring, console)
     if options.output is not None:
         write_lines(options.output, system.hypotheses)
@@ -218,7 +229,7 @@ def _compare(
     from dragoman.evaluation.significance import compare
     from dragoman.workflows.evaluation import bleu_preparation, tokenizer_for
 
-    references = [pair.target for pair in pairs]
+    references = [pair.references for pair in pairs]
     return [
         compare(
             system.hypotheses,

@@ -18,10 +18,12 @@ from dragoman.evaluation.metrics import (
     ExactMatch,
     Metric,
     Preparation,
+    References,
     SacreBleu,
     bleu_metric,
     check_counts,
     chrf_metric,
+    reference_list,
     ter_metric,
     tokenised_bleu_metric,
 )
@@ -91,6 +93,8 @@ class Evaluation:
     """Tokens of the translations divided by tokens of the references, as BLEU's brevity penalty counts them."""
     perplexity: ReferencePerplexity | None
     slicings: tuple[SliceTable, ...]
+    references: tuple[int, int] = (1, 1)
+    """Fewest and most references of a sentence."""
 
     def score(self, name: str) -> float:
         """Return the score of the metric of that name."""
@@ -103,6 +107,8 @@ class Evaluation:
             "scores": {score.name: {"score": score.value, "signature": score.signature} for score in self.scores},
             "length_ratio": _finite(self.length_ratio),
         }
+        if self.references[1] > 1:
+            result["references"] = dict(zip(("fewest", "most"), self.references, strict=True))
         if self.perplexity is not None:
             result["perplexity"] = {
                 "per_token": _finite(self.perplexity.per_token),
@@ -132,6 +138,8 @@ class Evaluation:
             figures.append(("perplexity per token", f"{self.perplexity.per_token:.3f}"))
             figures.append(("NLL per sentence", f"{self.perplexity.nll_per_sentence:.2f}"))
         figures.append(("sentences", str(self.sentences)))
+        if self.references[1] > 1:
+            figures.append(("references each", " to ".join(dict.fromkeys(map(str, self.references)))))
         blocks = [columns(figures)]
         for slicing in self.slicings:
             head = (slicing.name, "sentences", *(score.name for score in self.scores))
@@ -146,14 +154,14 @@ class Evaluation:
 
 def evaluate(
     hypotheses: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[References],
     *,
     slicings: Sequence[Slicing] = (),
     perplexity: ReferencePerplexity | None = None,
     tokenizer: Tokenizer = "13a",
     tokenised: Preparation | None = None,
 ) -> Evaluation:
-    """Score translations, each line against one reference; raw (detokenised), cased text.
+    """Score translations, each line against its reference or references; raw (detokenised), cased text.
 
         evaluate(hypotheses, references, slicings=[by_source_length(sources)]).score("BLEU")
 
@@ -172,6 +180,7 @@ def evaluate(
     metrics: list[Metric] = [*corpus_metrics(tokenizer, tokenised), ExactMatch()]
     statistics = [metric.statistics(hypotheses, references) for metric in metrics]
     everything = np.arange(len(hypotheses))
+    counts = [len(reference_list(one)) for one in references]
     words, reference_words = statistics[0][:, :2].sum(axis=0)
     return Evaluation(
         sentences=len(hypotheses),
@@ -179,6 +188,7 @@ def evaluate(
         length_ratio=float(words / reference_words) if reference_words else math.inf if words else 1.0,
         perplexity=perplexity,
         slicings=tuple(_slice_table(slicing, metrics, statistics) for slicing in slicings),
+        references=(min(counts), max(counts)),
     )
 
 

@@ -20,6 +20,21 @@ from sacrebleu.metrics.ter import TER
 from dragoman.errors import InputError
 from dragoman.evaluation.tokenizers import WITHOUT_SPACES, Tokenizer, require_installed
 
+References = str | Sequence[str]
+"""The references of a sentence: one, or several, as many as there are for this sentence."""
+
+
+def reference_list(references: References) -> tuple[str, ...]:
+    """Return the references of a sentence."""
+    return (references,) if isinstance(references, str) else tuple(references)
+
+
+def _streams(references: Sequence[References]) -> list[list[str | None]]:
+    """Return references as sacreBLEU takes them: first, second ... of all sentences, None where there is none."""
+    lists = [reference_list(one) for one in references]
+    most = max(map(len, lists), default=1)
+    return [[one[place] if place < len(one) else None for one in lists] for place in range(most)]
+
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
@@ -36,7 +51,7 @@ class Metric(Protocol):
     name: str
     higher_is_better: bool
 
-    def statistics(self, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
+    def statistics(self, hypotheses: Sequence[str], references: Sequence[References]) -> NDArray[np.float64]:
         """Return one row of counts per sentence, [N, F]. Rows may be added."""
 
     def score(self, statistics: NDArray[np.float64]) -> float:
@@ -70,8 +85,16 @@ class SacreBleu:
         """Return the lines as they are passed to sacreBLEU."""
         return list(lines) if self._preparation is None else [self._preparation.apply(line) for line in lines]
 
-    def statistics(self, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-        rows = self.sacrebleu._extract_corpus_statistics(self.prepared(hypotheses), [self.prepared(references)])
+    def prepared_references(self, references: Sequence[References]) -> list[list[str]]:
+        """Return the references as they are passed to sacreBLEU: those that come first, second and so on."""
+        apply = str if self._preparation is None else self._preparation.apply
+        streams = [[None if line is None else apply(line) for line in stream] for stream in _streams(references)]
+        return cast("list[list[str]]", streams)  # sacreBLEU allows None, its annotations do not
+
+    def statistics(self, hypotheses: Sequence[str], references: Sequence[References]) -> NDArray[np.float64]:
+        rows = self.sacrebleu._extract_corpus_statistics(
+            self.prepared(hypotheses), self.prepared_references(references)
+        )
         return np.array(rows, dtype=np.float64)
 
     def statistics_against(self, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
@@ -94,21 +117,29 @@ class SacreBleu:
 
 
 class ExactMatch:
-    """Percentage of hypotheses that equal their reference, ignoring spaces around them."""
+    """Percentage of hypotheses that equal a reference, ignoring spaces around them."""
 
     name = "exact match"
     higher_is_better = True
 
-    def statistics(self, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-        pairs = zip(hypotheses, references, strict=True)
-        return np.array([(hypothesis.strip() == reference.strip(), 1) for hypothesis, reference in pairs], np.float64)
+    def __init__(self) -> None:
+        self._counts = {1}
+
+    def statistics(self, hypotheses: Sequence[str], references: Sequence[References]) -> NDArray[np.float64]:
+        lists = [reference_list(one) for one in references]
+        self._counts = set(map(len, lists))
+        pairs = zip(hypotheses, lists, strict=True)
+        return np.array(
+            [(hypothesis.strip() in [one.strip() for one in given], 1) for hypothesis, given in pairs], np.float64
+        )
 
     def score(self, statistics: NDArray[np.float64]) -> float:
         equal, sentences = statistics
         return float(100 * equal / sentences)
 
     def signature(self) -> str:
-        return "nrefs:1|case:mixed|blanks:stripped"
+        count = next(iter(self._counts)) if len(self._counts) == 1 else "var"  # as sacreBLEU writes it
+        return f"nrefs:{count}|case:mixed|blanks:stripped"
 
 
 def bleu_metric(tokenizer: Tokenizer = "13a") -> SacreBleu:
@@ -163,7 +194,7 @@ def ter_metric(tokenizer: Tokenizer = "13a") -> SacreBleu:
     return SacreBleu("TER", TER(), higher_is_better=False, preparation=preparation)
 
 
-def corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> float:
+def corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequence[References]) -> float:
     """Score a whole corpus with one metric.
 
     Raises:
@@ -173,7 +204,7 @@ def corpus_score(metric: Metric, hypotheses: Sequence[str], references: Sequence
     return metric.score(metric.statistics(hypotheses, references).sum(axis=0))
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str], tokenizer: Tokenizer = "13a") -> float:
+def bleu(hypotheses: Sequence[str], references: Sequence[References], tokenizer: Tokenizer = "13a") -> float:
     """Return corpus BLEU, 0-100, of detokenised, cased text.
 
     Raises:
@@ -182,7 +213,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], tokenizer: Tokeni
     return corpus_score(bleu_metric(tokenizer), hypotheses, references)
 
 
-def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> float:
+def chrf(hypotheses: Sequence[str], references: Sequence[References]) -> float:
     """Return corpus chrF2, 0-100.
 
     Raises:
@@ -191,7 +222,7 @@ def chrf(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     return corpus_score(chrf_metric(), hypotheses, references)
 
 
-def check_counts(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+def check_counts(hypotheses: Sequence[str], references: Sequence[References]) -> None:
     """Check that there is one hypothesis per reference.
 
     Raises:

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from sacrebleu.significance import PairedTest, Result
 
-from dragoman.evaluation.metrics import SacreBleu, check_counts
+from dragoman.evaluation.metrics import References, SacreBleu, check_counts
 
 BOOTSTRAP_SAMPLES = 1000
 RANDOMISATION_TRIALS = 10_000
@@ -87,7 +87,7 @@ class Comparisons:
 def compare(
     hypotheses: Sequence[str],
     others: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[References],
     metrics: Sequence[SacreBleu],
     other: str,
     *,
@@ -109,14 +109,14 @@ def compare(
 def _compare(
     hypotheses: Sequence[str],
     others: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[References],
     metric: SacreBleu,
     samples: int,
     trials: int,
 ) -> Comparison:
     systems: list[tuple[str, Sequence[str]]]
     systems = [("other", metric.prepared(others)), ("this", metric.prepared(hypotheses))]
-    target = [metric.prepared(references)]
+    target = metric.prepared_references(references)
 
     def test(kind: str, count: int) -> tuple[list[Result], str]:
         # One metric at a time: sacreBLEU names results by metric, and two of the metrics are called BLEU.

@@ -21,6 +21,7 @@ from markupsafe import Markup
 from matplotlib import colormaps
 
 from dragoman.evaluation.evaluate import Evaluation, SliceTable
+from dragoman.evaluation.metrics import chrf_metric
 from dragoman.evaluation.significance import Comparison, Comparisons
 from dragoman.report.charts import FEW
 from dragoman.report.differences import Confusion, Missed, confusions, missed
@@ -189,7 +190,7 @@ class _Words(NamedTuple):
 
 def _words(report: Report) -> _Words | None:
     pairs = [
-        (sample.translation, sample.reference)
+        (sample.translation, _closest_reference(sample, sample.reference))
         for sample in (report.systems[0].samples if report.systems else ())
         if sample.reference is not None
     ]
@@ -197,6 +198,15 @@ def _words(report: Report) -> _Words | None:
         return None
     hypotheses, references = zip(*pairs, strict=True)
     return _Words(confusions(hypotheses, references), missed(hypotheses, references))
+
+
+def _closest_reference(sample: Sample, first: str) -> str:
+    """Return the reference that shares most with the translation, by sentence chrF; the earlier of equals."""
+    if not sample.other_references:
+        return first
+    metric = chrf_metric()
+    references = first, *sample.other_references
+    return max(references, key=lambda one: metric.score(metric.statistics([sample.translation], [one])[0]))
 
 
 def _sentences(report: Report, languages: tuple[str | None, str | None]) -> dict[str, Markup] | None:

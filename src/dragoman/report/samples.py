@@ -37,6 +37,8 @@ class Sample:
     windows: NDArray[np.floating] | None = None
     """[J, 3] p_t of local attention and both edges of its window, in source words: word i spans i - 1/2 to i + 1/2.
     None if attention is not local."""
+    other_references: tuple[str, ...] = ()
+    """More references, beside `reference`."""
 
 
 class Window(NamedTuple):

@@ -139,9 +139,9 @@ class Page {
     });
     article.append(make("p", { className: "label", textContent: `Source, line ${sentence.n}` }), source.line, versions);
     if (sentence.r !== null) {
-      const reference = make("p", { className: "line reference", dir: "auto", textContent: sentence.r });
-      if (targetLanguage) reference.lang = targetLanguage;
-      article.append(make("p", { className: "label", textContent: "Reference" }), reference);
+      const references = [sentence.r, ...(sentence.o ?? [])].map((text) => make("p", { className: "line reference", dir: "auto", textContent: text }));
+      if (targetLanguage) for (const reference of references) reference.lang = targetLanguage;
+      article.append(make("p", { className: "label", textContent: references.length > 1 ? "References" : "Reference" }), ...references);
     }
     this.highlight(source.spans, systems, output);
     if (systems.some(({ translation }) => translation.rows.length)) {
@@ -413,7 +413,7 @@ class Page {
 }
 
 const matches = (sentence, text) =>
-  [sentence.s, sentence.r ?? "", ...sentence.t.map((translation) => translation.x)].some((line) => line.toLowerCase().includes(text));
+  [sentence.s, sentence.r ?? "", ...(sentence.o ?? []), ...sentence.t.map((translation) => translation.x)].some((line) => line.toLowerCase().includes(text));
 
 const shape = (tag, attributes) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);

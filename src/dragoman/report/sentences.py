@@ -43,8 +43,9 @@ def pack(
     """Serialise the samples of systems with these `names`; `more` is added to the block of texts.
 
     texts = {"systems": names, "sentences": [sentence, ...], ...}
-    sentence = {"n": number of its line, "s": source, "i": words of the source, "r": reference or null, "rtl": whether
-                the source runs from right to left, "t": [translation, ...] of each system}
+    sentence = {"n": number of its line, "s": source, "i": words of the source, "r": reference or null,
+                "o": other references, if there are any, "rtl": whether the source runs from right to left,
+                "t": [translation, ...] of each system}
     translation = {"x": text, "j": its words, "c": sentence chrF or null, "a": whether there are weights,
                    "p": [[p_t, first, last], ...] or null, "d": words that differ from the first system's translation,
                    "f": words of that which differ from this}
@@ -66,6 +67,7 @@ def pack(
                 "s": visible(first.source),
                 "i": _words(first.source, first.source_words),
                 "r": None if first.reference is None else visible(first.reference),
+                **({"o": list(map(visible, first.other_references))} if first.other_references else {}),
                 "rtl": runs_right_to_left([first.source]),
                 "t": [
                     {
@@ -96,7 +98,9 @@ def _sentence_chrf(samples: Sequence[Sample]) -> list[float | None]:
         return [None] * len(samples)
     metric = chrf_metric()
     hypotheses = [sample.translation for sample in measured]
-    scores = iter(metric.statistics(hypotheses, [sample.reference or "" for sample in measured]))
+    scores = iter(
+        metric.statistics(hypotheses, [(sample.reference or "", *sample.other_references) for sample in measured])
+    )
     return [None if sample.reference is None else round(metric.score(next(scores)), 1) for sample in samples]
 
 

@@ -37,6 +37,13 @@ class Pair:
     origin: str
     links: Sequence[Link] | None = None
     """Between words (`text/words.py`); None where no alignment was given."""
+    other_references: tuple[str, ...] = ()
+    """More translations of the source, in a test set with several references."""
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The target and all other references."""
+        return self.target, *self.other_references
 
 
 def read_pairs(
@@ -66,6 +73,34 @@ def read_pairs(
             raise InputError(f"{' and '.join(map(str, files))}: no lines in it; a corpus needs at least one pair")
 
 
+def read_test_set(files: Sequence[Path]) -> Iterator[Pair]:
+    """Yield the pairs of a test set, which may have several references for a source.
+
+    They are files (source, reference, reference ...), the columns of a .tsv file after the first, or a list of strings
+    under "target" in a .jsonl file. An empty reference is none, where the source has another, so that lines may have
+    different numbers of references.
+
+    Raises:
+        InputError: as for `read_pairs`.
+    """
+    if len(files) > 2:
+        readers = [read_pairs([(files[0], reference)]) for reference in files[1:]]
+        for pairs in zip(*readers, strict=True):
+            yield _with_references(pairs[0], [pair.target for pair in pairs])
+        return
+    empty = True
+    for pair in _read_corpus(files, None, several=True):
+        empty = False
+        yield pair
+    if empty:
+        raise InputError(f"{' and '.join(map(str, files))}: no lines in it; a test set needs at least one pair")
+
+
+def _with_references(pair: Pair, references: Sequence[str]) -> Pair:
+    given = [reference for reference in references if reference.strip()] or references[:1]
+    return replace(pair, target=given[0], other_references=tuple(given[1:]))
+
+
 def holds_pairs(path: Path) -> bool:
     """Whether a file of this name holds both sides of a corpus."""
     return _kind(path) in (".tsv", ".jsonl")
@@ -75,13 +110,16 @@ def _kind(path: Path) -> str:
     return Path(path.stem).suffix if is_compressed(path) else path.suffix
 
 
-def _read_corpus(files: Sequence[Path], on_undecodable: OnUndecodable | None) -> Iterator[Pair]:
+def _read_corpus(
+    files: Sequence[Path], on_undecodable: OnUndecodable | None, *, several: bool = False
+) -> Iterator[Pair]:
+    """Yield the pairs of a corpus; with `several` a line of one file may have several targets, as references."""
     if len(files) == 2:
         return _read_parallel(files[0], files[1], on_undecodable)
     if len(files) == 1:
         path = Path(files[0])
         if holds_pairs(path):
-            return (_read_tsv if _kind(path) == ".tsv" else _read_json_lines)(path, on_undecodable)
+            return (_read_tsv if _kind(path) == ".tsv" else _read_json_lines)(path, on_undecodable, several)
         raise InputError(
             f"{path}: a corpus in one file is .tsv or .jsonl (also .gz, .xz, .zst); "
             "or give two files, source and target"
@@ -103,18 +141,18 @@ def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | N
         yield Pair(source_line, target_line, f"{source}:{number}")
 
 
-def _read_tsv(path: Path, on_undecodable: OnUndecodable | None) -> Iterator[Pair]:
+def _read_tsv(path: Path, on_undecodable: OnUndecodable | None, several: bool) -> Iterator[Pair]:
     for number, line in enumerate(read_lines(path, on_undecodable), 1):
         columns = line.split("\t")
-        if len(columns) != 2:
+        if len(columns) < 2 or (len(columns) > 2 and not several):
             raise InputError(
                 f"{path}:{number}: {len(columns)} tab-separated column{'s' * (len(columns) != 1)}; "
-                "a line must have 2, source and target"
+                f"a line must have {'a source and its references' if several else '2, source and target'}"
             )
-        yield Pair(columns[0], columns[1], f"{path}:{number}")
+        yield _with_references(Pair(columns[0], columns[1], f"{path}:{number}"), columns[1:])
 
 
-def _read_json_lines(path: Path, on_undecodable: OnUndecodable | None) -> Iterator[Pair]:
+def _read_json_lines(path: Path, on_undecodable: OnUndecodable | None, several: bool) -> Iterator[Pair]:
     for number, line in enumerate(read_lines(path, on_undecodable), 1):
         origin = f"{path}:{number}"
         try:
@@ -124,7 +162,12 @@ def _read_json_lines(path: Path, on_undecodable: OnUndecodable | None) -> Iterat
         if not isinstance(entry, dict):
             kind = type(entry).__name__
             raise InputError(f'{origin}: a JSON {kind}; a line must be an object with "source" and "target"')
-        yield Pair(_text(entry, "source", origin), _text(entry, "target", origin), origin)
+        targets = entry.get("target")
+        if several and isinstance(targets, list) and targets:
+            references = [_text({"target": target}, "target", origin) for target in targets]
+            yield _with_references(Pair(_text(entry, "source", origin), references[0], origin), references)
+        else:
+            yield Pair(_text(entry, "source", origin), _text(entry, "target", origin), origin)
 
 
 def _text(entry: dict[str, object], key: str, origin: str) -> str:

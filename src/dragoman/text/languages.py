@@ -57,9 +57,14 @@ def language_code(text: str) -> str:
 
 
 def language_of_file(path: str | Path) -> str | None:
-    """Return the language that the suffix of a file's name is the code of; None if it is none."""
+    """Return the language that the suffix of a file's name is the code of; None if it is none.
+
+    The number of a reference may follow: en in test.en.0.
+    """
     path = Path(path)
-    suffix = (Path(path.stem) if is_compressed(path) else path).suffix.removeprefix(".")
+    path = Path(path.stem) if is_compressed(path) else path
+    path = Path(path.stem) if path.suffix[1:].isdecimal() else path
+    suffix = path.suffix.removeprefix(".")
     if not _SUFFIX.fullmatch(suffix):
         return None
     return language_code(suffix) if base_language(suffix).lower() in _CANONICAL else None

@@ -104,6 +104,8 @@ def measure_given(
 ) -> Evaluation:
     """Score given translations; with a run also compute its perplexity on the references.
 
+    Metrics take all references of a pair; perplexity and slices take its target, the first one.
+
     Raises:
         InputError: there are no pairs, or the number of translations differs.
         ConfigError: slices by rarity are requested without frequencies and without a run.
@@ -113,7 +115,7 @@ def measure_given(
     _warn_of_lines_without_spaces(tokenizer_for(options, run), pairs)
     return evaluate(
         hypotheses,
-        [pair.target for pair in pairs],
+        [pair.references for pair in pairs],
         slicings=[_slicing(name, pairs, run, options) for name in options.slices],
         perplexity=None if run is None else _perplexity(run, ((pair.source, pair.target) for pair in pairs)),
         tokenizer=tokenizer_for(options, run),
@@ -140,8 +142,8 @@ def tokenizer_for(options: MeasureOptions, run: Run | None = None) -> Tokenizer:
     return tokenizer_of(run.config)
 
 
-def settle(options: MeasureOptions, run: Run | None, references: Sequence[Path]) -> tuple[MeasureOptions, str]:
-    """Return the options with the language of the references and the tokenizer that fits it, and a line to print.
+def settle(options: MeasureOptions, run: Run | None, references: Sequence[Path]) -> tuple[MeasureOptions, list[str]]:
+    """Return the options with the language of the references and the tokenizer that fits it, and lines to print.
 
     The language is the one given, else the target language of the run, else that of the name of the references' files.
     """
@@ -157,8 +159,8 @@ def settle(options: MeasureOptions, run: Run | None, references: Sequence[Path])
     )
     line = f"references: language {f'{language}, {origin}' if language else 'unknown (--language)'}; BLEU tokenizer: "
     note = "" if options.tokenizer is not None else fitting_tokenizer(language).note
-    note = f"\n{note}" if note and tokenizer == "char" else ""
-    return replace(settled, tokenizer=tokenizer), f"{line}{tokenizer}{rules}{note}"
+    notes = [note] if note and tokenizer == "char" else []
+    return replace(settled, tokenizer=tokenizer), [f"{line}{tokenizer}{rules}", *notes]
 
 
 def tokenizer_of(config: Config) -> Tokenizer:

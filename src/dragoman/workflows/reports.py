@@ -216,7 +216,7 @@ def _shown(hypotheses: Sequence[str], pairs: Sequence[Pair]) -> list[int]:
     if len(pairs) <= SENTENCES:
         return list(range(len(pairs)))
     metric = chrf_metric()
-    scores = [metric.score(row) for row in metric.statistics(hypotheses, [pair.target for pair in pairs])]
+    scores = [metric.score(row) for row in metric.statistics(hypotheses, [pair.references for pair in pairs])]
     order = sorted(range(len(pairs)), key=lambda row: scores[row])
     extremes = {*order[:EXTREMES], *order[-EXTREMES:]}
     return sorted(extremes | set(_spread(len(pairs), SENTENCES - len(extremes))))
@@ -233,6 +233,11 @@ def _spread(count: int, most: int) -> list[int]:
 
 def _samples(system: EvaluatedSystem, pairs: Sequence[Pair], rows: Sequence[int]) -> list[Sample]:
     """Return the samples of some rows of a test set; `pairs` are those of the rows."""
+    samples = zip(_with_first_reference(system, pairs, rows), pairs, strict=True)
+    return [replace(sample, other_references=pair.other_references) for sample, pair in samples]
+
+
+def _with_first_reference(system: EvaluatedSystem, pairs: Sequence[Pair], rows: Sequence[int]) -> list[Sample]:
     hypotheses = [system.hypotheses[row] for row in rows]
     references = [pair.target for pair in pairs]
     if system.run is None:

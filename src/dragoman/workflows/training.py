@@ -115,7 +115,8 @@ def train(
     require_regular_files(path for files in (*corpora, *dev, alignments) for path in files)
     config, languages = with_languages(config, corpora)
     config, note = with_tokenizer(config)
-    console.info("\n".join(filter(None, (languages, note))))
+    for line in filter(None, (languages, note)):
+        console.info(line)
     held_out = HeldOut(_read_dev(dev)) if dev else None
     read = [*inputs, *alignments, *(path for files in (*corpora, *dev) for path in files)]
     written = [Path(dropped)] if dropped is not None else []
