@@ -23,7 +23,9 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> NotebookNode:
         patch.setitem(os.environ, "OMP_NUM_THREADS", "1")
         patch.setitem(os.environ, "IPYTHONDIR", str(folder / "ipython"))
         notebook = nbformat.read(TUTORIAL, as_version=4)
-        return NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
+        notebook = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
+        notebook.metadata["left behind"] = sorted(path.name for path in folder.iterdir() if path.name != "ipython")
+        return notebook
 
 
 def shown(notebook: NotebookNode, beginning: str) -> dict[str, str]:
@@ -39,6 +41,12 @@ def test_it_is_stored_without_outputs() -> None:
     notebook = nbformat.read(TUTORIAL, as_version=4)
     nbformat.validate(notebook)
     assert not any(cell.get("outputs") or cell.get("execution_count") for cell in notebook.cells)
+
+
+def test_it_shows_no_progress_bars_and_leaves_nothing_behind(executed: NotebookNode) -> None:
+    printed = [out.text for cell in executed.cells for out in cell.get("outputs", []) if out.output_type == "stream"]
+    assert not [text for text in printed if "%|" in text or "\r" in text.replace("\r\n", "") or "\x1b" in text]
+    assert executed.metadata["left behind"] == []
 
 
 def test_the_corpus_is_inspected(executed: NotebookNode) -> None:

@@ -82,7 +82,9 @@ class Console:
         return sys.stderr if self._given_stream is None else self._given_stream
 
     def _shows_bars(self) -> bool:
-        return not self.quiet and self._stream.isatty()
+        # The streams of a notebook say that they are terminals, but keep every state of a bar as a line of output.
+        in_notebook = type(self._stream).__module__.startswith("ipykernel")
+        return not self.quiet and self._stream.isatty() and not in_notebook
 
     def _print(self, text: str) -> None:
         with suppress(OSError):  # a terminal or pipe that has gone away is no reason to stop what is going on

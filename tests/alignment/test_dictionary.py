@@ -16,9 +16,25 @@ def test_the_most_frequent_translation_of_each_word_is_kept() -> None:
         ("der die", "that the", [(0, 0), (1, 1)]),
     ]
     # der: the 2, that 2 (the first in order of code points); Hund: dog 2, hound 1; die: the 1.
-    assert learn_dictionary(sentences, 1) == {"Hund": ("dog", 2), "der": ("that", 2), "die": ("the", 1)}
-    assert learn_dictionary(sentences, 2) == {"Hund": ("dog", 2), "der": ("that", 2)}
-    assert learn_dictionary(sentences) == {}
+    assert learn_dictionary(sentences, 1).words == {"Hund": ("dog", 2), "der": ("that", 2), "die": ("the", 1)}
+    assert learn_dictionary(sentences, 2).words == {"Hund": ("dog", 2), "der": ("that", 2)}
+    assert learn_dictionary(sentences).words == {}
+
+
+def test_punctuation_and_words_are_never_paired() -> None:
+    sentences = [("a , ¿ 5 €", "x x ! y euro", [(0, 0), (1, 1), (1, 0), (2, 2), (3, 3), (4, 4)])] * 10
+    words = learn_dictionary(sentences).words
+    assert words == {"a": ("x", 10), "¿": ("!", 10), "5": ("y", 10), "€": ("euro", 10)}
+    assert learn_dictionary([("ab", "- ,", [(0, 0), (0, 1)])] * 10).words == {}
+
+
+def test_pairs_that_are_linked_as_random_words_would_be_are_counted() -> None:
+    words = [f"w{number}" for number in range(8)]
+    learnt = [(f"{word} .", f"{word.upper()} .", [(0, 0), (1, 1)]) for word in words for _ in range(10)]
+    assert learn_dictionary(learnt).by_chance == 0
+    undertrained = [(" ".join(words), "a b c", [(i, j) for i in range(8) for j in range(3)])] * 10
+    found = learn_dictionary(undertrained)
+    assert found.by_chance == len(found.words) == 8
 
 
 @pytest.mark.parametrize(

@@ -64,11 +64,22 @@ def test_word_weights_agree_with_alignment_and_token_weights_with_the_model(run_
     assert segments.weights.sum(axis=1) == pytest.approx(1, abs=1e-5)
 
 
-def test_an_empty_line_has_a_picture(run_folder: Path, tmp_path: Path) -> None:
-    source = tmp_path / "in"
-    source.write_text("\nab\n", encoding="utf-8")
-    assert main(["heatmap", str(run_folder), str(source), "--out", str(tmp_path / "out"), "--quiet", *ONE_THREAD]) == 0
-    assert names(tmp_path / "out") == ["1.png", "2.png"]
+@pytest.mark.parametrize("more", [[], ["--segments"], ["--format", "html"]])
+def test_an_empty_line_has_no_picture_and_is_named(
+    run_folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    more: list[str],
+) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    command = ["heatmap", str(run_folder), str(source), "--out", str(out), *ONE_THREAD, *more]
+    source.write_text("\nab\n\u3000\n", encoding="utf-8")
+    assert main(command) == 0
+    assert names(out) == (["heatmaps.html"] if "html" in more else ["2.png"])
+    assert "no picture of line 1, 3: it is empty, or its translation is" in capsys.readouterr().err
+    source.write_text("\n", encoding="utf-8")
+    assert main(command) == 2
+    assert "nothing to draw: every line is empty, or has an empty translation" in capsys.readouterr().err
 
 
 def test_letters_that_no_font_has_are_reported_once_with_a_remedy(

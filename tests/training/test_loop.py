@@ -328,7 +328,9 @@ class TestCollapse:
         run.run(recipe(epochs=4.0), quiet=True)
         events = [record for record in records(run, "event") if record["name"] == "collapse"]
         assert [event["update"] for event in events] == warned
-        assert run.screen.getvalue().count("warning: the model gives nearly the same") == len(warned)
+        assert run.screen.getvalue().count("warning: the model gives nearly the same") == bool(
+            warned
+        )  # the log has them all
 
 
 class TestSignals:

@@ -1,15 +1,18 @@
 """Bilingual dictionary from aligned text: for each source word the target word that it is most often linked to.
 
 The file has one line for each source word: source word, target word and number of links, separated by tabs. Words are
-separated by spaces and stripped of punctuation at their ends. The dictionary of Luong et al. 2015 keeps pairs with at
+separated by spaces and stripped of punctuation at their ends; what is nothing but punctuation is never paired with a
+word. The dictionary of Luong et al. 2015 keeps pairs with at
 least 10 links (their code; 100 in Luong et al. 2015b).
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines, write_lines
@@ -20,10 +23,23 @@ MINIMUM = 10
 """Minimum number of links of a pair."""
 
 
-def learn_dictionary(
-    sentences: Iterable[tuple[str, str, Sequence[Link]]], minimum: int = MINIMUM
-) -> dict[str, tuple[str, int]]:
-    """Count links of (source line, target line, links): source word -> (target word, number of links).
+CHANCE = 2.0
+"""A pair is no better than chance if it has fewer than this many times the links that chance would give it."""
+
+
+class LearnedDictionary(NamedTuple):
+    """A dictionary, and how far it can be trusted."""
+
+    words: dict[str, tuple[str, int]]
+    """Source word -> (target word, number of links)."""
+    by_chance: int
+    """How many of these pairs are linked less than `CHANCE` times as often as words linked at random: their number of
+    links is below `CHANCE` times links of the source word times links of the target word by all links. The attention
+    of an undertrained model links every word to the same few words."""
+
+
+def learn_dictionary(sentences: Iterable[tuple[str, str, Sequence[Link]]], minimum: int = MINIMUM) -> LearnedDictionary:
+    """Count the links of (source line, target line, links).
 
     Ties go to the first translation in code point order; source words are in code point order, too.
     """
@@ -32,12 +48,24 @@ def learn_dictionary(
         left, right = words_in(source), words_in(target)
         counts.update((strip_punctuation(left[i]), strip_punctuation(right[j])) for i, j in links)
     best: dict[str, tuple[str, int]] = {}
+    links_of: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     for (source_word, target_word), count in sorted(
         counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])
     ):
-        if count >= minimum:
+        links_of[0][source_word] += count
+        links_of[1][target_word] += count
+        if count >= minimum and is_punctuation(source_word) == is_punctuation(target_word):
             best.setdefault(source_word, (target_word, count))
-    return best
+    by_chance = sum(
+        count * counts.total() < CHANCE * links_of[0][source_word] * links_of[1][target_word]
+        for source_word, (target_word, count) in best.items()
+    )
+    return LearnedDictionary(best, by_chance)
+
+
+def is_punctuation(word: str) -> bool:
+    """Whether a word has nothing but punctuation (Unicode categories P)."""
+    return all(unicodedata.category(character).startswith("P") for character in word)
 
 
 def strip_punctuation(word: str) -> str:

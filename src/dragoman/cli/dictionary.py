@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,13 +19,16 @@ SUMMARY = "extract a bilingual dictionary from word-aligned text"
 DESCRIPTION = (
     "Prints for each source word the target word that it is aligned to most often, and the count,\n"
     "separated by tabs. Alignments are in Pharaoh format, from `dragoman align` or any word aligner.\n"
-    "Words are separated by spaces and lose surrounding punctuation."
+    "Words are separated by spaces and lose surrounding punctuation; punctuation is never paired with a\n"
+    "word. Warns if most pairs are hardly more frequent than chance."
 )
 EXAMPLES = (
     "dragoman align RUN train.de train.en > train.align",
     "dragoman dictionary train.de train.en train.align > de-en.dictionary",
     "dragoman translate RUN -i new.de --replace-unk --dictionary de-en.dictionary",
 )
+
+log = logging.getLogger(__name__)
 
 
 def add_options(parser: Parser) -> None:
@@ -45,7 +49,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Count the aligned word pairs and print the most frequent one of each source word."""
-    from dragoman.alignment.dictionary import learn_dictionary, write_dictionary
+    from dragoman.alignment.dictionary import CHANCE, learn_dictionary, write_dictionary
     from dragoman.text.corpus import read_pairs
 
     pairs = read_pairs([[options.source, options.target]], [options.links])
@@ -56,5 +60,14 @@ def run(options: argparse.Namespace) -> None:
             watch.add(pair.source, pair.target)
             yield pair.source, pair.target, pair.links or []
 
-    write_dictionary(options.output, learn_dictionary(sentences(), options.min_count))
+    learned = learn_dictionary(sentences(), options.min_count)
+    write_dictionary(options.output, learned.words)
     watch.warn()
+    if 2 * learned.by_chance > len(learned.words):
+        log.warning(
+            "%d of %d pairs are linked hardly more often (less than %g times) than random links would be: the model "
+            "that aligned the text is perhaps undertrained",
+            learned.by_chance,
+            len(learned.words),
+            CHANCE,
+        )

@@ -68,7 +68,12 @@ def run(options: argparse.Namespace) -> None:
     chosen = ExportOptions(options.int8, options.shortlist, options.shortlist_corpus, _ensemble_combination(options))
     exported = export_runs(runs, options.out, chosen, overwrite=options.overwrite)
     console = Console(quiet=options.quiet)
-    console.info(f"largest difference from the log-probabilities of the run: {exported.difference:.1g}")
+    kind = "int8 against the float32 of the run" if options.int8 else "rounding in float32"
+    console.info(
+        f"largest difference of a log-probability from the run, on random sentences: {exported.difference:.1g} ({kind})"
+    )
+    if options.int8:
+        console.info("random sentences differ more than text; `dragoman evaluate` compares the quality on text")
     console.info(f"exported: {options.out} ({exported.bytes / 1e6:.1f} MB)")
 
 

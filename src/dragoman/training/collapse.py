@@ -25,7 +25,7 @@ _ADVICE = (
 
 
 def signs_of_collapse(translations: DevTranslations) -> list[str]:
-    """Warnings about translations of the dev set, each a sentence with figures and advice."""
+    """Warnings about translations of the dev set: for each the cause, a colon, figures and advice."""
     signs = []
     different, expected = len(set(translations.hypotheses)), len(set(translations.references))
     if expected >= FEW and different < ALIKE * expected:
@@ -35,12 +35,17 @@ def signs_of_collapse(translations: DevTranslations) -> list[str]:
         )
     written, wanted = (sum(map(len, texts)) for texts in (translations.hypotheses, translations.references))
     if wanted and written > LONG * wanted:
-        signs.append(f"translations are {written / wanted:.1f} times as long as the references")
+        signs.append(f"translations are too long: {written / wanted:.1f} times as long as the references")
     elif written < SHORT * wanted:
-        signs.append(f"translations have only {100 * written / wanted:.0f} % of the length of the references")
+        signs.append(f"translations are too short: only {100 * written / wanted:.0f} % of the length of the references")
     if translations.unfinished > UNFINISHED * len(translations.hypotheses):
         signs.append(
-            f"{translations.unfinished} of {len(translations.hypotheses)} translations ran into the length "
-            "limit without EOS"
+            f"translations do not end: {translations.unfinished} of {len(translations.hypotheses)} translations ran "
+            "into the length limit without EOS"
         )
     return [f"{sign} ({_ADVICE})" for sign in signs]
+
+
+def cause(sign: str) -> str:
+    """The part of a warning that is the same in every validation."""
+    return sign.partition(":")[0]

@@ -131,10 +131,11 @@ class TrainingLog:
         listed = ", ".join(map(str, updates))
         self._console.info(f"mean of the weights after updates {listed}  dev: {_shown(results, best)}")
 
-    def event(self, moment: Moment, name: str, text: str, *, warning: bool = False) -> None:
-        """Write an `event` record and print its text."""
+    def event(self, moment: Moment, name: str, text: str, *, warning: bool = False, printed: bool = True) -> None:
+        """Write an `event` record, and print its text if `printed`."""
         self._write("event", moment, {"name": name, "text": text})
-        (self._console.warning if warning else self._console.info)(text)
+        if printed:
+            (self._console.warning if warning else self._console.info)(text)
 
     def advance(self, fraction: float) -> None:
         """Move the progress bar to a share of the training, 0 to 1."""

@@ -17,7 +17,7 @@ from dragoman.model.weights import save_weights, weights_of
 from dragoman.runs.layout import RunFolder
 from dragoman.training.averaging import BestWeights, RunningAverage, swapped
 from dragoman.training.clock import TrainingClock
-from dragoman.training.collapse import signs_of_collapse
+from dragoman.training.collapse import cause, signs_of_collapse
 from dragoman.training.counters import Counters
 from dragoman.training.log import TrainingLog
 from dragoman.training.validation import DevTranslations, Validators
@@ -63,6 +63,7 @@ class ModelSelection(Generic[Model]):
         self._clock = clock
         self._log = log
         self._warned_after = 0
+        self._warned_of: set[str] = set()
 
     def move(self, folder: RunFolder) -> None:
         """Write to `folder` from now on: the run has been renamed."""
@@ -108,10 +109,13 @@ class ModelSelection(Generic[Model]):
             )
 
     def warn_of_collapse(self) -> None:
-        """Warn of what the last validation showed, at most once after each validation."""
+        """Log what the last validation showed, once after each validation, and print each cause once."""
         if self._warned_after != self._counters.validated_update:
             for sign in self._counters.collapse_signs:
-                self._log.event(self._clock.moment(), "collapse", sign, warning=True)
+                self._log.event(
+                    self._clock.moment(), "collapse", sign, warning=True, printed=cause(sign) not in self._warned_of
+                )
+                self._warned_of.add(cause(sign))
             self._warned_after = self._counters.validated_update
 
     def choose(self, diverged: Callable[[str], TrainingError]) -> FinalWeights:

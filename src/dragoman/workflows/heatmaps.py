@@ -62,9 +62,12 @@ def draw_heat_maps(
 ) -> Iterator[Path]:
     """Write FOLDER/N.FORMAT for each sentence, N its number, and one page for the format `html`; yield the paths.
 
+    A sentence that is empty on one side has no weights: it is left out, with a warning.
+
     Raises:
-        InputError: a file or the folder cannot be written.
+        InputError: no sentence is left, or a file or the folder cannot be written.
     """
+    aligned, numbers = _with_weights(aligned, numbers)
     try:
         make_folder(folder)
     except OSError as error:
@@ -80,6 +83,24 @@ def draw_heat_maps(
     if "html" in formats:
         assert aligned.samples is not None, "a page shows words"
         yield _write_page(folder / "heatmaps.html", run, aligned.samples, numbers, scale)
+
+
+def _with_weights(aligned: AlignedSentences, numbers: Sequence[int]) -> tuple[AlignedSentences, list[int]]:
+    """The sentences that have weights to draw, and their numbers."""
+    kept = [place for place, heat_map in enumerate(aligned.heat_maps) if heat_map.weights.size]
+    if not kept:
+        raise InputError("nothing to draw: every line is empty, or has an empty translation")
+    left_out = [str(number) for place, number in enumerate(numbers) if place not in kept]
+    if left_out:
+        log.warning("no picture of line %s: it is empty, or its translation is", ", ".join(left_out))
+    samples = aligned.samples
+    return (
+        AlignedSentences(
+            [aligned.heat_maps[place] for place in kept],
+            None if samples is None else [samples[place] for place in kept],
+        ),
+        [numbers[place] for place in kept],
+    )
 
 
 def _write_page(path: Path, run: Run, samples: Sequence[Sample], numbers: Sequence[int], scale: Scale) -> Path:
@@ -122,6 +143,8 @@ def _of_words(run: Run, sample: Sample) -> HeatMap:
 
 def _of_segments(run: Run, scored: ScoredPair) -> HeatMap:
     """Return the heat map of the tokens, with EOS on the sides where the model has weights for it."""
+    if not scored.source_tokens or not scored.target_tokens:
+        return HeatMap(np.zeros((0, 0)), [], [])
     assert scored.attention is not None, "the model has attention"
     shift = run.engine.attention_shift
     weights = scored.attention[shift:]  # [T + 1, S or S + 1] -> [T + 1 - shift, ...]: with a shift EOS has no row
