@@ -22,7 +22,7 @@ def test_the_demo_explains_itself_and_agrees_with_its_report(
     assert main(["demo", "--out", str(tmp_path / "run"), "--minutes", "0.02", "--threads", "1"]) == 0
     printed, said = capsys.readouterr()
     assert "demo: German to English (de to en); --from and --to choose others" in said
-    assert "each word of the translation < the word of the source" in printed
+    assert "each word of the translation < the word of the source" in printed.replace("\n", " ")
     overlap = re.search("^test set: (none of its source lines is in the training text; .*)$", printed, re.MULTILINE)
     assert overlap is not None
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,12 +63,12 @@ def run(options: argparse.Namespace) -> None:
         device=options.device,
         console=Console(quiet=options.quiet),
     )
-    translations = made.quality.translations
+    shown = _longer(made.quality.translations)
     print(
-        f"{SHOWN} test lines with their translations. Below, each word of the translation < the word of the source "
-        "that it attends to most."
+        f"{len(shown)} of the longer test lines with their translations. Below, each word of the translation < the "
+        "word of the source that it attends to most."
     )
-    for translation in translations[:: max(1, len(translations) // SHOWN)][:SHOWN]:
+    for translation in shown:
         print(_shown(translation))
     evaluation = made.quality.evaluation
     print(
@@ -79,6 +80,13 @@ def run(options: argparse.Namespace) -> None:
     )
     run = shlex.quote(str(options.out))
     print(f"translate more: {this_command()} translate {run}\nreport: {made.report}")
+
+
+def _longer(translations: Sequence[Translation]) -> list[Translation]:
+    """The longest line of each of `SHOWN` equal parts: short ones, such as "12 feet", show little."""
+    size = max(1, -(-len(translations) // SHOWN))
+    parts = (translations[start : start + size] for start in range(0, len(translations), size))
+    return [max(part, key=lambda translation: len(translation.source)) for part in parts]
 
 
 def _shown(translation: Translation) -> str:
