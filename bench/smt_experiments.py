@@ -40,12 +40,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.config.sampling import Sampling
 from dragoman.runs.opening import Run, open_run
 from dragoman.scoring.nbest import by_sentence, read_nbest
 from dragoman.scoring.phrases import Row, by_source, read_table
 from dragoman.scoring.scorer import CandidateTranslations
 from dragoman.scoring.token_scores import log_probability
-from dragoman.search.sampling import Sampling
 from dragoman.text.lines import read_lines, replace_output
 from dragoman.tuning.feature_weights import read_weights
 from dragoman.tuning.mert import tune_mert

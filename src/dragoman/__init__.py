@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from dragoman.config.building import override
     from dragoman.config.files import load_config
     from dragoman.config.presets import load_preset
-    from dragoman.config.schema import Config
+    from dragoman.config.schema import Config, SearchConfig
     from dragoman.errors import DragomanError
     from dragoman.runs.opening import load, open_run
     from dragoman.text.corpus import read_pairs
+    from dragoman.training.callbacks import StopTraining, TrainingCallback
     from dragoman.translation.translator import Translation, Translator
     from dragoman.workflows.demo import write_demo_corpus
     from dragoman.workflows.evaluation import measure
@@ -32,6 +33,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Config",
     "DragomanError",
+    "SearchConfig",
+    "StopTraining",
+    "TrainingCallback",
     "Translation",
     "Translator",
     "__version__",
@@ -49,6 +53,9 @@ __all__ = [
 _HOME = {
     "Config": "dragoman.config.schema",
     "DragomanError": "dragoman.errors",
+    "SearchConfig": "dragoman.config.schema",
+    "StopTraining": "dragoman.training.callbacks",
+    "TrainingCallback": "dragoman.training.callbacks",
     "Translation": "dragoman.translation.translator",
     "Translator": "dragoman.translation.translator",
     "load": "dragoman.runs.opening",

@@ -17,7 +17,14 @@ from collections.abc import Iterable
 
 
 class DragomanError(Exception):
-    """An error that the user can fix; `str()` is the one line to print."""
+    """An error that the user can fix; `str()` is the one line to print.
+
+    >>> try:
+    ...     dragoman.load("missing")
+    ... except dragoman.DragomanError as error:
+    ...     print(error.exit_code, error)
+    2 missing: does not exist
+    """
 
     exit_code = 2
 

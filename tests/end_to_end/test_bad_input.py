@@ -15,7 +15,7 @@ import dragoman
 from dragoman.cli.main import main
 from dragoman.config.schema import FORMAT, SearchConfig
 from dragoman.errors import abridged
-from dragoman.workflows.training import resume
+from dragoman.workflows.training import resume_training
 
 from .conftest import SMALL, Corpus
 
@@ -138,7 +138,7 @@ def test_a_configuration_made_in_python_is_checked_before_training(corpus: Corpu
     with pytest.raises(dragoman.DragomanError, match=message):
         dragoman.train(config, [corpus.train], [corpus.dev], tmp_path / "run")
     with pytest.raises(dragoman.DragomanError, match=message):
-        resume(tmp_path / "run", config)
+        resume_training(tmp_path / "run", config)
     assert not (tmp_path / "run").exists()
 
 

@@ -5,11 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
+from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.search.beam import beam_search
 from dragoman.search.constraints import BatchConstraints, IdConstraints, append_tokens
 from dragoman.search.phrase_constraints import PhraseConstraints
-from dragoman.search.sampling import Sampling, sample
+from dragoman.search.sampling import sample
 from dragoman.text.vocabulary import BOS, EOS, UNK
 from dragoman.translation.source_encoding import pad_sources
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
-from dragoman.search.sampling import Sampling, sample, uniform
+from dragoman.search.sampling import sample, uniform
 from dragoman.text.padding import pad
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.translation.source_encoding import pad_sources

@@ -6,9 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.search.constraints import BatchConstraints, IdConstraints
-from dragoman.search.sampling import Sampling
 from dragoman.search.stochastic import _conditioned, stochastic_beam_search
 from dragoman.text.padding import pad
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK

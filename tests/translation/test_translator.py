@@ -5,9 +5,9 @@ import logging
 import numpy as np
 import pytest
 
+from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError, InputError
-from dragoman.search.sampling import Sampling
 from dragoman.text.segmentation import Segments
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide

@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
 
     from dragoman.model.devices import set_threads
     from dragoman.progress import Console
-    from dragoman.workflows.training import resume, train
+    from dragoman.workflows.training import resume_training, train
 
     set_threads(options.threads)
     console = Console(quiet=options.quiet)
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> None:
             console.info(
                 "--resume uses the corpus stored in the run; --train, --dev, --alignments and --dropped are ignored"
             )
-        trained = resume(options.out, config, device=options.device, console=console)
+        trained = resume_training(options.out, config, device=options.device, console=console)
     else:
         trained = train(
             config,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.options import (
@@ -15,18 +15,17 @@ from dragoman.cli.shared.options import (
     add_output,
     add_runs,
 )
-from dragoman.cli.shared.parsing import Parser, natural, positive_float, positive_int, probability
+from dragoman.cli.shared.parsing import Parser, positive_int
 from dragoman.cli.shared.runs import require_several_runs
-from dragoman.cli.shared.search_options import add_search_options, override_search
+from dragoman.cli.shared.search_options import add_sampling_options, add_search_options, override_search, spelt
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dragoman.runs.opening import Run
-    from dragoman.search.sampling import Sampling
-    from dragoman.translation.translator import Translation, Translator
-    from dragoman.translation.unknown_words import UnknownWordReplacer
+    from dragoman.translation.options import TranslationOptions
+    from dragoman.translation.translator import Translation
 
     Chooser = Callable[[Sequence[Translation]], Sequence[Translation]]
 
@@ -65,7 +64,7 @@ def add_options(parser: Parser) -> None:
         help="minimum Bayes risk: rank the --nbest translations by expected score under this metric",
     )
     _add_constraints(parser)
-    _add_sampling(parser)
+    add_sampling_options(parser)
     _add_unknown_words(parser)
     add_ensemble_options(parser)
     add_general_options(parser)
@@ -139,27 +138,6 @@ def _add_unknown_words(parser: Parser) -> None:
     )
 
 
-def _add_sampling(parser: Parser) -> None:
-    group = parser.add_argument_group("sampling")
-    group.add_argument("--sample", action="store_true", help="sample translations instead of searching for the best")
-    group.add_argument(
-        "--temperature", type=positive_float, metavar="T", help="softmax temperature; below 1: sharper (default: 1)"
-    )
-    group.add_argument(
-        "--top-k", type=positive_int, metavar="K", help="sample among the K most probable tokens (default: all)"
-    )
-    group.add_argument(
-        "--top-p",
-        type=probability,
-        metavar="P",
-        help="nucleus sampling: sample among the most probable tokens that together have probability P (default: 1)",
-    )
-    group.add_argument(
-        "--distinct", action="store_true", help="sample the translations of a sentence without replacement"
-    )
-    group.add_argument("--seed", type=natural, metavar="N", help="seed of the random generator (default: 1)")
-
-
 def run(options: argparse.Namespace) -> None:
     """Translate the input as a stream."""
     require_sense(options)
@@ -167,13 +145,16 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.cli.shared.constraints import read_constraints
     from dragoman.cli.shared.input_lines import InputLines, with_first_read
     from dragoman.cli.shared.outputs import Outputs
-    from dragoman.runs.opening import open_run
+    from dragoman.runs.opening import make_translator, open_run
 
     shortlist = len(options.runs) == 1 and not options.no_shortlist  # members of an ensemble may list different words
     runs = [
         open_run(name, device=options.device, threads=options.threads, shortlist=shortlist) for name in options.runs
     ]
-    translator = _translator(options, runs)
+    _require_attention(options, runs)
+    search = override_search(runs[0].config.search, options)
+    translator = make_translator(options.runs, runs, options.combine or "probabilities", options.weights, search)
+    translator = translator.with_options(**_options_besides_search(options))
     choose = _chooser(options, runs[0])
     constraints = read_constraints(options.prefix, options.constraints)
     constraints = None if constraints is None else with_first_read(constraints)
@@ -199,27 +180,22 @@ def run(options: argparse.Namespace) -> None:
         )
 
 
-def _translator(options: argparse.Namespace, runs: Sequence[Run]) -> Translator:
-    """The translator of one run, or of the ensemble of several."""
-    from dragoman.cli.shared.constraints import banned_words
-    from dragoman.translation.ensemble import Ensemble, require_same_target
-    from dragoman.translation.translator import Translator
-
-    first = runs[0]
-    search = override_search(first.config.search, options)
+def _require_attention(options: argparse.Namespace, runs: Sequence[Run]) -> None:
     if all(run.config.model.decoder.context != "attended" for run in runs):
         for name in ("alignments", "attention", "replace_unk", "coverage_penalty"):
             if getattr(options, name):
-                raise ConfigError(
-                    f"--{name.replace('_', '-')} requires attention, and the model of {options.runs[0]} has none"
-                )
-    sampling, banned, unknown = _sampling(options), banned_words(options.ban, options.ban_file), _unknown(options)
-    if len(runs) == 1:
-        return Translator(first.engine, first.source, first.target, search, sampling, banned=banned, unknown=unknown)
-    require_same_target(options.runs, [run.target.vocabulary for run in runs])
-    members = [(run.engine, run.source) for run in runs]
-    ensemble = Ensemble(members, options.combine or "probabilities", options.weights)
-    return Translator.of_ensemble(ensemble, first.target, search, sampling, banned=banned, unknown=unknown)
+                raise ConfigError(f"{spelt(name)} requires attention, and the model of {options.runs[0]} has none")
+
+
+def _options_besides_search(options: argparse.Namespace) -> TranslationOptions:
+    """The options of sampling, banned and unknown words that the command line gives, as a translator takes them."""
+    from dragoman.cli.shared.constraints import banned_words
+    from dragoman.config.sampling import Sampling
+    from dragoman.config.section import keys_of
+
+    names = (*keys_of(Sampling), "sample", "replace_unk", "dictionary", "unk_rule")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    return cast("TranslationOptions", {**given, "ban": banned_words(options.ban, options.ban_file)})
 
 
 def _chooser(options: argparse.Namespace, run: Run) -> Chooser:
@@ -240,31 +216,14 @@ def _chooser(options: argparse.Namespace, run: Run) -> Chooser:
     return choose
 
 
-def _unknown(options: argparse.Namespace) -> UnknownWordReplacer | None:
-    if not options.replace_unk:
-        return None
-    from dragoman.alignment.dictionary import read_dictionary
-    from dragoman.translation.unknown_words import UnknownWordReplacer
-
-    dictionary = {} if options.dictionary is None else read_dictionary(options.dictionary)
-    return UnknownWordReplacer(options.unk_rule or "dictionary", dictionary)
-
-
 def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect, and outputs that would overwrite an input."""
-    drawing = [name for name in ("temperature", "top_k", "top_p", "seed") if getattr(options, name) is not None]
-    drawing += ["distinct"] * options.distinct
-    if drawing and not options.sample:
-        raise ConfigError(f"--{drawing[0].replace('_', '-')} requires --sample")
-    if options.sample and options.beam is not None:
-        raise ConfigError("--beam has no effect with --sample; leave one of them out")
+    from dragoman.translation.options import require_consistent
+
+    given = {name: value for name, value in vars(options).items() if value is not None}
+    require_consistent(given, samples=options.sample, replaces=options.replace_unk, spell=spelt)
     if options.sample and options.constraints is not None:
         raise ConfigError("--constraints requires beam search; leave --sample out")
-    replacing = [name for name in ("dictionary", "unk_rule", "unk_log") if getattr(options, name) is not None]
-    if replacing and not options.replace_unk:
-        raise ConfigError(f"--{replacing[0].replace('_', '-')} requires --replace-unk")
-    if options.replace_unk and options.dictionary is None and options.unk_rule not in (None, "copy"):
-        raise ConfigError(f"--unk-rule {options.unk_rule} requires --dictionary FILE")
     require_several_runs(options, options.runs)
     if options.mbr is not None and options.nbest == 1:
         raise ConfigError("--mbr requires several translations per sentence; add --nbest N")
@@ -272,17 +231,8 @@ def require_sense(options: argparse.Namespace) -> None:
         raise ConfigError(
             f"--nbest {options.nbest}: --format text has one translation per line; use --format nbest or jsonl"
         )
-    given = (options.input, options.prefix, options.constraints, options.dictionary, options.ban_file)
-    inputs = [name for name in given if name is not None]
+    files = (options.input, options.prefix, options.constraints, options.dictionary, options.ban_file)
+    inputs = [name for name in files if name is not None]
     if inputs.count("-") > 1:
         raise ConfigError("standard input is read twice; give a file for all but one of the inputs")
     require_outputs_apart((options.output, options.alignments, options.attention, options.unk_log), inputs)
-
-
-def _sampling(options: argparse.Namespace) -> Sampling | None:
-    if not options.sample:
-        return None
-    from dragoman.search.sampling import Sampling
-
-    names = ("temperature", "top_k", "top_p", "seed", "distinct")
-    return Sampling(**{name: getattr(options, name) for name in names if getattr(options, name) is not None})

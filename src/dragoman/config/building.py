@@ -84,10 +84,20 @@ def validated(values: Mapping[str, Any], where: str, schema: type[Schema], fitti
 
 
 def override(config: Config, assignments: Sequence[str]) -> Config:
-    """The configuration with `key=value` assignments applied; keys are dotted, values are YAML.
+    """The configuration with `key=value` assignments applied.
+
+    Args:
+        config: stays as it is.
+        assignments: such as "training.epochs=5": the key is dotted, the value YAML, as for `dragoman train --set`.
+
+    Returns:
+        another configuration, checked.
 
     Raises:
         ConfigError: no `=`, an unknown key (with the nearest one), a value of the wrong type or range.
+
+    >>> dragoman.override(dragoman.load_preset("standard"), ["training.epochs=5"]).training.epochs
+    5.0
     """
     return build_config(assigned(config, assignments), "--set")
 

@@ -17,12 +17,23 @@ from dragoman.config.yaml_values import read_yaml_text
 from dragoman.errors import ConfigError
 
 
-def load_config(path: Path, base: Config | None = None) -> Config:
+def load_config(path: str | Path, base: Config | None = None) -> Config:
     """A configuration file, over the defaults or over `base`.
+
+    Args:
+        path: a YAML file; it needs only the keys that differ.
+        base: the values of all other keys; None for the preset that the file names, or the defaults.
+
+    Returns:
+        the complete configuration, checked.
 
     Raises:
         ConfigError: unreadable, not YAML, an unknown key, a value of the wrong type or range, another format.
+
+    >>> dragoman.load_config("small.yaml").model.encoder.size
+    24
     """
+    path = Path(path)
     values = read_values(path)
     if values.get("kind") == LANGUAGE_MODEL:
         raise ConfigError(f"{path}: this is the configuration of a language model, which cannot translate")

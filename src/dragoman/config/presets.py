@@ -46,8 +46,17 @@ def preset_title(name: str) -> str:
 def load_preset(name: str) -> Config:
     """A preset as a complete configuration.
 
+    Args:
+        name: one that `dragoman presets` lists.
+
+    Returns:
+        the configuration.
+
     Raises:
         ConfigError: there is no preset of that name.
+
+    >>> dragoman.load_preset("bahdanau2015").model.attention.score
+    'additive'
     """
     values: dict[str, Any] = {}
     for layer in reversed(lineage(name)):

@@ -401,7 +401,11 @@ class TrainingConfig(Section):
 
 
 class SearchConfig(Section):
-    """Decoding; the defaults of `translate`, `evaluate` and `tree`."""
+    """Decoding; the defaults of `translate`, `evaluate` and `tree`.
+
+    >>> dragoman.SearchConfig(beam=10).normalisation
+    'mean'
+    """
 
     beam: Annotated[Count, doc("beam size; 1: greedy search")] = 5
     normalisation: Annotated[
@@ -441,7 +445,14 @@ class SearchConfig(Section):
 
 
 class Config(Section):
-    """The complete configuration of a translation model."""
+    """The complete configuration of a translation model: immutable sections with typed keys.
+
+    `dragoman config PRESET` prints every key with its meaning; `load_preset` and `load_config` make one, and `override`
+    another one from it.
+
+    >>> dragoman.Config().search.beam
+    5
+    """
 
     format: int = FORMAT
     preset: Annotated[str, doc("preset that this configuration is based on")] = ""

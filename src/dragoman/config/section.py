@@ -78,8 +78,10 @@ def keys_of(schema: type[Section]) -> dict[str, Key]:
 def _key(annotation: Any) -> Key:
     kind, notes = _split_annotation(annotation)
     union = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    types = [_split_annotation(option) for option in union]
+    notes = [*notes, *types[0][1]]  # the range of a value that may be None is that of the value
     return Key(
-        tuple(_split_annotation(option)[0] for option in union),
+        tuple(kind for kind, _ in types),
         "".join(note.description or "" for note in notes),
         next((float(note.ge) for note in notes if note.ge is not None), None),
         next((float(note.gt) for note in notes if note.gt is not None), None),

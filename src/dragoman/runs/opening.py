@@ -5,22 +5,25 @@ An exported folder opens like a run folder but without torch, which is imported 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dragoman.config.sampling import Sampling
 from dragoman.config.schema import Config, SearchConfig
 from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError, RunError
 from dragoman.runs.exported import ExportFolder, is_export
 from dragoman.runs.layout import RunFolder
 from dragoman.scoring.scorer import Scorer
-from dragoman.search.sampling import Sampling
 from dragoman.text.side import TextSide
+from dragoman.translation.ensemble import Ensemble, require_same_target
 from dragoman.translation.translator import Translator
 
 if TYPE_CHECKING:
+    from dragoman.engines.ensemble_engine import Combination
     from dragoman.model.devices import DeviceName
     from dragoman.model.translation import TranslationModel
 
@@ -68,13 +71,27 @@ def parameters(model: TranslationModel) -> int:
 def open_run(
     path: str | Path, *, device: DeviceName = "auto", threads: int | None = None, shortlist: bool = True
 ) -> Run:
-    """Open a run folder or an exported folder for translating and scoring; `threads` None uses one per core.
+    """Open a run folder or an exported folder for translating and scoring.
 
-    Without `shortlist`, the shortlist of an exported folder is ignored, so that all target words are scored.
+    Args:
+        path: the folder.
+        device: "cpu", "cuda", or "auto" for the GPU if there is one.
+        threads: CPU threads; None for one per core.
+        shortlist: False ignores the shortlist of an exported folder, so that all target words are scored.
+
+    Returns:
+        the run with its parts: configuration, text sides, engine; `translator()` and `scorer()` use them.
 
     Raises:
         RunError: the folder does not exist, lacks a part, has a newer format, or is damaged.
         ConfigError: a GPU is requested but not available, or requested for an exported folder, which runs on the CPU.
+
+    >>> run = dragoman.open_run("RUN")
+    >>> run.config.model.encoder.size
+    24
+    >>> [scored] = run.scorer().score([("ab c", "AB C")])
+    >>> scored.log_probability < 0
+    True
     """
     if is_export(path):
         return _open_exported(path, device, threads, shortlist=shortlist)
@@ -127,10 +144,61 @@ def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *,
     return Run(folder, config, source, target, engine, folder.parameters)
 
 
-def load(path: str | Path, *, device: DeviceName = "auto") -> Translator:
-    """The translator of a run folder or an exported folder, with the search settings of its configuration.
+def load(
+    path: str | Path,
+    *more: str | Path,
+    device: DeviceName = "auto",
+    threads: int | None = None,
+    shortlist: bool = True,
+    combine: Combination = "probabilities",
+    weights: Sequence[float] | None = None,
+) -> Translator:
+    """The translator of a run folder or an exported folder; several form an ensemble.
+
+    Args:
+        path, more: the folders. The search settings are those of the configuration of the first.
+        device: "cpu", "cuda", or "auto" for the GPU if there is one.
+        threads: CPU threads; None for one per core.
+        shortlist: False ignores the shortlist of an exported folder, so that all target words are scored. An ensemble
+            never uses one.
+        combine: quantity of an ensemble that is averaged at each step: "probabilities", "log-probabilities", "logits".
+        weights: weight of each model of an ensemble; None weights them equally.
+
+    Returns:
+        the translator; the model is in memory.
 
     Raises:
-        RunError, ConfigError: as for `open_run`.
+        RunError: a folder does not exist, lacks a part, has a newer format, or is damaged.
+        ConfigError: the device is not available; the models have different target vocabularies; the number of weights
+            is wrong.
+
+    >>> translator = dragoman.load("RUN", device="cpu")
+    >>> translator.translate("ab c").text
+    'AB C'
     """
-    return open_run(path, device=device).translator()
+    paths = (path, *more)
+    shortlist = shortlist and not more  # members of an ensemble may list different words
+    runs = [open_run(one, device=device, threads=threads, shortlist=shortlist) for one in paths]
+    return make_translator([str(one) for one in paths], runs, combine, weights)
+
+
+def make_translator(
+    names: Sequence[str],
+    runs: Sequence[Run],
+    combination: Combination = "probabilities",
+    weights: Sequence[float] | None = None,
+    search: SearchConfig | None = None,
+) -> Translator:
+    """The translator of one run, or of the ensemble of several; without `search` as the first is configured.
+
+    Raises:
+        ConfigError: the runs have different target vocabularies, or there is not one weight per run.
+    """
+    first = runs[0]
+    if len(runs) == 1:
+        if weights is not None and len(weights) != 1:
+            raise ConfigError(f"weights: {len(weights)} weights for 1 run; give one per run")
+        return first.translator(search)
+    require_same_target(names, [run.target.vocabulary for run in runs])
+    ensemble = Ensemble([(run.engine, run.source) for run in runs], combination, weights)
+    return Translator.of_ensemble(ensemble, first.target, search or first.config.search)

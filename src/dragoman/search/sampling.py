@@ -15,45 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine
-from dragoman.errors import ConfigError
 from dragoman.memory import require_rows
 from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, append_tokens
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
 from dragoman.text.vocabulary import BOS, EOS
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """Temperature and truncation of the model's distribution, and the seed of the draws.
-
-    The log-probability of a sample is always that of the model itself, whatever distribution it was drawn from.
-
-    Raises:
-        ConfigError: a value out of its range.
-    """
-
-    temperature: float = 1.0
-    """Log-probabilities are divided by it: below 1 sharper, above 1 flatter."""
-    top_k: int | None = None
-    """Draw among the k most probable symbols only."""
-    top_p: float | None = None
-    """Draw among the fewest symbols that together have this probability (after temperature and top_k)."""
-    seed: int = 1
-    distinct: bool = False
-    """Draw without replacement: all translations of a line differ (stochastic.py)."""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.temperature < np.inf:
-            raise ConfigError(
-                f"temperature is {self.temperature}, but must be above 0; for the most probable words use beam 1"
-            )
-        if self.top_k is not None and self.top_k < 1:
-            raise ConfigError(f"top-k is {self.top_k}, but must be at least 1; leave it out to draw among all words")
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise ConfigError(f"top-p is {self.top_p}, but must be above 0 and at most 1")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

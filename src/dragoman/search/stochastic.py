@@ -21,13 +21,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine
 from dragoman.memory import require_rows
 from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, append_tokens
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
-from dragoman.search.sampling import Sampling, drawing_weights, uniform
+from dragoman.search.sampling import drawing_weights, uniform
 from dragoman.text.vocabulary import BOS, EOS
 
 

@@ -22,6 +22,7 @@ from dragoman.text.links import Link, read_links
 from dragoman.text.words import words_in
 
 Corpora = Sequence[Sequence[Path]]
+GivenCorpora = Sequence[Sequence[str | Path]]
 """Each corpus is two files (source, target) or one (.tsv, .jsonl)."""
 
 REASONS = ("empty side", "too long", "length ratio", "duplicate")
@@ -46,8 +47,22 @@ class Pair:
         return self.target, *self.other_references
 
 
+def as_paths(corpora: GivenCorpora) -> list[list[Path]]:
+    """The files of corpora as paths.
+
+    Raises:
+        TypeError: files are given in place of lists of files.
+    """
+    for files in (corpora, *corpora):
+        if isinstance(files, str | Path):
+            raise TypeError(
+                f"{str(files)!r} stands where a list is expected; corpora are lists of files: [[source, target]]"
+            )
+    return [[Path(file) for file in files] for files in corpora]
+
+
 def read_pairs(
-    corpora: Corpora, alignments: Sequence[Path] = (), *, on_undecodable: OnUndecodable | None = None
+    corpora: GivenCorpora, alignments: Sequence[Path] = (), *, on_undecodable: OnUndecodable | None = None
 ) -> Iterator[Pair]:
     """Yield the pairs of several corpora, one after the other.
 
@@ -55,15 +70,24 @@ def read_pairs(
     with an object a line that has the keys "source" and "target"; each also as .gz, .xz or .zst.
 
     Args:
+        corpora: for each corpus its files: [["a.de", "a.en"], ["b.tsv.gz"]].
         alignments: none, or a Pharaoh file for each corpus: line k links the words of its pair k.
         on_undecodable: called with each line that is not UTF-8, before its pair is yielded; see `read_lines`.
 
+    Returns:
+        an iterator of pairs with `source`, `target` and the place that they come from; nothing is held in memory.
+
     Raises:
+        TypeError: files are given in place of lists of files.
         InputError: a corpus has no lines, its two files or its alignment differ in their number of lines, a line does
             not have the form that its file promises, a link names a word that is not there, or a file cannot be read.
+
+    >>> pair = next(dragoman.read_pairs([["test.low", "test.up"]]))
+    >>> pair.source.upper() == pair.target
+    True
     """
     assert len(alignments) in (0, len(corpora)), "an alignment for each corpus, or none"
-    for number, files in enumerate(corpora):
+    for number, files in enumerate(as_paths(corpora)):
         empty = True
         pairs = _read_corpus(files, on_undecodable)
         for pair in _linked(pairs, files, alignments[number]) if alignments else pairs:

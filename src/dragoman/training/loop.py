@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Generic, Literal
 
 import torch
+from torch import Tensor
 
 from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batch, Batches, Position
@@ -26,6 +27,13 @@ from dragoman.model.weights import weights_of
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.training.averaging import RunningAverage, SavedValidation
+from dragoman.training.callbacks import (
+    CheckpointEvent,
+    StopTraining,
+    TrainingCallback,
+    UpdateEvent,
+    ValidationEvent,
+)
 from dragoman.training.checkpoint import (
     Checkpoint,
     load_checkpoint,
@@ -42,7 +50,7 @@ from dragoman.training.forecast import Workload, enough_measured, forecast
 from dragoman.training.interruption import Interruption
 from dragoman.training.log import TrainingLog
 from dragoman.training.model_selection import ModelSelection
-from dragoman.training.objective import TrainingObjective, accumulate_gradients
+from dragoman.training.objective import TrainingObjective, UpdateTotals, accumulate_gradients
 from dragoman.training.optimisers import build_optimiser, clip_gradients, global_norm, measured_parameters, set_rate
 from dragoman.training.schedules import PlateauCounter, TrainingProgress, learning_rate
 from dragoman.training.validation import Validators
@@ -50,7 +58,7 @@ from dragoman.training.validation import Validators
 STATE = "latest.safetensors"
 """Name of the training state in RUN/checkpoints."""
 
-Reason = Literal["epochs", "updates", "minutes", "patience"]
+Reason = Literal["epochs", "updates", "minutes", "patience", "callback"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,7 @@ def train(
     console: Console | None = None,
     clock: Callable[[], float] = time.monotonic,
     workload: Workload | None = None,
+    callbacks: Sequence[TrainingCallback] = (),
 ) -> TrainingResult:
     """Train `model` in place; write the best weights so far to RUN/model.safetensors and the log to RUN/log.jsonl.
 
@@ -92,6 +101,7 @@ def train(
             first state is saved.
         clock: seconds from any origin.
         workload: to forecast the epochs of a training with a time limit; None for no forecast.
+        callbacks: called between updates; see `callbacks.TrainingCallback`.
 
     Raises:
         TrainingError: loss, gradient or weights are no longer finite numbers. No file has been written since.
@@ -99,6 +109,7 @@ def train(
         RunError: the state to resume from is missing, damaged or of another model.
         InputError: the disk is full; the last saved state is unchanged.
         ConfigError: the validators do not measure the deciding metric.
+        Exception: any that a callback raises; the update was finished and the state saved.
     """
     if config.validation.metric != "perplexity" and validators.translate is None:
         raise ConfigError(
@@ -106,11 +117,12 @@ def train(
             "training does not make; use perplexity"
         )
     with Interruption() as interruption, TrainingLog(folder.log, folder.tensorboard, console or Console()) as log:
-        trainer = Trainer(model, batches, config, folder, validators, log, clock, workload)
+        trainer = Trainer(model, batches, config, folder, validators, log, clock, workload, callbacks)
         trainer.resume() if resume else trainer.begin(take_place)
         while (reason := trainer.reason_to_stop()) is None:
             trainer.update()
             trainer.log_if_due()
+            trainer.call_on_update()
             if interruption.requested is not None:
                 trainer.save()
                 raise _interrupted(interruption.requested, trainer.counters.update)
@@ -140,6 +152,7 @@ class Trainer(Generic[Model]):
         log: TrainingLog,
         clock: Callable[[], float],
         workload: Workload | None,
+        callbacks: Sequence[TrainingCallback],
     ) -> None:
         self.counters = Counters(PlateauCounter(config.schedule.patience))
         self._model = model.train()
@@ -163,12 +176,16 @@ class Trainer(Generic[Model]):
         self._workload = workload
         self._started = (0.0, 0.0)  # seconds and epochs
         self._excluded = 0.0  # seconds of validations and saves since then
+        self._callbacks = callbacks
+        self._last: tuple[UpdateTotals, Tensor]
+        self._stopped = False
+        """Whether a callback has ended the training."""
 
     def begin(self, take_place: Callable[[], RunFolder] | None = None) -> None:
         """Start a new training, with dropout from the seed; saving at once shows early whether the disk has room."""
         torch.manual_seed(self._config.seed)
         self._start()
-        self.save()
+        self._save()
         if take_place is not None:
             self._move(take_place())
         self._log.open_tensorboard(self.counters.update)  # in the final folder: it opens its files by name repeatedly
@@ -222,6 +239,14 @@ class Trainer(Generic[Model]):
         self._interval.add(totals, norm)
         self.counters.update += 1
         self._log.advance(self._clock.fraction())
+        self._last = totals, norm
+
+    def call_on_update(self) -> None:
+        """Call the callbacks after an update that has been logged, so that the state is complete if one fails."""
+        if self._callbacks:
+            totals, norm = self._last
+            updated = UpdateEvent(*self._time(), float(totals.nll) / totals.tokens, self._rate, float(norm))
+            self._call(lambda callback: callback.on_update(updated))
 
     def log_if_due(self) -> None:
         """Log the measurements since the last such record, every `log_every` updates.
@@ -281,6 +306,12 @@ class Trainer(Generic[Model]):
             TrainingError: the weights are not numbers; nothing is written.
             InputError: the disk is full; the last saved state is unchanged.
         """
+        self._save()
+        if self._callbacks:
+            saved = CheckpointEvent(*self._time(), self._state)
+            self._call(lambda callback: callback.on_checkpoint(saved), saved=True)
+
+    def _save(self) -> None:
         self._require_finite()
         started = self._clock.seconds
         with self._excluded_from_speed():
@@ -292,6 +323,8 @@ class Trainer(Generic[Model]):
 
     def reason_to_stop(self) -> Reason | None:
         """Return why no further update should follow, or None to go on."""
+        if self._stopped:
+            return "callback"
         patience = self._config.validation.patience
         if patience and self.counters.bad_validations >= patience:
             return "patience"
@@ -345,7 +378,30 @@ class Trainer(Generic[Model]):
     def _validate(self) -> None:
         self._require_finite()
         with self._excluded_from_speed():
-            self._selection.validate(self._diverged)
+            results, best = self._selection.validate(self._diverged)
+        if self._callbacks:
+            validated = ValidationEvent(*self._time(), results, best, self._selection.weights)
+            self._call(lambda callback: callback.on_validation(validated))
+
+    def _time(self) -> tuple[int, float, float]:
+        """Updates, epochs and seconds so far."""
+        return self.counters.update, self._clock.epochs(), self._clock.seconds
+
+    def _call(self, method: Callable[[TrainingCallback], None], *, saved: bool = False) -> None:
+        """Call the callbacks. After an exception save the state, unless it is `saved`, and raise it again.
+
+        `StopTraining` is noted, to be heeded between updates.
+        """
+        with self._excluded_from_speed():
+            for callback in self._callbacks:
+                try:
+                    method(callback)
+                except StopTraining:
+                    self._stopped = True
+                except Exception:
+                    if not saved:
+                        self._save()
+                    raise
 
     def _checkpoint(self) -> Checkpoint:
         tensors = {
@@ -402,6 +458,7 @@ _REASONS: dict[Reason, str] = {
     "epochs": "all epochs are done",
     "updates": "all updates are done",
     "minutes": "the minutes are used up",
+    "callback": "a callback ended it",
     "patience": "no improvement for as many validations as training.validation.patience",
 }
 

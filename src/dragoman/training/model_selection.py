@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Generic, NamedTuple
 
 import torch
@@ -69,8 +70,15 @@ class ModelSelection(Generic[Model]):
         """Write to `folder` from now on: the run has been renamed."""
         self.several.folder, self._weights = folder.checkpoints, folder.weights
 
-    def validate(self, diverged: Callable[[str], TrainingError]) -> None:
+    @property
+    def weights(self) -> Path:
+        """The file with the best weights."""
+        return self._weights
+
+    def validate(self, diverged: Callable[[str], TrainingError]) -> tuple[dict[str, float], bool]:
         """Validate the model; save its weights if they are the best so far; warn if it has collapsed twice in a row.
+
+        Returns the results, and whether they are the best so far.
 
         Raises:
             TrainingError: the perplexity is not a number; `diverged` makes the error.
@@ -94,6 +102,7 @@ class ModelSelection(Generic[Model]):
             before, self._counters.collapse_signs = self._counters.collapse_signs, signs_of_collapse(translations)
             if before:
                 self.warn_of_collapse()
+        return results, best
 
     def _warn_of_slow_validations(self, seconds: float) -> None:
         """Warn where the fewest validations that are wanted take a large share of a wall-clock budget."""

@@ -6,6 +6,7 @@ is too long for a model only the first `MAX_SEGMENTS` segments are translated, w
 
 from __future__ import annotations
 
+import copy
 import html
 import logging
 import re
@@ -13,20 +14,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import repeat, zip_longest
-from typing import NamedTuple
+from typing import NamedTuple, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.extract import segment_weights, surface_spans, word_links
 from dragoman.alignment.heat_map import heat_map_html, segment_heat_map
+from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine, ShortlistEngine
 from dragoman.errors import ConfigError, InputError
 from dragoman.search.beam import beam_search
 from dragoman.search.constraints import BatchConstraints, IdConstraints
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.sampling import Sampling, sample
+from dragoman.search.sampling import sample
 from dragoman.search.stochastic import stochastic_beam_search
 from dragoman.text.links import Link
 from dragoman.text.side import Encoded, TextSide
@@ -34,8 +36,15 @@ from dragoman.text.vocabulary import UNK
 from dragoman.text.words import is_blank, raw_words
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
+from dragoman.translation.options import (
+    TranslationOptions,
+    changed_sampling,
+    changed_search,
+    require_consistent,
+    require_known,
+)
 from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder
-from dragoman.translation.unknown_words import Replacement, UnknownWordReplacer
+from dragoman.translation.unknown_words import Replacement, UnknownWordReplacer, changed_replacer
 
 MAX_ROWS = 320
 """Rows of a batch in search: sentences times the beam, or times the samples of each."""
@@ -59,7 +68,14 @@ class TextConstraints:
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A translation of one line with its scores and attention; a blank line has a blank translation."""
+    """A translation of one line with its scores and attention; a blank line has a blank translation.
+
+    >>> best = dragoman.load("RUN").translate("ab")
+    >>> best.source, best.text, best.tokens, best.alignment, best.finished
+    ('ab', 'AB', ['A', 'B'], [(0, 0)], True)
+    >>> best.attention.shape  # target tokens and EOS, source tokens and EOS
+    (3, 3)
+    """
 
     source: str
     """The line as it was given."""
@@ -114,10 +130,11 @@ class _PreparedLine(NamedTuple):
 
 
 class Translator:
-    """A model and the text sides that belong to it.
+    """A model and the text sides that belong to it; `dragoman.load` makes one.
 
-    for best, *others in Translator(engine, source, target, SearchConfig()).translate_lines(lines, n_best=3):
-        print(best.text)
+    >>> translator = dragoman.load("RUN")
+    >>> translator.translate("ab c").text
+    'AB C'
     """
 
     def __init__(
@@ -165,13 +182,131 @@ class Translator:
         translator._encoder = ensemble
         return translator
 
-    def translate(self, text: str) -> Translation:
-        """The best translation of one line; `translate_lines` is faster for many lines.
+    def with_options(self, **options: Unpack[TranslationOptions]) -> Translator:
+        """The same model with other options, which have the names and meanings of those of `dragoman translate`.
+
+        Args:
+            options: search options (`dragoman.SearchConfig` says what each does): `beam`, `normalisation`, `alpha`,
+                `word_penalty`, `coverage_penalty`, `finish`, `max_length_factor`, `max_length_extra`,
+                `min_length_factor`, `block_unknown`, `no_repeat_ngram`, `diversity`. Sampling instead of search:
+                `sample=True`, with `temperature`, `top_k`, `top_p`, `distinct`, `seed`. `ban`: words and phrases that
+                are never produced. `replace_unk=True` replaces unknown words, by `unk_rule` ("copy", "dictionary" or
+                "lowercase-dictionary") and `dictionary`, a file or a mapping of source words to target words.
+
+        Returns:
+            another translator; this one stays as it is, and the model is in memory once.
 
         Raises:
-            RunError: the model's log-probabilities are NaN.
+            TypeError: an option does not exist.
+            ConfigError: a value of the wrong type or range, an option that has no effect under the others, a banned
+                word that is unknown to the model.
+            InputError: the dictionary cannot be read.
+
+        >>> greedy = dragoman.load("RUN").with_options(beam=1, ban=["C"])
+        >>> [best.text for [best] in greedy.translate_lines(["ab", "d"])]
+        ['AB', 'D']
         """
-        return next(self.translate_lines([text]))[0]
+        require_known(options, "with_options")
+        sampling = changed_sampling(self._sampling, options)
+        replaces = options.get("replace_unk", self._unknown is not None)
+        require_consistent(options, samples=sampling is not None, replaces=replaces)
+        changed = copy.copy(self)
+        changed._search, changed._sampling = changed_search(self._search, options), sampling
+        changed._unknown = changed_replacer(self._unknown, options) if replaces else None
+        if "ban" in options:
+            if isinstance(options["ban"], str):
+                raise TypeError(f"ban is one string, {options['ban']!r}; give a list of words or phrases")
+            changed._banned = [self._banned_ids(word) for word in options["ban"] if word.strip()]
+        return changed
+
+    @overload
+    def translate(  # type: ignore[overload-overlap]  # a string is an iterable of strings; the first match counts
+        self,
+        text: str,
+        *,
+        n_best: None = None,
+        prefix: str | None = None,
+        constraints: Iterable[str] | None = None,
+        **options: Unpack[TranslationOptions],
+    ) -> Translation: ...
+    @overload
+    def translate(  # type: ignore[overload-overlap]
+        self,
+        text: str,
+        *,
+        n_best: int,
+        prefix: str | None = None,
+        constraints: Iterable[str] | None = None,
+        **options: Unpack[TranslationOptions],
+    ) -> list[Translation]: ...
+    @overload
+    def translate(
+        self,
+        text: Iterable[str],
+        *,
+        n_best: None = None,
+        prefix: Iterable[str] | None = None,
+        constraints: Iterable[Iterable[str]] | None = None,
+        **options: Unpack[TranslationOptions],
+    ) -> list[Translation]: ...
+    @overload
+    def translate(
+        self,
+        text: Iterable[str],
+        *,
+        n_best: int,
+        prefix: Iterable[str] | None = None,
+        constraints: Iterable[Iterable[str]] | None = None,
+        **options: Unpack[TranslationOptions],
+    ) -> list[list[Translation]]: ...
+    def translate(
+        self,
+        text: str | Iterable[str],
+        *,
+        n_best: int | None = None,
+        prefix: str | Iterable[str] | None = None,
+        constraints: Iterable[str] | Iterable[Iterable[str]] | None = None,
+        **options: Unpack[TranslationOptions],
+    ) -> Translation | list[Translation] | list[list[Translation]]:
+        """Translate a line, or several lines; `translate_lines` does the same for a stream of any length.
+
+        Args:
+            text: a string is one line, whatever it holds; an iterable of strings is several.
+            n_best: how many translations of each line; None for the best alone.
+            prefix: what the translation begins with; for several lines one for each, "" for none.
+            constraints: words and phrases that the translation must contain; for several lines a list for each.
+            options: see `with_options`.
+
+        Returns:
+            of a string a `Translation`, of several lines a list with one for each; with `n_best` a list of
+            translations, best first, in the place of each.
+
+        Raises:
+            TypeError: an option does not exist, or one string is given where several are expected.
+            ConfigError, InputError: as for `with_options` and `translate_lines`.
+            RunError: the model's log-probabilities are NaN.
+
+        >>> translator = dragoman.load("RUN")
+        >>> best = translator.translate("ab c")
+        >>> best.text, best.alignment
+        ('AB C', [(0, 0), (1, 1)])
+        >>> [each.text for each in translator.translate(["ab c", "de"])]
+        ['AB C', 'DE']
+        >>> len(translator.translate("ab c", n_best=3, beam=5))
+        3
+        >>> translator.translate("ab c", prefix="D", constraints=["F"]).text.startswith("D")
+        True
+        """
+        require_known(options, "translate")
+        translator = self.with_options(**options) if options else self
+        if constraints is not None and translator._sampling is not None:
+            raise ConfigError("constraints requires beam search; leave sample out")
+        one = isinstance(text, str)
+        lines, demands = _text_constraints(text, prefix, constraints)
+        found = list(translator.translate_lines(lines, 1 if n_best is None else n_best, constraints=demands))
+        if n_best is not None:
+            return found[0] if one else found
+        return found[0][0] if one else [translations[0] for translations in found]
 
     def translate_lines(
         self,
@@ -182,17 +317,25 @@ class Translator:
         read_ahead: int | None = None,
         paused: Callable[[], bool] | None = None,
     ) -> Iterator[list[Translation]]:
-        """For each line its translations, best first (samples: in the order drawn).
+        """A stream: for each line its translations, best first (samples: in the order drawn).
 
         There are `n_best` of them, fewer if fewer hypotheses finished, never none; a blank line has one, which is
         blank. `constraints`, if any, has one entry for each line. Lines are read ahead by a window of `read_ahead`
         lines (None: see length_batching.py), fewer where `paused` says that the next line would have to be waited for.
 
         Raises:
+            TypeError: `lines` is one string.
             ConfigError: `n_best` is not from 1 to the beam; a coverage penalty for a model without attention.
             InputError: there are more or fewer constraints than lines, or one that the model cannot meet.
             RunError: the model's log-probabilities are NaN.
+
+        >>> translator = dragoman.load("RUN")
+        >>> with open("test.low") as lines:
+        ...     sum(len(n_best) for n_best in translator.translate_lines(lines, n_best=2))
+        40
         """
+        if isinstance(lines, str):
+            raise TypeError("translate_lines takes an iterable of lines, not one string; use translate(text)")
         if n_best < 1:
             raise ConfigError(f"n-best is {n_best}, but must be at least 1")
         if self._sampling is None and n_best > self._search.beam:
@@ -371,3 +514,46 @@ class Translator:
 def _blank(line: _PreparedLine) -> Translation:
     """The translation of a line without segments."""
     return Translation(line.text, "", 0.0, 0.0, [], [], None, list, True)
+
+
+def _text_constraints(
+    text: str | Iterable[str],
+    prefix: str | Iterable[str] | None,
+    constraints: Iterable[str] | Iterable[Iterable[str]] | None,
+) -> tuple[Iterable[str], Iterator[TextConstraints] | None]:
+    """The lines of `translate` and their constraints; None without any.
+
+    Raises:
+        TypeError: one string is given where several are expected, or the other way round.
+    """
+    if isinstance(constraints, str):
+        raise TypeError(f"constraints is one string, {constraints!r}; give a list of words and phrases")
+    if isinstance(text, str):
+        if prefix is not None and not isinstance(prefix, str):
+            raise TypeError("prefix is not a string; for one line give one prefix")
+        if prefix is None and constraints is None:
+            return [text], None
+        return [text], iter([TextConstraints(prefix or "", [_phrase(phrase) for phrase in constraints or ()])])
+    if isinstance(prefix, str):
+        raise TypeError(f"prefix is one string, {prefix!r}; for several lines give one for each")
+    if prefix is None and constraints is None:
+        return text, None
+    if prefix is None or constraints is None:
+        begins: Iterable[str] = repeat("") if prefix is None else prefix
+        phrases: Iterable[str | Iterable[str]] = repeat(()) if constraints is None else constraints
+        pairs: Iterable[tuple[str, str | Iterable[str]]] = zip(begins, phrases, strict=False)
+    else:
+        pairs = zip(prefix, constraints, strict=True)
+    return text, (TextConstraints(begin, _phrases(each)) for begin, each in pairs)
+
+
+def _phrases(phrases: str | Iterable[str]) -> list[str]:
+    if isinstance(phrases, str):
+        raise TypeError(f"constraints of a line are one string, {phrases!r}; give a list of words and phrases")
+    return list(phrases)
+
+
+def _phrase(phrase: str | Iterable[str]) -> str:
+    if not isinstance(phrase, str):
+        raise TypeError(f"constraints has {phrase!r} in it; for one line give words and phrases")
+    return phrase

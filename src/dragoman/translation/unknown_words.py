@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.alignment.dictionary import read_dictionary
 from dragoman.alignment.extract import Span, words_of
+from dragoman.errors import ConfigError
 
 UnknownRule = Literal["copy", "dictionary", "lowercase-dictionary"]
 
@@ -71,3 +73,17 @@ class UnknownWordReplacer:
         if looks_up and word in self.dictionary:
             return Replacement(place, word, self.dictionary[word], "dictionary")
         return Replacement(place, word, word, "copy")
+
+
+def changed_replacer(replacer: UnknownWordReplacer | None, options: Mapping[str, Any]) -> UnknownWordReplacer:
+    """A replacer with the options `unk_rule` and `dictionary` over those of another one, if there is one.
+
+    Raises:
+        ConfigError: the rule does not exist.
+        InputError: the dictionary is a file that cannot be read.
+    """
+    replacer = replacer or UnknownWordReplacer()
+    rule, dictionary = options.get("unk_rule", replacer.rule), options.get("dictionary", replacer.dictionary)
+    if rule not in UNKNOWN_RULES:
+        raise ConfigError(f"unk_rule is {rule!r}, but must be one of {', '.join(UNKNOWN_RULES)}")
+    return UnknownWordReplacer(rule, dictionary if isinstance(dictionary, Mapping) else read_dictionary(dictionary))

@@ -98,6 +98,7 @@ def write_demo_corpus(folder: str | Path, source: str = "de", target: str = "en"
     A file that is there already and holds other text is not touched.
 
     Args:
+        folder: made where it does not exist.
         source, target: any two locales of the CLDR.
 
     Returns:
@@ -106,6 +107,10 @@ def write_demo_corpus(folder: str | Path, source: str = "de", target: str = "en"
     Raises:
         ConfigError: a locale is unknown, or has too little data.
         InputError: the files cannot be written, or one is there with other text.
+
+    >>> files = dragoman.write_demo_corpus("demo-text", "en", "de")
+    >>> [path.name for path in files["dev"]]
+    ['dev.en', 'dev.de']
     """
     corpus, folder = make_corpus(source, target), Path(folder)
     try:

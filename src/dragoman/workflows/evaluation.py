@@ -84,10 +84,22 @@ def measure(
     """Translate the sources and score the translations; also compute the perplexity of the references.
 
     Args:
+        run: from `open_run`.
+        pairs: the test set, such as `list(read_pairs(...))`.
         search: how to translate; None: the configuration of the run.
+        options: what to measure besides; None: scores of the whole and by length of the source.
+        console: where progress goes; None for standard error.
+
+    Returns:
+        the translations and their evaluation; `evaluation.score("BLEU")` is one score, `evaluation.table()` shows all.
 
     Raises:
         InputError: there are no pairs.
+
+    >>> pairs = list(dragoman.read_pairs([["test.low", "test.up"]]))
+    >>> measured = dragoman.measure(dragoman.open_run("RUN"), pairs)
+    >>> measured.evaluation.score("chrF") > 50
+    True
     """
     _require_pairs(pairs)
     console, options = console or Console(), options or MeasureOptions()

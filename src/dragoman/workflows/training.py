@@ -36,11 +36,12 @@ from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
 from dragoman.runs.parts import remove_unfinished
-from dragoman.text.corpus import Cleaner, Corpora, Pair, read_pairs
+from dragoman.text.corpus import Cleaner, Corpora, GivenCorpora, Pair, as_paths, read_pairs
 from dragoman.text.held_out import HeldOut, hold_out
 from dragoman.text.lines import replace_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation
 from dragoman.text.words import is_blank
+from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.loop import TrainingResult
 from dragoman.training.loop import train as train_model
@@ -77,14 +78,17 @@ class TrainedRun:
 
 def train(
     config: Config,
-    corpora: Corpora,
-    dev: Corpora,
+    corpora: GivenCorpora,
+    dev: GivenCorpora,
     out: str | Path,
     *,
-    alignments: Sequence[Path] = (),
+    alignments: Sequence[str | Path] = (),
     overwrite: bool = False,
     dropped: str | Path | None = None,
-    inputs: Sequence[Path] = (),
+    inputs: Sequence[str | Path] = (),
+    minutes: float | None = None,
+    resume: bool = False,
+    callbacks: Sequence[TrainingCallback] = (),
     device: DeviceName = "auto",
     console: Console | None = None,
 ) -> TrainedRun:
@@ -96,18 +100,73 @@ def train(
     Languages that the configuration does not name are those of the files' names (train.de, train.en), or unknown.
 
     Args:
-        dev: empty to hold out a part of the training text (see `text.held_out`).
+        config: the configuration, such as `load_preset("standard")`; `override` changes single values of it.
+        corpora: the training text: for each corpus its two files (source, target), or one .tsv or .jsonl file.
+        dev: the development set for validation, likewise; empty to hold out a part of the training text (see
+            `text.held_out`).
+        out: the run folder to write.
         alignments: for guided alignment, a Pharaoh file for each corpus, in their order.
         overwrite: replace an older run in `out`; files that no training wrote are never removed.
         dropped: a file to write the pairs to that cleaning leaves out: origin, reason, source, target, tab-separated.
         inputs: other files that were read, such as a configuration file; `overwrite` refuses to remove any of them.
+        minutes: stop after so many and keep the best weights; in place of `training.minutes` of the configuration.
+        resume: continue the run in `out` exactly where it stopped. Its corpus is stored in it, so no file is read; the
+            configuration must be that of the run but for the length of the training.
+        callbacks: called after updates, validations and saved states; see `TrainingCallback`.
+        device: "cpu", "cuda", or "auto" for the GPU if there is one.
+        console: where messages and progress go; None for standard error.
+
+    Returns:
+        the run folder and the result: why training ended, and its best validation.
 
     Raises:
         InputError: a file cannot be read, or no pair is left of it.
-        RunError: as for `runs.new_run.require_free`.
+        RunError: `out` holds something else, or a run without `overwrite`; with `resume`, it has no training state.
         ConfigError: the configuration is not valid, or its metric needs translations that are not made.
-        TrainingError, Interrupted: as for `training.loop.train`.
+        TrainingError: loss, gradient or weights are no longer finite numbers.
+        Interrupted: SIGINT, SIGTERM or SIGHUP came; the state is saved.
+        Exception: any that a callback raises; the state is saved.
+
+    >>> config = dragoman.override(dragoman.load_config("small.yaml"), ["training.epochs=0.2"])
+    >>> corpus, dev = [["train.low", "train.up"]], [["dev.low", "dev.up"]]
+    >>> trained = dragoman.train(config, corpus, dev, "NEW", minutes=10)
+    >>> trained.result.reason, trained.result.metric
+    ('epochs', 'perplexity')
     """
+    if minutes is not None:
+        config = override(config, [f"training.minutes={minutes}"])
+    if resume:
+        return resume_training(out, config, callbacks=callbacks, device=device, console=console)
+    links, others = as_paths([alignments, inputs])
+    return _train_new(
+        config,
+        as_paths(corpora),
+        as_paths(dev),
+        out,
+        alignments=links,
+        overwrite=overwrite,
+        dropped=dropped,
+        inputs=others,
+        callbacks=callbacks,
+        device=device,
+        console=console,
+    )
+
+
+def _train_new(
+    config: Config,
+    corpora: Corpora,
+    dev: Corpora,
+    out: str | Path,
+    *,
+    alignments: Sequence[Path],
+    overwrite: bool,
+    dropped: str | Path | None,
+    inputs: Sequence[Path],
+    callbacks: Sequence[TrainingCallback],
+    device: DeviceName,
+    console: Console | None,
+) -> TrainedRun:
     console = console or Console()
     config = _checked(config)
     _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, device)
@@ -142,11 +201,16 @@ def train(
         prepared.target.save(folder.text, "target")
         config = _settle_window(config, prepared.store, folder, console)
         store_pairs(folder.dev_data, held_out.pairs, prepared.source, prepared.target)
-        return _train(config, folder, prepared, device, console, new)
+        return _train(config, folder, prepared, device, console, callbacks, new)
 
 
-def resume(
-    out: str | Path, config: Config | None = None, *, device: DeviceName = "auto", console: Console | None = None
+def resume_training(
+    out: str | Path,
+    config: Config | None = None,
+    *,
+    callbacks: Sequence[TrainingCallback] = (),
+    device: DeviceName = "auto",
+    console: Console | None = None,
 ) -> TrainedRun:
     """Resume a stopped training exactly from its last saved state, on the corpus stored in the run.
 
@@ -163,10 +227,16 @@ def resume(
     folder = RunFolder.resume(out)
     with lock_for_writing(folder.path):
         remove_unfinished(folder.path)
-        return _resume(folder, config, device, console or Console())
+        return _resume(folder, config, device, console or Console(), callbacks)
 
 
-def _resume(folder: RunFolder, config: Config | None, device: DeviceName, console: Console) -> TrainedRun:
+def _resume(
+    folder: RunFolder,
+    config: Config | None,
+    device: DeviceName,
+    console: Console,
+    callbacks: Sequence[TrainingCallback],
+) -> TrainedRun:
     saved = folder.load_config()
     if config is not None:
         config = _settled(config, saved)
@@ -176,7 +246,7 @@ def _resume(folder: RunFolder, config: Config | None, device: DeviceName, consol
     source, target = folder.source_side(), folder.target_side()
     store = Store.open(folder.train_data, (source.vocabulary, target.vocabulary))
     prepared = PreparedCorpus(store, source, target)
-    return _train(config or saved, folder, prepared, device, console)
+    return _train(config or saved, folder, prepared, device, console, callbacks)
 
 
 def _settled(config: Config, saved: Config) -> Config:
@@ -350,6 +420,7 @@ def _train(
     prepared: PreparedCorpus,
     device: DeviceName,
     console: Console,
+    callbacks: Sequence[TrainingCallback],
     new: NewRun | None = None,
 ) -> TrainedRun:
     """Train a new run, or resume one."""
@@ -376,6 +447,7 @@ def _train(
         take_place=new.take_place if new else None,
         console=console,
         workload=None if config.training.minutes is None else _workload(config, prepared),
+        callbacks=callbacks,
     )
     folder = new.folder if new else folder  # a new run has taken its place
     write_run_report(open_run(folder.path, device=device), dev)

@@ -1,0 +1,117 @@
+"""The options of a translation, for the command line and for Python: what they are, and which exclude each other.
+
+Their values, defaults and descriptions are those of `SearchConfig` and `Sampling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from dragoman.config.building import validated
+from dragoman.config.sampling import Sampling
+from dragoman.config.schema import SearchConfig
+from dragoman.config.section import keys_of
+from dragoman.errors import ConfigError, did_you_mean
+from dragoman.translation.unknown_words import UnknownRule
+
+
+class TranslationOptions(TypedDict, total=False):
+    """Keyword arguments of `Translator.translate` and `Translator.with_options`.
+
+    Each has the name of an option of `dragoman translate`; what is left out stays as it is.
+    """
+
+    beam: int
+    normalisation: Literal["none", "mean", "gnmt", "power"]
+    alpha: float
+    word_penalty: float
+    coverage_penalty: float
+    finish: Literal["refill", "shrink"]
+    max_length_factor: float
+    max_length_extra: int
+    min_length_factor: float
+    block_unknown: bool
+    no_repeat_ngram: int
+    diversity: float
+
+    sample: bool
+    """Sample translations instead of searching for the best."""
+    temperature: float
+    top_k: int | None
+    top_p: float | None
+    distinct: bool
+    seed: int
+
+    ban: Iterable[str]
+    """Words and phrases that are never produced."""
+    replace_unk: bool
+    """Replace unknown words by the dictionary translation or a copy of the aligned source word."""
+    dictionary: str | Path | Mapping[str, str]
+    """A dictionary file, or source words with their translations."""
+    unk_rule: UnknownRule
+
+
+OPTIONS = tuple(TranslationOptions.__annotations__)
+
+Spelling = Callable[[str], str]
+"""How messages write the name of an option."""
+
+
+def require_known(options: Iterable[str], function: str) -> None:
+    """Raise TypeError, as Python does, for an option that does not exist; with the nearest one that does."""
+    for name in options:
+        if name not in OPTIONS:
+            raise TypeError(f"{function}() has no argument {name!r}{did_you_mean(name, OPTIONS)}")
+
+
+def require_consistent(options: Mapping[str, Any], *, samples: bool, replaces: bool, spell: Spelling = str) -> None:
+    """Refuse options that have no effect.
+
+    Args:
+        options: those that are given, by name.
+        samples, replaces: whether translations are sampled, and unknown words replaced.
+
+    Raises:
+        ConfigError: the message names the option.
+    """
+    drawing = [name for name in keys_of(Sampling) if name in options]
+    if drawing and not samples:
+        raise ConfigError(f"{spell(drawing[0])} requires {spell('sample')}")
+    if samples and "beam" in options:
+        raise ConfigError(f"{spell('beam')} has no effect with {spell('sample')}; leave one of them out")
+    replacing = [name for name in ("dictionary", "unk_rule", "unk_log") if name in options]
+    if replacing and not replaces:
+        raise ConfigError(f"{spell(replacing[0])} requires {spell('replace_unk')}")
+    rule = options.get("unk_rule", "copy")
+    if replaces and "dictionary" not in options and rule != "copy":
+        raise ConfigError(f"{spell('unk_rule')} {rule} requires {spell('dictionary')}")
+
+
+def changed_search(search: SearchConfig, options: Mapping[str, Any], spell: Spelling = str) -> SearchConfig:
+    """The search settings with those of the options over them.
+
+    Raises:
+        ConfigError: a value of the wrong type or range, or an option that has no effect under the others.
+    """
+    given = {name: options[name] for name in keys_of(SearchConfig) if name in options}
+    if not given:
+        return search
+    changed = validated({**search.values(), **given}, "search", SearchConfig, lambda config: None)
+    if "alpha" in given and changed.normalisation not in ("gnmt", "power"):
+        raise ConfigError(f"{spell('alpha')} requires {spell('normalisation')} gnmt or power")
+    return changed
+
+
+def changed_sampling(sampling: Sampling | None, options: Mapping[str, Any]) -> Sampling | None:
+    """The settings of sampling with those of the options over them; None where translations are searched for.
+
+    Raises:
+        ConfigError: a value of the wrong type or range.
+    """
+    if not options.get("sample", sampling is not None):
+        return None
+    given = {name: options[name] for name in keys_of(Sampling) if name in options}
+    before = {} if sampling is None else sampling.values()
+    return validated({**before, **given}, "sampling", Sampling, lambda config: None)

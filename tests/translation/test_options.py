@@ -1,0 +1,133 @@
+"""Options of a translator from Python: the same names, defaults and meanings as on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Annotated, get_args, get_origin, get_type_hints
+
+import pytest
+
+from dragoman.cli import translate as command
+from dragoman.cli.shared.parsing import Parser
+from dragoman.config.sampling import Sampling
+from dragoman.config.schema import SearchConfig
+from dragoman.config.section import keys_of
+from dragoman.errors import ConfigError, InputError
+from dragoman.translation.options import OPTIONS, TranslationOptions
+from dragoman.translation.translator import Translator
+
+from .test_translator import SIDE, SIZE, copy
+
+
+@pytest.fixture
+def copier(toy_engine):
+    return Translator(toy_engine(SIZE, answer=copy), SIDE, SIDE, SearchConfig(beam=3, normalisation="none"))
+
+
+def texts(translations):
+    return [translation.text for translation in translations]
+
+
+def test_a_string_gives_one_translation_and_an_iterable_a_list(copier):
+    assert copier.translate("ab").text == "ab"
+    assert texts(copier.translate(["ab", "", "c"])) == ["ab", "", "c"]
+    assert texts(copier.translate(line for line in ("ab", "c"))) == ["ab", "c"]
+    assert copier.translate([]) == []
+    assert texts(copier.translate("ab", n_best=2))[0] == "ab"
+    assert len(copier.translate("ab", n_best=2)) == 2
+    assert [len(found) for found in copier.translate(["ab", "c"], n_best=1)] == [1, 1]
+    assert copier.translate("a\nb").source == "a\nb"
+
+
+def test_prefix_and_constraints_are_for_the_line_or_for_each_line(copier):
+    assert copier.translate("ab", prefix="cd").text.startswith("cd")
+    assert "h" in copier.translate("ab", constraints=["h"]).text
+    found = texts(copier.translate(["ab", "ab"], prefix=["", "g"], constraints=[["h"], []]))
+    assert "h" in found[0]
+    assert found[1].startswith("g")
+    assert texts(copier.translate(["ab", "ab"], prefix=["g", ""]))[1] == "ab"
+    assert "h" in texts(copier.translate(["ab", "ab"], constraints=[[], ["h"]]))[1]
+    with pytest.raises(InputError, match="prefixes or constraints end at line 1, but the input goes on"):
+        copier.translate(["ab", "ab"], prefix=["g"])
+
+
+def test_options_change_a_call_and_not_the_translator(copier):
+    assert "a" not in copier.translate("ab", ban=["a"]).text
+    assert copier.translate("ab").text == "ab"
+    greedy = copier.with_options(beam=1)
+    with pytest.raises(ConfigError, match="n-best is 2, but a beam of 1 keeps no more"):
+        greedy.translate("ab", n_best=2)
+    assert len(greedy.translate("ab", n_best=2, beam=2)) == 2
+    drawn = [copier.translate("ab", sample=True, temperature=50.0, seed=seed).text for seed in (1, 2, 1)]
+    assert drawn[0] == drawn[2] != drawn[1]
+    sampling = copier.with_options(sample=True, temperature=50.0, seed=2)
+    assert sampling.translate("ab").text == drawn[1]
+    assert sampling.translate("ab", seed=1).text == drawn[0]
+    assert sampling.translate("ab", sample=False).text == "ab"
+
+
+def test_unknown_words_are_replaced_by_a_mapping_or_a_file(copier, tmp_path: Path):
+    file = tmp_path / "dictionary"
+    file.write_text("x\tfile\n", encoding="utf-8")
+    assert copier.translate("x", replace_unk=True).text == "x"
+    assert copier.translate("x", replace_unk=True, dictionary={"x": "word"}).text == "word"
+    assert copier.translate("x", replace_unk=True, dictionary=file).text == "file"
+    assert copier.translate("x", replace_unk=True, dictionary=str(file), unk_rule="copy").text == "x"
+    with pytest.raises(InputError, match="missing"):
+        copier.translate("x", replace_unk=True, dictionary="missing")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beam": 0}, "search: beam: expected a whole number >= 1, not 0"),
+        ({"beam": "5"}, "search: beam: expected a whole number, not '5'"),
+        ({"finish": "refil"}, r"search: finish: expected refill \| shrink, not 'refil' \(did you mean refill\?\)"),
+        ({"alpha": 0.5}, "alpha requires normalisation gnmt or power"),
+        ({"sample": True, "temperature": 0.0}, "sampling: temperature: expected a number > 0"),
+        ({"sample": True, "top_p": 2.0}, "sampling: top_p: expected a number <= 1"),
+        ({"temperature": 0.5}, "temperature requires sample"),
+        ({"sample": True, "beam": 5}, "beam has no effect with sample"),
+        ({"sample": True, "constraints": ["a"]}, "constraints requires beam search"),
+        ({"dictionary": {}}, "dictionary requires replace_unk"),
+        ({"replace_unk": True, "unk_rule": "dictionary"}, "unk_rule dictionary requires dictionary"),
+        ({"replace_unk": True, "unk_rule": "copie", "dictionary": {}}, "unk_rule is 'copie', but must be one of copy"),
+        ({"ban": ["x"]}, "banned word 'x': the model does not know"),
+        ({"n_best": 0}, "n-best is 0, but must be at least 1"),
+    ],
+)
+def test_what_has_no_effect_or_is_out_of_range_is_refused(copier, options, message):
+    with pytest.raises(ConfigError, match=message):
+        copier.translate("ab", **options)
+
+
+def test_one_string_in_the_place_of_several_is_an_error(copier):
+    for call, message in (
+        (lambda: copier.translate_lines("ab"), "takes an iterable of lines, not one string"),
+        (lambda: copier.translate("ab", ban="a"), "ban is one string"),
+        (lambda: copier.translate("ab", constraints="a"), "constraints is one string, 'a'; give a list"),
+        (lambda: copier.translate("ab", constraints=[["a"]]), "for one line give words and phrases"),
+        (lambda: copier.translate("ab", prefix=["a"]), "for one line give one prefix"),
+        (lambda: copier.translate(["ab"], prefix="a"), "prefix is one string, 'a'; for several lines"),
+        (lambda: copier.translate(["ab"], constraints=["a"]), "constraints of a line are one string"),
+        (lambda: copier.translate("ab", beem=3), r"translate\(\) has no argument 'beem' \(did you mean beam\?\)"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+
+
+def test_options_have_the_names_of_the_command_and_the_types_of_the_schema():
+    parser = Parser(prog="dragoman translate", description="")
+    command.add_options(parser)
+    declared = {action.dest: action for action in parser._actions}
+    assert set(OPTIONS) <= set(declared)
+    for schema in (SearchConfig, Sampling):
+        hints = get_type_hints(schema)
+        typed = get_type_hints(TranslationOptions)
+        for name, key in keys_of(schema).items():
+            expected = hints[name]
+            assert typed[name] == (get_args(expected)[0] if get_origin(expected) is Annotated else expected), name
+            assert declared[name].help.startswith(key.description), name
+            assert declared[name].default is None, name
+    assert isinstance(declared["sample"], argparse.Action)
