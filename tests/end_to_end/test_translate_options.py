@@ -172,7 +172,7 @@ def test_a_missing_file_of_constraints_leaves_an_older_output_alone(
         (["--dictionary", "SOURCE"], "--dictionary requires --replace-unk"),
         (
             ["--replace-unk", "--unk-rule", "dictionary"],
-            "--unk-rule dictionary requires --dictionary FILE",
+            "--unk-rule dictionary requires --dictionary",
         ),
         (["--replace-unk", "--unk-log", "SOURCE"], "is both an input and an output, so it would be destroyed"),
         (["--prefix", "-", "--constraints", "-"], "standard input is read twice; give a file for all but one"),
