@@ -127,6 +127,22 @@ def test_an_exported_folder_needs_neither_torch_nor_onnx(
     assert len(done.stdout.splitlines()) == 20
 
 
+def test_an_exported_folder_is_measured_and_drawn_without_torch(exported: Path, corpus: Corpus, tmp_path: Path) -> None:
+    page, pictures = tmp_path / "page", tmp_path / "pictures"
+    files = list(map(str, corpus.test))
+    program = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(['torch', 'onnx', 'safetensors', 'tensorboard']))\n"
+        "from dragoman.cli.main import main\n"
+        f"assert main(['evaluate', {str(exported)!r}, *{files!r}, '--report', {str(page)!r}, '--threads', '1']) == 0\n"
+        f"assert main(['heatmap', {str(exported)!r}, {files[0]!r}, '--lines', '1', '--out', {str(pictures)!r}]) == 0\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "perplexity per token" in done.stdout
+    assert (page / "report.html").is_file()
+    assert (pictures / "1.png").is_file()
+
+
 def test_int8_learns_nothing_wrong_and_is_smaller(
     run_folder: Path, exported: Path, corpus: Corpus, tmp_path: Path, capsys: Printed
 ) -> None:

@@ -92,7 +92,7 @@ def test_letters_that_no_font_has_are_reported_once_with_a_remedy(
         assert len(list(draw_heat_maps(tmp_path, run, aligned, [1], ["png", "svg"]))) == 2
     (message,) = caplog.messages
     assert message.startswith("no font of this system has \U000e0fff; they are drawn as boxes.")
-    assert "fonts-noto-cjk" in message
+    assert "Install a font for these letters (Noto: apt-get install fonts-noto-core)" in message
 
 
 @pytest.mark.parametrize(

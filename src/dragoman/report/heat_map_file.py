@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontEntry, fontManager, get_font
+from matplotlib.font_manager import FontEntry, findSystemFonts, fontManager, get_font
 from matplotlib.patches import Rectangle
 
 from dragoman.alignment.heat_map import HeatMap
@@ -115,6 +115,20 @@ def missing_letters(words: Iterable[str]) -> str:
     return "".join(sorted(_search(_letters(words), "SC")[1]))
 
 
+def scripts_of(letters: str) -> list[str]:
+    """Return the scripts of letters, by the first words of their Unicode names: Hangul, Thai."""
+    names = (unicodedata.name(letter, "these letters") for letter in letters)
+    known = ("these letters" if name == "these letters" else name.split()[0].capitalize() for name in names)
+    return list(dict.fromkeys("Han" if name == "Cjk" else name for name in known))
+
+
+def font_package(letters: str) -> str:
+    """Return fonts that have the letters, and how Debian installs them."""
+    if set(scripts_of(letters)) & {"Han", "Hangul", "Hiragana", "Katakana", "Bopomofo"}:
+        return "Noto Sans CJK: apt-get install fonts-noto-cjk"
+    return "Noto: apt-get install fonts-noto-core"
+
+
 def _letters(words: Iterable[str]) -> frozenset[str]:
     return frozenset(letter for word in words for letter in visible(word) if not letter.isspace())
 
@@ -127,13 +141,14 @@ def _search(letters: frozenset[str], region: str) -> tuple[tuple[str, ...], froz
     """
     missing = {ord(letter) for letter in letters} - _glyphs(_path(_BASE))
     families = []
-    for entry in _upright_fonts(region) if missing else ():
-        found = missing & _glyphs(entry.fname)
-        if found:
-            families.append(entry.name)
-            missing -= found
-        if not missing:
-            break
+    for fonts in (_upright_fonts, _new_upright_fonts) if missing else ():
+        for entry in fonts(region) if missing else ():
+            found = missing & _glyphs(entry.fname)
+            if found:
+                families.append(entry.name)
+                missing -= found
+            if not missing:
+                break
     # Invisible characters need no glyph: joiners, directional marks, variation selectors.
     return tuple(families), frozenset(chr(code) for code in missing if unicodedata.category(chr(code)) != "Cf")
 
@@ -141,8 +156,24 @@ def _search(letters: frozenset[str], region: str) -> tuple[tuple[str, ...], froz
 @cache
 def _upright_fonts(region: str) -> tuple[FontEntry, ...]:
     """Return fonts of normal style and weight: sans serif first, and among these the large East Asian ones."""
+    return _upright(fontManager.ttflist, region)
+
+
+@cache
+def _new_upright_fonts(region: str) -> tuple[FontEntry, ...]:
+    """Return the same of fonts that were installed after matplotlib made its list, which it keeps between processes."""
+    listed = len(fontManager.ttflist)
+    for path in sorted(set(findSystemFonts()) - {entry.fname for entry in fontManager.ttflist}):
+        try:
+            fontManager.addfont(path)
+        except (OSError, RuntimeError):  # not a font that matplotlib can read
+            continue
+    return _upright(fontManager.ttflist[listed:], region)
+
+
+def _upright(entries: Iterable[FontEntry], region: str) -> tuple[FontEntry, ...]:
     regular = (400, "normal", "regular")
-    fonts = [entry for entry in fontManager.ttflist if entry.style == "normal" and entry.weight in regular]
+    fonts = [entry for entry in entries if entry.style == "normal" and entry.weight in regular]
     fonts = [entry for entry in fonts if not entry.name.startswith("Last Resort")]  # a box for every letter
 
     def preference(entry: FontEntry) -> tuple[bool, bool, bool, str]:

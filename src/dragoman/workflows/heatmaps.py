@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.heat_map import HeatMap, segment_heat_map
 from dragoman.errors import InputError
-from dragoman.report.heat_map_file import Scale, missing_letters, write_heat_map
+from dragoman.report.heat_map_file import Scale, font_package, missing_letters, scripts_of, write_heat_map
 from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample, Window, segment_windows
 from dragoman.runs.opening import Run
@@ -125,10 +125,12 @@ def _warn_of_missing_letters(heat_maps: Sequence[HeatMap]) -> None:
     missing = missing_letters(words)
     if missing:
         log.warning(
-            "no font of this system has %s%s; they are drawn as boxes. Install a font that has them (for Chinese, "
-            "Japanese and Korean, Noto Sans CJK: apt-get install fonts-noto-cjk), or use --format html",
+            "no font of this system has %s%s; they are drawn as boxes. Install a font for %s (%s), or use --format "
+            "html",
             " ".join(missing[:10]),
             f" and {len(missing) - 10} more letters" if len(missing) > 10 else "",
+            " and ".join(scripts_of(missing)),
+            font_package(missing),
         )
 
 
