@@ -86,3 +86,10 @@ def test_a_real_file_is_read_whole(shared_data):
     for ngram in read_arpa(path):
         counts[len(ngram.words) - 1] += 1
     assert counts == [3305, 14915, 2103, 980, 568]
+
+
+def test_a_line_that_is_not_utf8_is_named(tmp_path):
+    path = tmp_path / "lm.arpa"
+    path.write_bytes(b"\\data\\\nngram 1=1\n\n\\1-grams:\n-1\ta\xff b\n\n\\end\\\n")
+    with pytest.raises(InputError, match=r"lm.arpa:5: byte 0xff at position 5 is not UTF-8"):
+        KenlmModel(path)

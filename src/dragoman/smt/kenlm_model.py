@@ -61,7 +61,7 @@ def _load(path: str) -> Any:
     config.arpa_complain = kenlm.ARPALoadComplain.NONE
     try:
         return kenlm.Model(path, config)
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:  # the latter hides KenLM's message about a line that is not UTF-8
         for _ in read_arpa(path):  # raises an error that names the line
             pass
         raise InputError(f"{path}: KenLM cannot read this language model: {error}") from None

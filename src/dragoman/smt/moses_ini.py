@@ -139,6 +139,8 @@ def _features(path: Path, lines: Sequence[_NumberedLine]) -> Iterator[tuple[str,
 def _file(options: Mapping[str, str], path: Path) -> Path:
     if "path" not in options:
         raise InputError(f"{path}:{options['line']}: no path=FILE for {options['name']}")
+    if "\0" in options["path"]:
+        raise InputError(f"{path}:{options['line']}: the path of {options['name']} has a NUL character")
     return path.parent / options["path"]
 
 
