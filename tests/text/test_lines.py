@@ -47,6 +47,11 @@ def lines_of(data: bytes, folder: Path) -> list[str]:
     return list(read_lines(path))
 
 
+def test_a_name_that_no_file_can_have_does_not_exist() -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        list(read_lines("a\0b"))
+
+
 @pytest.mark.parametrize(
     ("data", "expected"),
     [

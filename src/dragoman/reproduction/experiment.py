@@ -7,6 +7,7 @@ name systems. An experiment that is `based_on` another uses its models, systems,
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -128,6 +129,8 @@ class Experiment(_Entry):
     """A table or figure of a paper; `name` is that of its file."""
 
     name: str
+    digest: str
+    """SHA-256 of its file and of those that it is based on: whether claims were changed after a run can be seen."""
     title: str
     paper: str
     """Such as "Luong et al. 2015"."""
@@ -190,23 +193,26 @@ def load_experiment(name: str) -> Experiment:
         ConfigError: there is no such experiment, or it is not valid.
         InputError: the file cannot be read.
     """
-    values = _merged(name, ())
+    files: list[str] = []
+    values = _merged(name, (), files)
+    digest = hashlib.sha256("".join(files).encode()).hexdigest()
     try:
-        experiment = msgspec.convert({"name": Path(name).stem, **values}, Experiment)
+        experiment = msgspec.convert({"name": Path(name).stem, "digest": digest, **values}, Experiment)
     except msgspec.ValidationError as error:
         raise ConfigError(f"experiment {name}: {error}") from None
     _require_consistent(experiment)
     return experiment
 
 
-def _merged(name: str, above: tuple[str, ...]) -> dict[str, Any]:
-    """The values of an experiment over those that it takes from the one that it is based on."""
+def _merged(name: str, above: tuple[str, ...], files: list[str]) -> dict[str, Any]:
+    """The values of an experiment over those that it takes from the one that it is based on; adds their texts."""
     if name in above:
         raise ConfigError(f"experiment {name}: experiments are based on each other in a cycle")
-    values = _values(name)
+    files.append(_text(name))
+    values = parse_yaml(files[-1], f"experiment {name}")
     base = values.get("based_on")
     if isinstance(base, str):
-        below = _merged(base, (*above, name))
+        below = _merged(base, (*above, name), files)
         metrics = below.get("metrics", list(DEFAULT_METRICS))
         below["systems"] = {
             key: {"metrics": metrics, **_mapping({"system": system}, "system", base)}
@@ -220,14 +226,13 @@ def _merged(name: str, above: tuple[str, ...]) -> dict[str, Any]:
     return values
 
 
-def _values(name: str) -> dict[str, Any]:
+def _text(name: str) -> str:
     if name.endswith((".yaml", ".yml")):
-        return parse_yaml("\n".join(read_lines(name)), name)
+        return "\n".join(read_lines(name))
     names = experiment_names()
     if name not in names:
         raise ConfigError(f"no experiment named {name!r}{did_you_mean(name, names, 3)}; see `dragoman reproduce list`")
-    path = resources.files("dragoman") / _FOLDER / f"{name}.yaml"
-    return parse_yaml(path.read_text(encoding="utf-8"), f"experiment {name}")
+    return (resources.files("dragoman") / _FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def _mapping(values: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:

@@ -32,6 +32,7 @@ def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements,
     experiment = plan.experiment
     return {
         "experiment": experiment.name,
+        "definition": experiment.digest,
         "title": experiment.title,
         "paper": experiment.paper,
         "item": experiment.item,

@@ -54,6 +54,8 @@ def read_lines(
             so that a gigabyte without line ends, in an archive say, does not fill the memory.
     """
     name = _name(path)
+    if "\0" in str(path):
+        raise not_found(path)
     try:
         with _open_binary(path) if stream is None else stream as file:
             for number, raw in enumerate(iter(partial(file.readline, MAX_LINE + 1), b""), 1):

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Runs the papers' experiments on captions, small enough for a laptop, and keeps their results.
+#
+#     bench/reproduce_papers.sh MULTI30K [DIR]
+#
+# MULTI30K is the folder of Multi30k's English and German files. Pairs are joined from one to five captions (of train,
+# dev and the four test sets), so that there are sentences of up to 60 words. DIR (bench/results/reproduction/captions)
+# gets everything; what is in it is not done again, so the script may be stopped and started again at any time.
+#
+# Budgets, recipe and order were fixed before the first run, as were the claims (src/dragoman/experiments) and the rule
+# that decides about them (src/dragoman/reproduction/decisions.py). About 16 hours of one core, half of it with two.
+set -euo pipefail
+DATA=$1
+DIR=${2:-$(dirname "$0")/results/reproduction/captions}
+
+files() { # OPTION NAME ...: the option with both sides of each set
+    local option=$1 name
+    shift
+    for name in "$@"; do
+        printf '%s\n' "$option" "$DATA/$name.en.gz" "$DATA/$name.de.gz"
+    done
+}
+mkdir -p "$DIR"
+[ -e "$DIR/commit" ] || git -C "$(dirname "$0")" rev-parse HEAD >"$DIR/commit" # of claims, budgets and rule
+mapfile -t TEXT < <(files --train train; files --dev val
+                    files --test test_2016_flickr test_2017_flickr test_2017_mscoco test_2018_flickr)
+
+# One recipe for all models, so that they differ in the model alone: with so few updates Adam learns more than the
+# papers' SGD and Adadelta (docs/presets.md, "Small models"). Words that occur once are unknown.
+RECIPE=(
+    text.source.min_frequency=2 text.target.min_frequency=2
+    training.batch.unit=sentences training.batch.size=32 training.batch.pool=20
+    training.loss_normalisation=tokens
+    training.optimiser.name=adam training.optimiser.learning_rate=0.002
+    'training.optimiser.betas=[0.9,0.999]' training.optimiser.epsilon=1e-8
+    training.optimiser.max_gradient_norm=1.0
+    training.schedule.name=cosine training.schedule.warmup=50
+    training.validation.every=100
+)
+
+reproduce() { # EXPERIMENT UPDATES SEEDS
+    dragoman reproduce "$1" "${TEXT[@]}" --join 5 --out "$DIR" --scale 0.128 --updates "$2" --seeds "$3" \
+        --jobs "${JOBS:-2}" --set "${RECIPE[@]}"
+}
+
+for experiment in luong2015-table1 luong2015-figures5-6 \
+    bahdanau2015-table1 bahdanau2015-figure2 bahdanau2015-figure3; do
+    reproduce "$experiment" 800 3
+done
+for experiment in sutskever2014-table1 sutskever2014-figure2 sutskever2014-figure3; do
+    reproduce "$experiment" 800 5
+done
+for experiment in luong2015-table4 luong2015-table6 luong2015-table3; do
+    reproduce "$experiment" 800 3
+done
