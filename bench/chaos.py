@@ -36,14 +36,12 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT)]  # the code of this checkout, and 
 
 from campaign import interposer  # noqa: E402
 from campaign.children import import_commands  # noqa: E402
-from campaign.result import Result, Settings  # noqa: E402
+from campaign.result import LISTED, Result, Settings  # noqa: E402
 
 RESULTS = ROOT / "bench" / "results"
 NAMES = ("kills", "power-loss", "disk", "text", "files", "options", "processes", "stream")
 PARTS = {name: f"campaign.{name.replace('-', '_')}" for name in NAMES}
 """Modules with a function `run(settings) -> list[Result]`, in the order in which `all` and `slice` run them."""
-LISTED = 50
-"""The largest number of failures of one promise that the results list; all are counted."""
 
 
 def main() -> None:
@@ -101,11 +99,9 @@ def available() -> list[str]:
 
 
 def print_result(result: Result) -> None:
-    """Print the counts of a promise, and its first failures."""
+    """Print the counts of a promise."""
     print(f"{result.part}: {result.promise}", flush=True)
     print(f"    {result.trials:,} {result.unit}, {len(result.failures)} failures", flush=True)
-    for failure in result.failures[:LISTED]:
-        print(f"    FAILED {json.dumps(failure.trial, ensure_ascii=False)}: {failure.found}", flush=True)
 
 
 def save(path: Path, results: Sequence[Result], seed: int, seconds: float) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pkgutil
 import signal
 import sys
 import tempfile
@@ -32,32 +33,25 @@ class Ended(NamedTuple):
         return self.err.decode("utf-8", "backslashreplace").strip()
 
 
-IMPORTED = (
-    "onnxruntime",
+LIBRARIES = (
     "sacremoses",
-    "tensorboard.compat.proto.event_pb2",
-    "torch._dynamo",  # imported by the first optimiser
-    "torch.utils.tensorboard",
-    "dragoman.cli.main",
-    "dragoman.export.writing",
-    "dragoman.projection.drawing",
-    "dragoman.smt.system_training",
-    "dragoman.workflows.language_model",
-    "dragoman.workflows.reports",
-    "dragoman.workflows.training",
-    "matplotlib.pyplot",
     "sentencepiece",
-    "thot",
-    "kenlm",
+    "torch._dynamo",  # imported by the first optimiser
+    "tensorboard.compat.proto.event_pb2",
+    "tensorboard.summary.writer.record_writer",
 )
-"""What the commands import when they run; importing it takes longer than a small training."""
+"""What is imported by a first use and not by an import of dragoman."""
 
 
 def import_commands() -> None:
-    """Import once, in this process, what the commands need; packages of extras are left out where they are missing."""
-    for name in IMPORTED:
+    """Import everything once, in this process; packages of extras are left out where they are missing."""
+    import dragoman
+
+    names = [module.name for module in pkgutil.walk_packages(dragoman.__path__, "dragoman.")]
+    for name in (*LIBRARIES, *names):
         with suppress(ImportError):
-            importlib.import_module(name)
+            if not name.endswith("__main__"):
+                importlib.import_module(name)
     import torch
 
     torch.set_num_threads(1)

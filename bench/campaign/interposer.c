@@ -325,10 +325,14 @@ int fchown(int descriptor, uid_t user, gid_t group) { REAL(int, "fchown", int, u
 
 #define ON_PATH(operation, folder, name, call)                            \
     char path[PATH_MAX];                                                  \
+    struct stat status;                                                   \
     if (!absolute(folder, name, path)) return call;                       \
+    /* What is there cannot be made, and what is not cannot be removed: that fails on any disk. */ \
+    int kind = (operation), exists = lstat(path, &status) == 0;           \
+    if (exists == (kind == MKDIR || kind == SYMLINK)) return call;        \
     pthread_mutex_lock(&lock);                                            \
-    int result = decide(operation, path) == -1 ? -1 : call;               \
-    if (result == 0) record(operation, path, NULL, 0, 0, 0, NULL);        \
+    int result = decide(kind, path) == -1 ? -1 : call;                    \
+    if (result == 0) record(kind, path, NULL, 0, 0, 0, NULL);        \
     pthread_mutex_unlock(&lock);                                          \
     return result
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+LISTED = 50
+"""The largest number of failures of one promise that are printed and written; all are counted."""
 
 
 @dataclass(frozen=True)
@@ -57,5 +61,7 @@ class Result:
     """Further figures: trials by command or kind, memory, versions."""
 
     def fail(self, found: str, **trial: Any) -> None:
-        """Note that a promise was broken."""
+        """Note, and print, that a promise was broken."""
         self.failures.append(Failure(trial, found))
+        if len(self.failures) <= LISTED:
+            print(f"{self.part}: FAILED {json.dumps(trial, ensure_ascii=False)}: {found}", flush=True)

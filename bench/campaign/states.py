@@ -66,7 +66,7 @@ def _training_state(data: bytes) -> bytes:
     header = json.loads(data[8 : 8 + length])
     values = json.loads(header["__metadata__"]["dragoman"])["values"]
     values.pop("log_size")  # times have more or fewer digits
-    for name in ("seconds", "validation_seconds"):
+    for name in [name for name in values["counters"] if name.endswith("seconds")]:
         values["counters"].pop(name)
     values["interval"] = {key: value for key, value in values["interval"].items() if key != "since"}
     tensors = {name: facts for name, facts in header.items() if name != "__metadata__"}

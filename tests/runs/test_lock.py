@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -75,3 +76,14 @@ def test_a_damaged_lock_file_names_nobody(holder: subprocess.Popen[bytes], tmp_p
     (tmp_path / LOCK).write_text("[")
     with pytest.raises(RunError, match="another process is writing to this run"), lock_for_writing(tmp_path):
         pass
+
+
+def test_without_room_for_the_lock_file_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(RunError, match="No space left on device"), lock_for_writing(tmp_path):
+            pass
+    assert not list(tmp_path.iterdir())

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -14,6 +16,7 @@ import pytest
 
 from dragoman.errors import InputError, RunError
 from dragoman.progress import Console
+from dragoman.training.event_file import EventFile
 from dragoman.training.log import Moment, TrainingLog, read_log
 
 MOMENT = Moment(seconds=12.3456, update=50, epoch=1.25, left=3725.0)
@@ -157,8 +160,24 @@ def test_tensorboard_gets_the_same_numbers(tmp_path: Path) -> None:
 
 
 def test_without_tensorboard_there_is_no_such_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    monkeypatch.setitem(sys.modules, "tensorboard.summary.writer.record_writer", None)
     with make_log(tmp_path) as log:
         log.open_tensorboard(update=0)
         log.train(MOMENT, MEASURES)
     assert not (tmp_path / "tensorboard").exists()
+
+
+def test_a_log_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"{tmp_path}/none/log.jsonl: cannot be written"):
+        make_log(tmp_path / "none")
+
+
+def test_a_fault_of_the_disk_under_tensorboard_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with make_log(tmp_path) as log:
+        log.open_tensorboard(update=0)
+        monkeypatch.setattr(EventFile, "scalar", full)
+        with pytest.raises(InputError, match="tensorboard: cannot be written: No space left on device"):
+            log.train(MOMENT, MEASURES)

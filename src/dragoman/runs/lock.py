@@ -61,13 +61,23 @@ def _acquire(path: Path) -> int:
         try:
             _lock(descriptor)
             if _is_at(path, descriptor):
-                os.ftruncate(descriptor, 0)
-                os.write(descriptor, json.dumps(_this_process()).encode() + b"\n")
+                _write_owner(path, descriptor)
                 return descriptor
         except BaseException:
             os.close(descriptor)
             raise
         os.close(descriptor)  # its owner removed the file before this process had the lock
+
+
+def _write_owner(path: Path, descriptor: int) -> None:
+    """Write this process into the file; without room for that, the file is removed."""
+    try:
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, json.dumps(_this_process()).encode() + b"\n")
+    except OSError:
+        with suppress(OSError):
+            path.unlink()
+        raise
 
 
 def _lock(descriptor: int) -> None:

@@ -205,13 +205,20 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 
 def remove_unfinished(run: Path) -> None:
-    """Remove what killed processes had begun to write or to remove; the caller holds the lock of the run."""
-    for path in sort_files(run).ours:
-        if temporary.FILE.fullmatch(path.name):
-            path.unlink(missing_ok=True)
-    temporary.remove_abandoned_folders(run, _NEW, remove_run)
-    for old in run.glob(f"{_OLD}*"):
-        remove_run(old)
+    """Remove what killed processes had begun to write or to remove; the caller holds the lock of the run.
+
+    Raises:
+        RunError: it cannot be removed.
+    """
+    try:
+        for path in sort_files(run).ours:
+            if temporary.FILE.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+        temporary.remove_abandoned_folders(run, _NEW, remove_run)
+        for old in run.glob(f"{_OLD}*"):
+            remove_run(old)
+    except OSError as error:
+        raise RunError(f"{run}: what a killed process left here cannot be removed: {error.strerror}") from None
 
 
 def lies_in_parts(run: Path, path: Path) -> bool:

@@ -13,6 +13,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice, tee
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -111,7 +112,7 @@ class Journal:
         Raises:
             InputError: it cannot be written, or a file of that name holds something else.
         """
-        try:
+        with self.naming():
             if not rows:
                 self._require_journal()
             file = self._path.open("r+b" if rows else "w+b")
@@ -119,9 +120,15 @@ class Journal:
                 file.write(self._head)
             file.truncate(len(self._head) + (8 * columns + _CHECK.size) * rows)
             file.seek(0, os.SEEK_END)
+        return file
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Turn an OSError inside into an InputError that names the file."""
+        try:
+            yield
         except OSError as error:
             raise InputError(f"{self._path}: cannot be written: {error.strerror}") from None
-        return file
 
     def _require_journal(self) -> None:
         """Allow overwriting the journal of another table or model, but no other file."""
@@ -145,8 +152,13 @@ class Journal:
                 yield np.frombuffer(scores, "<f8").tolist()
 
     def remove(self) -> None:
-        """Delete the file."""
-        self._path.unlink()
+        """Delete the file.
+
+        Raises:
+            InputError: it cannot be deleted.
+        """
+        with self.naming():
+            self._path.unlink()
 
 
 def _journal_rows(values: Sequence[Sequence[float]]) -> bytes:
@@ -185,19 +197,16 @@ def compute(
         RunError: a model's scores are not finite.
     """
     before = done = journal.rows(len(columns))
-    with journal.open_after(before, len(columns)) as file:
+    with journal.naming(), journal.open_after(before, len(columns)) as file:
         rows = islice(read_table(table), before, None)
         groups = (Group(source, group) for source, group in by_source(rows))
         copies = tee(groups, len(columns))
         answers = [column(copy) for column, copy in zip(columns, copies, strict=True)]
-        try:
-            for values in zip(*answers, strict=True):
-                file.write(_journal_rows(values))
-                file.flush()  # survives a kill
-                done += len(values[0])
-                advance(done)
-        except OSError as error:
-            raise InputError(f"the computed scores cannot be written: {error.strerror}") from None
+        for values in zip(*answers, strict=True):
+            file.write(_journal_rows(values))
+            file.flush()  # survives a kill
+            done += len(values[0])
+            advance(done)
     return before
 
 

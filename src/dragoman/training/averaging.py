@@ -7,7 +7,7 @@ Juditsky 1992); it costs one pass over the weights every few updates, and nothin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -112,7 +112,8 @@ class BestWeights:
         wanted = {self.path(kept.update) for kept in self.kept}
         for path in self.folder.glob("best-*.safetensors"):
             if path not in wanted:
-                path.unlink()
+                with suppress(OSError):  # the next call tries again
+                    path.unlink()
 
     def path(self, update: int) -> Path:
         """The file for the weights of a validation."""

@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from torch.optim import Optimizer
 
-from dragoman.errors import RunError
+from dragoman.errors import InputError, RunError
 from dragoman.model.tensor_file import require_intact, write_tensors
 from dragoman.stored_files import decode_json, require_regular
 from dragoman.text.lines import replace_file
@@ -56,7 +56,10 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     Raises:
         InputError: it cannot be written, for example because the disk is full; the last one is unchanged.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{path.parent}: cannot be created: {error.strerror}") from error
     header = {"format": FORMAT, "values": checkpoint.values}
     with replace_file(path, binary=True) as file:
         write_tensors(file, checkpoint.tensors, {"dragoman": json.dumps(header)})

@@ -26,14 +26,12 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dragoman.errors import InputError, RunError
 from dragoman.progress import Console
 from dragoman.stored_files import decode_json, read_regular, require_regular
-
-if TYPE_CHECKING:
-    from torch.utils.tensorboard import SummaryWriter
+from dragoman.training.event_file import EventFile
 
 
 class Moment(NamedTuple):
@@ -61,7 +59,7 @@ class TrainingLog:
             if path.exists():
                 require_regular(path)  # opening a FIFO would wait for its reader
             self._file = open(path, "ab", buffering=0)  # noqa: SIM115
-        self._writer: SummaryWriter | None = None
+        self._events: EventFile | None = None
 
     def __enter__(self) -> TrainingLog:
         self._console.open_bar()
@@ -71,10 +69,11 @@ class TrainingLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._console.close_bar()
-        self._file.close()
-        if self._writer is not None:
-            with suppress(OSError):  # closing flushes; on a full disk another error is reported already
-                self._writer.close()
+        with suppress(OSError):  # everything is written already, or an error has been raised
+            self._file.close()
+        if self._events is not None:
+            with suppress(OSError):
+                self._events.close()
 
     def move(self, path: Path, tensorboard: Path) -> None:
         """Name the files by their new paths: the run has been renamed, and the open file with it."""
@@ -88,8 +87,9 @@ class TrainingLog:
     def truncate(self, size: int) -> None:
         """Truncate log.jsonl to `size` bytes."""
         if self._file.tell() > size:
-            os.ftruncate(self._file.fileno(), size)
-            self._file.seek(0, os.SEEK_END)
+            with _naming_file(self._path):
+                os.ftruncate(self._file.fileno(), size)
+                self._file.seek(0, os.SEEK_END)
 
     def sync(self) -> None:
         """Let the records so far survive a power failure.
@@ -102,11 +102,8 @@ class TrainingLog:
 
     def open_tensorboard(self, update: int) -> None:
         """Open TensorBoard's files, if it is installed, and purge what an earlier attempt wrote after `update`."""
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError:
-            return
-        self._writer = SummaryWriter(str(self._tensorboard_folder), purge_step=update + 1)
+        with suppress(ImportError), _naming_file(self._tensorboard_folder):
+            self._events = EventFile(self._tensorboard_folder, update + 1)
 
     def train(self, moment: Moment, measures: Mapping[str, float]) -> None:
         """Write a `train` record; its `measures` are listed at the head of this module."""
@@ -156,10 +153,10 @@ class TrainingLog:
                 line = line[self._file.write(line) :]
 
     def _plot(self, group: str, update: int, values: Mapping[str, float]) -> None:
-        if self._writer is not None:
+        if self._events is not None:
             with _naming_file(self._tensorboard_folder):
                 for name, value in values.items():
-                    self._writer.add_scalar(f"{group}/{name}", value, update)
+                    self._events.scalar(f"{group}/{name}", value, update)
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
