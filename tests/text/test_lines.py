@@ -492,3 +492,14 @@ def test_a_closed_pipe_stays_one() -> None:
     with pytest.raises(BrokenPipeError):
         write_lines(f"/dev/fd/{writer}", ["a"])
     os.close(writer)
+
+
+def test_a_failure_of_one_output_names_what_is_kept_of_the_others(tmp_path: Path) -> None:
+    def fail(first: Path, second: Path) -> None:
+        with replace_file(first, keep_partial=True) as outer, replace_file(second, keep_partial=True) as inner:
+            inner.write("kept\n")
+            raise OSError(errno.EIO, os.strerror(errno.EIO), outer.buffer.name)
+
+    with pytest.raises(InputError) as caught:
+        fail(tmp_path / "a", tmp_path / "b")
+    assert f"the output so far is in {tmp_path}/b.partial" in caught.value.__notes__

@@ -24,7 +24,7 @@ from dragoman.errors import InputError
 from dragoman.scoring.phrases import Row, by_source, read_table
 from dragoman.scoring.scorer import CandidateTranslations, Scorer
 from dragoman.scoring.token_scores import log_probability
-from dragoman.text.lines import replace_output
+from dragoman.text.lines import replace_file, replace_output
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
 
@@ -115,9 +115,9 @@ class Journal:
         with self.naming():
             if not rows:
                 self._require_journal()
-            file = self._path.open("r+b" if rows else "w+b")
-            if not rows:
-                file.write(self._head)
+                with replace_file(self._path, binary=True) as new:  # its first line is whole even after a power failure
+                    new.write(self._head)
+            file = self._path.open("r+b")
             file.truncate(len(self._head) + (8 * columns + _CHECK.size) * rows)
             file.seek(0, os.SEEK_END)
         return file

@@ -352,7 +352,10 @@ def _naming(name: str, file: str | Path | None, hint: str = "") -> Iterator[None
 
 
 def _unwritable(name: str, error: OSError, hint: str = "") -> InputError:
-    return InputError(f"{name}: cannot be written: {error.strerror}{hint}")
+    unwritable = InputError(f"{name}: cannot be written: {error.strerror}{hint}")
+    for note in getattr(error, "__notes__", ()):  # other outputs that the failure has ended
+        unwritable.add_note(note)
+    return unwritable
 
 
 @contextmanager
