@@ -153,3 +153,25 @@ def test_errors_are_reported_in_one_line(files, capsys, words, said):
     for word, place in places.items():
         message = message.replace(place, word)
     assert message.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (["rerank", "{list}", "--oracle", "{reference}"], "references"),
+        (["rerank", "{list}", "--mbr"], "hypotheses"),
+        (["tune", "{list}", "--reference", "{reference}", "--runs", "1"], "references"),
+    ],
+    ids=["oracle", "mbr", "tune"],
+)
+def test_lines_that_bleu_takes_for_words_are_told_once_and_chrf_measures_them(tmp_path, capsys, words, lines):
+    write_lines(tmp_path / "reference", ["今日は天気がとてもいいですね", "明日は雨が降るかもしれません"])
+    (tmp_path / "list").write_text(
+        "0 ||| 今日は天気がいいですね ||| LM= -1 ||| -1\n0 ||| 今日は雨がとてもいいです ||| LM= -2 ||| -2\n"
+        "1 ||| 明日は雨が降ります ||| LM= -1 ||| -1\n1 ||| 明日も雨が降るかもしれない ||| LM= -2 ||| -2\n"
+    )
+    given = [word.format(list=tmp_path / "list", reference=tmp_path / "reference") for word in words]
+    for more, count in ((["--metric", "bleu"], 1), (["--metric", "chrf"], 0)):
+        assert main([*given, *more, "-o", str(tmp_path / "out")]) == 0
+        message = f"the {lines} have no spaces between words, so BLEU takes whole lines for words"
+        assert capsys.readouterr().err.count(message) == count

@@ -65,23 +65,29 @@ def run(options: argparse.Namespace) -> None:
 
     from dragoman.errors import InputError
     from dragoman.evaluation.minimum_risk import pairwise_bleu, pairwise_chrf
+    from dragoman.evaluation.spacing import warn_of_lines_without_spaces
     from dragoman.scoring.nbest import by_sentence, read_nbest
     from dragoman.text.lines import replace_output
+    from dragoman.text.scripts import SpacingCounter
     from dragoman.tuning.reranking import by_expectation, rerank
 
     criterion = _criterion(options)
     if options.mbr:
         utility = pairwise_chrf if options.metric == "chrf" else pairwise_bleu
         criterion = by_expectation(criterion, options.mbr_scale, options.mbr_size, utility)
+    spacing = SpacingCounter()
     with replace_output(options.output) as file:
         written = 0
         for entry in rerank(by_sentence(read_nbest(options.nbest)), criterion):
             file.write("\n" * (entry.sentence - written) + entry.text + "\n")
             written = entry.sentence + 1
+            spacing.add(entry.text)
         if options.sentences is not None:
             if written > options.sentences:
                 raise InputError(f"{options.nbest}: has more than {options.sentences} sentences (--sentences)")
             file.write("\n" * (options.sentences - written))
+    if options.mbr and options.metric != "chrf" and spacing.unsegmented:
+        warn_of_lines_without_spaces("hypotheses", "BLEU", "divide them into words, or use --metric chrf")
 
 
 def require_sense(options: argparse.Namespace) -> None:
@@ -103,5 +109,6 @@ def _criterion(options: argparse.Namespace) -> Criterion:
     if options.average is not None:
         return by_average(options.average, options.nbest)
     if options.oracle is not None:
-        return by_oracle(read_references(options.oracle), options.oracle[0], METRICS[options.metric or "bleu"])
+        metric = METRICS[options.metric or "bleu"]
+        return by_oracle(read_references(options.oracle, metric), options.oracle[0], metric)
     return by_total

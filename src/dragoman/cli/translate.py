@@ -203,11 +203,20 @@ def _chooser(options: argparse.Namespace, run: Run) -> Chooser:
     if options.mbr is None:
         return lambda translations: translations
     from dragoman.evaluation.minimum_risk import by_expected_utility, sentence_utility
+    from dragoman.evaluation.spacing import warn_of_lines_without_spaces
+    from dragoman.evaluation.tokenizers import WITHOUT_SPACES
+    from dragoman.text.scripts import is_unsegmented
     from dragoman.workflows.evaluation import tokenizer_of
 
-    utility, alike = sentence_utility(options.mbr, tokenizer_of(run.config)), options.sample and not options.distinct
+    tokenizer = tokenizer_of(run.config)
+    utility, alike = sentence_utility(options.mbr, tokenizer), options.sample and not options.distinct
+    told = options.mbr != "bleu" or tokenizer in WITHOUT_SPACES
 
     def choose(translations: Sequence[Translation]) -> Sequence[Translation]:
+        nonlocal told
+        if not told and is_unsegmented(translation.text for translation in translations):
+            told = True
+            warn_of_lines_without_spaces("translations", f"BLEU with tokenizer {tokenizer}", "use --mbr chrf")
         best = max(translation.log_probability for translation in translations)
         weights = [1.0 if alike else math.exp(each.log_probability - best) for each in translations]
         order = by_expected_utility([translation.text for translation in translations], weights, utility)

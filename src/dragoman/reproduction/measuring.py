@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dragoman.alignment.formats import read_alignments
 from dragoman.errors import InputError
 from dragoman.evaluation.metrics import SacreBleu, bleu_metric
+from dragoman.evaluation.tokenizers import Tokenizer, fitting_tokenizer
 from dragoman.reproduction.comparison import WHOLE
 from dragoman.reproduction.decisions import Array, Measurements
 from dragoman.reproduction.experiment import KNOWN, SOURCE_EFFECT
@@ -19,6 +20,7 @@ from dragoman.reproduction.steps import Outcome
 from dragoman.runs.layout import RunFolder
 from dragoman.text.lines import read_lines
 from dragoman.text.links import read_links
+from dragoman.text.scripts import line_lengths
 from dragoman.text.vocabulary import UNK
 
 _DEFAULT_SIZE = 2
@@ -39,12 +41,11 @@ _STEPS = {
 
 def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measurements:
     """The statistics of all systems; NaN for a seed whose steps have not succeeded."""
-    bleu = bleu_metric()
     sentences = len(plan.corpus.lines("test", "source"))
     rows = {}
     for name in plan.experiment.needed_systems():
-        swapped = plan.experiment.models[plan.experiment.systems[name].models[0]].swapped
-        references = plan.corpus.lines("test", plan.sides(swapped)[1])
+        references = plan.corpus.lines("test", plan.sides_of(name)[1])
+        bleu = bleu_metric(bleu_tokenizer(plan, name))
         for metric in plan.experiment.measured(name):
             units = len(plan.experiment.contrasts) if _STEPS[metric] == "map" else sentences
             found = np.full((plan.budget.seeds, units, _SIZES.get(metric, _DEFAULT_SIZE)), np.nan)
@@ -54,6 +55,11 @@ def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measuremen
                     found[seed - 1] = _statistics(plan, metric, name, seed, references, bleu)
             rows[metric, name] = found
     return Measurements(rows, _parts(plan, outcomes))
+
+
+def bleu_tokenizer(plan: Plan, system: str) -> Tokenizer:
+    """The tokenizer of BLEU that fits the language into which a system translates."""
+    return fitting_tokenizer(plan.languages_of(system)[1]).name
 
 
 def _statistics(plan: Plan, metric: str, system: str, seed: int, references: list[str], bleu: SacreBleu) -> Array:
@@ -80,7 +86,7 @@ def _agreements(plan: Plan, system: str, seed: int) -> Array:
         InputError: the gold links are those of another number of sentences.
     """
     gold = read_alignments(plan.folder / plan.gold_links()).sentences
-    swapped = plan.experiment.models[plan.experiment.systems[system].models[0]].swapped
+    swapped = plan.swapped(system)
     path = plan.output(system, seed, "links.xz")
     found = [{(j, i) if swapped else (i, j) for i, j in links} for links in read_links(plan.folder / path)]
     if len(gold) != len(found):
@@ -135,7 +141,7 @@ def _parts(plan: Plan, outcomes: Mapping[str, Outcome]) -> dict[str, NDArray[np.
         for _, value in comparison.terms
     }
     sources = plan.corpus.lines("test", "source")
-    lengths = np.array([len(line.split()) for line in sources])
+    lengths = np.array(line_lengths(sources)[1])
     rank = np.empty(len(lengths), dtype=np.int64)
     rank[np.argsort(lengths, kind="stable")] = np.arange(len(lengths))
     parts = {WHOLE: np.ones(len(sources), dtype=np.bool_)}

@@ -145,9 +145,11 @@ def _facts(result: Mapping[str, Any]) -> list[str]:
         f"{name} {corpus[name]['pairs']:,} ({corpus[name]['source']['words']:.1f} words a source)"
         for name in ("train", "dev", "test")
     )
+    found = {system["scores"].get("bleu", {}).get("tokenizer") for system in result["systems"].values()} - {None}
+    tokenizers = f" BLEU tokenizer: {', '.join(sorted(found))}." if found else ""
     return [
         f"{result['paper']}, {result['item']}. Scale {budget['scale']:g}, {length}, {budget['seeds']} seeds. "
-        f"Pairs: {sets}.{joined}",
+        f"Pairs: {sets}.{joined}{tokenizers}",
         f"Command: `{result['command']}`",
     ]
 

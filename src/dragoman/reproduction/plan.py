@@ -89,6 +89,19 @@ class Plan:
         """The dictionary that replaces unknown words."""
         return Path("corpus", f"{'swapped' if swapped else 'forward'}.dictionary")
 
+    def swapped(self, system: str) -> bool:
+        """Whether a system translates from the target of the corpus into its source."""
+        return self.experiment.models[self.experiment.systems[system].models[0]].swapped
+
+    def sides_of(self, system: str) -> tuple[str, str]:
+        """The files of the source and of the target of a system."""
+        return self.sides(self.swapped(system))
+
+    def languages_of(self, system: str) -> tuple[str | None, str | None]:
+        """The languages of the source and of the target of a system; None if unknown."""
+        source, target = self.corpus.facts["languages"]
+        return (target, source) if self.swapped(system) else (source, target)
+
     def sides(self, swapped: bool) -> tuple[str, str]:
         """The files of the source and of the target of a model."""
         return ("target", "source") if swapped else ("source", "target")
@@ -137,7 +150,7 @@ class Plan:
         return ("--languages", *(reversed(codes) if swapped else codes))
 
     def _measuring(self, name: str, system: System, seed: int) -> Iterator[Step]:
-        swapped = self.experiment.models[system.models[0]].swapped
+        swapped = self.swapped(name)
         source, target = (self._text("test", side) for side in self.sides(swapped))
         members = self.members(system, seed)
         runs = tuple(str(self.run(model, member)) for model, member in members)

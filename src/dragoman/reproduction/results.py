@@ -17,11 +17,12 @@ from dragoman.evaluation.slices import by_length_groups, by_rarity, mean_ranks
 from dragoman.reproduction.comparison import parse_comparison
 from dragoman.reproduction.decisions import METRICS, Decision, Measurements, Verdict, decide, verdict_of_all
 from dragoman.reproduction.experiment import Figure
-from dragoman.reproduction.measuring import read_states
+from dragoman.reproduction.measuring import bleu_tokenizer, read_states
 from dragoman.reproduction.plan import Plan
 from dragoman.reproduction.steps import Outcome
 from dragoman.runs.layout import RunFolder
 from dragoman.text.lines import read_lines
+from dragoman.text.scripts import line_lengths
 from dragoman.training.log import read_log
 
 Values = dict[str, Any]
@@ -67,7 +68,7 @@ def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements,
 
 def _system(plan: Plan, name: str, measured: Measurements) -> Values:
     system = plan.experiment.systems[name]
-    scores = {}
+    scores: dict[str, Values] = {}
     for metric in plan.experiment.measured(name):
         values = measured.scores(metric, name)
         found = values[np.isfinite(values)]
@@ -77,6 +78,8 @@ def _system(plan: Plan, name: str, measured: Measurements) -> Values:
             "deviation": _number(found.std(ddof=1)) if len(found) > 1 else None,
             "paper": system.paper.get(metric),
         }
+        if metric == "bleu":
+            scores[metric]["tokenizer"] = bleu_tokenizer(plan, name)
     for metric, value in system.paper.items():
         scores.setdefault(metric, {"values": [], "mean": None, "deviation": None, "paper": value})
     return {"label": system.label, "models": list(system.models), "seeds": system.seeds, "scores": scores}
@@ -196,11 +199,11 @@ def _validations(plan: Plan, model: str, seed: int) -> list[Values]:
 
 def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outcome]) -> list[tuple[float, float]]:
     """BLEU of groups of test sentences by length or rarity, the mean over seeds, at the largest key of each group."""
-    swapped = plan.experiment.models[plan.experiment.systems[system].models[0]].swapped
-    source, target = (plan.corpus.lines("test", side) for side in plan.sides(swapped))
+    sides = plan.sides_of(system)
+    source, target = (plan.corpus.lines("test", side) for side in sides)
     if figure.kind == "rarity":
         counts: dict[str, int] = {}
-        for line in plan.corpus.lines("train", plan.sides(swapped)[0]):
+        for line in plan.corpus.lines("train", sides[0]):
             for word in line.split():
                 counts[word] = counts.get(word, 0) + 1
         ranks = {word: rank for rank, word in enumerate(sorted(counts, key=lambda word: -counts[word]), 1)}
@@ -208,9 +211,9 @@ def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outc
         slicing = by_rarity(keys, figure.group)
     else:
         lines = source if figure.kind == "source-length" else target
-        keys = [float(len(line.split())) for line in lines]
+        keys = [float(length) for length in line_lengths(lines)[1]]
         slicing = by_length_groups(lines, "source" if figure.kind == "source-length" else "reference", figure.group)
-    bleu = bleu_metric()
+    bleu = bleu_metric(bleu_tokenizer(plan, system))
     found = []
     for seed in _done(plan, f"translate-{system}", outcomes):
         hypotheses = list(read_lines(plan.folder / plan.output(system, seed, "hypotheses.xz")))

@@ -11,10 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import InputError
+from dragoman.evaluation.spacing import warn_of_lines_without_spaces
 from dragoman.scoring.nbest import Entry, read_nbest
 from dragoman.text.lines import read_lines
+from dragoman.text.scripts import is_unsegmented
 from dragoman.tuning.feature_weights import shape_of
 from dragoman.tuning.tuning_metric import BLEU, SufficientStatistics, TuningMetric
+
+DIVIDE_INTO_WORDS = "divide them and the hypotheses into words, or use --metric chrf of rerank and tune"
+"""What to do where BLEU of an n-best list, which is tokenised text, takes lines for words."""
 
 Vector = NDArray[np.float64]
 RowIndices = NDArray[np.int64]
@@ -64,7 +69,7 @@ def read_pool(lists: Sequence[str | Path], references: Sequence[str | Path], met
     Raises:
         InputError: a file cannot be read or is malformed, features differ, or a sentence has no reference.
     """
-    expected = read_references(references)
+    expected = read_references(references, metric)
     sentences: dict[int, dict[tuple[str, tuple[float, ...]], None]] = {}
     shape: dict[str, int] = {}
     for path in lists:
@@ -99,8 +104,10 @@ def make_pool(
     return Pool(shape, np.concatenate(features), np.concatenate(statistics), starts, metric)
 
 
-def read_references(paths: Sequence[str | Path]) -> list[tuple[str, ...]]:
+def read_references(paths: Sequence[str | Path], metric: TuningMetric = BLEU) -> list[tuple[str, ...]]:
     """The references of each sentence, from one or several files with equal numbers of lines.
+
+    Warns where the metric counts words and the lines are not divided into words.
 
     Raises:
         InputError: a file cannot be read, or they have different numbers of lines.
@@ -109,6 +116,8 @@ def read_references(paths: Sequence[str | Path]) -> list[tuple[str, ...]]:
     for path, column in zip(paths, columns, strict=True):
         if len(column) != len(columns[0]):
             raise InputError(f"{paths[0]} has {len(columns[0])} lines but {path} has {len(column)}")
+    if metric is BLEU and is_unsegmented(line for column in columns for line in column):
+        warn_of_lines_without_spaces("references", "BLEU", DIVIDE_INTO_WORDS)
     return list(zip(*columns, strict=True))
 
 

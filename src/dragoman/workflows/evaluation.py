@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from dragoman.evaluation.slices import (
     by_rarity,
     mean_ranks,
 )
+from dragoman.evaluation.spacing import warn_of_lines_without_spaces
 from dragoman.evaluation.tokenizers import WITHOUT_SPACES, Tokenizer, fitting_tokenizer
 from dragoman.progress import Console
 from dragoman.runs.opening import Run
@@ -30,8 +30,6 @@ from dragoman.text.segmentation import DEFAULT_RULES, train_segmentation
 from dragoman.text.vocabulary import SPECIALS, UNK
 from dragoman.text.words import words_in
 from dragoman.translation.translator import Translation
-
-log = logging.getLogger(__name__)
 
 SLICES: dict[str, Callable[[Sequence[Pair], int], Slicing]] = {
     "source-length": lambda pairs, size: by_length([pair.source for pair in pairs], "source"),
@@ -124,7 +122,7 @@ def measure_given(
     """
     _require_pairs(pairs)
     options = options or MeasureOptions()
-    _warn_of_lines_without_spaces(tokenizer_for(options, run), pairs)
+    _warn_of_unsegmented_references(tokenizer_for(options, run), pairs)
     return evaluate(
         hypotheses,
         [pair.references for pair in pairs],
@@ -193,12 +191,12 @@ def bleu_preparation(options: MeasureOptions, run: Run | None = None) -> Prepara
     return Preparation(f"moses-{language}", lambda line: " ".join(words.segment(line).pieces))
 
 
-def _warn_of_lines_without_spaces(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> None:
+def _warn_of_unsegmented_references(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> None:
     if tokenizer not in WITHOUT_SPACES and is_unsegmented(pair.target for pair in pairs):
-        log.warning(
-            "the references have no spaces between words, so BLEU with tokenizer %s takes whole lines for words; give "
-            "their language (--language), or --tokenizer zh or char",
-            tokenizer,
+        warn_of_lines_without_spaces(
+            "references",
+            f"BLEU with tokenizer {tokenizer}",
+            "give their language (--language), or --tokenizer zh or char",
         )
 
 

@@ -1,0 +1,41 @@
+"""What is read from the output of the steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.reproduction.corpus import write_corpus
+from dragoman.reproduction.experiment import Experiment, Model, System
+from dragoman.reproduction.measuring import bleu_tokenizer, read_measurements
+from dragoman.reproduction.plan import Budget, Plan
+from dragoman.reproduction.steps import Outcome
+from dragoman.text.lines import write_lines
+
+
+def test_bleu_counts_what_fits_the_language_that_a_system_translates_into(tmp_path: Path) -> None:
+    numbers = [f"{number:02}" for number in range(20)]
+    write_lines(tmp_path / "x.en", [f"this is line {number} of them" for number in numbers])
+    write_lines(tmp_path / "x.th", [f"นี่คือบรรทัดที่{number}ของทั้งหมด" for number in numbers])
+    corpora = {name: [(tmp_path / "x.en", tmp_path / "x.th")] for name in ("train", "dev", "test")}
+    experiment = Experiment(
+        name="mine",
+        title="t",
+        paper="p",
+        item="i",
+        digest="d",
+        models={"to": Model(preset="standard"), "from": Model(preset="standard", swapped=True)},
+        systems={name: System(label=name, models=(name,)) for name in ("to", "from")},
+        metrics=("bleu",),
+    )
+    plan = Plan(experiment, write_corpus(tmp_path / "corpus", corpora), tmp_path, Budget(1, None, 1.0, 1), {})
+    (tmp_path / "systems").mkdir()
+    for name, path in (("to", tmp_path / "x.th"), ("from", tmp_path / "x.en")):
+        hypotheses = [line.replace("ของ", "แห่ง").replace("of", "in") for line in path.read_text().splitlines()]
+        write_lines(tmp_path / plan.output(name, 1, "hypotheses.xz"), hypotheses)
+    outcomes = {f"translate-{name}-seed1": Outcome("done", 1.0) for name in ("to", "from")}
+    measured = read_measurements(plan, outcomes)
+    assert [bleu_tokenizer(plan, name) for name in ("to", "from")] == ["char", "13a"]
+    assert measured.scores("bleu", "to") == pytest.approx([75], abs=15)  # with 13a, a line is one word: 0
+    assert measured.scores("bleu", "from") == pytest.approx([53.73], abs=0.01)  # (5/6 * 3/5 * 2/4 * 1/3) ** (1/4)
