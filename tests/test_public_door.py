@@ -26,6 +26,7 @@ def test_the_door_offers_these_names_and_no_others() -> None:
         "open_run",
         "override",
         "read_pairs",
+        "read_test_set",
         "train",
         "write_demo_corpus",
     ]

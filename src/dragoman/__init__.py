@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dragoman.config.schema import Config, SearchConfig
     from dragoman.errors import DragomanError
     from dragoman.runs.opening import load, open_run
-    from dragoman.text.corpus import read_pairs
+    from dragoman.text.corpus import read_pairs, read_test_set
     from dragoman.training.callbacks import StopTraining, TrainingCallback
     from dragoman.translation.translator import Translation, Translator
     from dragoman.workflows.demo import write_demo_corpus
@@ -46,6 +46,7 @@ __all__ = [
     "open_run",
     "override",
     "read_pairs",
+    "read_test_set",
     "train",
     "write_demo_corpus",
 ]
@@ -65,6 +66,7 @@ _HOME = {
     "open_run": "dragoman.runs.opening",
     "override": "dragoman.config.building",
     "read_pairs": "dragoman.text.corpus",
+    "read_test_set": "dragoman.text.corpus",
     "train": "dragoman.workflows.training",
     "write_demo_corpus": "dragoman.workflows.demo",
 }

@@ -5,9 +5,18 @@ import random
 
 import numpy as np
 import pytest
+from sacrebleu.metrics.ter import TER
 
 from dragoman.errors import InputError
-from dragoman.evaluation.metrics import Preparation, bleu, bleu_metric, chrf_metric, tokenised_bleu_metric
+from dragoman.evaluation.metrics import (
+    Preparation,
+    bleu,
+    bleu_metric,
+    chrf_metric,
+    corpus_score,
+    ter_metric,
+    tokenised_bleu_metric,
+)
 from dragoman.evaluation.significance import compare
 
 
@@ -59,6 +68,18 @@ def test_metrics_of_one_name_in_sacrebleu_stay_apart():
     assert "tok:none|smooth:none" in found.metrics[1].signature
     assert found.metrics[1].signature.endswith("|text:same|ar:10")
     assert "bs:10|seed:12345" in found.metrics[0].signature
+
+
+def test_sentences_are_counted_once_for_both_tests(monkeypatch):
+    references, (good, bad) = corpus([0.1, 0.3], sentences=10)
+    metric, counted = ter_metric(), []
+    count = TER._extract_corpus_statistics
+    monkeypatch.setattr(TER, "_extract_corpus_statistics", lambda *given: counted.append(given) or count(*given))
+    (found,) = compare(good, bad, references, [metric], "bad", samples=10, trials=10).metrics
+    assert len(counted) == 2  # one for each system: TER's search for shifts takes longer than the tests
+    assert (found.score, found.other_score) == pytest.approx(
+        (corpus_score(metric, good, references), corpus_score(metric, bad, references))
+    )
 
 
 def test_equal_tests_give_equal_numbers_as_json_and_as_rows():

@@ -231,3 +231,9 @@ def test_references_that_do_not_fit_are_refused(tmp_path):
     for files, message in cases.items():
         with pytest.raises(InputError, match=message):
             list(read_test_set([tmp_path / name for name in files]))
+
+
+@pytest.mark.parametrize("files", ["test.tsv", Path("test.tsv"), [["test.de", "test.en"]]])
+def test_a_test_set_is_a_list_of_files(files):
+    with pytest.raises(TypeError, match=r"stands where a list of files is expected: \[source, reference, ...\]"):
+        next(read_test_set(files))

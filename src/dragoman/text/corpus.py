@@ -97,23 +97,35 @@ def read_pairs(
             raise InputError(f"{' and '.join(map(str, files))}: no lines in it; a corpus needs at least one pair")
 
 
-def read_test_set(files: Sequence[Path]) -> Iterator[Pair]:
+def read_test_set(files: Sequence[str | Path]) -> Iterator[Pair]:
     """Yield the pairs of a test set, which may have several references for a source.
 
-    They are files (source, reference, reference ...), the columns of a .tsv file after the first, or a list of strings
-    under "target" in a .jsonl file. An empty reference is none, where the source has another, so that lines may have
-    different numbers of references.
+    An empty reference is none, where the source has another, so that lines may have different numbers of references.
+
+    Args:
+        files: source, reference, reference ...; or one file: a .tsv whose columns after the first are references, or a
+            .jsonl with a string or a list of strings under "target".
+
+    Returns:
+        an iterator of pairs; `references` of a pair has all of them, `target` the first.
 
     Raises:
+        TypeError: `files` is not a list of files.
         InputError: as for `read_pairs`.
+
+    >>> pair = next(dragoman.read_test_set(["test.low", "test.up", "test.low"]))
+    >>> pair.references == (pair.target, pair.source)
+    True
     """
+    if isinstance(files, str | Path) or not all(isinstance(file, str | Path) for file in files):
+        raise TypeError(f"{files!r} stands where a list of files is expected: [source, reference, ...]")
     if len(files) > 2:
         readers = [read_pairs([(files[0], reference)]) for reference in files[1:]]
         for pairs in zip(*readers, strict=True):
             yield _with_references(pairs[0], [pair.target for pair in pairs])
         return
     empty = True
-    for pair in _read_corpus(files, None, several=True):
+    for pair in _read_corpus([Path(file) for file in files], None, several=True):
         empty = False
         yield pair
     if empty:

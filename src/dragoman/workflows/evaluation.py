@@ -83,7 +83,7 @@ def measure(
 
     Args:
         run: from `open_run`.
-        pairs: the test set, such as `list(read_pairs(...))`.
+        pairs: the test set, such as `list(read_test_set(...))`; metrics take all references of a pair.
         search: how to translate; None: the configuration of the run.
         options: what to measure besides; None: scores of the whole and by length of the source.
         console: where progress goes; None for standard error.
@@ -94,7 +94,7 @@ def measure(
     Raises:
         InputError: there are no pairs.
 
-    >>> pairs = list(dragoman.read_pairs([["test.low", "test.up"]]))
+    >>> pairs = list(dragoman.read_test_set(["test.low", "test.up"]))
     >>> measured = dragoman.measure(dragoman.open_run("RUN"), pairs)
     >>> measured.evaluation.score("chrF") > 50
     True
