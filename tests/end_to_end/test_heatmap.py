@@ -82,14 +82,15 @@ def test_an_empty_line_has_no_picture_and_is_named(
     assert "nothing to draw: every line is empty, or has an empty translation" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("formats", [["png", "svg"], ["png", "html"]])
 def test_letters_that_no_font_has_are_reported_once_with_a_remedy(
-    run_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    run_folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, formats: list[str]
 ) -> None:
     run = open_run(run_folder, device="cpu", threads=1)
     aligned = align_sentences(run, [("ab", "AB")])
     aligned.heat_maps[0] = HeatMap(aligned.heat_maps[0].weights, ["\U000e0fff"], ["AB"])
     with caplog.at_level(logging.WARNING):
-        assert len(list(draw_heat_maps(tmp_path, run, aligned, [1], ["png", "svg"]))) == 2
+        assert len(list(draw_heat_maps(tmp_path, run, aligned, [1], formats))) == 2
     (message,) = caplog.messages
     assert message.startswith("no font of this system has \U000e0fff; they are drawn as boxes.")
     assert "Install a font for these letters (Noto: apt-get install fonts-noto-core)" in message

@@ -5,22 +5,11 @@ import re
 
 import numpy as np
 import pytest
-from fontTools.fontBuilder import FontBuilder
-from fontTools.pens.ttGlyphPen import TTGlyphPen
-from matplotlib.font_manager import fontManager
 from PIL import Image
 
 from dragoman.alignment.heat_map import HeatMap
 from dragoman.errors import InputError
-from dragoman.report import heat_map_file as module
-from dragoman.report.heat_map_file import (
-    font_families,
-    font_package,
-    heat_map_file,
-    missing_letters,
-    scripts_of,
-    write_heat_map,
-)
+from dragoman.report.heat_map_file import heat_map_file, write_heat_map
 
 
 def picture(weights, source, target, scale="paper", **more) -> np.ndarray:
@@ -76,14 +65,6 @@ def test_an_svg_file_has_the_outlines_of_letters_so_that_it_looks_the_same_every
     assert svg.count("<use ") >= 2
 
 
-def test_letters_that_the_default_font_lacks_come_from_another_one_or_are_reported():
-    assert font_families(["naïve Ünïcode ж"]) == ["DejaVu Sans"]
-    assert missing_letters(["naïve\u200d Ünïcode ж"]) == ""
-    for letters in ("漢字", "हिन्दी"):
-        assert (len(font_families([letters])) > 1) != (missing_letters([letters]) == "".join(sorted(set(letters))))
-    assert missing_letters(["a\U000e0fffb"]) == "\U000e0fff"  # assigned to nobody
-
-
 def test_letters_that_no_font_has_are_drawn_without_a_warning():
     assert heat_map_file(HeatMap(np.eye(1), ["\U000e0fff"], ["a"]), "png").startswith(b"\x89PNG")
 
@@ -102,35 +83,3 @@ def test_a_file_that_cannot_be_written_is_an_error_that_names_it(tmp_path):
     path = tmp_path / "missing" / "1.png"
     with pytest.raises(InputError, match=re.escape(str(path))):
         write_heat_map(path, HeatMap(np.eye(1), ["a"], ["b"]))
-
-
-def test_a_font_that_was_installed_later_is_found(tmp_path, monkeypatch):
-    """matplotlib keeps its list of fonts in a file; a font that is not in it is looked for among the system's."""
-    letter, path = "\U000f1234", tmp_path / "new.ttf"  # of private use: no other font has it
-    font = FontBuilder(1000)
-    font.setupGlyphOrder([".notdef", "new"])
-    font.setupCharacterMap({ord(letter): "new"})
-    font.setupGlyf({name: TTGlyphPen(None).glyph() for name in (".notdef", "new")})
-    font.setupHorizontalMetrics(dict.fromkeys((".notdef", "new"), (500, 0)))
-    font.setupHorizontalHeader(ascent=800, descent=-200)
-    font.setupNameTable({"familyName": "Newly Installed Sans", "styleName": "Regular"})
-    font.setupOS2()
-    font.setupPost()
-    font.save(path)
-    broken = tmp_path / "broken.ttf"
-    broken.write_bytes(b"no font")
-    monkeypatch.setattr(fontManager, "ttflist", list(fontManager.ttflist))
-    monkeypatch.setattr(module, "findSystemFonts", lambda: [str(path), str(broken)])
-    for cached in (module._search, module._new_upright_fonts):
-        cached.cache_clear()
-    assert font_families([letter])[1:] == ["Newly Installed Sans"]
-    assert missing_letters([letter]) == ""
-    for cached in (module._search, module._new_upright_fonts):
-        cached.cache_clear()
-
-
-def test_letters_without_a_font_have_scripts_and_fonts():
-    assert scripts_of("한글中ひ") == ["Hangul", "Han", "Hiragana"]
-    assert scripts_of("ก\ue123") == ["Thai", "these letters"]
-    assert font_package("ก中") == "Noto Sans CJK: apt-get install fonts-noto-cjk"
-    assert font_package("ก") == "Noto: apt-get install fonts-noto-core"

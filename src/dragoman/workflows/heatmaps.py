@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.heat_map import HeatMap, segment_heat_map
 from dragoman.errors import InputError
-from dragoman.report.heat_map_file import Scale, font_package, missing_letters, scripts_of, write_heat_map
+from dragoman.report.fonts import warn_of_missing_letters
+from dragoman.report.heat_map_file import Scale, write_heat_map
 from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample, Window, segment_windows
 from dragoman.runs.opening import Run
@@ -73,8 +74,8 @@ def draw_heat_maps(
     except OSError as error:
         raise InputError(f"{folder}: the folder for the pictures cannot be created: {error.strerror}") from None
     pictures = [kind for kind in dict.fromkeys(formats) if kind != "html"]
-    if pictures:
-        _warn_of_missing_letters(aligned.heat_maps)
+    words = [word for heat_map in aligned.heat_maps for word in (*heat_map.source_words, *heat_map.target_words)]
+    warn_of_missing_letters(words, pictures=bool(pictures), page="html" in formats)
     for number, heat_map in zip(numbers, aligned.heat_maps, strict=True):
         for kind in pictures:
             path = folder / f"{number}.{kind}"
@@ -118,20 +119,6 @@ def _write_page(path: Path, run: Run, samples: Sequence[Sample], numbers: Sequen
         ),
     )
     return path
-
-
-def _warn_of_missing_letters(heat_maps: Sequence[HeatMap]) -> None:
-    words = [word for heat_map in heat_maps for word in (*heat_map.source_words, *heat_map.target_words)]
-    missing = missing_letters(words)
-    if missing:
-        log.warning(
-            "no font of this system has %s%s; they are drawn as boxes. Install a font for %s (%s), or use --format "
-            "html",
-            " ".join(missing[:10]),
-            f" and {len(missing) - 10} more letters" if len(missing) > 10 else "",
-            " and ".join(scripts_of(missing)),
-            font_package(missing),
-        )
 
 
 def _of_words(run: Run, sample: Sample) -> HeatMap:

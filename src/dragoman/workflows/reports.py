@@ -15,6 +15,7 @@ from dragoman.evaluation.significance import Comparisons
 from dragoman.inspection.summary import TextSummary, load_summary
 from dragoman.progress import Console
 from dragoman.report.facts import Facts, machine_name, training_facts
+from dragoman.report.fonts import warn_of_missing_letters
 from dragoman.report.out_of_vocabulary import count_oov
 from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample, Window, given_sample, make_sample, scored_sample
@@ -182,6 +183,9 @@ def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[Ev
             source_language=run.config.text.source.language,
             target_language=run.config.text.target.language,
         )
+    texts = [text for pair in shown for text in (pair.source, *pair.references)]
+    texts += [system.hypotheses[row] for system in systems for row in rows]
+    warn_of_missing_letters(texts, page=True)
     write_report(path, page)
 
 
