@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -183,7 +184,7 @@ def test_a_click_shows_the_heat_map_in_grey_or_viridis_and_hovering_highlights_i
 
 def test_windows_and_centres_of_local_attention_are_drawn_at_their_places(show: Open) -> None:
     one = sample("a b c", "x", None, [[0, 0.5, 0.5]])
-    one = Sample(*(getattr(one, name) for name in one.__slots__[:-1]), windows=np.array([[1.5, 0.5, 2.5]]))
+    one = replace(one, windows=np.array([[1.5, 0.5, 2.5]]))
     page = show(Report(title="A run", systems=[System("one", [one])], heat_maps_open=True))
     window, centre = page.locator(".heat-map .window"), page.locator(".heat-map .centre")
     cell = page.locator(".heat-map .cell").first  # of b, column 1

@@ -46,6 +46,8 @@ def test_a_font_that_was_installed_later_is_found(tmp_path, monkeypatch):
 
 def test_letters_without_a_font_have_scripts_and_fonts():
     assert scripts_of("한글中ひ") == ["Hangul", "Han", "Hiragana"]
+    assert scripts_of("。「は」ー！") == ["Hiragana"]
+    assert scripts_of("！") == ["Fullwidth"]
     assert scripts_of("ก\ue123") == ["Thai", "these letters"]
     assert font_package("ก中") == "Noto Sans CJK: apt-get install fonts-noto-cjk"
     assert font_package("ก") == "Noto: apt-get install fonts-noto-core"

@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 _HAN_REGIONS = {"zh": "SC", "ja": "JP", "ko": "KR"}  # suffixes of fonts with regional shapes of Han letters
 _BASE = "DejaVu Sans"  # comes with matplotlib: Latin, Greek, Cyrillic, and much else
+_OF_NO_SCRIPT = ("IDEOGRAPHIC ", "FULLWIDTH ", "HALFWIDTH ", "LEFT ", "RIGHT ", "KATAKANA-HIRAGANA ")
 
 
 def font_families(words: Iterable[str], languages: Iterable[str | None] = ()) -> list[str]:
@@ -32,8 +33,12 @@ def missing_letters(words: Iterable[str]) -> str:
 
 
 def scripts_of(letters: str) -> list[str]:
-    """Return the scripts of letters, by the first words of their Unicode names: Hangul, Thai."""
-    names = (unicodedata.name(letter, "these letters") for letter in letters)
+    """Return the scripts of letters, by the first words of their Unicode names: Hangul, Thai.
+
+    Punctuation, and letters of another width, belong to the others.
+    """
+    all_names = [unicodedata.name(letter, "these letters") for letter in letters]
+    names = [name for name in all_names if not name.startswith(_OF_NO_SCRIPT)] or all_names
     known = ("these letters" if name == "these letters" else name.split()[0].capitalize() for name in names)
     return list(dict.fromkeys("Han" if name == "Cjk" else name for name in known))
 
