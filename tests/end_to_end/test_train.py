@@ -327,6 +327,29 @@ def test_a_script_without_a_guard_trains_once(tmp_path: Path, corpus: Corpus) ->
     assert list(dragoman.load(out).translate_lines(["ab", "c"]))
 
 
+def test_references_that_bleu_takes_for_words_are_told_once_and_before_training(
+    corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = corpus.dev[0].read_text(encoding="utf-8").splitlines()
+    kana = str.maketrans({chr(ord("a") + number): chr(0x3042 + 2 * number) for number in range(26)} | {" ": ""})
+    for name, lines in (("t.src", source), ("t.tgt", [f"{line * 3}".translate(kana) for line in source])):
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    text = ["t.src", "t.tgt"]
+    files = [str(tmp_path / name) for name in text]
+    command = ["train", "--preset", "demo", "--train", *files, "--dev", *files, "--out", str(tmp_path / "run")]
+    settings = [
+        *SMALL,
+        "training.epochs=1",
+        "text.source.segmentation=characters",
+        "text.target.segmentation=characters",
+    ]
+    assert main([*command, "--threads", "1", "--set", *settings]) == 0
+    printed = capsys.readouterr().err
+    warning = "the references have no spaces between words, so BLEU with tokenizer 13a takes whole lines for words"
+    assert printed.count(warning) == 1
+    assert printed.index(warning) < printed.index("finished after update")
+
+
 def test_languages_come_from_the_file_names_and_stay_when_resumed(
     corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -214,12 +214,14 @@ def _measure_other(
         measuring = replace(measuring, slices=[by for by in measuring.slices if by != "rarity"])
     if not os.path.isdir(name):
         hypotheses = list(read_lines(name))
-        return EvaluatedSystem(name, hypotheses, measure_given(hypotheses, pairs, None, measuring))
+        return EvaluatedSystem(name, hypotheses, measure_given(hypotheses, pairs, None, measuring, warn=False))
     other = open_run(name, device=options.device, threads=options.threads)
     search = override_search(other.config.search, options)
     found = translate(other, [pair.source for pair in pairs], search, console)
     hypotheses = [translation.text for translation in found]
-    return EvaluatedSystem(name, hypotheses, measure_given(hypotheses, pairs, None, measuring), other, found)
+    return EvaluatedSystem(
+        name, hypotheses, measure_given(hypotheses, pairs, None, measuring, warn=False), other, found
+    )
 
 
 def _compare(

@@ -78,6 +78,7 @@ def measure(
     search: SearchConfig | None = None,
     options: MeasureOptions | None = None,
     console: Console | None = None,
+    warn: bool = True,
 ) -> RunEvaluation:
     """Translate the sources and score the translations; also compute the perplexity of the references.
 
@@ -87,6 +88,7 @@ def measure(
         search: how to translate; None: the configuration of the run.
         options: what to measure besides; None: scores of the whole and by length of the source.
         console: where progress goes; None for standard error.
+        warn: warn of references without spaces that the tokenizer of BLEU takes for words.
 
     Returns:
         the translations and their evaluation; `evaluation.score("BLEU")` is one score, `evaluation.table()` shows all.
@@ -103,14 +105,19 @@ def measure(
     console, options = console or Console(), options or MeasureOptions()
     search = search or run.config.search
     translations = translate(run, [pair.source for pair in pairs], search, console)
-    evaluation = measure_given([translation.text for translation in translations], pairs, run, options)
+    evaluation = measure_given([translation.text for translation in translations], pairs, run, options, warn=warn)
     if options.without_unknown:
         evaluation = _add_pairs_without_unknown(evaluation, run, pairs, search, options, console)
     return RunEvaluation(search, [pair.target for pair in pairs], translations, evaluation)
 
 
 def measure_given(
-    hypotheses: Sequence[str], pairs: Sequence[Pair], run: Run | None = None, options: MeasureOptions | None = None
+    hypotheses: Sequence[str],
+    pairs: Sequence[Pair],
+    run: Run | None = None,
+    options: MeasureOptions | None = None,
+    *,
+    warn: bool = True,
 ) -> Evaluation:
     """Score given translations; with a run also compute its perplexity on the references.
 
@@ -122,7 +129,8 @@ def measure_given(
     """
     _require_pairs(pairs)
     options = options or MeasureOptions()
-    _warn_of_unsegmented_references(tokenizer_for(options, run), pairs)
+    if warn:
+        warn_of_unsegmented_references(tokenizer_for(options, run), pairs)
     return evaluate(
         hypotheses,
         [pair.references for pair in pairs],
@@ -191,12 +199,13 @@ def bleu_preparation(options: MeasureOptions, run: Run | None = None) -> Prepara
     return Preparation(f"moses-{language}", lambda line: " ".join(words.segment(line).pieces))
 
 
-def _warn_of_unsegmented_references(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> None:
+def warn_of_unsegmented_references(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> None:
+    """Warn of references without spaces that the tokenizer of BLEU takes for words."""
     if tokenizer not in WITHOUT_SPACES and is_unsegmented(pair.target for pair in pairs):
         warn_of_lines_without_spaces(
             "references",
             f"BLEU with tokenizer {tokenizer}",
-            "give their language (--language), or --tokenizer zh or char",
+            "give their language (evaluate --language, train --languages), or a tokenizer such as zh or char",
         )
 
 
@@ -246,7 +255,7 @@ def _add_pairs_without_unknown(
             tokenizer=tokenizer_for(options, run),
             language=options.language or run.config.text.target.language,
         )
-        of_known = measure_given(found, known, None, options)
+        of_known = measure_given(found, known, None, options, warn=False)
         slices.append(Slice("without, none produced", len(known), of_known.scores))
     return replace(evaluation, slicings=(*evaluation.slicings, SliceTable("unknown words", tuple(slices))))
 

@@ -138,7 +138,7 @@ def evaluated_run(run: Run, result: RunEvaluation) -> EvaluatedSystem:
 
 
 def _measured(run: Run, pairs: Sequence[Pair]) -> EvaluatedSystem:
-    return evaluated_run(run, measure(run, pairs, console=Console(quiet=True)))
+    return evaluated_run(run, measure(run, pairs, console=Console(quiet=True), warn=False))
 
 
 def _system_facts(system: EvaluatedSystem) -> Facts:

@@ -48,7 +48,7 @@ from dragoman.training.loop import train as train_model
 from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_training
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.translator import Translator
-from dragoman.workflows.evaluation import tokenizer_of
+from dragoman.workflows.evaluation import tokenizer_of, warn_of_unsegmented_references
 from dragoman.workflows.languages import with_languages, with_tokenizer
 from dragoman.workflows.reports import DEV_SET, write_run_report
 from dragoman.workflows.training_steps import (
@@ -437,6 +437,7 @@ def _train(
     config = prepare_model(model, config, folder, console)
     folder.require_intact(folder.dev_text)
     dev = list(read_pairs([[folder.dev_text]]))
+    warn_of_unsegmented_references(tokenizer_of(config), dev)
     result = train_model(
         model,
         training_batches(config.training, prepared.store, source_eos=config.model.source_eos),
