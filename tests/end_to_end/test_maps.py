@@ -55,7 +55,10 @@ def test_words_come_from_the_vocabulary_without_a_file(run_folder: Path, tmp_pat
     [
         (["--of", "phrases", "-o", "m.html"], "--of phrases requires a FILE with phrases, one a line"),
         (["TEXTS", "--of", "sentences", "--side", "target", "-o", "m.svg"], "--side requires --of words; sentences"),
-        (["--of", "words", "--seed", "4294967296", "-o", "m.svg"], "--seed: at most 4294967295, not 4294967296"),
+        (
+            ["--of", "words", "--seed", "4294967296", "-o", "m.svg"],
+            "argument --seed: '4294967296' is not a whole number, 0 or more, at most 4,294,967,295",
+        ),
         (["--of", "words", "-o", "m.gif"], "--output m.gif: a map is written as .html, .svg, .png, .tsv"),
         (
             ["--of", "words", "--limit", "2", "--method", "pca", "-o", "m.svg"],

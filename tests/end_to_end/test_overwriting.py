@@ -201,13 +201,13 @@ def test_a_failed_import_leaves_the_old_run_unchanged(
 def test_the_demo_does_not_write_over_a_corpus(tmp_path: Path, capsys: Printed) -> None:
     corpus = tmp_path / "corpus"
     corpus.mkdir()
-    (corpus / "test.ko").write_text("mine\n")
-    assert main(["demo", "--out", str(tmp_path), "--overwrite"]) == 2
+    (corpus / "test.fr").write_text("mine\n")
+    assert main(["demo", "--to", "fr", "--out", str(tmp_path), "--overwrite"]) == 2
     expected = (
-        f"dragoman: error: {corpus / 'test.ko'}: is there already with other text; move it, or give another folder"
+        f"dragoman: error: {corpus / 'test.fr'}: is there already with other text; move it, or give another folder"
     )
     assert capsys.readouterr().err == f"{expected}\n"
-    assert tree(tmp_path) == {"corpus/test.ko": b"mine\n"}
+    assert tree(tmp_path) == {"corpus/test.fr": b"mine\n"}
 
 
 @pytest.mark.parametrize("manifest", ["{}", '{"format": 1, "files": {}, "int8": false, "parameters": 1}'])

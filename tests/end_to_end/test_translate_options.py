@@ -26,7 +26,7 @@ def source(tmp_path: Path) -> Path:
 def words_run(train: Callable[..., int], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of words between blanks that knows few of them: what it writes are mostly unknown words."""
     folder = tmp_path_factory.mktemp("runs") / "words"
-    settings = ["training.epochs=1"]
+    settings = ["training.epochs=1", "training.validation.metric=perplexity"]
     for side in ("source", "target"):
         settings += [f"text.{side}.segmentation=words", f"text.{side}.vocabulary=20"]
     assert train(folder, "--quiet", settings=settings) == 0

@@ -129,6 +129,8 @@ class Experiment(_Entry):
     """A table or figure of a paper; `name` is that of its file."""
 
     name: str
+    family: str
+    """Name of the experiment at the root of `based_on`: they share their models and systems."""
     digest: str
     """SHA-256 of its file and of those that it is based on: whether claims were changed after a run can be seen."""
     title: str
@@ -193,26 +195,31 @@ def load_experiment(name: str) -> Experiment:
         ConfigError: there is no such experiment, or it is not valid.
         InputError: the file cannot be read.
     """
-    files: list[str] = []
-    values = _merged(name, (), files)
-    digest = hashlib.sha256("".join(files).encode()).hexdigest()
+    texts: dict[str, str] = {}
+    values = _merged(name, texts)
+    digest = hashlib.sha256("".join(texts.values()).encode()).hexdigest()
     try:
-        experiment = msgspec.convert({"name": Path(name).stem, "digest": digest, **values}, Experiment)
+        experiment = msgspec.convert(
+            {"name": Path(name).stem, "family": Path(list(texts)[-1]).stem, "digest": digest, **values}, Experiment
+        )
     except msgspec.ValidationError as error:
         raise ConfigError(f"experiment {name}: {error}") from None
     _require_consistent(experiment)
     return experiment
 
 
-def _merged(name: str, above: tuple[str, ...], files: list[str]) -> dict[str, Any]:
-    """The values of an experiment over those that it takes from the one that it is based on; adds their texts."""
-    if name in above:
+def _merged(name: str, texts: dict[str, str]) -> dict[str, Any]:
+    """The values of an experiment over those that it takes from the one that it is based on.
+
+    `texts` gets the text of each of these experiments by its name.
+    """
+    if name in texts:
         raise ConfigError(f"experiment {name}: experiments are based on each other in a cycle")
-    files.append(_text(name))
-    values = parse_yaml(files[-1], f"experiment {name}")
+    texts[name] = _text(name)
+    values = parse_yaml(texts[name], f"experiment {name}")
     base = values.get("based_on")
     if isinstance(base, str):
-        below = _merged(base, (*above, name), files)
+        below = _merged(base, texts)
         metrics = below.get("metrics", list(DEFAULT_METRICS))
         below["systems"] = {
             key: {"metrics": metrics, **_mapping({"system": system}, "system", base)}

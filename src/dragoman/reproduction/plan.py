@@ -1,15 +1,16 @@
 """The steps of an experiment: training of every model with every seed, and measuring of every system.
 
-    DIR/runs/MODEL-seedK           run folders
-    DIR/systems/SYSTEM-seedK.*     hypotheses, scores of the references, links
+    DIR/FAMILY/runs/MODEL-seedK           run folders
+    DIR/FAMILY/systems/SYSTEM-seedK.*     hypotheses, scores of the references, links
 
 All systems of a seed are measured before the next seed begins, so that an interrupted experiment has complete tables of
-fewer seeds. Files are named without the experiment, so that experiments over the same models share a folder. Commands
-run in DIR and name their files relative to it, so that the folder may be moved.
+fewer seeds. Experiments that are based on one another are a family and share their models and systems. Commands run in
+DIR/FAMILY and name their files relative to it, so that DIR may be moved.
 """
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ class Plan:
 
     def contrasts(self) -> Path:
         """The sentences of the contrasts, each with its group."""
-        return Path("corpus", f"{self.experiment.name}.contrasts")
+        return Path("systems", f"{self.experiment.name}.contrasts")
 
     def heat_maps(self, model: str) -> Path:
         """The folder with a model's heat maps, one SVG a line."""
@@ -83,11 +84,11 @@ class Plan:
 
     def gold_links(self) -> Path:
         """The gold links of the test set."""
-        return self.gold.resolve() if self.gold else Path("corpus", "test.links")
+        return self.gold.resolve() if self.gold else Path("systems", "test.links")
 
     def dictionary(self, swapped: bool) -> Path:
         """The dictionary that replaces unknown words."""
-        return Path("corpus", f"{'swapped' if swapped else 'forward'}.dictionary")
+        return Path("systems", f"{'swapped' if swapped else 'forward'}.dictionary")
 
     def swapped(self, system: str) -> bool:
         """Whether a system translates from the target of the corpus into its source."""
@@ -107,7 +108,7 @@ class Plan:
         return ("target", "source") if swapped else ("source", "target")
 
     def _text(self, name: str, side: str) -> str:
-        return str(self.corpus.path(name, side).relative_to(self.folder))
+        return os.path.relpath(self.corpus.path(name, side), self.folder)
 
     def steps(self) -> list[Step]:
         """All steps, in the order in which they should run."""

@@ -62,16 +62,18 @@ def reproduce(experiment: Experiment, request: Request, console: Console) -> dic
     if request.gold and request.join > 1:
         raise ConfigError("--gold: its links are those of single pairs; leave out --join")
     _require_valid_models(experiment, budget, settings)
-    folder = request.out.resolve()
-    corpus = write_corpus(folder / "corpus", request.corpora, join=request.join, languages=request.languages)
+    out = request.out.resolve()
+    corpus = write_corpus(out / "corpus", request.corpora, join=request.join, languages=request.languages)
+    folder = out / experiment.family
     plan = Plan(experiment, corpus, folder, budget, settings, request.gold)
     if experiment.contrasts:
+        (folder / plan.contrasts()).parent.mkdir(parents=True, exist_ok=True)
         write_lines(folder / plan.contrasts(), _contrasts(experiment))
     steps = plan.steps()
     console.info(f"{experiment.title}: {len(steps)} steps, {request.jobs} at a time")
     outcomes = run_steps(steps, folder, jobs=request.jobs, console=console)
     result = collect(plan, outcomes, read_measurements(plan, outcomes), request.command)
-    write_result(result, folder / experiment.name)
+    write_result(result, out / experiment.name, heat_maps=folder)
     return result
 
 

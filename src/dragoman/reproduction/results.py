@@ -175,7 +175,7 @@ def _samples(plan: Plan, outcomes: Mapping[str, Outcome]) -> list[Values]:
 
 
 def _heat_maps(plan: Plan, outcomes: Mapping[str, Outcome]) -> Values:
-    """Model -> the heat maps that were drawn, relative to the folder of all experiments."""
+    """Model -> the heat maps that were drawn, relative to the folder of the family."""
     done = (name for name in plan.experiment.samples.heat_maps if outcomes[f"heatmap-{name}"].state == "done")
     return {name: [str(plan.heat_maps(name) / f"{line}.svg") for line in plan.drawn_lines()] for name in done}
 

@@ -21,8 +21,8 @@ _AXES = {
 }
 
 
-def write_result(result: Mapping[str, Any], folder: Path) -> None:
-    """Write the result of an experiment.
+def write_result(result: Mapping[str, Any], folder: Path, *, heat_maps: Path) -> None:
+    """Write the result of an experiment; the paths of its heat maps are relative to `heat_maps`.
 
     Raises:
         InputError: a file cannot be written.
@@ -40,7 +40,7 @@ def write_result(result: Mapping[str, Any], folder: Path) -> None:
             pictures[name] = picture.getvalue()
     for maps in result["heat maps"].values():
         for path in maps:
-            pictures[path] = (folder.parent / path).read_bytes()
+            pictures[path] = (heat_maps / path).read_bytes()
     files = {name: f"{name.replace('/', '-').removesuffix('.svg')}.svg" for name in pictures}
     for name, picture_bytes in pictures.items():
         with replace_file(folder / files[name], binary=True) as file:

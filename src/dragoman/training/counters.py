@@ -30,6 +30,8 @@ class Counters:
     best: float | None = None
     """The best value of the deciding metric, after `best_update` updates."""
     best_update: int = 0
+    best_perplexity: float | None = None
+    """Perplexity of that validation, which decides between equal values."""
     bad_validations: int = 0
     """Validations since then."""
     validated_update: int = 0

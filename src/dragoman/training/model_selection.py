@@ -160,9 +160,15 @@ class ModelSelection(Generic[Model]):
     def _count(self, results: dict[str, float]) -> bool:
         """Count a validation; return whether it is the best so far."""
         counters, value = self._counters, results[self._config.validation.metric]
-        best = counters.best is None or self._is_better(value, counters.best)
+        perplexity = results["perplexity"]
+        if counters.best is None or counters.best_perplexity is None:
+            best = True
+        elif value == counters.best:  # early in a training every BLEU is 0
+            best = perplexity < counters.best_perplexity
+        else:
+            best = self._is_better(value, counters.best)
         if best:
-            counters.best, counters.best_update = value, counters.update
+            counters.best, counters.best_update, counters.best_perplexity = value, counters.update, perplexity
         counters.bad_validations = 0 if best else counters.bad_validations + 1
         counters.plateau.update(improved=best)
         counters.validated_update, counters.validated_epoch = counters.update, counters.position.epoch
