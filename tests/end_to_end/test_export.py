@@ -286,7 +286,7 @@ def test_several_runs_become_one_folder_that_translates_as_they_do_together(
 ) -> None:
     out, runs = tmp_path / "both", [str(run_folder), str(other_run)]
     assert main(["export", *runs, "--out", str(out), *options]) == 0
-    told = re.search(r"on random sentences: (\S+) \(float32\)", capsys.readouterr().err)
+    told = re.search(r"on random sentences: (\S+) \(rounding in float32\)", capsys.readouterr().err)
     assert told is not None
     assert float(told[1]) < 1e-4
     printed = []

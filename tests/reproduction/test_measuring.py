@@ -21,6 +21,7 @@ def test_bleu_counts_what_fits_the_language_that_a_system_translates_into(tmp_pa
     corpora = {name: [(tmp_path / "x.en", tmp_path / "x.th")] for name in ("train", "dev", "test")}
     experiment = Experiment(
         name="mine",
+        family="mine",
         title="t",
         paper="p",
         item="i",

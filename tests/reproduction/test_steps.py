@@ -101,8 +101,8 @@ def test_a_run_that_was_kept_without_its_states_is_trained_again(tmp_path: Path)
 
 def test_an_interruption_stops_the_running_steps_and_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits = (
-        "import signal, sys, time; signal.signal(15, lambda *_: (open('saved', 'w').write('1'), sys.exit(130)));"
-        "open('started', 'w').write('1'); time.sleep(60)"
+        "import os, signal, sys, time; signal.signal(15, lambda *_: (open('saved', 'w').close(), sys.exit(130)));"
+        "os.close(os.open('started', os.O_CREAT)); time.sleep(60)"
     )
     plan = [Step("wait", (waits,), Path("never"))]
 

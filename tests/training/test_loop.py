@@ -110,6 +110,16 @@ def test_the_best_weights_are_kept(harness: Make, recipe: Recipe) -> None:
     assert [record["best"] for record in records(run, "validation")] == [True, True, False, False]
 
 
+def test_of_equal_scores_that_of_the_lowest_perplexity_is_best(harness: Make, recipe: Recipe) -> None:
+    run = harness(
+        perplexity=[9.0, 7.0, 8.0].__getitem__,
+        translate=lambda model: DevTranslations(["a"], ["a"], {"bleu": 0.0, "chrf": 0.0}),
+    )
+    summary = run.run(recipe(epochs=3.0, validation__metric="bleu"))
+    assert (summary.best, summary.best_update) == (0.0, 20)
+    assert [record["best"] for record in records(run, "validation")] == [True, True, False]
+
+
 def test_a_metric_of_translations_is_best_when_highest(harness: Make, recipe: Recipe) -> None:
     scores = iter([10.0, 12.0, 11.0])
     run = harness(translate=lambda model: DevTranslations(["a"], ["a"], {"bleu": next(scores), "chrf": 1.0}))
