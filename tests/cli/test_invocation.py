@@ -52,7 +52,10 @@ def test_another_program_of_the_name_is_not_taken_for_this_one(
     assert this_command() == "'a folder/bin/dragoman'"
 
 
-def test_a_module_is_run_by_its_interpreter_unless_its_command_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_is_run_by_its_interpreter_unless_its_command_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a path below the current folder would be shown relative to it
     monkeypatch.setattr(sys, "argv", ["/somewhere/dragoman/__main__.py", "demo"])
     monkeypatch.setenv("PATH", "")
     assert this_command() == f"{sys.executable} -m dragoman"
