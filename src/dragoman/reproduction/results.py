@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import platform
 import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -14,6 +12,7 @@ import numpy as np
 
 from dragoman.evaluation.metrics import bleu_metric
 from dragoman.evaluation.slices import by_length_groups, by_rarity, mean_ranks
+from dragoman.report.facts import machine_name
 from dragoman.reproduction.comparison import parse_comparison
 from dragoman.reproduction.decisions import METRICS, Decision, Measurements, Verdict, decide, verdict_of_all
 from dragoman.reproduction.experiment import Figure
@@ -41,7 +40,7 @@ def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements,
         "command": command,
         "dragoman": version("dragoman"),
         "date": time.strftime("%Y-%m-%d"),
-        "machine": {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
+        "machine": machine_name(),
         "budget": {
             "updates": None if plan.budget.minutes else plan.budget.updates,
             "minutes": plan.budget.minutes,

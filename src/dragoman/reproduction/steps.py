@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -219,8 +219,8 @@ class _Progress:
         )
 
 
-def _stop(processes: Any) -> None:
-    processes = list(processes)
+def _stop(processes: Collection[_Process]) -> None:
+    """Ask all processes to save and end at the same time, then wait for each."""
     for process in processes:
         process.stop()
     for process in processes:
