@@ -221,3 +221,8 @@ def test_one_name_means_one_thing_in_every_verb() -> None:
                 kinds.setdefault(option, set()).add((action.nargs, bool(action.choices)))
     for option in ("--weights", "--feature-weights", "--symmetrize", "-i", "-o", "--out", "--nbest", "--aligner"):
         assert len(kinds[option]) == 1, (option, kinds[option])
+
+
+def test_an_argument_with_a_nul_character_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["align", "run", "-o", "a\0b"]) == 2
+    assert capsys.readouterr().err == "dragoman: error: an argument has a NUL character; remove it\n"

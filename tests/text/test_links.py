@@ -49,3 +49,8 @@ def test_lines_are_read_one_at_a_time(tmp_path):
     assert next(links) == [(0, 0)]
     with pytest.raises(InputError, match="links:2: 'nonsense'"):
         next(links)
+
+
+def test_a_number_of_thousands_of_digits_is_no_link() -> None:
+    with pytest.raises(InputError, match="links:1"):
+        parse_links(f"0-0 1-{'9' * 5000}", "links:1")

@@ -45,8 +45,8 @@ class Alignments:
     sentences: tuple[MarkedLinks, ...]
 
 
-_LINK = re.compile(r"([0-9]+)([-sSpP?])([0-9]+)")
-_NAACL = re.compile(r"([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.eE+-]+)?")
+_LINK = re.compile(r"([0-9]{1,9})([-sSpP?])([0-9]{1,9})")
+_NAACL = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})(?:\s+([SP]))?(?:\s+[0-9.eE+-]+)?")
 
 _SHAPES = (
     "a Pharaoh or Talp line holds links such as 3-4, or 3p4 where they are only possible; a NAACL line is one link: "

@@ -137,6 +137,8 @@ def _ended(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> None:
+    if any("\0" in word for word in arguments):  # only a caller in Python can give one; no file has such a name
+        raise ConfigError("an argument has a NUL character; remove it")
     if not arguments or arguments[0].startswith("-"):
         _general_parser().parse(arguments or ["--help"])
         return

@@ -17,7 +17,7 @@ from dragoman.text.lines import read_lines, write_lines
 Link = tuple[int, int]
 """(source word, target word), from 0."""
 
-_LINK = re.compile(r"([0-9]+)-([0-9]+)")
+_LINK = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 
 def format_links(links: Iterable[Link]) -> str:
