@@ -71,10 +71,7 @@ def _fail(course: Course, kind: str, fault: Fault, settings: Settings, result: R
             scenario.require_equal(folder, course.after, partial=False)
         elif not isinstance(scenario, Training) and fault.mode != Mode.READ_ONLY:
             scenario.require_no_rest(folder, {**course.before, **_new_results(course)}, message)
-        ended = scenario.go_on(folder)
-        if ended.code:
-            raise Broken(f"the next command ends in {ended.code}: {ended.message[-400:]}")
-        scenario.require_equal(folder, course.after, partial=True)
+        scenario.require_going_on(folder, course.after)
     except Broken as broken:
         result.fail(
             str(broken),

@@ -100,10 +100,7 @@ def _kill(course: Course, fault: Fault, settings: Settings, result: Result) -> N
         watched = run_watched(scenario.command, folder, fault, stdin=scenario.stdin)
         operation = watched.operation
         scenario.require_usable(folder, course.before, course.after)
-        ended = scenario.go_on(folder)
-        if ended.code:
-            raise Broken(f"the next command ends in {ended.code}: {ended.message[-400:]}")
-        scenario.require_equal(folder, course.after, partial=True)
+        scenario.require_going_on(folder, course.after)
     except Broken as broken:
         result.fail(
             str(broken),

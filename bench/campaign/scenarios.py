@@ -68,6 +68,17 @@ class Scenario:
         """What a user does after the command was stopped."""
         return self.run(folder)
 
+    def require_going_on(self, folder: Path, after: State) -> None:
+        """Check that the next command works and leaves what the stopped one would have left.
+
+        Raises:
+            Broken: it fails, or a file is missing, different or left over.
+        """
+        ended = self.go_on(folder)
+        if ended.code:
+            raise Broken(f"the next command ends in {ended.code}: {ended.message[-400:]}")
+        self.require_equal(folder, after, partial=True)
+
     def require_equal(self, folder: Path, after: State, *, partial: bool) -> None:
         """Check that the folder is what the command leaves when nothing happens.
 
