@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from campaign.children import Ended, run_command, run_function
-from campaign.materials import small_export, small_run, small_text
+from campaign.materials import small_export, small_language_model, small_run, small_text
 from campaign.result import Result, Settings
 
 SECONDS = 60
 MEMORY = 16 << 30
 """Of address space, most of which libraries reserve and never use."""
-TRIALS = 350
+TRIALS = 400
 """Altered files of a kind in a run of full size."""
 
 
@@ -53,7 +53,6 @@ def run(settings: Settings) -> list[Result]:
         "files", "An altered file without a digest, or signed again, is refused or read: no traceback.", "altered files"
     )
     kinds = [kind for make in KINDS for kind in make(settings)]
-    draw = random.Random(settings.seed)
     whole = {kind.name: kind.read(_copy(kind, settings.scratch)) for kind in kinds}
     for name, ended in whole.items():
         if ended.code:
@@ -62,6 +61,7 @@ def run(settings: Settings) -> list[Result]:
         for kind in kinds:
             if settings.is_over():
                 return [refused, sane]
+            draw = random.Random(f"{settings.seed} {kind.name} {trial}")  # so that a trial can be repeated alone
             folder = _copy(kind, settings.scratch)
             name = draw.choice(kind.files)
             content = (folder / name).read_bytes()
@@ -237,7 +237,15 @@ def _runs(settings: Settings) -> list[Kind]:
         Kind("training states", whole, ["run/checkpoints/latest.safetensors"], resume, has_digests=True),
         Kind("stored corpora", whole, _names(whole, "run/data/*/*", "run/data/dev.jsonl"), resume, has_digests=True),
         Kind("logs", whole, ["run/log.jsonl"], resume),
+        Kind("learning curves", whole, ["run/log.jsonl"], _command("curves", "run", "-o", "curves.svg")),
     ]
+
+
+def _language_models(settings: Settings) -> list[Kind]:
+    whole = _put(settings, "language-models", lm=small_language_model(settings))
+    score = _command("lm", "score", "lm", "--threads", "1", "--quiet")
+    files = ["lm/model.safetensors", "lm/run.json", *_names(whole, "lm/text/*")]
+    return [Kind("language models", whole, files, score, has_digests=True)]
 
 
 def _exports(settings: Settings) -> list[Kind]:
@@ -266,12 +274,41 @@ def _lists(settings: Settings) -> list[Kind]:
     (whole / "links").write_text("0-0 1-1\n\n0-1 1-0 2-2\n0-0\n")
     (whole / "source").write_text("a b\nc\na b c\nd\n")
     (whole / "target").write_text("A B\nC\nB A C\nD\n")
+    (whole / "weights").write_text("lm= 0.5\ntm= 0.2 0.3\n")
+    (whole / "gold").write_text("0-0 1p1\n\n0-1 1-0\n0?0\n")
+    (whole / "table").write_text("".join(f"{s} ||| {s.upper()} ||| 0.5 0.4 ||| 0-0 ||| 1 1 1\n" for s in "abcdef"))
     (whole / "pairs.jsonl").write_text('{"source": "a b", "target": "A B"}\n' * 3)
     return [
         Kind("n-best lists", whole, ["nbest"], _command("rerank", "nbest")),
         Kind("Pharaoh files", whole, ["links"], _command("dictionary", "source", "target", "links")),
         Kind("Pharaoh files, two", whole, ["links"], _command("symmetrize", "links", "links")),
         Kind("JSON lines", whole, ["pairs.jsonl"], _command("inspect", "pairs.jsonl")),
+        Kind("feature weights", whole, ["weights"], _command("rerank", "nbest", "--feature-weights", "weights")),
+        Kind("gold alignments", whole, ["gold"], _command("aer", "gold", "links")),
+        Kind("phrase tables", whole, ["table"], _command("phrase-table", "table", "--write-pairs", "pairs.tsv")),
+    ]
+
+
+def _inputs(settings: Settings) -> list[Kind]:
+    """What `translate` reads besides a model."""
+    from dragoman.text.lines import write_lines
+
+    whole = _put(settings, "inputs", light=small_export(settings))
+    for suffix in (".gz", ".xz", ".zst"):
+        write_lines(whole / f"lines{suffix}", ["ab c", "de f"] * 20)
+    (whole / "dictionary").write_text("ab\tAB\t12\nde\tDE\nf\tF\t3\n")
+    (whole / "constraints.jsonl").write_text('["AB"]\n[]\n\n["F", "A"]\n')
+    (whole / "prefixes").write_text("A\n\nB C\nD\n")
+    translate = ("translate", "light", "--threads", "1", "--beam", "2")
+    replace = ("--replace-unk", "--dictionary", "dictionary")
+    return [
+        *(
+            Kind(f"text in {suffix}", whole, [f"lines{suffix}"], _command(*translate, "-i", f"lines{suffix}"))
+            for suffix in (".gz", ".xz", ".zst")
+        ),
+        Kind("dictionaries", whole, ["dictionary"], _command(*translate, *replace)),
+        Kind("constraints", whole, ["constraints.jsonl"], _command(*translate, "--constraints", "constraints.jsonl")),
+        Kind("prefixes", whole, ["prefixes"], _command(*translate, "--prefix", "prefixes")),
     ]
 
 
@@ -342,4 +379,12 @@ def _checkpoints(settings: Settings) -> list[Kind]:
     return kinds
 
 
-KINDS: tuple[Callable[[Settings], list[Kind]], ...] = (_runs, _exports, _lists, _systems, _models)
+KINDS: tuple[Callable[[Settings], list[Kind]], ...] = (
+    _runs,
+    _language_models,
+    _exports,
+    _lists,
+    _inputs,
+    _systems,
+    _models,
+)

@@ -35,6 +35,20 @@ TINY = (
 )
 """Settings over the preset `demo` with which a training takes a fraction of a second."""
 
+LANGUAGE_MODEL = (
+    "text.segmentation=characters",
+    "model.embedding=8",
+    "model.recurrent.size=8",
+    "model.recurrent.layers=1",
+    "training.precision=fp32",
+    "training.epochs=1",
+    "training.validation.every=4",
+    "training.checkpoint_minutes=0.000001",
+    "training.batch.unit=sentences",
+    "training.batch.size=16",
+)
+"""Settings with which a language model is trained in a fraction of a second."""
+
 
 class Text(NamedTuple):
     """Parallel lines of letters; the target is the source in upper case."""
@@ -84,4 +98,15 @@ def small_export(settings: Settings, name: str = "export", options: Sequence[str
         ended = run_command(["export", small_run(settings), "--out", folder, "--quiet", *options])
         if ended.code:
             raise RuntimeError(f"the run of the campaign cannot be exported: {ended.message}")
+    return folder
+
+
+def small_language_model(settings: Settings) -> Path:
+    """The run folder of a language model of the targets of `small_text`; it must not be changed."""
+    folder, text = settings.shared / "language-model", small_text(settings)
+    if not folder.exists():
+        arguments = ["lm", "train", "--train", text.train[1], "--dev", text.dev[1], "--out", folder]
+        ended = run_command([*arguments, "--threads", "1", "--quiet", "--set", *LANGUAGE_MODEL])
+        if ended.code:
+            raise RuntimeError(f"the language model of the campaign cannot be trained: {ended.message}")
     return folder

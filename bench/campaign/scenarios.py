@@ -11,7 +11,7 @@ from pathlib import Path
 
 from campaign.children import Ended, run_command, run_function
 from campaign.interposer import Fault, Mode, run_watched
-from campaign.materials import TINY, small_export, small_run, small_text
+from campaign.materials import LANGUAGE_MODEL, TINY, small_export, small_run, small_text
 from campaign.result import Settings
 from campaign.states import PARTIAL, State, state_of
 
@@ -231,20 +231,6 @@ def scenarios(settings: Settings) -> list[Scenario]:
         *_smt(settings, text.train, text.dev),
     ]
     return listed
-
-
-LANGUAGE_MODEL = (
-    "text.segmentation=characters",
-    "model.embedding=8",
-    "model.recurrent.size=8",
-    "model.recurrent.layers=1",
-    "training.precision=fp32",
-    "training.epochs=1",
-    "training.validation.every=4",
-    "training.checkpoint_minutes=0.000001",
-    "training.batch.unit=sentences",
-    "training.batch.size=16",
-)
 
 
 def _copy(made: Path, folder: Path) -> None:
