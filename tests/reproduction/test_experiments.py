@@ -141,3 +141,20 @@ def test_bad_requests_end_with_one_line(corpus: list[str], tmp_path: Path, capsy
         assert message in printed.err, arguments
         assert printed.err.count("\n") == 1, printed.err
     assert not (tmp_path / "out" / "runs").exists()
+
+
+def test_rows_that_fail_are_named_and_are_no_success(
+    corpus: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = "import sys; sys.exit('dragoman: error: the loss is not a number')"
+    monkeypatch.setattr(steps, "PROGRAM", (sys.executable, "-I", "-S", "-c", failing))
+    assert main(["reproduce", "sutskever2014-figure2", *corpus, "--out", str(tmp_path), "--seeds", "1", "--quiet"]) == 2
+    *_, message = capsys.readouterr().err.splitlines()
+    assert message.removeprefix("dragoman: error: ").startswith(
+        "failed: train-reversed-seed1; rows without all of their values: reversed LSTM; "
+    )
+    folder = tmp_path / "sutskever2014-figure2"
+    assert json.loads((folder / "result.json").read_text())["failed"] == {
+        "train-reversed-seed1": "the loss is not a number"
+    }
+    assert "| reversed LSTM | failed | failed |" in (folder / "result.md").read_text(encoding="utf-8")

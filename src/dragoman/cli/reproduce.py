@@ -9,13 +9,14 @@ from pathlib import Path
 
 from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP
 from dragoman.cli.shared.parsing import Parser, language, positive_float, positive_int
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, RunError
 
 SUMMARY = "run an experiment of the papers and test its claims"
 DESCRIPTION = (
     "Trains the models of a table or figure of the papers on your corpus, with several seeds, measures\n"
     "them, and writes a page with our table beside the paper's and a verdict on every claim. The same\n"
-    "command again does only what is missing. `dragoman reproduce list` names the experiments."
+    "command again does only what is missing. `dragoman reproduce list` names the experiments. Where a\n"
+    "step fails, the others go on, and the command ends with exit code 2 and the rows that lack values."
 )
 EXAMPLES = (
     "dragoman reproduce list",
@@ -96,4 +97,15 @@ def run(options: argparse.Namespace) -> None:
     result = reproduce(experiment, request, Console(quiet=options.quiet))
     for claim in result["claims"].values():
         print(f"{claim['verdict']:<28}  {claim['claim']}")
-    print(options.out / experiment.name / "index.html")
+    page = options.out / experiment.name / "index.html"
+    print(page)
+    if result["failed"]:
+        rows = [
+            system["label"]
+            for system in result["systems"].values()
+            if any(None in score["values"] for score in system["scores"].values())
+        ]
+        raise RunError(
+            f"failed: {', '.join(result['failed'])}; rows without all of their values: {', '.join(rows) or 'none'}; "
+            f"{page} says why, and the same command tries again"
+        )
