@@ -231,13 +231,28 @@ def test_characters_and_segments_are_linked_in_place_of_words(
 ) -> None:
     pairs, tokens = tmp_path / "pairs.tsv", tmp_path / "tokens"
     pairs.write_text("ab c\tAB C\n\tA\nfe\tFE\n", encoding="utf-8")
-    cases = {"characters": ["a b c\tA B C", "\tA", "f e\tF E"], "segments": ["a b ▁ c\tA B ▁ C", "\tA", "f e\tF E"]}
-    for unit, expected in cases.items():
+    cases = {
+        "characters": (["ab c\tAB C", "\tA", "fe\tFE"], ["0-0 1-1", "", "0-0"]),  # Latin letters keep their words
+        "segments": (["a b ▁ c\tA B ▁ C", "\tA", "f e\tF E"], ["0-0 1-1 2-2 3-3", "", "0-0 1-1"]),
+    }
+    for unit, (expected, links) in cases.items():
         assert main(["align", str(run_folder), str(pairs), f"--{unit}", "--tokens", str(tokens), *ONE_THREAD]) == 0
         assert tokens.read_text(encoding="utf-8").splitlines() == expected
-        first, empty, last = capsys.readouterr().out.splitlines()
-        assert first == " ".join(f"{n}-{n}" for n in range(3 + (unit == "segments")))  # the model copies
-        assert (empty, last) == ("", "0-0 1-1")
+        assert capsys.readouterr().out.splitlines() == links  # the model copies
+
+
+def test_characters_divide_each_side_by_its_own_script(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs, tokens = tmp_path / "pairs.tsv", tmp_path / "tokens"
+    pairs.write_text("彼らはabc。\tAB C\nAB\t犬だ 猫\n", encoding="utf-8")
+    assert main(["align", str(run_folder), str(pairs), "--characters", "--tokens", str(tokens), *ONE_THREAD]) == 0
+    assert tokens.read_text(encoding="utf-8").splitlines() == ["彼 ら は abc。\tAB C", "AB\t犬 だ 猫"]
+    links = [
+        [tuple(map(int, link.split("-"))) for link in line.split()] for line in capsys.readouterr().out.splitlines()
+    ]
+    assert [target for _, target in links[0]] == [0, 1]  # one link for each target word
+    assert links[1] == [(0, 0), (0, 1), (0, 2)]
 
 
 def test_a_statistical_aligner_links_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -247,7 +262,7 @@ def test_a_statistical_aligner_links_characters(tmp_path: Path, capsys: pytest.C
     target.write_text("dog\ndog cat\ncat\n" * 5, encoding="utf-8")
     options = ["--aligner", "ibm1", "--characters", "--tokens", str(tokens), "--quiet"]
     assert main(["align", str(source), str(target), *options]) == 0
-    assert tokens.read_text(encoding="utf-8").splitlines()[1] == "犬 猫\td o g c a t"
+    assert tokens.read_text(encoding="utf-8").splitlines()[1] == "犬 猫\tdog cat"
     assert len(capsys.readouterr().out.splitlines()) == 15
 
 

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from dragoman.text.words import is_blank, raw_words, words_in
+from dragoman.text.words import is_blank, raw_words, words_and_characters, words_in
 
 SPACES = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()]
 
@@ -50,3 +50,25 @@ def test_no_letter_mark_number_or_punctuation_is_blank() -> None:
     for code in range(0x20, sys.maxunicode + 1):
         if unicodedata.category(chr(code))[0] in "LMNPS":
             assert not is_blank(chr(code)), hex(code)
+
+
+def test_letters_of_scripts_without_spaces_stand_alone_and_other_scripts_keep_their_words() -> None:
+    cases = {
+        "彼はJohn。 ok": ["彼", "は", "John。", "ok"],
+        "彼ら\u3000は": ["彼", "ら", "は"],
+        "วันดี": ["วั", "น", "ดี"],
+        "か\u3099く": ["か\u3099", "く"],
+        "it's 10\xa0000": ["it's", "10\xa0000"],
+        "한국어 문장": ["한국어", "문장"],
+        " \u3000\t": [],
+    }
+    for line, units in cases.items():
+        assert [line[start:end] for start, end in words_and_characters(line)] == units
+
+
+def test_no_visible_character_is_lost_among_words_and_characters() -> None:
+    draw = random.Random(1)
+    for _ in range(500):
+        line = "".join(draw.choice([*SPACES, " ", "a", "ü", "中", "か", "\u3099", "ี", "\U0001f600"]) for _ in range(20))
+        units = "".join(line[start:end] for start, end in words_and_characters(line))
+        assert "".join(units.split()) == "".join(line.split())

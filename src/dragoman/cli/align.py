@@ -88,7 +88,11 @@ def add_options(parser: Parser) -> None:
     units = parser.add_argument_group("text without spaces between words")
     unit = units.add_mutually_exclusive_group()
     unit.add_argument("--segments", action="store_true", help="link the model's segments instead of words")
-    unit.add_argument("--characters", action="store_true", help="link characters instead of words; spaces do not count")
+    unit.add_argument(
+        "--characters",
+        action="store_true",
+        help="link single letters of scripts without spaces (Chinese, Japanese, Thai, ...); other scripts keep words",
+    )
     units.add_argument(
         "--tokens",
         metavar="FILE",
@@ -161,7 +165,7 @@ def _by_aligner(options: argparse.Namespace, tokens: TextIO | None) -> list[list
             raise
         raise ConfigError("--aligner needs sil-thot, which is not installed; pip install 'dragoman[align]'") from None
 
-    watch = SpacingWatch("--characters links characters, or segment the text first")
+    watch = SpacingWatch("--characters links their letters, or segment the text first")
 
     def words(files: Sequence[Sequence[Path]]) -> list[tuple[list[str], list[str]]]:
         lines: Iterable[tuple[str, str]] = ((pair.source, pair.target) for pair in read_pairs(files))
@@ -187,9 +191,9 @@ def _by_aligner(options: argparse.Namespace, tokens: TextIO | None) -> list[list
 
 
 def _characters(line: str) -> list[str]:
-    from dragoman.text.words import raw_characters
+    from dragoman.text.words import words_and_characters
 
-    return [line[start:end] for start, end in raw_characters(line)]
+    return [line[start:end] for start, end in words_and_characters(line)]
 
 
 def _by_model(options: argparse.Namespace, matrix: AttentionFile | None, tokens: TextIO | None) -> Iterator[list[Link]]:

@@ -33,7 +33,7 @@ from dragoman.scoring.token_scores import TokenScores, log_probability, split_ro
 from dragoman.text.links import Link
 from dragoman.text.padding import pad
 from dragoman.text.side import Encoded, TextSide
-from dragoman.text.words import raw_characters, raw_words
+from dragoman.text.words import raw_words, words_and_characters
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
 from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder, Truncator
@@ -223,7 +223,7 @@ def _weights_between(
     weights, end = segment_weights(attention, shift, segments), eos_weights(attention, shift, segments)
     if unit == "segments":
         return segments_alone(weights, end)
-    split = raw_words if unit == "words" else raw_characters
+    split = raw_words if unit == "words" else words_and_characters
     return word_weights(
         weights, end, pair.source_line.offsets, split(pair.source), pair.target_line.offsets, split(pair.target)
     )

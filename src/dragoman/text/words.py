@@ -7,8 +7,13 @@ fit the same text in all of these. A no-break space ("10 000", "Bonjour !") or a
 from __future__ import annotations
 
 import re
+import unicodedata
+from itertools import takewhile
+
+from dragoman.text.scripts import LETTERS_WITHOUT_SPACES
 
 _WORD = re.compile("[^ \t]+")
+_LETTER_OR_REST = re.compile(f"[{LETTERS_WITHOUT_SPACES}]|[^{LETTERS_WITHOUT_SPACES}]+")
 # Neither whitespace nor a control character, nor one of zero width (zero-width spaces and joiners, directional and byte
 # order marks, soft hyphens).
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
@@ -19,9 +24,29 @@ def raw_words(line: str) -> list[tuple[int, int]]:
     return [match.span() for match in _WORD.finditer(line)]
 
 
-def raw_characters(line: str) -> list[tuple[int, int]]:
-    """The characters of a raw line but spaces of any kind, as [start, end)."""
-    return [(place, place + 1) for place, character in enumerate(line) if not character.isspace()]
+def words_and_characters(line: str) -> list[tuple[int, int]]:
+    """The words of a raw line, but each letter of a script without spaces for itself, as [start, end) in characters.
+
+    So each side of a pair is divided by its own script, and "彼はJohn" into 彼, は and John. Marks, such as Thai
+    vowels above and below a letter, belong to the letter before them; ideographic spaces between letters do not count.
+    """
+    spans = []
+    for start, end in raw_words(line):
+        while start < end:
+            found = _LETTER_OR_REST.match(line, start, end)
+            assert found is not None, "every character is matched"
+            marks = sum(1 for _ in takewhile(_is_mark, line[found.end() : end]))
+            stop = found.end() + marks
+            unit = line[start:stop]
+            before = len(unit) - len(unit.lstrip())
+            if unit.strip():
+                spans.append((start + before, start + len(unit.rstrip())))
+            start = stop
+    return spans
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("M")
 
 
 def words_in(line: str) -> list[str]:
