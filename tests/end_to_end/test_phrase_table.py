@@ -70,6 +70,68 @@ def test_the_new_columns_are_probabilities_and_the_rest_stays(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.xz", "table.gz"]
 
 
+def test_only_phrases_of_the_given_texts_are_scored(
+    table: Path, run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    assert main(_words(table, run_folder, whole)) == 0
+    write_lines(tmp_path / "one", ["x ab", "", "c d  e"])
+    write_lines(tmp_path / "two", ["ab ef"])
+    assert main(_words(table, run_folder, out, "--filter", str(tmp_path / "one"), str(tmp_path / "two"))) == 0
+    expected = [row.scores for row in read_table(whole) if row.source in ("ab", "c", "d e", "ef")]
+    assert len(expected) == 4 * 4
+    for one, other in zip(expected, read_table(out), strict=True):
+        assert other.scores == pytest.approx(one, rel=1e-4)
+    write_lines(tmp_path / "one", ["x y"])
+    assert main(_words(table, run_folder, tmp_path / "none", "--filter", str(tmp_path / "one"))) == 2
+    assert f"{table}: no phrase pairs of the phrases in --filter" in capsys.readouterr().err
+
+
+MOSES_INI = """\
+[feature]
+UnknownWordPenalty
+WordPenalty
+PhrasePenalty
+Distortion
+PhraseDictionaryMemory name=Phrases num-features=5 path=../table.gz
+KENLM name=LM0 path=lm.arpa
+
+[weight]
+UnknownWordPenalty0= 1
+WordPenalty0= -0.7
+PhrasePenalty0= 0.4
+Distortion0= 0.2
+Phrases= 0.3 0.2 0.5 0.1 0.1
+LM0= 0.8
+"""
+
+
+def test_of_a_system_a_new_system_is_made(
+    table: Path, run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    system, out, single = tmp_path / "system", tmp_path / "new", tmp_path / "single"
+    system.mkdir()
+    (system / "moses.ini").write_text(MOSES_INI)
+    assert main(_words(table, run_folder, single, "--unknown")) == 0
+    capsys.readouterr()
+    assert main(_words(system, run_folder, out, "--unknown")) == 0
+    assert capsys.readouterr().out == ""
+    assert sorted(path.name for path in out.iterdir()) == ["moses.ini", "phrase-table.gz"]
+    assert list(read_lines(out / "phrase-table.gz")) == list(read_lines(single))
+    written = (out / "moses.ini").read_text()
+    assert "PhraseDictionaryMemory name=Phrases num-features=7 path=phrase-table.gz\n" in written
+    assert "KENLM name=LM0 path=../system/lm.arpa\n" in written
+    assert "Phrases= 0.3 0.2 0.5 0.1 0.1 0.2 0\n" in written
+    assert main(_words(system, run_folder, out)) == 2
+    assert main(_words(system, run_folder, tmp_path / "other", "--name", "X")) == 2
+    messages = capsys.readouterr().err.splitlines()
+    assert messages[0].endswith(f"{out}: has a system already; give a new folder, or remove it")
+    assert "--name: the table has its name from the moses.ini" in messages[1]
+    pairs = tmp_path / "pairs.tsv"
+    assert main(["phrase-table", str(system), "--write-pairs", str(pairs)]) == 0
+    assert len(list(read_lines(pairs))) == len({tuple(line.split(" ||| ")[:2]) for line in LINES})
+
+
 def test_each_pair_is_scored_once_and_no_more_after_a_stop(
     table: Path, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,20 @@ def test_several_models_reverse_ensemble_and_normalised(
         assert ensemble.features["Neural"] == pytest.approx((value / length,), abs=1e-5)
 
 
+def test_tokenised_hypotheses_are_scored_as_raw_text(corpus: Corpus, run_folder: Path, tmp_path: Path) -> None:
+    for name, text in (("words", "A B , C ."), ("raw", "A B, C.")):
+        write_lines(tmp_path / name, [f"0 ||| {text} ||| LM= -1 ||| -1", "1 ||| D ||| LM= -2 ||| -2"])
+    outputs = {name: tmp_path / f"{name}.out" for name in ("raw", "words", "wrong")}
+    run = str(run_folder)
+    assert _rescore(tmp_path / "raw", corpus, run_folder, outputs["raw"], "--reverse", run) == 0
+    assert _rescore(tmp_path / "words", corpus, run_folder, outputs["wrong"], "--reverse", run) == 0
+    joined = ("--reverse", run, "--tokenised", "en")
+    assert _rescore(tmp_path / "words", corpus, run_folder, outputs["words"], *joined) == 0
+    raw, words, wrong = ([entry.features for entry in read_nbest(path)] for path in outputs.values())
+    assert words == raw != wrong
+    assert [entry.text for entry in read_nbest(outputs["words"])] == ["A B , C .", "D"]
+
+
 def test_products_in_bfloat16_give_nearly_the_same_scores(
     n_best: Path, corpus: Corpus, run_folder: Path, tmp_path: Path
 ) -> None:

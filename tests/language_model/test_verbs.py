@@ -143,6 +143,7 @@ NEW = ("lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "TEXT")
         (["rescore", "LIST"], "--model, --reverse or --lm is required"),
         (["rescore", "LIST", "--model", "RNN"], "--model and --reverse require --source"),
         (["rescore", "LIST", "--lm", "RNN", "--source", "TEXT"], "--source requires --model or --reverse"),
+        (["rescore", "LIST", "--lm", "RNN", "--tokenised", "en"], "--tokenised requires --model or --reverse"),
     ],
 )
 def test_what_cannot_work_is_said(folder, tmp_path, capsys, monkeypatch, words, said):

@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.smt.features import FeatureNames, Features
-from dragoman.smt.moses_ini import read_configuration, replace_weights, write_configuration
+from dragoman.smt.moses_ini import extend_configuration, read_configuration, replace_weights, write_configuration
 
 from .conftest import CONFIGURATION
 
@@ -66,6 +66,24 @@ def test_an_unsupported_feature_is_named(old, new, said, tmp_path):
     with pytest.raises(InputError) as caught:
         read_configuration(tmp_path)
     assert str(caught.value).startswith(f"{tmp_path}/{said}")
+
+
+def test_a_system_with_more_scores_has_its_own_table_and_the_other_files_of_the_old_one(tmp_path):
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    text = CONFIGURATION.replace("path=phrase-table.gz", f"path={tmp_path}/table table-limit=7 # mine")
+    (old / "moses.ini").write_text(text)
+    before = read_configuration(old)
+    extend_configuration(before, new, (0.2, 0.0))
+    after = read_configuration(new)
+    assert after.phrase_table == new / "phrase-table.gz"
+    assert after.features.translation_scores == 6
+    assert after.weights == before.weights | {"TranslationModel0": (0.3, 0.2, 0.5, 0.1, 0.2, 0.0)}
+    assert (after.table_limit, after.distortion_limit) == (7, 3)
+    for one, other in ((after.language_model, "lm.arpa"), (after.reordering_table, "reordering-table.gz")):
+        assert one == new / ".." / "old" / other  # relative, so that both can be moved together
+    assert (old / "moses.ini").read_text() == text
 
 
 def test_a_section_without_effect_gives_a_warning(tmp_path, caplog):

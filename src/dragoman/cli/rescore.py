@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import COMPRESSION_HELP, NBEST_HELP, add_general_options, add_output
-from dragoman.cli.shared.parsing import Parser
+from dragoman.cli.shared.parsing import Parser, language
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ EXAMPLES = (
     "dragoman rescore dev.nbest.gz --source dev.fr --model RUN -o dev.rescored.gz",
     "dragoman rescore dev.nbest --source dev.fr --model RUN1 RUN2 --reverse RUN3 --feature Net > dev.rescored",
     "dragoman rescore dev.nbest --lm LM > dev.rescored",
+    "dragoman rescore dev.nbest.gz --source dev.raw.fr --model RUN --tokenised en -o dev.rescored.gz",
 )
 
 
@@ -44,6 +45,13 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--ensemble", action="store_true", help="combine the runs of --model: average the probabilities of each token"
+    )
+    parser.add_argument(
+        "--tokenised",
+        type=language,
+        metavar="LANG",
+        help="hypotheses are tokenised text of this language, --model and --reverse were trained on raw text: join the "
+        "words as the Moses detokeniser does before scoring",
     )
     parser.add_argument("--feature", default="Neural", metavar="NAME", help="name of the new feature")
     parser.add_argument(
@@ -92,13 +100,15 @@ def require_sense(options: argparse.Namespace) -> None:
         raise ConfigError("--model and --reverse require --source")
     if options.source is not None and not (options.model or options.reverse):
         raise ConfigError("--source requires --model or --reverse; language models do not use it")
+    if options.tokenised is not None and not (options.model or options.reverse):
+        raise ConfigError("--tokenised requires --model or --reverse; language models score the text of the list")
     if options.ensemble and len(options.model) < 2:
         raise ConfigError("--ensemble requires several runs in --model")
 
 
 def _features(options: argparse.Namespace) -> list[tuple[str, Sequence[Feature]]]:
     """The features to add, by name."""
-    from dragoman.scoring.lists import ensemble_feature, forward_feature, reverse_feature
+    from dragoman.scoring.lists import ensemble_feature, forward_feature, of_joined_words, reverse_feature
     from dragoman.scoring.token_scores import log_probability, mean_log_probability
 
     value = mean_log_probability if options.normalised else log_probability
@@ -113,6 +123,11 @@ def _features(options: argparse.Namespace) -> list[tuple[str, Sequence[Feature]]
     if options.reverse:
         others = [_open(path, options).scorer() for path in options.reverse]
         features.append((f"{options.feature}Reverse", [reverse_feature(scorer, value) for scorer in others]))
+    if options.tokenised is not None:
+        from dragoman.text.segmentation.words import WordSegmentation
+
+        join = WordSegmentation(options.tokenised).join
+        features = [(name, [of_joined_words(one, join) for one in group]) for name, group in features]
     if options.lm:
         features.append((f"{options.feature}LM", [_language_feature(path, options, value) for path in options.lm]))
     return features

@@ -46,7 +46,9 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument("--method", choices=("mert", "mira", "pro"), default="mert", help="tuning algorithm")
     parser.add_argument("--metric", choices=("bleu", "chrf"), default="bleu", help="metric to maximise")
-    parser.add_argument("--initial-weights", metavar="FILE", help="weights to start from (default: equal)")
+    parser.add_argument(
+        "--initial-weights", metavar="FILE", help="weights to start from, 0 for missing features (default: equal)"
+    )
     parser.add_argument("--runs", type=positive_int, default=3, metavar="N", help="number of runs with different seeds")
     parser.add_argument("--restarts", type=natural, metavar="N", help="random restarts per run of mert (default: 20)")
     parser.add_argument("--seed", type=natural, default=1, metavar="N", help="seed of the first run")
@@ -80,7 +82,7 @@ def run(options: argparse.Namespace) -> None:
     size = pool.features.shape[1]
     start = np.full(size, 1 / size)
     if options.initial_weights is not None:
-        start = as_vector(read_weights(options.initial_weights), pool.shape, options.initial_weights)
+        start = as_vector(read_weights(options.initial_weights), pool.shape, options.initial_weights, lacking=0.0)
     others = [as_vector(read_weights(path), pool.shape, path, lacking=0.0) for path in options.against]
     console.info(f"{len(pool.starts)} sentences, {len(pool.features)} distinct hypotheses, {size} weights")
     console.info(f"start: {_shown(pools, start)}")

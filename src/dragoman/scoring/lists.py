@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import tee
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from dragoman.errors import InputError
 from dragoman.scoring.nbest import Entry
 from dragoman.scoring.scorer import CandidateTranslations, Scorer
 from dragoman.scoring.token_scores import TokenScores
+from dragoman.text.words import words_in
 
 EntryList = Sequence[Entry]
 """The entries of one sentence."""
@@ -62,6 +64,22 @@ def ensemble_feature(scorers: Sequence[Scorer], value: Callable[[TokenScores], f
             yield [value(_mean_probability(scores)) for scores in zip(*lists, strict=True)]
 
     return feature
+
+
+def of_joined_words(feature: Feature, join: Callable[[Sequence[str]], str]) -> Feature:
+    """The feature of hypotheses that are tokenised, for a model of raw text: `join` makes raw text of words."""
+
+    def joined(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
+        return feature(
+            Sentence(sentence.source, [_with_text(entry, join(words_in(entry.text))) for entry in sentence.entries])
+            for sentence in sentences
+        )
+
+    return joined
+
+
+def _with_text(entry: Entry, text: str) -> Entry:
+    return replace(entry, fields=(entry.fields[0], text, *entry.fields[2:]))
 
 
 def reverse_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Feature:

@@ -12,7 +12,7 @@ import math
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice, tee
 from pathlib import Path
@@ -167,14 +167,22 @@ def _journal_rows(values: Sequence[Sequence[float]]) -> bytes:
     return b"".join(row.tobytes() + _CHECK.pack(zlib.crc32(row.tobytes())) for row in rows)
 
 
-def identity(table: str | Path, models: Sequence[str | Path], columns: Sequence[str]) -> dict[str, object]:
-    """The input of computed scores: the table, the weights and vocabularies of the models, and the columns."""
-    stat = os.stat(table)
-    return {
-        "table": [os.path.realpath(table), stat.st_size, stat.st_mtime_ns],
+def identity(
+    table: str | Path, models: Sequence[str | Path], columns: Sequence[str], texts: Sequence[str | Path] = ()
+) -> dict[str, object]:
+    """The input of computed scores: the table, the weights and vocabularies of the models, the columns, and the texts
+    whose phrases are scored, if not all are."""
+    what: dict[str, object] = {
+        "table": _version(table),
         "models": [_digest(Path(model)) for model in models],
         "columns": list(columns),
     }
+    return {**what, "texts": [_version(text) for text in texts]} if texts else what
+
+
+def _version(path: str | Path) -> list[object]:
+    stat = os.stat(path)
+    return [os.path.realpath(path), stat.st_size, stat.st_mtime_ns]
 
 
 def _digest(folder: Path) -> str:
@@ -188,9 +196,16 @@ def _digest(folder: Path) -> str:
 
 
 def compute(
-    table: str | Path, columns: Sequence[Column], journal: Journal, advance: Callable[[int], None] = lambda done: None
+    table: str | Path,
+    columns: Sequence[Column],
+    journal: Journal,
+    advance: Callable[[int], None] = lambda done: None,
+    sources: Container[str] | None = None,
 ) -> int:
     """First pass: compute the scores of the rows that the journal lacks; returns how many it had before.
+
+    Args:
+        sources: the source phrases whose rows are scored; None for all.
 
     Raises:
         InputError: the table is malformed, or the journal cannot be written.
@@ -198,7 +213,7 @@ def compute(
     """
     before = done = journal.rows(len(columns))
     with journal.naming(), journal.open_after(before, len(columns)) as file:
-        rows = islice(read_table(table), before, None)
+        rows = islice(read_table(table, sources), before, None)
         groups = (Group(source, group) for source, group in by_source(rows))
         copies = tee(groups, len(columns))
         answers = [column(copy) for column, copy in zip(columns, copies, strict=True)]
@@ -210,14 +225,16 @@ def compute(
     return before
 
 
-def write(table: str | Path, journal: Journal, columns: int, out: str | Path) -> None:
-    """Second pass: write the table with the computed columns and delete the journal.
+def write(
+    table: str | Path, journal: Journal, columns: int, out: str | Path, sources: Container[str] | None = None
+) -> None:
+    """Second pass: write the rows of `sources` with the computed columns and delete the journal.
 
     Raises:
         InputError: the output cannot be written.
     """
     with replace_output(out) as file:
-        for row, values in zip(read_table(table), journal.read(columns), strict=True):
+        for row, values in zip(read_table(table, sources), journal.read(columns), strict=True):
             file.write(row.adding(values).line + "\n")
     journal.remove()
 

@@ -6,7 +6,7 @@ a source phrase are consecutive, as Moses requires.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import BARS, format_value, parse_number
 from dragoman.text.lines import read_lines
+from dragoman.text.words import words_in
 
 _FORM = "source ||| target ||| scores"
 _SCORES = 2
@@ -67,8 +68,29 @@ def parse_row(line: str, place: str) -> Row:
     return Row(fields, scores)
 
 
-def read_table(path: str | Path) -> Iterator[Row]:
+class PhrasesOfText:
+    """The phrases that occur in some lines of text, words separated by spaces."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = [words_in(line) for line in lines]
+        self._phrases: dict[int, set[str]] = {}
+        """Number of words -> the phrases of so many, from the first question about one of them on."""
+
+    def __contains__(self, phrase: object) -> bool:
+        words = words_in(str(phrase))
+        size = len(words)
+        if size not in self._phrases:
+            self._phrases[size] = {
+                " ".join(line[start : start + size]) for line in self._lines for start in range(len(line) - size + 1)
+            }
+        return " ".join(words) in self._phrases[size]
+
+
+def read_table(path: str | Path, sources: Container[str] | None = None) -> Iterator[Row]:
     """Yield the rows of a table; names ending in .gz, .xz and .zst are decompressed.
+
+    Args:
+        sources: yield only the rows with one of these source phrases; None for all.
 
     Raises:
         InputError: the file cannot be read, or a line is malformed or has another number of scores than the first.
@@ -79,7 +101,8 @@ def read_table(path: str | Path) -> Iterator[Row]:
         columns = columns or len(row.scores)
         if len(row.scores) != columns:
             raise InputError(f"{path}:{number}: {len(row.scores)} scores, where the first line has {columns}")
-        yield row
+        if sources is None or row.source in sources:
+            yield row
 
 
 def by_source(rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:

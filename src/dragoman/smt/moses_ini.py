@@ -8,7 +8,8 @@ the folder of the file, as for a Moses that is started there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -198,9 +199,47 @@ def replace_weights(path: Path, weights: Weights) -> None:
     Raises:
         InputError: the file cannot be read or written.
     """
+    lines = _with_weights(read_lines(path), weights)
+    with replace_file(path) as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def extend_configuration(configuration: MosesConfiguration, folder: Path, added: Sequence[float]) -> None:
+    """Write into `folder` the moses.ini of a system whose phrase table has more scores, and which else is the same.
+
+    Paths are relative to the new folder, whose phrase table is called `PHRASE_TABLE`.
+
+    Args:
+        added: the weights of the further scores.
+
+    Raises:
+        InputError: the file cannot be read or written.
+    """
+    name = configuration.features.names.translation
+    weights = {**configuration.weights, name: (*configuration.weights[name], *added)}
+    scores = configuration.features.translation_scores + len(added)
+    lines = [_extended(line, configuration.path.parent, folder, scores) for line in read_lines(configuration.path)]
+    write_lines(folder / FILE, _with_weights(lines, weights))
+
+
+def _extended(line: str, before: Path, folder: Path, scores: int) -> str:
+    """A line of the section of features with the paths and, if it is that of the table, its number of scores."""
+    kind, *words = line.partition("#")[0].split() or [""]
+    if kind not in _ROLES or not words:
+        return line
+    options = dict(word.partition("=")[::2] for word in words)
+    if kind == "PhraseDictionaryMemory":
+        options |= {"num-features": str(scores), "path": PHRASE_TABLE}
+    elif "path" in options:
+        options["path"] = os.path.relpath(before / options["path"], folder)
+    return " ".join((kind, *(f"{key}={value}" for key, value in options.items())))
+
+
+def _with_weights(old: Iterable[str], weights: Weights) -> list[str]:
+    """The lines of a moses.ini with other weights."""
     lines: list[str] = []
     inside = False
-    for line in read_lines(path):
+    for line in old:
         heading = line.strip().startswith("[")
         if inside and not heading:
             continue
@@ -208,5 +247,4 @@ def replace_weights(path: Path, weights: Weights) -> None:
         lines.append(line)
         if inside:
             lines.extend((*(format_weights(name, values) for name, values in weights.items()), ""))
-    with replace_file(path) as file:
-        file.writelines(f"{line}\n" for line in lines)
+    return lines
