@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import random
+import re
 import shutil
+from pathlib import Path
 
 from campaign import interposer
 from campaign.children import Ended
@@ -64,6 +66,8 @@ def _fail(course: Course, kind: str, fault: Fault, settings: Settings, result: R
         watched = run_watched(scenario.command, folder, fault, stdin=scenario.stdin)
         operation, message = watched.operation, watched.ended.message
         _require_reported(watched.ended, fault)
+        if watched.ended.code:
+            _require_named(course, folder, message, operation if fault.mode == Mode.FAIL else None)
         scenario.require_usable(folder, course.before, course.after)
         if watched.operation.startswith(("UNLINK", "RMDIR")):
             pass  # what could not be removed is there until the next command
@@ -107,3 +111,30 @@ def _require_reported(ended: Ended, fault: Fault) -> None:
         raise Broken(f"not one line of error but {len(lines)}: {ended.message[-500:]}")
     if os.strerror(fault.error) not in lines[0]:
         raise Broken(f"the message does not say {os.strerror(fault.error)!r}: {lines[0]}")
+
+
+_TEMPORARY = (
+    (re.compile(r"(^|/)\.([^/]+)\.dragoman-[^/]+/(new|old)(?=/|$)"), r"\1\2"),
+    (re.compile(r"(^|/)\.([^/]+)\.dragoman-[^/]+$"), r"\1\2"),
+    (re.compile(r"/\.dragoman-(new|old|complete|moving)[^/]*(?=/|$)"), ""),
+    (re.compile(r"\.partial\d*(?=\.|$)"), ""),
+)
+"""Names of temporary files, and what the places of their contents are called."""
+
+
+def _require_named(course: Course, folder: Path, message: str, operation: str | None) -> None:
+    """The error begins with the name of a file or folder that a user knows, by the place where it is to be.
+
+    `operation` is the only one that failed: its file is the one that is named, or is in the folder that is named.
+    """
+    line = next(line for line in message.splitlines() if line.startswith("dragoman: error: "))
+    named = line.removeprefix("dragoman: error: ").partition(": ")[0].removeprefix(f"{folder}/")
+    if named not in course.scenario.names(course.before, course.after):
+        raise Broken(f"the message names {named!r}, not a file or folder that the command reads or writes")
+    if operation is None:
+        return
+    path = operation.partition(" ")[2].removeprefix(str(folder)).removeprefix("/")
+    for pattern, place in _TEMPORARY:
+        path = pattern.sub(place, path)
+    if not f"{path}/".startswith(f"{named}/") and not named.startswith(f"{path}/") and path:
+        raise Broken(f"the message names {named!r}, but {path!r} could not be written")

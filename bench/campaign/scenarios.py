@@ -96,6 +96,10 @@ class Scenario:
                 raise Broken(f"{name} is left over")
             raise Broken(f"{name} is {'different' if name in found else 'missing'}")
 
+    def names(self, before: State, after: State) -> set[str]:
+        """The files and folders that messages may name: those that a user knows."""
+        return {*before, *after}
+
     def require_no_rest(self, folder: Path, before: State, named: str) -> None:
         """Check that the command left nothing of unfinished work, except what its message names.
 
@@ -191,6 +195,10 @@ class PhraseTable(Scenario):
         if found not in (before["out"], after["out"]):
             raise Broken("the table is neither the old one nor the new one")
 
+    def names(self, before: State, after: State) -> set[str]:
+        """The file of scores too."""
+        return {*super().names(before, after), self.JOURNAL}
+
     def require_no_rest(self, folder: Path, before: State, named: str) -> None:
         """The scores so far are kept without a word: the same command goes on with them."""
         super().require_no_rest(folder, before, f"{named} {self.JOURNAL}")
@@ -204,8 +212,9 @@ class System(Written):
         return run_command(["smt", "translate", "system"], folder=folder, stdin=b"ab c\nd\n")
 
     def go_on(self, folder: Path) -> Ended:
-        """Train again, where it is not there."""
-        return Ended(0, b"", b"") if (folder / "system").exists() else self.run(folder)
+        """Train again, in the place of a system that is there: that also removes what a stopped command left."""
+        shutil.rmtree(folder / "system", ignore_errors=True)
+        return self.run(folder)
 
 
 def scenarios(settings: Settings) -> list[Scenario]:

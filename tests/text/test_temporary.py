@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.errors import InputError
 from dragoman.text import temporary
 from dragoman.text.lines import replace_file
 from dragoman.text.temporary import create_temporary_file, make_folder, new_folder, sync_tree, temporary_folder
@@ -157,3 +158,22 @@ def test_the_names_of_new_folders_are_on_disk(tmp_path: Path, synced: Callable[[
     assert synced() == ["a", tmp_path.name]
     make_folder(tmp_path / "a" / "b")
     assert len(synced()) == 2
+
+
+@pytest.mark.parametrize("failing", ["fsync", "replace"])
+def test_a_message_about_a_file_in_a_prepared_folder_names_its_later_place(
+    failing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    def write() -> None:
+        with new_folder(final, replace=True) as new, replace_file(new / "a.txt") as file:
+            file.write("half")
+            monkeypatch.setattr(os, failing, fail)
+
+    final = tmp_path / "light"
+    final.mkdir()
+    with pytest.raises(InputError) as raised:
+        write()
+    assert str(raised.value) == f"{final / 'a.txt'}: cannot be written: Input/output error"

@@ -14,6 +14,7 @@ links. It replaces the old run by renaming, in steps that a later command comple
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import tempfile
@@ -241,7 +242,7 @@ def preparing(run: Path) -> Iterator[Path]:
     The caller holds the lock of the run.
     """
     remove_unfinished(run)
-    with temporary.temporary_folder(run, _NEW, remove_run) as new:
+    with temporary.temporary_folder(run, _NEW, remove_run) as new, temporary.preparing_for(run, new):
         yield new
 
 
@@ -292,6 +293,9 @@ def take_place(new: Path, run: Path) -> None:
     complete_placing(run)
 
 
+_FORBIDDEN = (errno.EACCES, errno.EPERM)
+
+
 def complete_placing(run: Path) -> None:
     """Complete an interrupted replacement; does nothing if there is none.
 
@@ -312,9 +316,10 @@ def complete_placing(run: Path) -> None:
             for old in run.glob(f"{_OLD}*"):
                 remove_run(old)
     except OSError as error:
+        remedy = "as a user who may write to the folder" if error.errno in _FORBIDDEN else "when the disk is in order"
         raise RunError(
             f"{run}: a complete new run in this folder cannot be moved into place: {error.strerror}; "
-            "run the command again as a user who may write to the folder"
+            f"run the command again {remedy}"
         ) from None
 
 

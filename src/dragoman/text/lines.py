@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 import zstandard
 
 from dragoman.errors import InputError, nearest
-from dragoman.text.temporary import create_temporary_file, sync_folder
+from dragoman.text.temporary import create_temporary_file, prepared_for, sync_folder
 
 STANDARD_STREAM = "-"
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -285,7 +285,8 @@ def _compressed(file: BinaryIO, path: str | Path) -> AbstractContextManager[Bina
 @contextmanager
 def _output(path: str | Path, *, keep_partial: bool) -> Iterator[BinaryIO]:
     """The binary file of `replace_file`."""
-    name = _name(path, "standard output")
+    prepared = prepared_for(path)
+    name = _name(prepared or path, "standard output")
     if is_standard_output(path):
         with _naming(name, None):
             yield sys.stdout.buffer
@@ -295,7 +296,8 @@ def _output(path: str | Path, *, keep_partial: bool) -> Iterator[BinaryIO]:
             yield file
             file.flush()
     else:
-        with _replacing(Path(os.path.realpath(path)), name, keep_partial=keep_partial) as file:
+        final, is_prepared = Path(os.path.realpath(path)), prepared is not None
+        with _replacing(final, name, keep_partial=keep_partial, is_prepared=is_prepared) as file:
             yield file
 
 
@@ -359,10 +361,14 @@ def _unwritable(name: str, error: OSError, hint: str = "") -> InputError:
 
 
 @contextmanager
-def _replacing(final: Path, name: str, *, keep_partial: bool) -> Iterator[BinaryIO]:
-    """Write to a temporary file that replaces the regular file `final`, or a name that is free, on success."""
+def _replacing(final: Path, name: str, *, keep_partial: bool, is_prepared: bool) -> Iterator[BinaryIO]:
+    """Write to a temporary file that replaces the regular file `final`, or a name that is free, on success.
+
+    `is_prepared`: it is in a folder that is being prepared, and that a failure removes.
+    """
     old = os.stat(final) if os.path.exists(final) else None
-    unchanged = "" if old is None or keep_partial else "; the old file is unchanged"
+    unchanged = "" if old is None or keep_partial or is_prepared else "; the old file is unchanged"
+    lost = "" if is_prepared else "; the new file is in its place, but may be lost if the power fails"
     try:
         file = _open_partial(final) if keep_partial else _open_temporary(final)
     except OSError as error:
@@ -385,8 +391,7 @@ def _replacing(final: Path, name: str, *, keep_partial: bool) -> Iterator[Binary
         try:
             sync_folder(final.parent)
         except OSError as error:
-            hint = "; the new file is in its place, but may be lost if the power fails"
-            raise _unwritable(name, error, hint) from error
+            raise _unwritable(name, error, lost) from error
     finally:
         with suppress(OSError):  # closing flushes again, and fails again on a full disk; the file is synchronised
             file.close()

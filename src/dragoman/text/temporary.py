@@ -25,6 +25,28 @@ from pathlib import Path
 FILE = re.compile(r"\.(.+)\.dragoman-new\d*")
 """The name of a temporary file; group 1 is the name of the file that it is to replace."""
 
+_PREPARED: dict[Path, Path] = {}
+"""Folders that this process prepares -> the folders that they are to be."""
+
+
+def prepared_for(path: str | Path) -> Path | None:
+    """Where a file in a folder that this process prepares is to be, so that messages can name it; None for others."""
+    path = Path(path)
+    for folder in path.parents:
+        if folder in _PREPARED:
+            return _PREPARED[folder] / path.relative_to(folder)
+    return None
+
+
+@contextmanager
+def preparing_for(final: Path, folder: Path) -> Iterator[None]:
+    """Let `prepared_for` know that `folder` is to be `final`."""
+    _PREPARED[folder] = final
+    try:
+        yield
+    finally:
+        del _PREPARED[folder]
+
 
 def create_temporary_file(final: Path) -> tuple[int, Path]:
     """Create the file that is to replace `final`, and lock it; gives its descriptor, for writing, and its path.
@@ -172,7 +194,8 @@ def new_folder(final: Path, *, replace: bool = False) -> Iterator[Path]:
     with temporary_folder(final.parent, f".{final.name}.dragoman-") as beside:
         new = beside / "new"
         new.mkdir()
-        yield new
+        with preparing_for(final, new):
+            yield new
         sync_tree(new)
         if not replace or not os.path.lexists(final):
             os.rename(new, final)
