@@ -137,3 +137,25 @@ def test_each_corpus_needs_its_alignment(
     assert train(tmp_path / "run", "--alignments", str(tmp_path / "none"), settings=GUIDED) == 2
     assert "none: does not exist" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_corpora_are_mixed_by_weight_and_resumed_exactly(
+    train: Train, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ["--train", *map(str, corpus.dev), "--mix", "1", "3"]
+    kept = "cleaning.duplicates=keep"
+    assert train(tmp_path / "long", *more, settings=[kept, "training.epochs=0.6"]) == 0
+    said = capsys.readouterr().err
+    assert "mix: corpus 1: 300 pairs, 25.0% of an epoch, each 0.267 times; corpus 2: 20 pairs, 75.0%" in said
+    assert train(tmp_path / "short", *more, settings=[kept, "training.epochs=0.3"]) == 0
+    resumed = ["train", "--out", str(tmp_path / "short"), "--resume", "--threads", "1", "--set", "training.epochs=0.6"]
+    assert main(resumed) == 0
+    assert "mix: corpus 1: 300 pairs" in capsys.readouterr().err
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("long", "short")]
+    assert weights[0] == weights[1]
+
+
+def test_a_mix_needs_a_weight_for_each_corpus(train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(tmp_path / "run", "--mix", "2", "1") == 2
+    assert "training.mix.weights: 2 for 1 training corpora; give one for each" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

@@ -37,9 +37,9 @@ def test_all_kinds_of_corpora_are_read_one_after_the_other(tmp_path: Path, suffi
         Pair("a", "A", f"{source}:1"),
         Pair("", "", f"{source}:2"),
         Pair("b\u2028", "B", f"{source}:3"),
-        Pair("c", "C", f"{tsv}:1"),
-        Pair("", "", f"{tsv}:2"),
-        Pair("d\t\n", "D", f"{jsonl}:1"),
+        Pair("c", "C", f"{tsv}:1", corpus=1),
+        Pair("", "", f"{tsv}:2", corpus=1),
+        Pair("d\t\n", "D", f"{jsonl}:1", corpus=2),
     ]
 
 

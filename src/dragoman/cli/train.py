@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.configuration import add_configuration_options, apply_configuration_options
 from dragoman.cli.shared.options import PAIRS_HELP, add_general_options, add_training_run_options, length_settings
-from dragoman.cli.shared.parsing import Parser, language
+from dragoman.cli.shared.parsing import Parser, language, positive_float
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ EXAMPLES = (
     "dragoman train --train corpus.de corpus.en --out RUN",
     "dragoman train --train corpus.de corpus.en --dev dev.de dev.en --out RUN",
     "dragoman train mine.yaml --train a.tsv.gz --train b.jsonl --dev dev.tsv --out RUN --minutes 20",
+    "dragoman train --train own.de own.en --train web.de web.en --mix 2 1 --out RUN",
     "dragoman train --preset bahdanau2015 --train c.en c.fr --dev d.en d.fr --out RUN --scale 0.25",
     "dragoman train --out RUN --resume",
 )
@@ -55,6 +56,14 @@ def add_options(parser: Parser) -> None:
             metavar="FILE",
             help=f"{meaning}: {PAIRS_HELP}; may be repeated",
         )
+    text.add_argument(
+        "--mix",
+        nargs="+",
+        type=positive_float,
+        metavar="W",
+        help="share of each --train in the pairs of an epoch, up to a factor: --mix 2 1 draws two pairs of the first "
+        "for one of the second (default: every pair once; see also training.mix.temperature)",
+    )
     text.add_argument(
         "--languages",
         nargs=2,
@@ -140,4 +149,5 @@ def _load_config(options: argparse.Namespace) -> Config:
         config = RunFolder.resume(options.out).load_config()
     sides = zip(("source", "target"), options.languages or (), strict=False)
     languages = [f'text.{side}.language="{code}"' for side, code in sides]  # in YAML no, Norwegian, is false
-    return override(apply_configuration_options(config, options), [*languages, *length_settings(options)])
+    mix = [] if options.mix is None else [f"training.mix.weights={options.mix}"]
+    return override(apply_configuration_options(config, options), [*languages, *mix, *length_settings(options)])

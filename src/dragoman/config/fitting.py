@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.config.schema import CellConfig, Config, DecoderConfig, ModelConfig, TrainingConfig
+from dragoman.config.schema import CellConfig, Config, DecoderConfig, MixConfig, ModelConfig, TrainingConfig
 
 
 def check(config: Config) -> None:
@@ -47,8 +47,19 @@ def _check_training(training: TrainingConfig, model: ModelConfig) -> None:
             f"training.guided_alignment: there is no attention with model.decoder.context: "
             f"{model.decoder.context}; use attended, or 0"
         )
+    check_mix(training.mix)
     if training.average_best == 1:
         raise ValueError("training.average_best: averaging requires 2 or more; use 0 to turn it off")
+
+
+def check_mix(mix: MixConfig) -> None:
+    """Refuse two ways to mix corpora at once.
+
+    Raises:
+        ValueError: the message is for the user.
+    """
+    if mix.weights and mix.temperature != 1:
+        raise ValueError("training.mix.temperature: has no effect with training.mix.weights; give one of the two")
 
 
 def _check_cell(where: str, cell: CellConfig) -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from dragoman.config.building import assigned, validated
+from dragoman.config.fitting import check_mix
 from dragoman.config.schema import (
     FORMAT,
     BatchConfig,
@@ -128,6 +129,7 @@ def _check(config: LanguageConfig) -> None:
     ):
         if value:
             raise ValueError(f"training.{key}: has no effect on a language model; leave it out")
+    check_mix(training.mix)
     if training.validation.metric != "perplexity":
         raise ValueError("training.validation.metric: a language model supports perplexity only")
     if config.model.network == "feed-forward" and config.model.dropout.recurrent:

@@ -320,6 +320,23 @@ class BatchConfig(Section):
     accumulate: Annotated[Count, doc("batches per update (gradient accumulation)")] = 1
 
 
+class MixConfig(Section):
+    """How often pairs of several training corpora are drawn."""
+
+    weights: Annotated[
+        tuple[Positive, ...],
+        doc("share of each training corpus in the pairs of an epoch, up to a factor ([2, 1]); []: every pair once"),
+    ] = ()
+    temperature: Annotated[
+        float,
+        Meta(ge=1, le=1000),
+        doc(
+            "T, without weights: shares are proportional to (pairs of the corpus)^(1/T); 1: every pair once; 5: small "
+            "corpora more often (Arivazhagan et al. 2019)"
+        ),
+    ] = 1.0
+
+
 class ValidationConfig(Section):
     """Validation on the dev set during training."""
 
@@ -395,6 +412,7 @@ class TrainingConfig(Section):
     optimiser: OptimiserConfig = OptimiserConfig()
     schedule: ScheduleConfig = ScheduleConfig()
     batch: BatchConfig = BatchConfig()
+    mix: MixConfig = MixConfig()
     validation: ValidationConfig = ValidationConfig()
     log_every: Annotated[Count, doc("updates between log entries")] = 50
     checkpoint_minutes: Annotated[Positive, doc("minutes between checkpoints of the training state")] = 5.0

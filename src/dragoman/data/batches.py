@@ -1,8 +1,9 @@
 """Batches of pairs of similar length as padded ids, in an order that depends on the seed and the epoch alone.
 
-An epoch is a permutation of the pairs, cut into pools; a pool is sorted by length, cut into batches by a budget, and
-its batches are shuffled. (With a pool of one batch of sentences, a batch is pairs drawn at random, as in Cho et al.
-2014.) So a position in training is two integers, and resuming from it costs no more than counting.
+An epoch is a permutation of the pairs, or of those that a mix of corpora draws. It is cut into pools; a pool is sorted
+by length, cut into batches by a budget, and its batches are shuffled. (With a pool of one batch of sentences, a batch
+is pairs drawn at random, as in Cho et al. 2014.) So a position in training is two integers, and resuming from it costs
+no more than counting.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.data.mixing import Mix
 from dragoman.data.store import RaggedIds, Store
 from dragoman.text.padding import Padded, pad_slices
 
@@ -107,6 +109,7 @@ class Batches:
         seed: int,
         source_eos: bool,
         sort: Sort = "target",
+        mix: Mix | None = None,
     ) -> None:
         """
         Args:
@@ -114,6 +117,7 @@ class Batches:
                 mixes better.
             source_eos: whether the encoder reads EOS.
             sort: the length to sort by; ties are broken by the length of the other side.
+            mix: how often the pairs of each corpus are drawn; None for every pair once an epoch.
         """
         self._store = store
         self._budget = budget
@@ -121,6 +125,7 @@ class Batches:
         self._seed = seed
         self._source_eos = source_eos
         self._sort = sort
+        self._mix = mix
 
     def from_position(self, position: Position) -> Iterator[tuple[Batch, Position]]:
         """Yield batches without end, each with the position after it, from which a resumed run continues exactly.
@@ -143,7 +148,7 @@ class Batches:
     def _order(self, epoch: int) -> Iterator[NDArray[np.int64]]:
         """The pairs of each batch of an epoch, int64 [B]."""
         rng = np.random.Generator(np.random.PCG64([self._seed, epoch]))
-        shuffled = rng.permutation(len(self._store))
+        shuffled = rng.permutation(len(self._store) if self._mix is None else self._mix.rows(self._seed, epoch))
         for start in range(0, len(shuffled), self._pool_rows):
             batches = list(
                 _cut_sorted(

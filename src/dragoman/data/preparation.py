@@ -166,7 +166,8 @@ def _store_segments(
         reasons = [check(*checked) for checked in zip(chunk, *lengths, strict=True)]
         for reason in filter(None, reasons):
             left_out[reason] = left_out.get(reason, 0) + 1
-        writer.add(segmented, np.array([reason is None for reason in reasons]))
+        corpora = np.array([pair.corpus for pair in chunk], np.int64)
+        writer.add(segmented, np.array([reason is None for reason in reasons]), corpora)
         done += len(chunk)
         if progress is not None:
             progress(done)

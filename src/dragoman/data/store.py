@@ -16,6 +16,7 @@ Opening reads meta.json and little more. A block of the other files is verified 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -29,7 +30,8 @@ from dragoman.errors import RunError
 from dragoman.stored_files import JsonFile, open_regular, read_json
 from dragoman.text.vocabulary import Vocabulary
 
-FORMAT = 2
+FORMAT, OLDEST = 3, 2
+"""Versions of meta.json; 3 counts the pairs of each corpus."""
 SIDES: tuple[Literal["source"], Literal["target"]] = ("source", "target")
 
 META = "meta.json"
@@ -136,6 +138,7 @@ class Store:
         vocabularies: tuple[str, str],
         left_out: dict[str, int],
         links: Links | None = None,
+        corpora: Sequence[int] | None = None,
     ) -> None:
         self.source = source
         self.target = target
@@ -145,6 +148,8 @@ class Store:
         """Digests of the source and the target vocabulary that the ids belong to."""
         self.left_out = left_out
         """How many pairs were left out, by reason."""
+        self.corpora = (len(self),) if corpora is None else tuple(corpora)
+        """Pairs of each corpus; they lie one after the other."""
 
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
@@ -190,7 +195,10 @@ class Store:
             for side, stated, vocabulary in zip(SIDES, sides, vocabularies, strict=True)
         )
         links = None if meta.links is None else _open_links(folder, meta.links, meta.pairs)
-        return cls(source, target, (meta.source.vocabulary, meta.target.vocabulary), meta.left_out, links)
+        corpora = meta.corpora
+        if corpora is not None and sum(corpora) != meta.pairs:
+            raise RunError(f"{folder / META}: corpora: their pairs are not {meta.pairs:,} in sum; {_REMEDY}")
+        return cls(source, target, (meta.source.vocabulary, meta.target.vocabulary), meta.left_out, links, corpora)
 
 
 _Count = Annotated[int, Meta(ge=0, lt=1 << 48)]
@@ -219,11 +227,12 @@ class _Meta(JsonFile, frozen=True, kw_only=True):
     source: _Side
     target: _Side
     links: _LinkFiles | None = None
+    corpora: list[_Count] | None = None
 
 
 def _read_meta(folder: Path) -> _Meta:
     try:
-        return read_json(folder / META, _Meta, newest=FORMAT, oldest=FORMAT, remedy=_REMEDY)
+        return read_json(folder / META, _Meta, newest=FORMAT, oldest=OLDEST, remedy=_REMEDY)
     except FileNotFoundError:
         raise RunError(f"{folder}: no stored corpus, or an unfinished one: it has no {META}") from None
 

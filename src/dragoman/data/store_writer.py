@@ -59,6 +59,7 @@ class StoreWriter:
     def __init__(self, folder: Path, *, joint: bool) -> None:
         self.pairs = 0
         """Pairs written."""
+        self._corpora: list[int] = []
         source = PieceIndex()
         self.indexes = (source, source if joint else PieceIndex())
         self._folder = folder
@@ -89,9 +90,16 @@ class StoreWriter:
     def _open(self, name: str) -> DigestingWriter:
         return DigestingWriter(self._files.enter_context(open(self._folder / name, "wb")))
 
-    def add(self, segmented: SegmentedPairs, kept: NDArray[np.bool_]) -> None:
-        """Append the pairs that are `kept`, bool [L], and their links."""
+    def add(self, segmented: SegmentedPairs, kept: NDArray[np.bool_], corpora: NDArray[np.int64]) -> None:
+        """Append the pairs that are `kept`, bool [L], and their links.
+
+        Args:
+            corpora: the number of the corpus of each pair, int64 [L], ascending from call to call.
+        """
         self.pairs += int(kept.sum())
+        self._corpora.extend([0] * (int(corpora[-1]) + 1 - len(self._corpora)))
+        for corpus, count in zip(*np.unique(corpora[kept], return_counts=True), strict=True):
+            self._corpora[corpus] += int(count)
         with _naming_folder(self._folder):
             if segmented.linked is not None:
                 self._add_links(segmented.linked, kept)
@@ -117,7 +125,12 @@ class StoreWriter:
 
     def finish(self, vocabularies: tuple[Vocabulary, Vocabulary], left_out: dict[str, int]) -> None:
         """Replace the provisional ids by those of the vocabularies, and write meta.json."""
-        meta: dict[str, Any] = {"format": FORMAT, "pairs": self.pairs, "left_out": left_out}
+        meta: dict[str, Any] = {
+            "format": FORMAT,
+            "pairs": self.pairs,
+            "corpora": self._corpora,
+            "left_out": left_out,
+        }
         with _naming_folder(self._folder):
             self._files.close()
             parts = zip(SIDES, self.indexes, vocabularies, self._ends, self._offsets, strict=True)

@@ -40,6 +40,8 @@ class Pair:
     """Between words (`text/words.py`); None where no alignment was given."""
     other_references: tuple[str, ...] = ()
     """More translations of the source, in a test set with several references."""
+    corpus: int = 0
+    """The number of its corpus, from 0, among those that are read together."""
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -89,7 +91,7 @@ def read_pairs(
     assert len(alignments) in (0, len(corpora)), "an alignment for each corpus, or none"
     for number, files in enumerate(as_paths(corpora)):
         empty = True
-        pairs = _read_corpus(files, on_undecodable)
+        pairs = _read_corpus(files, on_undecodable, number)
         for pair in _linked(pairs, files, alignments[number]) if alignments else pairs:
             empty = False
             yield pair
@@ -125,7 +127,7 @@ def read_test_set(files: Sequence[str | Path]) -> Iterator[Pair]:
             yield _with_references(pairs[0], [pair.target for pair in pairs])
         return
     empty = True
-    for pair in _read_corpus([Path(file) for file in files], None, several=True):
+    for pair in _read_corpus([Path(file) for file in files], None, 0, several=True):
         empty = False
         yield pair
     if empty:
@@ -147,15 +149,15 @@ def _kind(path: Path) -> str:
 
 
 def _read_corpus(
-    files: Sequence[Path], on_undecodable: OnUndecodable | None, *, several: bool = False
+    files: Sequence[Path], on_undecodable: OnUndecodable | None, number: int, *, several: bool = False
 ) -> Iterator[Pair]:
-    """Yield the pairs of a corpus; with `several` a line of one file may have several targets, as references."""
+    """Yield the pairs of corpus `number`; with `several` a line of one file may have several targets, as references."""
     if len(files) == 2:
-        return _read_parallel(files[0], files[1], on_undecodable)
+        return _read_parallel(files[0], files[1], on_undecodable, number)
     if len(files) == 1:
         path = Path(files[0])
         if holds_pairs(path):
-            return (_read_tsv if _kind(path) == ".tsv" else _read_json_lines)(path, on_undecodable, several)
+            return (_read_tsv if _kind(path) == ".tsv" else _read_json_lines)(path, on_undecodable, number, several)
         raise InputError(
             f"{path}: a corpus in one file is .tsv or .jsonl (also .gz, .xz, .zst); "
             "or give two files, source and target"
@@ -163,7 +165,7 @@ def _read_corpus(
     raise InputError(f"a corpus is one file or two (source and target), not {len(files)}: {' '.join(map(str, files))}")
 
 
-def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | None) -> Iterator[Pair]:
+def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | None, corpus: int) -> Iterator[Pair]:
     pairs = enumerate(zip_longest(read_lines(source, on_undecodable), read_lines(target, on_undecodable)), 1)
     for number, (source_line, target_line) in pairs:
         if source_line is None or target_line is None:
@@ -174,10 +176,10 @@ def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | N
                 f"{source} has {counts[0]:,} lines but {target} has {counts[1]:,}; "
                 "line k of one must be the translation of line k of the other"
             )
-        yield Pair(source_line, target_line, f"{source}:{number}")
+        yield Pair(source_line, target_line, f"{source}:{number}", corpus=corpus)
 
 
-def _read_tsv(path: Path, on_undecodable: OnUndecodable | None, several: bool) -> Iterator[Pair]:
+def _read_tsv(path: Path, on_undecodable: OnUndecodable | None, corpus: int, several: bool) -> Iterator[Pair]:
     for number, line in enumerate(read_lines(path, on_undecodable), 1):
         columns = line.split("\t")
         if len(columns) < 2 or (len(columns) > 2 and not several):
@@ -185,10 +187,10 @@ def _read_tsv(path: Path, on_undecodable: OnUndecodable | None, several: bool) -
                 f"{path}:{number}: {len(columns)} tab-separated column{'s' * (len(columns) != 1)}; "
                 f"a line must have {'a source and its references' if several else '2, source and target'}"
             )
-        yield _with_references(Pair(columns[0], columns[1], f"{path}:{number}"), columns[1:])
+        yield _with_references(Pair(columns[0], columns[1], f"{path}:{number}", corpus=corpus), columns[1:])
 
 
-def _read_json_lines(path: Path, on_undecodable: OnUndecodable | None, several: bool) -> Iterator[Pair]:
+def _read_json_lines(path: Path, on_undecodable: OnUndecodable | None, corpus: int, several: bool) -> Iterator[Pair]:
     for number, line in enumerate(read_lines(path, on_undecodable), 1):
         origin = f"{path}:{number}"
         try:
@@ -203,7 +205,7 @@ def _read_json_lines(path: Path, on_undecodable: OnUndecodable | None, several: 
             references = [_text({"target": target}, "target", origin) for target in targets]
             yield _with_references(Pair(_text(entry, "source", origin), references[0], origin), references)
         else:
-            yield Pair(_text(entry, "source", origin), _text(entry, "target", origin), origin)
+            yield Pair(_text(entry, "source", origin), _text(entry, "target", origin), origin, corpus=corpus)
 
 
 def _text(entry: dict[str, object], key: str, origin: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dragoman.config.language_model import LanguageConfig, override_language
+from dragoman.data.mixing import require_weights
 from dragoman.data.preparation import open_lines, store_lines
 from dragoman.data.store import Store
 from dragoman.errors import InputError
@@ -37,6 +38,7 @@ from dragoman.workflows.training_steps import (
     prepare_model,
     require_regular_files,
     require_resumable,
+    settle_mix,
     target_workload,
     training_batches,
 )
@@ -69,6 +71,7 @@ def train_language_model(
     """
     console = console or Console()
     _require_memory(config, SMALLEST_VOCABULARY, device)
+    require_weights(config.training.mix, len(text))
     require_regular_files((*text, *dev))
     for files in (text, dev) if dev else (text,):
         if not any(not is_blank(pair.target) for pair in _read(files)):
@@ -134,9 +137,9 @@ def resume_language_model(
 
 def _read(files: Sequence[Path]) -> Iterator[Pair]:
     """The lines as targets of empty sources."""
-    for path in files:
+    for corpus, path in enumerate(files):
         for number, line in enumerate(read_lines(path), 1):
-            yield Pair("", line, f"{path}:{number}")
+            yield Pair("", line, f"{path}:{number}", corpus=corpus)
 
 
 def _hold_out(config: LanguageConfig, text: Sequence[Path], new: NewRun, console: Console) -> HeldOut:
@@ -180,15 +183,16 @@ def _train(
     model = build_language_model(config.model, len(vocabulary)).to(place)
     config = prepare_model(model, config, folder, console)
     store = open_lines(folder.train_data, vocabulary)
+    mix = settle_mix(config.training, store, console)
     result = train(
         model,
-        training_batches(config.training, store, source_eos=False),
+        training_batches(config.training, store, mix, source_eos=False),
         config.training,
         folder,
         Validators(dev_perplexity(open_lines(folder.dev_data, vocabulary), source_eos=False)),
         resume=new is None,
         take_place=new.take_place if new else None,
         console=console,
-        workload=target_workload(store, sum(parameter.numel() for parameter in model.parameters())),
+        workload=target_workload(store, mix, sum(parameter.numel() for parameter in model.parameters())),
     )
     return TrainedRun(new.folder if new else folder, result)  # a new run has taken its place

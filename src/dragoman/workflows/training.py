@@ -18,6 +18,7 @@ from pathlib import Path
 from dragoman.config.building import build_config, override
 from dragoman.config.scaling import scale
 from dragoman.config.schema import Config, SideConfig
+from dragoman.data.mixing import Mix, require_weights
 from dragoman.data.preparation import PreparedCorpus, build_store, store_pairs
 from dragoman.data.store import Store
 from dragoman.engines.torch_engine import TorchEngine
@@ -57,6 +58,7 @@ from dragoman.workflows.training_steps import (
     prepare_model,
     require_regular_files,
     require_resumable,
+    settle_mix,
     target_workload,
     training_batches,
 )
@@ -171,6 +173,7 @@ def _train_new(
     config = _checked(config)
     _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, device)
     _require_alignments(config, corpora, alignments)
+    require_weights(config.training.mix, len(corpora))
     require_regular_files(path for files in (*corpora, *dev, alignments) for path in files)
     config, languages = with_languages(config, corpora)
     config, note = with_tokenizer(config)
@@ -438,16 +441,17 @@ def _train(
     folder.require_intact(folder.dev_text)
     dev = list(read_pairs([[folder.dev_text]]))
     warn_of_unsegmented_references(tokenizer_of(config), dev)
+    mix = settle_mix(config.training, prepared.store, console)
     result = train_model(
         model,
-        training_batches(config.training, prepared.store, source_eos=config.model.source_eos),
+        training_batches(config.training, prepared.store, mix, source_eos=config.model.source_eos),
         config.training,
         folder,
         _validators(config, dev, Store.open(folder.dev_data, prepared.vocabularies), prepared),
         resume=new is None,
         take_place=new.take_place if new else None,
         console=console,
-        workload=None if config.training.minutes is None else _workload(config, prepared),
+        workload=None if config.training.minutes is None else _workload(config, prepared, mix),
         callbacks=callbacks,
     )
     folder = new.folder if new else folder  # a new run has taken its place
@@ -455,7 +459,7 @@ def _train(
     return TrainedRun(folder, result)
 
 
-def _workload(config: Config, prepared: PreparedCorpus) -> Workload:
+def _workload(config: Config, prepared: PreparedCorpus, mix: Mix | None) -> Workload:
     """The text and the model, and smaller models."""
     vocabularies = len(prepared.source.vocabulary), len(prepared.target.vocabulary)
     work = multiplications(config.model, *vocabularies)
@@ -465,7 +469,7 @@ def _workload(config: Config, prepared: PreparedCorpus) -> Workload:
             model = scale(config, factor).model
             share = multiplications(model, *vocabularies) / work
             smaller[factor] = SmallerModel(share, describe(model, *vocabularies).count)
-    return target_workload(prepared.store, describe(config.model, *vocabularies).count, smaller)
+    return target_workload(prepared.store, mix, describe(config.model, *vocabularies).count, smaller)
 
 
 def _validators(

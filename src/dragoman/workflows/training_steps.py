@@ -11,6 +11,7 @@ from typing import Any
 from dragoman.config.schema import TrainingConfig
 from dragoman.config.section import Section
 from dragoman.data.batches import Batches, Budget, sorted_batches
+from dragoman.data.mixing import Mix, choose_mix
 from dragoman.data.store import Store
 from dragoman.errors import ConfigError, InputError
 from dragoman.model.devices import choose_precision, place_name
@@ -91,7 +92,19 @@ def prepare_model(model: Trainable, config: Configured, folder: RunFolder, conso
     return config
 
 
-def training_batches(config: TrainingConfig, store: Store, *, source_eos: bool) -> Batches:
+def settle_mix(config: TrainingConfig, store: Store, console: Console) -> Mix | None:
+    """The mix of the training corpora, which is printed; None where every pair is drawn once an epoch.
+
+    Raises:
+        ConfigError: it does not fit the stored corpora.
+    """
+    mix = choose_mix(config.mix, store.corpora)
+    if mix is not None:
+        console.info(f"mix: {mix}")
+    return mix
+
+
+def training_batches(config: TrainingConfig, store: Store, mix: Mix | None, *, source_eos: bool) -> Batches:
     """The training batches as the configuration describes them."""
     batch = config.batch
     return Batches(
@@ -101,14 +114,16 @@ def training_batches(config: TrainingConfig, store: Store, *, source_eos: bool) 
         seed=config.seed,
         source_eos=source_eos,
         sort=batch.sort,
+        mix=mix,
     )
 
 
 def target_workload(
-    store: Store, parameters: int, smaller: Mapping[float, SmallerModel] = MappingProxyType({})
+    store: Store, mix: Mix | None, parameters: int, smaller: Mapping[float, SmallerModel] = MappingProxyType({})
 ) -> Workload:
-    """The target tokens of a stored corpus, and a model with so many parameters."""
-    return Workload(len(store.target.ids) + len(store), parameters, smaller)
+    """The target tokens of an epoch of a stored corpus, and a model with so many parameters."""
+    tokens = len(store.target.ids) + len(store) if mix is None else mix.tokens(store.target)
+    return Workload(tokens, parameters, smaller)
 
 
 def dev_perplexity(dev: Store, *, source_eos: bool) -> Callable[[Trainable], float]:
