@@ -64,10 +64,11 @@ def run_command(
     folder: Path | None = None,
     before: Callable[[], object] | None = None,
     seconds: float = 120,
+    stop: signal.Signals = signal.SIGKILL,
 ) -> Ended:
     """Run `dragoman ARGUMENTS` in a child; `before` is called in the child first.
 
-    A child that takes longer than `seconds` is killed, its code is then -9.
+    A child that takes longer than `seconds` is sent the signal `stop`; the code of one that is killed is -9.
     """
 
     def command() -> int:
@@ -75,7 +76,7 @@ def run_command(
 
         return main([str(argument) for argument in arguments])
 
-    return run_function(command, stdin=stdin, folder=folder, before=before, seconds=seconds)
+    return run_function(command, stdin=stdin, folder=folder, before=before, seconds=seconds, stop=stop)
 
 
 def run_function(
@@ -85,6 +86,7 @@ def run_function(
     folder: Path | None = None,
     before: Callable[[], object] | None = None,
     seconds: float = 120,
+    stop: signal.Signals = signal.SIGKILL,
 ) -> Ended:
     """Call a function in a child, whose exit code it returns; an exception is a traceback and code 1, as usual."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -95,7 +97,7 @@ def run_function(
         process = os.fork()
         if process == 0:
             _be_child(function, (given.fileno(), out.fileno(), err.fileno()), folder, before)
-        code = _wait(process, seconds)
+        code = _wait(process, seconds, stop)
         out.seek(0)
         err.seek(0)
         return Ended(code, out.read(), err.read())
@@ -133,7 +135,11 @@ def _be_child(
             os._exit(code)
 
 
-def _wait(process: int, seconds: float) -> int:
+PATIENCE = 120
+"""Seconds within which a child has to end after a signal that it may heed."""
+
+
+def _wait(process: int, seconds: float, stop: signal.Signals) -> int:
     end = time.monotonic() + seconds
     pause = 0.0005
     while True:
@@ -141,8 +147,7 @@ def _wait(process: int, seconds: float) -> int:
         if found:
             return os.waitstatus_to_exitcode(status)
         if time.monotonic() > end:
-            os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-            return -signal.SIGKILL
+            os.kill(process, stop)
+            stop, end = signal.SIGKILL, time.monotonic() + PATIENCE
         time.sleep(pause)
         pause = min(pause * 1.5, 0.02)

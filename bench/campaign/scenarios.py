@@ -142,14 +142,18 @@ class Training(Written):
         """A training that has not reached its first validation has no weights."""
         return NOT_VALIDATED in message or super().may_be_missing(before, message)
 
-    def go_on(self, folder: Path) -> Ended:
-        """Resume, where the new run is there; else start again."""
+    def next_command(self, folder: Path) -> Sequence[str]:
+        """The command that resumes, where the new run is there; else the one that starts again."""
         seed = re.search(r"seed=(\d+)", " ".join(self.command))
         config = folder / "run" / "config.yaml"
         if config.exists() and (seed is None or re.search(rf"seed: {seed[1]}\b", config.read_text("utf-8"))):
             verb = self.command[:2] if self.command[0] == "lm" else self.command[:1]
-            return run_command([*verb, "--out", "run", "--resume", "--threads", "1", "--quiet"], folder=folder)
-        return self.run(folder)
+            return [*verb, "--out", "run", "--resume", "--threads", "1", "--quiet"]
+        return self.command
+
+    def go_on(self, folder: Path) -> Ended:
+        """Resume, or start again."""
+        return run_command(self.next_command(folder), folder=folder)
 
 
 class LanguageModelTraining(Training):

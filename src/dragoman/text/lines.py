@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 import zstandard
 
 from dragoman.errors import InputError, nearest
-from dragoman.text.temporary import create_temporary_file, prepared_for, sync_folder
+from dragoman.text.temporary import create_temporary_file, is_prepared, sync_folder
 
 STANDARD_STREAM = "-"
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -285,8 +285,7 @@ def _compressed(file: BinaryIO, path: str | Path) -> AbstractContextManager[Bina
 @contextmanager
 def _output(path: str | Path, *, keep_partial: bool) -> Iterator[BinaryIO]:
     """The binary file of `replace_file`."""
-    prepared = prepared_for(path)
-    name = _name(prepared or path, "standard output")
+    name = _name(path, "standard output")
     if is_standard_output(path):
         with _naming(name, None):
             yield sys.stdout.buffer
@@ -296,8 +295,8 @@ def _output(path: str | Path, *, keep_partial: bool) -> Iterator[BinaryIO]:
             yield file
             file.flush()
     else:
-        final, is_prepared = Path(os.path.realpath(path)), prepared is not None
-        with _replacing(final, name, keep_partial=keep_partial, is_prepared=is_prepared) as file:
+        final, removed = Path(os.path.realpath(path)), is_prepared(path)
+        with _replacing(final, name, keep_partial=keep_partial, removed=removed) as file:
             yield file
 
 
@@ -361,14 +360,14 @@ def _unwritable(name: str, error: OSError, hint: str = "") -> InputError:
 
 
 @contextmanager
-def _replacing(final: Path, name: str, *, keep_partial: bool, is_prepared: bool) -> Iterator[BinaryIO]:
+def _replacing(final: Path, name: str, *, keep_partial: bool, removed: bool) -> Iterator[BinaryIO]:
     """Write to a temporary file that replaces the regular file `final`, or a name that is free, on success.
 
-    `is_prepared`: it is in a folder that is being prepared, and that a failure removes.
+    `removed`: whether a failure removes the folder, which is being prepared.
     """
     old = os.stat(final) if os.path.exists(final) else None
-    unchanged = "" if old is None or keep_partial or is_prepared else "; the old file is unchanged"
-    lost = "" if is_prepared else "; the new file is in its place, but may be lost if the power fails"
+    unchanged = "" if old is None or keep_partial or removed else "; the old file is unchanged"
+    lost = "" if removed else "; the new file is in its place, but may be lost if the power fails"
     try:
         file = _open_partial(final) if keep_partial else _open_temporary(final)
     except OSError as error:

@@ -22,30 +22,35 @@ from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
+from dragoman.errors import DragomanError
+
 FILE = re.compile(r"\.(.+)\.dragoman-new\d*")
 """The name of a temporary file; group 1 is the name of the file that it is to replace."""
 
-_PREPARED: dict[Path, Path] = {}
-"""Folders that this process prepares -> the folders that they are to be."""
+_PREPARED: set[Path] = set()
+"""Folders that this process prepares; a failure removes them."""
 
 
-def prepared_for(path: str | Path) -> Path | None:
-    """Where a file in a folder that this process prepares is to be, so that messages can name it; None for others."""
-    path = Path(path)
-    for folder in path.parents:
-        if folder in _PREPARED:
-            return _PREPARED[folder] / path.relative_to(folder)
-    return None
+def is_prepared(path: str | Path) -> bool:
+    """Whether a file is in a folder that this process prepares, and that is not yet in its place."""
+    return not _PREPARED.isdisjoint(Path(path).parents)
 
 
 @contextmanager
 def preparing_for(final: Path, folder: Path) -> Iterator[None]:
-    """Let `prepared_for` know that `folder` is to be `final`."""
-    _PREPARED[folder] = final
+    """A block in which `folder` is prepared, which is to be `final`; errors name its files by their later paths."""
+    _PREPARED.add(folder)
     try:
         yield
+    except DragomanError as error:
+        error.args = tuple(str(argument).replace(str(folder), str(final)) for argument in error.args)
+        raise
+    except OSError as error:
+        if isinstance(error.filename, str):
+            error.filename = error.filename.replace(str(folder), str(final))
+        raise
     finally:
-        del _PREPARED[folder]
+        _PREPARED.remove(folder)
 
 
 def create_temporary_file(final: Path) -> tuple[int, Path]:
