@@ -12,11 +12,15 @@ from dragoman.cli.main import main
 from dragoman.config.building import override
 from dragoman.config.language_model import LanguageConfig, override_language
 from dragoman.config.presets import load_preset
-from dragoman.config.schema import SearchConfig
+from dragoman.config.schema import BatchConfig, SearchConfig, SideConfig
+from dragoman.data.preparation import store_lines
 from dragoman.errors import ConfigError
 from dragoman.memory import machine_memory, require_memory, require_rows
 from dragoman.search.beam import beam_search
 from dragoman.search.sampling import Sampling, sample
+from dragoman.text.corpus import Pair
+from dragoman.text.segmentation import train_segmentation
+from dragoman.training.memory import require_memory_for_batch
 from dragoman.workflows.language_model import train_language_model
 from dragoman.workflows.training import train
 
@@ -48,6 +52,11 @@ def test_the_message_has_both_sizes() -> None:
             "model.encoder.size=1000000000",
             "^the model is too large for any machine: one of its matrices alone has more",
         ),
+        (
+            "training.batch.size=1000000000",
+            r"^training\.batch\.size: a batch of 1,000,000,000 tokens \(its states and logits alone\) needs "
+            r"[\d.]+ TB of memory, but there are 8 GB here; lower it$",
+        ),
         ("search.beam=1000000000", r"^search\.beam: a beam of 1,000,000,000 over 8 words needs 32 GB of memory"),
         ("training.validation.beam=1000000000", r"^training\.validation\.beam: a beam of 1,000,000,000"),
     ],
@@ -69,6 +78,27 @@ def test_a_language_model_that_cannot_fit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^training [\d,]+ parameters \(weights, gradients, state of adam\) needs"):
         train_language_model(config, [tmp_path / "none"], [tmp_path / "none"], tmp_path / "run", device="cpu")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_batch_of_a_language_model_that_cannot_fit_is_refused(tmp_path: Path) -> None:
+    for settings in ([], ["model.network=feed-forward"], ["training.batch.unit=sentences"]):
+        config = override_language(LanguageConfig(), ["training.batch.size=1000000000", *settings])
+        with pytest.raises(ConfigError, match=r"^training\.batch\.size: a batch of 1,000,000,000 (tokens|sentences)"):
+            train_language_model(config, [tmp_path / "none"], [tmp_path / "none"], tmp_path / "run", device="cpu")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stored_text_limits_the_memory_of_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    segmentation = train_segmentation(SideConfig(segmentation="characters"), [])
+    lines = [Pair("", "abc", str(number)) for number in range(100)]  # with EOS 400 tokens
+    store, _ = store_lines(tmp_path, lines, segmentation, SideConfig(segmentation="characters"), lambda *_: None)
+    monkeypatch.setattr("dragoman.model.devices.machine_memory", lambda: 4 * 400 * (50 + 2 * 1000))
+    for unit in ("tokens", "sentences"):
+        batch = BatchConfig(unit=unit, size=10**9)
+        require_memory_for_batch(batch, 50, 1000, "cpu", store)
+        with pytest.raises(ConfigError, match="states and logits alone"):
+            require_memory_for_batch(batch, 51, 1000, "cpu", store)
+    require_memory_for_batch(BatchConfig(unit="sentences", size=50), 51, 1000, "cpu", store)
 
 
 def test_a_beam_or_samples_that_cannot_fit_are_refused(toy_engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Whether the parameters of a model, with what training keeps for each, fit into the memory of the device."""
+"""Whether a model and its batches fit into the memory of the device: told before the text is read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from torch import nn
 
-from dragoman.config.schema import TrainingConfig
+from dragoman.config.schema import BatchConfig, TrainingConfig
+from dragoman.data.store import Store
 from dragoman.memory import require_memory
 from dragoman.model.devices import DeviceName, choose_device, device_memory
 from dragoman.model.size import parameter_count, without_memory
@@ -37,3 +38,36 @@ def require_memory_for_training(assemble: Callable[[], nn.Module], config: Train
         "use smaller sizes (--scale) or vocabularies",
         device_memory(choose_device(device)),
     )
+
+
+def require_memory_for_batch(
+    batch: BatchConfig, states: int, vocabulary: int, device: DeviceName, text: Store | None = None
+) -> None:
+    """Refuse a batch whose states and logits alone do not fit into the memory of the device.
+
+    That is a lower bound, so that no batch is refused that could be computed: gates, attention, the optimiser and the
+    model itself come on top.
+
+    Args:
+        states: numbers that training keeps for each target token and its source token: embeddings and cell states.
+        vocabulary: of the target; each target token has a logit for each word, and its gradient.
+        text: the stored corpus, which limits a batch; None before it is read.
+
+    Raises:
+        ConfigError: it does not fit; the message names `training.batch.size`.
+    """
+    require_memory(
+        4 * _fewest_tokens(batch, text) * (states + 2 * vocabulary),
+        f"training.batch.size: a batch of {batch.size:,} {batch.unit} (its states and logits alone)",
+        "lower it",
+        device_memory(choose_device(device)),
+    )
+
+
+def _fewest_tokens(batch: BatchConfig, text: Store | None) -> int:
+    """The least tokens of a full batch: half of a budget in tokens may be padding; a line has a token and EOS."""
+    if text is None:
+        return batch.size // 2 if batch.unit == "tokens" else 2 * batch.size
+    tokens = len(text.target.ids) + len(text)
+    full = batch.size // 2 if batch.unit == "tokens" else batch.size * tokens // len(text)
+    return min(tokens, full)

@@ -28,7 +28,7 @@ from dragoman.text.segmentation import train_segmentation
 from dragoman.text.side import TextSide
 from dragoman.text.words import is_blank
 from dragoman.training.loop import train
-from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_training
+from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_batch, require_memory_for_training
 from dragoman.training.validation import Validators
 from dragoman.workflows.languages import with_language
 from dragoman.workflows.training import TrainedRun
@@ -168,8 +168,16 @@ def _facts(store: Store, side: TextSide) -> tuple[str, str]:
     )
 
 
-def _require_memory(config: LanguageConfig, vocabulary: int, device: DeviceName) -> None:
+def _require_memory(config: LanguageConfig, vocabulary: int, device: DeviceName, text: Store | None = None) -> None:
+    """Refuse a model or a batch that does not fit; `text` is the stored text, None before it is read."""
     require_memory_for_training(lambda: assemble_language_model(config.model, vocabulary), config.training, device)
+    model = config.model
+    layers = (
+        model.feed_forward.layers
+        if model.network == "feed-forward"
+        else (model.recurrent.size,) * model.recurrent.layers
+    )
+    require_memory_for_batch(config.training.batch, model.embedding + sum(layers), vocabulary, device, text)
 
 
 def _train(
@@ -179,10 +187,10 @@ def _train(
     place = choose_device(device)
     seed_weights(config.training.seed)
     vocabulary = folder.target_side().vocabulary
-    _require_memory(config, len(vocabulary), device)
+    store = open_lines(folder.train_data, vocabulary)
+    _require_memory(config, len(vocabulary), device, store)
     model = build_language_model(config.model, len(vocabulary)).to(place)
     config = prepare_model(model, config, folder, console)
-    store = open_lines(folder.train_data, vocabulary)
     mix = settle_mix(config.training, store, console)
     result = train(
         model,

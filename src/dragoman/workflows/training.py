@@ -46,7 +46,7 @@ from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.loop import TrainingResult
 from dragoman.training.loop import train as train_model
-from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_training
+from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_batch, require_memory_for_training
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.translator import Translator
 from dragoman.workflows.evaluation import tokenizer_of, warn_of_unsegmented_references
@@ -275,9 +275,16 @@ def _checked(config: Config) -> Config:
     return build_config(config.values(), "config")
 
 
-def _require_memory(config: Config, source: int, target: int, device: DeviceName) -> None:
-    """Refuse a model, or a beam of its validation, that does not fit with vocabularies of these sizes."""
+def _require_memory(config: Config, source: int, target: int, device: DeviceName, text: Store | None = None) -> None:
+    """Refuse a model, a batch, or a beam of its validation, that does not fit with vocabularies of these sizes.
+
+    `text` is the stored corpus; None before it is read.
+    """
     require_memory_for_training(lambda: assemble(config.model, source, target), config.training, device)
+    model = config.model
+    cells = model.encoder.layers * model.encoder.size * (2 if model.encoder.direction == "both" else 1)
+    states = model.embedding.source + model.embedding.target + cells + model.decoder.layers * model.decoder.size
+    require_memory_for_batch(config.training.batch, states, target, device, text)
     require_rows(config.search.beam, target, "search.beam: a beam")
     if config.training.validation.metric != "perplexity":
         require_rows(config.training.validation.beam, target, "training.validation.beam: a beam")
@@ -434,7 +441,7 @@ def _train(
         )
     place = choose_device(device)
     sizes = len(prepared.source.vocabulary), len(prepared.target.vocabulary)
-    _require_memory(config, *sizes, device)
+    _require_memory(config, *sizes, device, prepared.store)
     seed_weights(config.training.seed)
     model = build(config.model, *sizes).to(place)
     config = prepare_model(model, config, folder, console)
