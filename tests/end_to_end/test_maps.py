@@ -22,7 +22,11 @@ def test_maps_of_words_phrases_and_sentences(
     run_folder: Path, texts: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = tmp_path / "map.tsv"
-    for of, more in (("words", [texts, "--method", "pca"]), ("phrases", [texts]), ("sentences", [texts])):
+    for of, more in (
+        ("words", ["-i", texts, "--method", "pca"]),
+        ("phrases", ["-i", texts]),
+        ("sentences", ["-i", texts]),
+    ):
         page = tmp_path / f"{of}.svg"
         outputs = ["-o", str(page), "-o", str(table)]
         assert main(["map", str(run_folder), *more, "--of", of, *outputs, *ONE_THREAD]) == 0
@@ -39,7 +43,7 @@ def test_lines_beyond_the_limit_are_reported(
 ) -> None:
     table = tmp_path / "map.tsv"
     more = ["--of", "sentences", "--limit", "5", "-o", str(table)]
-    assert main(["map", str(run_folder), texts, *more, *ONE_THREAD]) == 0
+    assert main(["map", str(run_folder), "-i", texts, *more, *ONE_THREAD]) == 0
     assert f"only the first 5 lines of {texts} are drawn; raise --limit" in capsys.readouterr().err
     assert table.read_text(encoding="utf-8").count("\n") == 1 + 4
 
@@ -53,8 +57,11 @@ def test_words_come_from_the_vocabulary_without_a_file(run_folder: Path, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--of", "phrases", "-o", "m.html"], "--of phrases requires a FILE with phrases, one a line"),
-        (["TEXTS", "--of", "sentences", "--side", "target", "-o", "m.svg"], "--side requires --of words; sentences"),
+        (["--of", "phrases", "-o", "m.html"], "--of phrases requires -i FILE with phrases, one a line"),
+        (
+            ["-i", "TEXTS", "--of", "sentences", "--side", "target", "-o", "m.svg"],
+            "--side requires --of words; sentences",
+        ),
         (
             ["--of", "words", "--seed", "4294967296", "-o", "m.svg"],
             "argument --seed: '4294967296' is not a whole number, 0 or more, at most 4,294,967,295",
@@ -80,3 +87,14 @@ def test_errors_are_one_clear_line(
     assert main(["map", str(run_folder), *given, *ONE_THREAD]) == 2
     assert capsys.readouterr().err.startswith(f"dragoman: error: {message}")
     assert not list(tmp_path.glob("m.*"))
+
+
+def test_letters_without_a_font_are_warned_of(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = tmp_path / "texts"
+    texts.write_text("ab\t\U000e0fff\ncd\tx\nfe\tx\n", encoding="utf-8")
+    command = ["map", str(run_folder), "-i", str(texts), "--of", "words", "--method", "pca", "-o"]
+    for name, count in (("m.svg", 1), ("m.tsv", 0)):
+        assert main([*command, str(tmp_path / name), *ONE_THREAD]) == 0
+        assert capsys.readouterr().err.count("dragoman: warning: no font of this system has") == count

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,9 @@ def test_a_tree_as_text_picture_and_page(
     page = tmp_path / "tree.html"
     assert main(["tree", str(run_folder), "-o", str(page), "--pruned", "0", *ONE_THREAD]) == 0
     assert '<h1 dir="auto">ab c</h1>' in page.read_text(encoding="utf-8")
-    assert main(["tree", str(run_folder), "--text", "ab c", "-o", str(tmp_path / "t.svg"), *ONE_THREAD]) == 0
+    lines = tmp_path / "lines"
+    lines.write_text("ab c\nnot looked at\n", encoding="utf-8")
+    assert main(["tree", str(run_folder), "-i", str(lines), "-o", str(tmp_path / "t.svg"), *ONE_THREAD]) == 0
     assert (tmp_path / "t.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
@@ -31,3 +34,16 @@ def test_an_empty_line_has_no_tree(run_folder: Path, capsys: pytest.CaptureFixtu
     for line in ("", "  ", "\x07"):
         assert main(["tree", str(run_folder), "--text", line, *ONE_THREAD]) == 2
         assert "no text to translate; give a sentence with --text" in capsys.readouterr().err
+
+
+def test_letters_without_a_font_are_warned_of_where_a_browser_draws_them(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ["tree", str(run_folder), "--text", "ab \U000e0fff", "--device", "cpu", "--threads", "1", "-o"]
+    warning = "dragoman: warning: no font of this system has \\U000e0fff; a browser draws them as boxes"
+    for name, count in (("t.svg", 1), ("t.html", 1), ("t.txt", 0)):
+        assert main([*command, str(tmp_path / name)]) == 0
+        assert capsys.readouterr().err.count(warning) == count, name
+    monkeypatch.setitem(sys.modules, "dragoman.report.fonts", None)  # as where matplotlib is not installed
+    assert main([*command, str(tmp_path / "t.svg")]) == 0
+    assert capsys.readouterr().err == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from itertools import combinations
 
 import pytest
@@ -66,8 +67,20 @@ def test_labels_of_ticks_do_not_overlap(values):
         assert not any(one.overlaps(other) for one, other in combinations(shown, 2))
 
 
+def test_names_of_runs_are_shown_as_they_are(tmp_path, caplog):
+    runs = {name: records(50.0, 30.0) for name in ("_a", "b$2$", "\U000e0fff")}
+    with caplog.at_level(logging.WARNING):  # warnings of matplotlib itself would be errors here
+        draw_curves(tmp_path / "c.svg", runs, MEASUREMENTS["perplexity"], "updates")
+        draw_curves(tmp_path / "c.png", runs, MEASUREMENTS["perplexity"], "updates")
+    drawing = (tmp_path / "c.svg").read_text(encoding="utf-8")
+    assert all(name in drawing for name in runs)
+    browser, boxes = caplog.messages
+    assert "a browser draws them as boxes" in browser
+    assert "; they are drawn as boxes" in boxes
+
+
 def test_a_measurement_that_no_run_has_is_an_error(tmp_path):
-    with pytest.raises(InputError, match=r"no run has measured bleu in its log\.jsonl; choose another --measure"):
+    with pytest.raises(InputError, match=r"no run has measured bleu in its log\.jsonl; choose another --metric"):
         draw_curves(tmp_path / "c.svg", {"one": records(5.0)}, MEASUREMENTS["bleu"], "updates")
     assert not list(tmp_path.iterdir())
 

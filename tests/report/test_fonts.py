@@ -56,11 +56,15 @@ def test_letters_without_a_font_have_scripts_and_fonts():
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        ({"pictures": True}, "they are drawn as boxes. Install a font for {}, or use --format html"),
-        ({"page": True}, "a browser draws them as boxes. Install a font for {}; whoever reads the page needs one too"),
+        ({"pictures": True}, "they are drawn as boxes. Install a font for {}"),
+        (
+            {"pictures": True, "instead": "--format html"},
+            "they are drawn as boxes. Install a font for {}, or use --format html",
+        ),
+        ({"page": True}, "a browser draws them as boxes. Install a font for {}; whoever opens the file needs one too"),
         (
             {"pictures": True, "page": True},
-            "they are drawn as boxes. Install a font for {}; whoever reads the page needs one too",
+            "they are drawn as boxes. Install a font for {}; whoever opens the file needs one too",
         ),
     ],
 )

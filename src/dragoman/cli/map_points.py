@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dragoman.cli.shared.letters import warn_of_letters_without_font
 from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser, natural, positive_int
 from dragoman.errors import ConfigError
@@ -22,14 +24,14 @@ DESCRIPTION = (
     "interactive page, an image or a table of coordinates. Each line of FILE is a text, optionally\n"
     "followed by a tab and a group label that sets the colour. Needs the extra `maps`.\n\n"
     "--of:\n"
-    "  words      embeddings (Cho et al. 2014, figure 4); without FILE, the most frequent words of the vocabulary\n"
+    "  words      embeddings (Cho et al. 2014, figure 4); without -i, the most frequent words of the vocabulary\n"
     "  phrases    summary vector c of the encoder (Cho et al. 2014, figure 5)\n"
     "  sentences  final states of all encoder layers (Sutskever et al. 2014, figure 2)"
 )
 EXAMPLES = (
     "dragoman map RUN --of words -o words.html",
-    "dragoman map RUN phrases.txt --of phrases -o phrases.html -o phrases.tsv",
-    "dragoman map RUN sentences.txt --of sentences --method pca -o sentences.svg",
+    "dragoman map RUN -i phrases.txt --of phrases -o phrases.html -o phrases.tsv",
+    "dragoman map RUN -i sentences.txt --of sentences --method pca -o sentences.svg",
 )
 
 MOST = 2000
@@ -42,7 +44,7 @@ log = logging.getLogger(__name__)
 def add_options(parser: Parser) -> None:
     """Declare the options of `map`."""
     parser.add_argument("run", metavar="RUN", help="run folder")
-    parser.add_argument("texts", nargs="?", metavar="FILE", help="texts, one a line; - for standard input")
+    parser.add_argument("-i", "--input", metavar="FILE", help="texts, one a line; - for standard input")
     parser.add_argument("--of", choices=("words", "phrases", "sentences"), required=True, help="vectors to project")
     parser.add_argument(
         "--method",
@@ -81,6 +83,9 @@ def run(options: argparse.Namespace) -> None:
     method: ReductionMethod = options.method or ("pca" if options.of == "sentences" else "tsne")
     projection = project(points.vectors, method, seed=options.seed)
     title = f"{len(points.lines):,} {options.of} of {opened.folder.path.resolve().name}"
+    kinds = {Path(path).suffix.lower() for path in options.output}
+    shown = [words for line in points.lines for words in line]
+    warn_of_letters_without_font(shown, pictures=".png" in kinds, page=bool(kinds & {".html", ".svg"}))
     for path in options.output:
         write_map(path, title, points.lines, projection)
     left_out = f"; {points.left_out:,} empty or unknown ones left out" if points.left_out else ""
@@ -89,8 +94,8 @@ def run(options: argparse.Namespace) -> None:
 
 def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect."""
-    if options.of != "words" and options.texts is None:
-        raise ConfigError(f"--of {options.of} requires a FILE with {options.of}, one a line")
+    if options.of != "words" and options.input is None:
+        raise ConfigError(f"--of {options.of} requires -i FILE with {options.of}, one a line")
     if options.of != "words" and options.side is not None:
         raise ConfigError(f"--side requires --of words; {options.of} are always source text")
     if options.seed > MOST_SEED:
@@ -101,7 +106,7 @@ def _points(opened: Run, options: argparse.Namespace) -> Points:
     from dragoman.projection.vectors import embed_words, frequent_words, sentence_states, summarise_phrases
 
     side: SideName = options.side or "source"
-    if options.texts is None:
+    if options.input is None:
         return embed_words(opened, side, frequent_words(opened, side, options.limit), entries=True)
     lines = _read(options)
     if options.of == "words":
@@ -115,7 +120,7 @@ def _read(options: argparse.Namespace) -> list[LabelledText]:
     from dragoman.projection.vectors import read_lines_and_groups
     from dragoman.text.lines import read_lines
 
-    texts = list(islice(read_lines(options.texts), options.limit + 1))
+    texts = list(islice(read_lines(options.input), options.limit + 1))
     if len(texts) > options.limit:
-        log.warning("only the first %d lines of %s are drawn; raise --limit", options.limit, options.texts)
-    return read_lines_and_groups(texts[: options.limit], options.texts)
+        log.warning("only the first %d lines of %s are drawn; raise --limit", options.limit, options.input)
+    return read_lines_and_groups(texts[: options.limit], options.input)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dragoman.cli.shared.options import add_general_options, add_output, add_run
+from dragoman.cli.shared.letters import warn_of_letters_without_font
+from dragoman.cli.shared.options import add_general_options, add_input, add_output, add_run
 from dragoman.cli.shared.parsing import Parser, natural
 from dragoman.cli.shared.search_options import add_search_options, override_search
 from dragoman.errors import ConfigError, InputError
@@ -26,9 +27,9 @@ EXAMPLES = (
 def add_options(parser: Parser) -> None:
     """Declare the options of `tree`."""
     add_run(parser)
-    parser.add_argument(
-        "--text", metavar="LINE", help="sentence to translate (default: the first line of standard input)"
-    )
+    sentence = parser.add_mutually_exclusive_group()
+    sentence.add_argument("--text", metavar="LINE", help="sentence to translate")
+    add_input(sentence, "text, of which the first line is translated")
     parser.add_argument(
         "--pruned", type=natural, default=3, metavar="N", help="pruned hypotheses to show at each step, best first"
     )
@@ -39,7 +40,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Translate and draw the search tree."""
-    from dragoman.report.beam_tree import as_page, as_svg, as_text
+    from dragoman.report.beam_tree import as_page, as_svg, as_text, tokens_of
     from dragoman.runs.opening import open_run
     from dragoman.search.trace import search_tree
     from dragoman.text.lines import replace_output
@@ -51,9 +52,11 @@ def run(options: argparse.Namespace) -> None:
     line = _line(options)
     ids = opened.source.encode(line).ids
     if not ids:
-        raise InputError("no text to translate; give a sentence with --text or on standard input")
+        raise InputError("no text to translate; give a sentence with --text, -i or on standard input")
     root, best = search_tree(opened.engine, ids, search, options.pruned)
     vocabulary, kind = opened.target.vocabulary, Path(options.output).suffix.lower()
+    if kind in (".html", ".svg"):
+        warn_of_letters_without_font([line, *tokens_of(root, vocabulary)], page=True)
     if kind == ".html":
         drawn = as_page(root, vocabulary, line, opened.target.decode(best.tokens))
     else:
@@ -65,5 +68,5 @@ def run(options: argparse.Namespace) -> None:
 def _line(options: argparse.Namespace) -> str:
     from dragoman.text.lines import read_lines
 
-    line: str = options.text if options.text is not None else next(read_lines("-"), "")
+    line: str = options.text if options.text is not None else next(read_lines(options.input), "")
     return line

@@ -71,6 +71,16 @@ _STYLE = (
 )
 
 
+def tokens_of(root: Node, vocabulary: Vocabulary) -> list[str]:
+    """The distinct tokens of a tree."""
+    ids, waiting = set(), [root]
+    while waiting:
+        node = waiting.pop()
+        ids.add(node.token)
+        waiting += node.children
+    return vocabulary.pieces(sorted(ids))
+
+
 def as_text(root: Node, vocabulary: Vocabulary) -> str:
     """Return the hypotheses of each step with their log-probabilities, the most probable first."""
     lines: list[str] = []

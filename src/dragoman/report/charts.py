@@ -126,7 +126,7 @@ def _draw_line(axes: Axes, line: ChartLine, sizes: Mapping[float, int], dash: st
     thin = [sizes.get(place, FEW) < FEW for place in places]
     connected = np.where(thin, np.nan, values)
     mark = "o" if len(places) <= 12 else None
-    axes.plot(places, connected, dash, color=colour, label=_label(line.name), marker=mark, markersize=3.2)
+    axes.plot(places, connected, dash, color=colour, label=legend_label(line.name), marker=mark, markersize=3.2)
     if any(thin):
         alone = np.where(thin, values, np.nan)
         axes.plot(places, alone, color=colour, marker="o", markersize=3.2, markerfacecolor="none", linestyle="none")
@@ -209,7 +209,7 @@ def _hover_points(lines: Sequence[ChartLine]) -> list[float]:
     return sorted({place for found in (places, fewest) for place in found[:: -(-len(found) // COLUMNS)]})
 
 
-def _label(name: str) -> str:
+def legend_label(name: str) -> str:
     """Return a legend entry that matplotlib shows as it is: a leading `_` would hide the line."""
     shown = without_mathtext(visible(name))
     return f"\u200b{shown}" if shown.startswith("_") else shown

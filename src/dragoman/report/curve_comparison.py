@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from dragoman.errors import ConfigError, InputError
+from dragoman.report.charts import legend_label
+from dragoman.report.fonts import font_families, warn_of_missing_letters
 from dragoman.report.measurements import Along, Measurement, Records, points
 from dragoman.report.ticks import make_logarithmic
 from dragoman.text.lines import replace_file
@@ -36,11 +40,14 @@ def draw_curves(path: str | Path, runs: Mapping[str, Records], measurement: Meas
     lines = {name: points(records, measurement, along) for name, records in runs.items()}
     drawn = {name: curve for name, curve in lines.items() if curve}
     if not drawn:
-        raise InputError(f"no run has measured {measurement.key} in its log.jsonl; choose another --measure")
+        raise InputError(f"no run has measured {measurement.key} in its log.jsonl; choose another --metric")
+    kind = Path(path).suffix.lower().lstrip(".")
+    warn_of_missing_letters(drawn, pictures=kind != "svg", page=kind == "svg")
     # Text stays text in SVG, and the file is deterministic.
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "curves", "font.size": 10}):
+    style: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "curves", "font.size": 10}
+    with mpl.rc_context({**style, "font.family": font_families(drawn)}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # told above
         figure = _figure(drawn, measurement, along)
-        kind = Path(path).suffix.lower().lstrip(".")
         metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
         with replace_file(path, binary=True) as file:
             figure.savefig(file, format=kind, dpi=150, metadata=metadata)
@@ -51,7 +58,7 @@ def _figure(lines: Mapping[str, Sequence[tuple[float, float]]], measurement: Mea
     axes = figure.add_subplot()
     for name, curve in lines.items():
         places, values = zip(*curve, strict=True)
-        axes.plot(places, values, marker="." if len(curve) < 40 else None, label=name)
+        axes.plot(places, values, marker="." if len(curve) < 40 else None, label=legend_label(name))
     if measurement.logarithmic:
         make_logarithmic(axes)
     axes.set_xlabel(along)

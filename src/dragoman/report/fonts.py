@@ -50,8 +50,16 @@ def font_package(letters: str) -> str:
     return "Noto: apt-get install fonts-noto-core"
 
 
-def warn_of_missing_letters(words: Iterable[str], *, pictures: bool = False, page: bool = False) -> None:
-    """Warn of letters that no font of this system has, in words that pictures, a page or both show."""
+def warn_of_missing_letters(
+    words: Iterable[str], *, pictures: bool = False, page: bool = False, instead: str = ""
+) -> None:
+    """Warn of letters that no font of this system has.
+
+    Args:
+        pictures: the words are in pictures that are drawn here.
+        page: the words are in a page or a picture whose text its reader's browser draws.
+        instead: the option that gives a page instead of pictures.
+    """
     missing = missing_letters(words)
     if not missing:
         return
@@ -59,9 +67,9 @@ def warn_of_missing_letters(words: Iterable[str], *, pictures: bool = False, pag
     scripts, package = " and ".join(scripts_of(missing)), font_package(missing)
     advice = f"Install a font for {scripts} ({package})"
     if page:
-        advice += "; whoever reads the page needs one too"
-    else:
-        advice += ", or use --format html"
+        advice += "; whoever opens the file needs one too"
+    elif instead:
+        advice += f", or use {instead}"
     shown = " ".join(missing[:10]) + (f" and {len(missing) - 10} more letters" if len(missing) > 10 else "")
     log.warning("no font of this system has %s; %s. %s", shown, consequence, advice)
 

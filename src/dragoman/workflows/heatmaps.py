@@ -75,7 +75,7 @@ def draw_heat_maps(
         raise InputError(f"{folder}: the folder for the pictures cannot be created: {error.strerror}") from None
     pictures = [kind for kind in dict.fromkeys(formats) if kind != "html"]
     words = [word for heat_map in aligned.heat_maps for word in (*heat_map.source_words, *heat_map.target_words)]
-    warn_of_missing_letters(words, pictures=bool(pictures), page="html" in formats)
+    warn_of_missing_letters(words, pictures=bool(pictures), page="html" in formats, instead="--format html")
     for number, heat_map in zip(numbers, aligned.heat_maps, strict=True):
         for kind in pictures:
             path = folder / f"{number}.{kind}"

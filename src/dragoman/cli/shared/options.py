@@ -43,9 +43,9 @@ def add_output(container: Container, what: str) -> None:
     container.add_argument("-o", "--output", default="-", metavar="FILE", help=f"write {what} to this file")
 
 
-def add_input(container: Container) -> None:
+def add_input(container: Container, what: str = "text to translate, one sentence a line") -> None:
     """Declare `-i/--input`, standard input by default."""
-    container.add_argument("-i", "--input", default="-", metavar="FILE", help="text to translate, one sentence a line")
+    container.add_argument("-i", "--input", default="-", metavar="FILE", help=what)
 
 
 def add_run(parser: Parser) -> None:
@@ -109,6 +109,4 @@ def length_settings(options: Namespace) -> list[str]:
 def add_language_model_and_text(parser: Parser) -> None:
     """Declare a language model and the text that it scores."""
     parser.add_argument("run", metavar="LM", help="run folder written by `dragoman lm train`")
-    parser.add_argument(
-        "text", nargs="?", default="-", metavar="FILE", help=f"text, one sentence a line; {COMPRESSION_HELP}"
-    )
+    add_input(parser, f"text, one sentence a line; {COMPRESSION_HELP}")
