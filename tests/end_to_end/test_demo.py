@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.errors import Interrupted
 from dragoman.workflows import demo_corpus
 
 
@@ -28,3 +29,15 @@ def test_the_demo_explains_itself_and_agrees_with_its_report(
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert f"of the test set; {overlap[1]}" in page
     assert "It cannot translate anything else" in printed
+
+
+def test_a_demo_that_is_interrupted_names_the_command_that_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise Interrupted("SIGINT: state saved after update 7; --resume continues from there")
+
+    monkeypatch.setattr("dragoman.workflows.demo.demonstrate", interrupted)
+    assert main(["demo", "--out", str(tmp_path / "my run")]) == 130
+    said = capsys.readouterr().err
+    assert re.search(f"after update 7; `.* train --out '{tmp_path}/my run' --resume` continues from there$", said, re.M)

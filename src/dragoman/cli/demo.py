@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dragoman.cli.shared.invocation import this_command
 from dragoman.cli.shared.options import add_general_options
 from dragoman.cli.shared.parsing import Parser, positive_float
+from dragoman.errors import Interrupted
 from dragoman.text.words import words_in
 
 if TYPE_CHECKING:
@@ -54,15 +55,20 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.workflows.demo import demonstrate
 
     set_threads(options.threads)
-    made = demonstrate(
-        options.out,
-        source=options.source,
-        target=options.target,
-        minutes=options.minutes,
-        overwrite=options.overwrite,
-        device=options.device,
-        console=Console(quiet=options.quiet),
-    )
+    run = shlex.quote(str(options.out))
+    try:
+        made = demonstrate(
+            options.out,
+            source=options.source,
+            target=options.target,
+            minutes=options.minutes,
+            overwrite=options.overwrite,
+            device=options.device,
+            console=Console(quiet=options.quiet),
+        )
+    except Interrupted as stopped:  # its message names an option of `train`
+        resume = f"`{this_command()} train --out {run} --resume`"
+        raise Interrupted(str(stopped).replace("--resume", resume)) from None
     shown = _longer(made.quality.translations)
     print(
         f"{len(shown)} of the longer test lines with their translations. Below, each word of the translation < the "
@@ -78,7 +84,6 @@ def run(options: argparse.Namespace) -> None:
         "The model translates what is in its corpus: dates, times, durations, amounts, names of countries and "
         "languages, and lists\nof these. It cannot translate anything else; for that, train on your own text."
     )
-    run = shlex.quote(str(options.out))
     print(f"translate more: {this_command()} translate {run}\nreport: {made.report}")
 
 
