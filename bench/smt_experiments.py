@@ -609,7 +609,7 @@ def draw_maps(options: argparse.Namespace) -> None:
     phrases, words = options.work / "phrases.txt", ("--of", "words", "--side", "target", "--limit", DRAWN_WORDS)
     chosen = random.Random(1).sample(frequent_phrases(options.system / TABLE), DRAWN_PHRASES)
     phrases.write_text("".join(f"{phrase}\n" for phrase in chosen), encoding="utf-8")
-    for number, what in ((4, words), (5, (phrases, "--of", "phrases"))):
+    for number, what in ((4, words), (5, ("-i", phrases, "--of", "phrases"))):
         picture, table = options.images / f"cho2014-figure-{number}.png", options.work / f"figure-{number}.tsv"
         dragoman("map", options.work / "rnn", *what, "--threads", 1, "-o", picture, "-o", table)
         make_small(picture)

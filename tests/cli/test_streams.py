@@ -7,6 +7,7 @@ import logging
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,21 @@ def test_progress_shows_names_escaped_and_outlives_its_stream() -> None:
     os.close(reader)
     with io.TextIOWrapper(io.FileIO(writer, "w"), write_through=True) as broken:
         Console(stream=broken).info("nobody reads this")
+
+
+def test_a_warning_of_a_library_is_one_line_that_names_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(options: object) -> None:
+        warnings.simplefilter("always")
+        for file in ("/x/site-packages/torch/nn/rnn.py", "/x/site-packages/six.py", "/x/own.py"):
+            warnings.warn_explicit("old\nbuffer", UserWarning, file, 3)
+
+    monkeypatch.setattr("dragoman.cli.presets.run", run)
+    before = warnings.showwarning
+    assert main(["presets"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"dragoman: warning: {name}: old\\nbuffer" for name in ("torch", "six", "own")]
+    assert main(["presets", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    assert warnings.showwarning is before

@@ -236,7 +236,9 @@ def test_characters_and_segments_are_linked_in_place_of_words(
         "segments": (["a b ▁ c\tA B ▁ C", "\tA", "f e\tF E"], ["0-0 1-1 2-2 3-3", "", "0-0 1-1"]),
     }
     for unit, (expected, links) in cases.items():
-        assert main(["align", str(run_folder), str(pairs), f"--{unit}", "--tokens", str(tokens), *ONE_THREAD]) == 0
+        assert (
+            main(["align", str(run_folder), str(pairs), f"--{unit}", "--write-tokens", str(tokens), *ONE_THREAD]) == 0
+        )
         assert tokens.read_text(encoding="utf-8").splitlines() == expected
         assert capsys.readouterr().out.splitlines() == links  # the model copies
 
@@ -246,7 +248,7 @@ def test_characters_divide_each_side_by_its_own_script(
 ) -> None:
     pairs, tokens = tmp_path / "pairs.tsv", tmp_path / "tokens"
     pairs.write_text("彼らはabc。\tAB C\nAB\t犬だ 猫\n", encoding="utf-8")
-    assert main(["align", str(run_folder), str(pairs), "--characters", "--tokens", str(tokens), *ONE_THREAD]) == 0
+    assert main(["align", str(run_folder), str(pairs), "--characters", "--write-tokens", str(tokens), *ONE_THREAD]) == 0
     assert tokens.read_text(encoding="utf-8").splitlines() == ["彼 ら は abc。\tAB C", "AB\t犬 だ 猫"]
     links = [
         [tuple(map(int, link.split("-"))) for link in line.split()] for line in capsys.readouterr().out.splitlines()
@@ -260,7 +262,7 @@ def test_a_statistical_aligner_links_characters(tmp_path: Path, capsys: pytest.C
     source, target, tokens = tmp_path / "s", tmp_path / "t", tmp_path / "tokens"
     source.write_text("犬\n犬 猫\n猫\n" * 5, encoding="utf-8")
     target.write_text("dog\ndog cat\ncat\n" * 5, encoding="utf-8")
-    options = ["--aligner", "ibm1", "--characters", "--tokens", str(tokens), "--quiet"]
+    options = ["--aligner", "ibm1", "--characters", "--write-tokens", str(tokens), "--quiet"]
     assert main(["align", str(source), str(target), *options]) == 0
     assert tokens.read_text(encoding="utf-8").splitlines()[1] == "犬 猫\tdog cat"
     assert len(capsys.readouterr().out.splitlines()) == 15

@@ -39,7 +39,7 @@ def test_score_prints_the_tokens_that_perplexity_counts(run_folder: Path, tmp_pa
     pairs, plain, counted = tmp_path / "pairs.tsv", tmp_path / "plain", tmp_path / "counted"
     pairs.write_text("ab\tAB C\nab\t\n", encoding="utf-8")
     assert main(["score", str(run_folder), str(pairs), "-o", str(plain), *ONE_THREAD]) == 0
-    assert main(["score", str(run_folder), str(pairs), "--tokens", "-o", str(counted), *ONE_THREAD]) == 0
+    assert main(["score", str(run_folder), str(pairs), "--token-counts", "-o", str(counted), *ONE_THREAD]) == 0
     rows = [line.split("\t") for line in counted.read_text(encoding="utf-8").splitlines()]
     assert [score for score, _ in rows] == plain.read_text(encoding="utf-8").splitlines()
     assert rows[1][1] == "1"  # EOS alone

@@ -47,7 +47,7 @@ def train(path, name, *settings, more=()):
 
 @pytest.mark.parametrize("name", ["rnn", "cslm"])
 def test_a_trained_model_knows_what_can_be_known(folder, capsys, name):
-    assert main(["lm", "perplexity", str(folder / name), str(folder / "dev"), "--json"]) == 0
+    assert main(["lm", "perplexity", str(folder / name), "-i", str(folder / "dev"), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     # Three nouns and two verbs are chance, the rest is not: exp((log 3 + log 2) / 5) = 1.43 at best.
     assert 1.42 < figures["perplexity"] < 1.6
@@ -63,7 +63,8 @@ def test_a_line_scores_the_same_alone_and_among_others(folder, tmp_path, name):
     write_lines(tmp_path / "lines", lines)
     for more in ((), ("--tokens",)):
         assert (
-            main(["lm", "score", str(folder / name), str(tmp_path / "lines"), "-o", str(tmp_path / "out"), *more]) == 0
+            main(["lm", "score", str(folder / name), "-i", str(tmp_path / "lines"), "-o", str(tmp_path / "out"), *more])
+            == 0
         )
         found = [[float(term) for term in line.split()] for line in read_lines(tmp_path / "out")]
         scorer = open_language_run(folder / name).scorer()
@@ -136,8 +137,8 @@ NEW = ("lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "TEXT")
             ["lm", "train", "--out", "RNN", "--resume", "--set", "model.embedding=9"],
             "--resume: model.embedding is 9 here but 8 in the run; a resumed training may change only",
         ),
-        (["lm", "perplexity", "RNN", "EMPTY"], "EMPTY: empty file"),
-        (["lm", "perplexity", "NO", "TEXT"], "NO: does not exist"),
+        (["lm", "perplexity", "RNN", "-i", "EMPTY"], "EMPTY: empty file"),
+        (["lm", "perplexity", "NO", "-i", "TEXT"], "NO: does not exist"),
         (["lm", "scores", "RNN"], "lm needs a second word: lm train, lm score, lm perplexity"),
         (["translate", "RNN", "-i", "TEXT"], "this is the configuration of a language model, which cannot translate"),
         (["rescore", "LIST"], "--model, --reverse or --lm is required"),

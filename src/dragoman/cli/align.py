@@ -45,7 +45,7 @@ DESCRIPTION = (
 EXAMPLES = (
     "dragoman align RUN test.de test.en > test.align",
     "dragoman align RUN test.de test.en --threshold 0.3 --matrix test.npz -o test.align",
-    "dragoman align RUN test.ja test.en --segments --tokens test.tokens > test.align",
+    "dragoman align RUN test.ja test.en --segments --write-tokens test.tokens > test.align",
     "dragoman align RUN1 RUN2 test.de test.en --weights 2 1 > test.align",
     "dragoman align DE-EN test.de test.en --reverse EN-DE --symmetrize intersection --format naacl",
     "dragoman align test.de test.en --aligner hmm --symmetrize grow-diag-final-and --train train.de train.en",
@@ -94,7 +94,7 @@ def add_options(parser: Parser) -> None:
         help="link single letters of scripts without spaces (Chinese, Japanese, Thai, ...); other scripts keep words",
     )
     units.add_argument(
-        "--tokens",
+        "--write-tokens",
         metavar="FILE",
         help="write what the links count to this file: source and target of each pair, divided by a tab, with a space "
         "between tokens",
@@ -128,7 +128,9 @@ def run(options: argparse.Namespace) -> None:
     with ExitStack() as files:
         matrix = None if options.matrix is None else files.enter_context(AttentionFile(options.matrix))
         tokens = (
-            None if options.tokens is None else files.enter_context(replace_output(options.tokens, keep_partial=True))
+            None
+            if options.write_tokens is None
+            else files.enter_context(replace_output(options.write_tokens, keep_partial=True))
         )
         sentences = _by_model(options, matrix, tokens) if options.aligner is None else _by_aligner(options, tokens)
         lines = format_alignments(sentences, options.format, one_based=options.one_based)
@@ -137,7 +139,7 @@ def run(options: argparse.Namespace) -> None:
 
 def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect, and one file for both outputs."""
-    require_outputs_apart((options.output, options.matrix, options.tokens))
+    require_outputs_apart((options.output, options.matrix, options.write_tokens))
     if options.aligner is None:
         if options.symmetrize is not None and not options.reverse:
             raise ConfigError("--symmetrize requires a run of the opposite direction; give it with --reverse RUN2")

@@ -18,7 +18,7 @@ from typing import cast
 import dragoman
 from dragoman.cli.shared.limits import resources_checked
 from dragoman.cli.shared.parsing import Parser, Verb
-from dragoman.cli.shared.streams import Warnings, printing, say, standard_streams
+from dragoman.cli.shared.streams import Warnings, library_warnings_as_lines, printing, say, standard_streams
 from dragoman.errors import ConfigError, DragomanError, did_you_mean
 
 
@@ -42,21 +42,19 @@ class Verbs(Mapping[str, Verb]):
 
 VERBS = Verbs(
     {
-        "training and translation": {
+        "daily": {
             "demo": "demo",
+            "inspect": "inspect",
             "train": "train",
             "translate": "translate",
-            "evaluate": "evaluate",
-            "export": "export",
-            "import": "import_model",
-        },
-        "presets and configuration": {
             "presets": "presets",
             "config": "config",
             "describe": "describe",
+            "export": "export",
+            "import": "import_model",
         },
-        "analysis": {
-            "inspect": "inspect",
+        "measuring": {
+            "evaluate": "evaluate",
             "score": "score",
             "heatmap": "heatmap",
             "tree": "tree",
@@ -64,28 +62,28 @@ VERBS = Verbs(
             "map": "map_points",
             "reproduce": "reproduce",
         },
-        "word alignment": {
+        "alignment": {
             "align": "align",
             "symmetrize": "symmetrize",
             "aer": "aer",
             "dictionary": "dictionary",
         },
-        "n-best lists and phrase tables": {
+        "rescoring": {
             "rescore": "rescore",
             "tune": "tune",
             "rerank": "rerank",
             "phrase-table": "phrase_table",
         },
-        "language models": {
-            "lm train": "lm.train",
-            "lm score": "lm.score",
-            "lm perplexity": "lm.perplexity",
-        },
-        "phrase-based translation": {
+        "SMT (phrase-based translation)": {
             "smt train": "smt.train",
             "smt tune": "smt.tune",
             "smt translate": "smt.translate",
             "smt nbest": "smt.nbest",
+        },
+        "language models": {
+            "lm train": "lm.train",
+            "lm score": "lm.score",
+            "lm perplexity": "lm.perplexity",
         },
     }
 )
@@ -153,7 +151,8 @@ def _run(arguments: Sequence[str]) -> None:
         options = parser.parse(rest)
         level = logging.ERROR if options.quiet else logging.WARNING
         logging.basicConfig(handlers=[Warnings()], level=level, force=True)
-        verb.run(options)
+        with library_warnings_as_lines():
+            verb.run(options)
 
 
 def find_verb(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:

@@ -19,7 +19,7 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     "dragoman score RUN test.de test.en > test.scores",
-    "dragoman score RUN pairs.tsv.gz --tokens -o test.scores",
+    "dragoman score RUN pairs.tsv.gz --token-counts -o test.scores",
     "dragoman score RUN1 RUN2 test.de test.en --combine log-probabilities --weights 2 1",
 )
 
@@ -29,7 +29,9 @@ def add_options(parser: Parser) -> None:
     add_runs(parser)
     add_pairs(parser)
     parser.add_argument(
-        "--tokens", action="store_true", help="after each score, by a tab, the number of target tokens, EOS included"
+        "--token-counts",
+        action="store_true",
+        help="after each score, by a tab, the number of target tokens, EOS included",
     )
     add_ensemble_options(parser)
     add_output(parser, "the scores, one a line,")
@@ -47,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     scorer = make_scorer(names, open_runs(names, options), options.combine or "probabilities", options.weights)
     pairs = ((pair.source, pair.target) for pair in read_pairs([files]))
     scores = scorer.score(pairs)
-    lines = (_with_tokens(scored) for scored in scores) if options.tokens else map(_score, scores)
+    lines = (_with_count(scored) for scored in scores) if options.token_counts else map(_score, scores)
     write_lines(options.output, lines, keep_partial=True)
 
 
@@ -55,5 +57,5 @@ def _score(scored: ScoredPair) -> str:
     return f"{scored.log_probability:.6f}"
 
 
-def _with_tokens(scored: ScoredPair) -> str:
+def _with_count(scored: ScoredPair) -> str:
     return f"{_score(scored)}\t{len(scored.token_log_probabilities)}"

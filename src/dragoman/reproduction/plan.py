@@ -167,16 +167,16 @@ class Plan:
             yield Step(f"translate-{name}-seed{seed}", (*words, *_THREAD), out, needs)
         if "perplexity" in metrics:
             out = self.output(name, seed, "scores.xz")
-            words = ("score", *runs, source, target, "--tokens", "-o", str(out), *_THREAD)
+            words = ("score", *runs, source, target, "--token-counts", "-o", str(out), *_THREAD)
             yield Step(f"score-{name}-seed{seed}", words, out, needs)
         if SOURCE_EFFECT in metrics:
             out = self.output(name, seed, "wrong-scores.xz")
             wrong = self._text("test", f"wrong-{self.sides(swapped)[0]}")
-            words = ("score", *runs, wrong, target, "--tokens", "-o", str(out), *_THREAD)
+            words = ("score", *runs, wrong, target, "--token-counts", "-o", str(out), *_THREAD)
             yield Step(f"score-wrong-{name}-seed{seed}", words, out, needs)
         if {"order_distance", "voice_distance"} & set(metrics):
             out = self.output(name, seed, "states.tsv")
-            words = ("map", *runs, str(self.contrasts()), "--of", "sentences", "-o", str(out), *_THREAD)
+            words = ("map", *runs, "-i", str(self.contrasts()), "--of", "sentences", "-o", str(out), *_THREAD)
             yield Step(f"map-{name}-seed{seed}", words, out, needs)
         if {"aer", "monotone"} & set(metrics):
             out = self.output(name, seed, "links.xz")

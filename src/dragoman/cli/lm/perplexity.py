@@ -15,7 +15,7 @@ DESCRIPTION = (
     "Tokens are the segments of the model, so only perplexities of models with the same vocabulary are\n"
     "comparable. The number of unknown tokens is printed too."
 )
-EXAMPLES = ("dragoman lm perplexity LM test.en", "dragoman lm perplexity LM test.en.gz --json")
+EXAMPLES = ("dragoman lm perplexity LM -i test.en", "dragoman lm perplexity LM -i test.en.gz --json")
 
 
 def add_options(parser: Parser) -> None:
@@ -38,14 +38,14 @@ def run(options: argparse.Namespace) -> None:
 
     def counted() -> Iterator[str]:
         nonlocal unknown
-        for line in read_lines(options.text):
+        for line in read_lines(options.input):
             unknown += opened.side.encode(line).ids.count(UNK)
             yield line
 
     for scores in opened.scorer().score_lines(counted()):
         measured.add(scores)
     if not measured.lines:
-        raise InputError(f"{options.text}: empty file, so there is no perplexity")
+        raise InputError(f"{options.input}: empty file, so there is no perplexity")
     if options.json:
         figures = {"perplexity": measured.value, "lines": measured.lines, "tokens": measured.tokens}
         print(json.dumps({**figures, "unknown": unknown}))

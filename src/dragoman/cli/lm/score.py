@@ -9,7 +9,7 @@ from dragoman.cli.shared.parsing import Parser
 
 SUMMARY = "score text with a language model"
 DESCRIPTION = "Prints the log-probability of each line: natural logarithm, EOS included, not normalised by\nlength."
-EXAMPLES = ("dragoman lm score LM test.en > test.scores", "dragoman lm score LM --tokens < test.en")
+EXAMPLES = ("dragoman lm score LM -i test.en > test.scores", "dragoman lm score LM --tokens < test.en")
 
 
 def add_options(parser: Parser) -> None:
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace) -> None:
 
     scorer = open_language_run(options.run, device=options.device, threads=options.threads).scorer()
     with (
-        InputLines(options.text, "score", quiet=options.quiet) as lines,
+        InputLines(options.input, "score", quiet=options.quiet) as lines,
         replace_output(options.output, keep_partial=True) as file,
     ):
         lines.before_waiting = file.flush

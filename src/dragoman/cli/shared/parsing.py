@@ -34,6 +34,7 @@ RENAMED_OPTIONS = {
     "--scale": ("--colormap",),
     "--size": ("--nbest",),
     "--start": ("--initial-weights",),
+    "--tokens": ("--token-counts", "--write-tokens"),
     "--weights": ("--feature-weights", "--initial-weights"),
     "-o": ("--out", "--report"),
 }
@@ -59,6 +60,8 @@ class Parser(argparse.ArgumentParser):
         Raises:
             ConfigError: always.
         """
+        if message.startswith("unrecognized arguments") and "-i" in self._option_string_actions:
+            message += "; text is given with -i FILE"
         raise ConfigError(f"{message} (see {self.prog} --help)")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:

@@ -6,11 +6,15 @@ import io
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TextIO
 
 from dragoman.errors import InputError, one_line
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -124,3 +128,32 @@ class Warnings(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print one record."""
         say(f"dragoman: warning: {record.getMessage()}")
+
+
+@contextmanager
+def library_warnings_as_lines() -> Iterator[None]:
+    """Print the Python warnings of libraries as warnings of the command: one line each, with the library's name.
+
+    Python itself prints two lines: place and category, then the statement that warned.
+    """
+    with warnings.catch_warnings():
+        warnings.showwarning = _log_warning
+        yield
+
+
+def _log_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    log.warning("%s: %s", _library(filename), message)
+
+
+def _library(filename: str) -> str:
+    """The name of the package that a file belongs to: torch of .../site-packages/torch/nn/modules/rnn.py."""
+    parts = Path(filename).parts
+    installed = [place for place, part in enumerate(parts) if part in ("site-packages", "dist-packages")]
+    return Path(parts[installed[-1] + 1]).stem if installed and installed[-1] + 1 < len(parts) else Path(filename).stem
