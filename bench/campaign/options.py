@@ -7,21 +7,36 @@ never with its error on standard output.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import random
 import shutil
-from collections.abc import Iterator
+import signal
+import struct
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from campaign.children import Ended, run_command
-from campaign.materials import small_export, small_run, small_text
+from campaign.materials import small_export, small_language_model, small_run, small_text
 from campaign.result import Result, Settings
 from dragoman.errors import abridged
 
 TRIALS = 2000
 SECONDS = 60
-LEFT_OUT = ("demo", "reproduce")
-"""Verbs that take minutes with no option at all."""
+SLOW = {
+    "demo": ["--minutes", "0.001"],
+    "reproduce": [
+        *("--updates", "1", "--train", "train.low", "train.up"),
+        *("--dev", "dev.low", "dev.up", "--test", "dev.low", "dev.up"),
+    ],
+}
+"""Verbs that may take minutes, with the options that they are always given. They are drawn less often; SIGTERM, which
+also ends the processes that they have started, stops them after `SLOW_SECONDS`."""
+SLOW_SECONDS = 15
+INTERRUPTED = 130
+"""The exit code of a command that a signal stopped."""
 
 ETERNAL = "1000000000"
 """A number that an option may allow although nobody can wait for it; what then exceeds the time is no failure."""
@@ -43,6 +58,30 @@ WORDS = (
     "mert",
     "mean",
 )
+LANGUAGES = ("de", "en", "ja")
+SOURCES, TARGETS = ("train.low", "dev.low", "blank"), ("train.up", "dev.up")
+FITTING: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("N", "K", "LINE"), ("1", "2", "3", "5")),
+    **dict.fromkeys(("X", "F", "T", "W", "P"), ("0.5", "1", "0.1", "2")),
+    **dict.fromkeys(("('SRC', 'TGT')", "LANG", "LOCALE"), LANGUAGES),
+    **dict.fromkeys(("RUN", "RUN2", "RUN2|FILE", "PRESET|CONFIG.yaml|RUN"), ("run", "run", "export")),
+    **dict.fromkeys(("LINKS", "GOLD", "HYP", "FORWARD", "BACKWARD"), ("links", "train.links")),
+    **dict.fromkeys(("FILE", "SRC"), (*SOURCES, *TARGETS, "pairs.tsv", "pairs.jsonl", "links")),
+    **dict.fromkeys(("TGT", "REF"), TARGETS),
+    "LM": ("lm",),
+    "SYSTEM": ("system",),
+    "NBEST": ("list.nbest",),
+    "TABLE": ("table",),
+    "CONFIG.yaml": ("mine.yaml",),
+    "PRESET": ("demo",),
+    "LIST": ("1,2", "1-3"),
+    "WORDS": ("A B", "C"),
+    "EXPERIMENT": ("list", "luong2015-table1", "bahdanau2015-table1", "sutskever2014-table1", "luong2015-table6"),
+}
+"""Values that fit an option, by the name of the value in its help."""
+
+OUTPUTS = ("new", "new.html", "new.png", "new.gz", "new.npz", "new/below", "blank")
+
 SETTINGS = (
     "training.seed=2026-13-45",
     "training.seed=!!int x",
@@ -66,7 +105,8 @@ def run(settings: Settings) -> list[Result]:
     result = Result("options", "Any command line is run, or refused in one line.", "command lines")
     text = small_text(settings)
     prepared = settings.scratch / "inputs"
-    _prepare(prepared, small_run(settings), small_export(settings), [*text.train, *text.dev])
+    models = {"run": small_run(settings), "export": small_export(settings), "lm": small_language_model(settings)}
+    _prepare(prepared, models, [*text.train, *text.dev])
     draw = random.Random(settings.seed)
     for number in range(settings.trials or TRIALS):
         if settings.is_over():
@@ -75,7 +115,7 @@ def run(settings: Settings) -> list[Result]:
         folder = settings.scratch / "trial"
         shutil.copytree(prepared, folder, symlinks=True)
         try:
-            ended = run_command(arguments, stdin=b"ab c\n\xff\n", folder=folder, seconds=SECONDS)
+            ended = _run(arguments, folder)
         finally:
             shutil.rmtree(folder)
         result.trials += 1
@@ -86,11 +126,71 @@ def run(settings: Settings) -> list[Result]:
     return [result]
 
 
-def _prepare(folder: Path, run_folder: Path, export: Path, text: list[Path]) -> None:
+def _run(arguments: list[str], folder: Path) -> Ended:
+    with _special_files(folder, serve="fifo" in arguments):
+        slow = arguments[0] in SLOW
+        return run_command(
+            arguments,
+            stdin=b"ab c\n\xff\n",
+            folder=folder,
+            before=obey_permissions,
+            seconds=SLOW_SECONDS if slow else SECONDS,
+            stop=signal.SIGTERM if slow else signal.SIGKILL,
+        )
+
+
+@contextmanager
+def _special_files(folder: Path, *, serve: bool) -> Iterator[None]:
+    """Add what cannot be copied: a file without permissions, and a FIFO, whose other end is used if `serve`."""
+    (folder / "unreadable").write_bytes(b"a\n")
+    (folder / "unreadable").chmod(0)
+    os.mkfifo(folder / "fifo")
+    process = os.fork() if serve else None
+    if process == 0:
+        _serve(folder / "fifo")
+    try:
+        yield
+    finally:
+        if process is not None:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
+
+
+def _serve(path: Path) -> None:
+    """Write a few lines into the FIFO again and again, each time to the end of file, and read what others write."""
+    try:
+        reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        for _ in range(SECONDS * 20):
+            writing = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+            os.write(writing, b"ab c\nd e\n")
+            time.sleep(0.05)
+            os.close(writing)
+            time.sleep(0.05)
+            while os.read(reading, 1 << 16):  # until no process has it open for writing
+                pass
+    finally:
+        os._exit(0)
+
+
+def obey_permissions() -> None:
+    """Let this process, if it is root's, open only what its owner may open."""
+    if os.getuid() != 0:
+        return
+    header = struct.pack("=II", 0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
+    sets = bytearray(24)
+    library = ctypes.CDLL(None)
+    if library.capget(header, (ctypes.c_char * 24).from_buffer(sets)) == 0:
+        low = list(struct.unpack("=6I", sets))
+        for number in range(3):  # effective, permitted, inheritable
+            low[number] &= ~0b110  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        library.capset(header, struct.pack("=6I", *low))
+
+
+def _prepare(folder: Path, models: Mapping[str, Path], text: list[Path]) -> None:
     """The folder in which every command line runs: names that a command line may contain."""
     folder.mkdir()
-    shutil.copytree(run_folder, folder / "run")
-    shutil.copytree(export, folder / "export")
+    for name, model in models.items():
+        shutil.copytree(model, folder / name)
     for path in text:
         shutil.copy(path, folder / path.name)
     contents = {
@@ -114,17 +214,24 @@ def _prepare(folder: Path, run_folder: Path, export: Path, text: list[Path]) -> 
     }
     for name, content in contents.items():
         (folder / name).write_bytes(content)
+    lines = (folder / "train.low").read_text().splitlines()
+    (folder / "train.links").write_text(
+        "".join(" ".join(f"{n}-{n}" for n in range(len(line.split()))) + "\n" for line in lines)
+    )
+    smt = ["smt", "train", "--train", "train.low", "train.up", "--alignments", "train.links", "--out", "system"]
+    run_command([*smt, "--order", "2", "--quiet"], folder=folder)  # fails where the extra is not installed
     (folder / "folder").mkdir()
     (folder / "loop").symlink_to("loop")
 
 
 def _paths(draw: random.Random) -> str:
     names = [
+        *("fifo", "unreadable", "/proc/self/mem"),  # reading the last one is an error of input and output
         *("run", "export", "folder", "loop", "missing", "missing/below", "empty/below", "x" * 300, "-", ".", "/"),
         *("empty", "blank", "bytes", "latin", "long", "links", "list.nbest", "table", "mine.yaml", "bad.yaml"),
         *("damaged.gz", "pairs.tsv", "pairs.jsonl", "weights", "moses.ini", "odd\n\x1b[31m\u202ename", "caf\udce9"),
         *("train.low", "train.up", "dev.low", "dev.up", "run/model.safetensors", "run/config.yaml", "export/step.onnx"),
-        *("new", "new.html", "new.png", "new.gz", "a\0b"),
+        *(*OUTPUTS, "a\0b", "lm", "system", "train.links"),
     ]
     return draw.choice(names)
 
@@ -134,7 +241,9 @@ def _command_line(draw: random.Random) -> list[str]:
     from dragoman.cli.main import VERBS
     from dragoman.cli.shared.parsing import Parser
 
-    name = draw.choice([verb for verb in VERBS if verb not in LEFT_OUT])
+    name = draw.choice(list(VERBS))
+    if name in SLOW and draw.random() < 0.75:
+        name = draw.choice([verb for verb in VERBS if verb not in SLOW])
     parser = Parser(prog="dragoman", description="")
     VERBS[name].add_options(parser)
     positional = [action for action in parser._actions if not action.option_strings]
@@ -145,34 +254,43 @@ def _command_line(draw: random.Random) -> list[str]:
     for action in draw.sample(optional, min(len(optional), draw.choice((0, 1, 1, 2, 3, 5)))):
         words.append(draw.choice(action.option_strings))
         words += _values(draw, action)
-    words += [word for action in optional if action.required for word in (action.option_strings[-1], _paths(draw))]
-    if draw.random() < 0.1:
+    for action in optional:
+        if action.required and not set(action.option_strings) & set(words):
+            words += [action.option_strings[-1], *_values(draw, action)]
+    if draw.random() < 0.05:
         words.insert(draw.randint(1, len(words)), draw.choice(WORDS))
-    return words
+    return [*words, *SLOW.get(name, ())]
 
 
-def _values(draw: random.Random, action: argparse.Action) -> Iterator[str]:
+def _values(draw: random.Random, action: argparse.Action) -> list[str]:
     """Values for an option, in the number that it takes."""
     if action.nargs == 0:
-        return
+        return []
+    if action.dest in ("train", "dev", "test") and draw.random() < 0.7:
+        return draw.choice((["train.low", "train.up"], ["dev.low", "dev.up"], ["pairs.tsv"]))
     count = action.nargs if isinstance(action.nargs, int) else 1 if action.nargs is None else draw.randint(1, 3)
-    for _ in range(count):
-        kind = draw.random()
-        if kind < 0.1:
-            yield draw.choice(WORDS)
-        elif action.choices and kind < 0.9:
-            yield str(draw.choice(list(action.choices)))
-        elif action.dest == "set":
-            yield draw.choice(SETTINGS)
-        elif action.metavar in ("N", "X", "F", "T", "W", "K", "P"):
-            yield draw.choice(NUMBERS)
-        else:
-            yield _paths(draw)
+    return [_value(draw, action) for _ in range(count)]
+
+
+def _value(draw: random.Random, action: argparse.Action) -> str:
+    """A value for an option: most fit, some are anything."""
+    kind, name = draw.random(), str(action.metavar)
+    if kind < 0.05:
+        return draw.choice(WORDS)
+    if action.dest == "set":
+        return draw.choice(SETTINGS)
+    if action.choices and kind < 0.95:
+        return str(draw.choice(list(action.choices)))
+    if action.dest in ("output", "out") and kind < 0.7:
+        return draw.choice(OUTPUTS)
+    if name in FITTING and kind < 0.8:
+        return draw.choice(FITTING[name])
+    return draw.choice(NUMBERS) if FITTING.get(name, ("",))[0][:1].isdigit() else _paths(draw)
 
 
 def _wrong(ended: Ended, arguments: list[str]) -> str | None:
     """What a command did that it must not do, as text; None if nothing."""
-    if ended.code == -9 and ETERNAL in arguments:
+    if (ended.code == -9 and ETERNAL in arguments) or (ended.code == INTERRUPTED and arguments[0] in SLOW):
         return None
     if ended.code not in (0, 2):
         return f"exit code {ended.code}: {ended.message[-300:]}"

@@ -56,10 +56,10 @@ def test_the_highest_count_wins_then_the_first_line(tmp_path: Path) -> None:
     assert read_dictionary(path) == {"a": "y", "b": "one", "c": "p q"}
 
 
-@pytest.mark.parametrize("line", ["word", "a\tb\tc", "a\tb\t1\td", "\tb", "a\t", "a\tb\t-1"])
+@pytest.mark.parametrize("line", ["word", "a\tb\tc", "a\tb\t1\td", "\tb", "a\t", "a\tb\t-1", "a\tb\t" + "9" * 5000])
 def test_a_malformed_dictionary_line_is_reported(tmp_path: Path, line: str) -> None:
     path = tmp_path / "words"
     path.write_text(f"a\tx\n{line}\n", encoding="utf-8")
     with pytest.raises(InputError) as error:
         read_dictionary(path)
-    assert str(error.value).startswith(f"{path}:2: {line!r} is not a dictionary line")
+    assert str(error.value).startswith(f"{path}:2: {line[:60]!r} is not a dictionary line")

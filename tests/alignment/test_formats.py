@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.alignment.formats import FORMATS, format_alignments, read_alignments
+from dragoman.errors import InputError
 
 
 @pytest.fixture
@@ -75,3 +76,10 @@ def test_the_formats_as_they_are_written():
     assert list(format_alignments(sentences, "pharaoh", one_based=True)) == ["1-1 2-1", "", "3-4"]
     assert list(format_alignments(sentences, "talp")) == ["1-1 2-1", "", "3-4"]
     assert list(format_alignments(sentences, "naacl")) == ["1 1 1 S", "1 2 1 S", "3 3 4 S"]
+
+
+def test_a_naacl_sentence_number_beyond_any_corpus_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "gold.naacl"
+    path.write_text("1 1 1 S\n999999999 1 1 S\n")
+    with pytest.raises(InputError, match=f"{path}:2: sentence 999999999; the NAACL format counts"):
+        read_alignments(path)

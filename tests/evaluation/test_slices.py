@@ -95,7 +95,8 @@ def test_ranks_come_from_counts_or_from_the_order_of_words(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"), [("a 1\nb\n", ":2: 'b'"), ("a b\n", ":1: 'a b'"), ("a 1 2\n", ":1: 'a 1 2'")]
+    ("text", "fault"),
+    [("a 1\nb\n", ":2: 'b'"), ("a b\n", ":1: 'a b'"), ("a 1 2\n", ":1: 'a 1 2'"), ("a " + "9" * 5000, ":1: 'a 9+'")],
 )
 def test_a_line_that_is_no_frequency_is_reported(text, fault, tmp_path):
     path = tmp_path / "words"

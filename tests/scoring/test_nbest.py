@@ -92,6 +92,7 @@ def test_a_list_is_read_as_a_stream(tmp_path):
     [
         ("0 ||| a ||| 1", "3 of at least 4 fields between triple bars; expected `id ||| text ||| Name= value ... "),
         ("", "1 of at least 4 fields"),
+        ("9" * 5000 + " ||| a ||| A= 1 ||| 1", "the id '99999"),
         ("-1 ||| a ||| A= 1 ||| 1", "the id '-1' is not a whole number from 0 on"),
         ("x ||| a ||| A= 1 ||| 1", "the id 'x' is not a whole number"),
         ("1 ||| a ||| A= 1 ||| one", "the total is 'one', not a finite number"),

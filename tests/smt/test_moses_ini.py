@@ -52,6 +52,7 @@ def test_names_and_numbers_of_scores_are_those_of_the_file(tmp_path):
         ("wbe-msd", "hier-msd", "moses.ini:10: reordering of type hier-msd-bidirectional-fe-allff; here is wbe-msd-bi"),
         (" path=lm.arpa", "", "moses.ini:11: no path=FILE for LM0"),
         ("path=lm.arpa", "path=lm\0.arpa", "moses.ini:11: the path of LM0 has a NUL character"),
+        ("num-features=4", "num-features=" + "9" * 5000, "moses.ini:9: num-features=99999"),
         ("num-features=4", "num-features=x", "moses.ini:9: num-features=x is not a whole number from 0 on"),
         ("limit]\n3", "limit]\nsix", "moses.ini:2: 'six' is not a whole number"),
         ("[distortion-limit]\n3", "3", "moses.ini:1: '3' stands in no section; a moses.ini begins with a [section]"),

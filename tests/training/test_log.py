@@ -93,13 +93,16 @@ def test_cutting_a_log_that_is_shorter_already_changes_nothing(tmp_path: Path) -
 
 
 def test_a_last_line_cut_by_a_kill_is_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").write_text('{"kind": "train"}\n{"kin')
-    assert read_log(tmp_path / "log.jsonl") == [{"kind": "train"}]
+    record = {"kind": "train", "update": 1, "seconds": 0.5, "epoch": 1.0, "loss": None}
+    (tmp_path / "log.jsonl").write_text(f'{json.dumps(record)}\n{{"kin')
+    assert read_log(tmp_path / "log.jsonl") == [record]
 
 
-def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").write_text('{"kind": "train"}\nnonsense\n')
-    with pytest.raises(RunError, match=re.escape("log.jsonl:2: not a JSON object")):
+@pytest.mark.parametrize("change", [{"update": None}, {"update": 1.5}, {"loss": "low"}, {"kind": []}, {"seconds": {}}])
+def test_a_damaged_line_is_named(change: dict[str, object], tmp_path: Path) -> None:
+    record = {"kind": "train", "update": 1, "seconds": 0.5, "epoch": 1.0, "loss": None}
+    (tmp_path / "log.jsonl").write_text(f"{json.dumps(record)}\n{json.dumps({**record, **change})}\n")
+    with pytest.raises(RunError, match=re.escape("log.jsonl:2: not a record of a training")):
         read_log(tmp_path / "log.jsonl")
 
 

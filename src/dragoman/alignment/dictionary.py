@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dragoman.errors import InputError
+from dragoman.text.counts import parse_count
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.links import Link
 from dragoman.text.words import words_in
@@ -96,12 +97,12 @@ def read_dictionary(path: str | Path) -> dict[str, str]:
         if not line.strip():
             continue
         source, *rest = line.split("\t")
-        if not source or len(rest) not in (1, 2) or not rest[0] or (len(rest) == 2 and not rest[1].isdecimal()):
+        count = 1 if len(rest) == 1 else parse_count(rest[-1]) if len(rest) == 2 else None
+        if not source or count is None or not rest[0]:
             raise InputError(
                 f"{path}:{number}: {line[:60]!r} is not a dictionary line; expected source word, target word and "
                 "optionally a count, separated by tabs"
             )
-        count = int(rest[1]) if len(rest) == 2 else 1
         if source not in best or count > best[source][0]:
             best[source] = count, rest[0]
     return {source: target for source, (_, target) in best.items()}

@@ -48,6 +48,9 @@ class Alignments:
 _LINK = re.compile(r"([0-9]{1,9})([-sSpP?])([0-9]{1,9})")
 _NAACL = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})(?:\s+([SP]))?(?:\s+[0-9.eE+-]+)?")
 
+_MOST_SENTENCES = 1_000_000
+"""The largest number of a sentence in NAACL files, where all before it may be left out."""
+
 _SHAPES = (
     "a Pharaoh or Talp line holds links such as 3-4, or 3p4 where they are only possible; a NAACL line is one link: "
     "sentence, source word, target word and S or P"
@@ -113,8 +116,11 @@ def _read_naacl(lines: Sequence[str], path: str) -> Iterator[MarkedLinks]:
         if match is None:
             raise InputError(f"{path}:{number}: {line.strip()!r} is not a NAACL link; {_SHAPES}")
         sentence, source, target = int(match[1]), int(match[2]), int(match[3])
-        if sentence == 0:
-            raise InputError(f"{path}:{number}: sentence 0; the NAACL format counts sentences from 1")
+        if not 1 <= sentence <= _MOST_SENTENCES:
+            raise InputError(
+                f"{path}:{number}: sentence {sentence}; the NAACL format counts sentences from 1, here to "
+                f"{_MOST_SENTENCES:,} at most"
+            )
         links = sentences.setdefault(sentence, [])
         if source and target:
             links.append((source - 1, target - 1, match[4] != "P"))

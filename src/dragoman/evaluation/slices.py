@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from dragoman.errors import InputError
+from dragoman.text.counts import parse_count
 from dragoman.text.lines import read_lines
 from dragoman.text.scripts import LengthUnit, line_lengths
 from dragoman.text.words import words_in
@@ -139,9 +140,10 @@ def read_ranks(path: str | Path) -> dict[str, int]:
         if not parts:
             continue
         fields = fields or len(parts)
-        if len(parts) != fields or fields > 2 or (fields == 2 and not parts[1].isdecimal()):
+        count = parse_count(parts[-1]) if fields == 2 else 0
+        if len(parts) != fields or fields > 2 or count is None:
             raise InputError(f"{path}:{number}: {line!r} is neither a word nor a word and its count")
-        counts[parts[0]] = counts.get(parts[0], 0) + (int(parts[1]) if fields == 2 else 0)
+        counts[parts[0]] = counts.get(parts[0], 0) + count
     if not counts:
         raise InputError(f"{path}: contains no words; each line must be a word, optionally with its count")
     by_frequency = sorted(counts, key=lambda word: -counts[word])

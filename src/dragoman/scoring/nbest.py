@@ -15,6 +15,7 @@ from itertools import groupby
 from pathlib import Path
 
 from dragoman.errors import InputError
+from dragoman.text.counts import parse_count
 from dragoman.text.lines import STANDARD_STREAM, read_lines
 
 BARS = "|||"
@@ -79,11 +80,11 @@ def parse_entry(line: str, place: str) -> Entry:
     fields = tuple(line.split(BARS))
     if len(fields) < 4:
         raise InputError(f"{place}: {len(fields)} of at least 4 fields between triple bars; expected `{_FORM}`")
-    number = fields[0].strip()
-    if not (number.isascii() and number.isdigit()):
-        raise InputError(f"{place}: the id {number!r} is not a whole number from 0 on; expected `{_FORM}`")
+    number = parse_count(fields[0].strip())
+    if number is None:
+        raise InputError(f"{place}: the id {fields[0].strip()!r} is not a whole number from 0 on; expected `{_FORM}`")
     total = parse_number(fields[3].strip(), place, "the total")
-    return Entry(fields, int(number), _parse_features(fields[_FEATURES], place), total)
+    return Entry(fields, number, _parse_features(fields[_FEATURES], place), total)
 
 
 def _parse_features(field: str, place: str) -> dict[str, tuple[float, ...]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from dragoman.errors import InputError
 from dragoman.smt.features import TRANSLATION_SCORES, FeatureNames, Features
 from dragoman.smt.settings import SystemSettings
+from dragoman.text.counts import parse_count
 from dragoman.text.lines import read_lines, replace_file, write_lines
 from dragoman.tuning.feature_weights import Weights, format_weights, read_weights
 
@@ -149,9 +150,10 @@ def _whole(options: Mapping[str, str], key: str, default: int, path: Path) -> in
     text = options.get(key)
     if text is None:
         return default
-    if not text.isdecimal():
+    number = parse_count(text)
+    if number is None:
         raise InputError(f"{path}:{options['line']}: {key}={text} is not a whole number from 0 on")
-    return int(text)
+    return number
 
 
 def _limit(path: Path, lines: Sequence[_NumberedLine]) -> int:

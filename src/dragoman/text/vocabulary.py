@@ -7,12 +7,12 @@ the order of their ids.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dragoman.errors import RunError
 from dragoman.stored_files import read_regular
+from dragoman.text.counts import parse_count
 from dragoman.text.lines import replace_file
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
@@ -21,7 +21,6 @@ SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 
 _FORMAT = 1
 _HEADER = "#dragoman-vocabulary"
-_COUNT = re.compile("[0-9]{1,15}")
 
 
 class Vocabulary:
@@ -99,9 +98,9 @@ class Vocabulary:
 def _check(path: Path, lines: Sequence[str]) -> None:
     pieces = lines[1:-1]
     fields = lines[0].split(" ")
-    if len(fields) != 3 or fields[0] != _HEADER or not all(map(_COUNT.fullmatch, fields[1:])):
+    version, entries = map(parse_count, fields[1:]) if len(fields) == 3 else (None, None)
+    if fields[0] != _HEADER or version is None or entries is None:
         raise RunError(f"{path}:1: not a vocabulary: the first line must be '{_HEADER} {_FORMAT} ENTRIES'")
-    version, entries = int(fields[1]), int(fields[2])
     if version > _FORMAT:
         raise RunError(f"{path}: format {version} is newer than this program, which reads up to {_FORMAT}; update it")
     fault = None

@@ -28,6 +28,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
+import msgspec
+
 from dragoman.errors import InputError, RunError
 from dragoman.progress import Console
 from dragoman.stored_files import decode_json, read_regular, require_regular
@@ -42,6 +44,19 @@ class Moment(NamedTuple):
     epoch: float
     left: float | None
     """Estimated seconds to the end; None until there is a pace to estimate from."""
+
+
+class _Record(msgspec.Struct):
+    """What every record has; values of other keys are for people."""
+
+    kind: str
+    update: int
+    seconds: float
+    epoch: float
+    loss: float | None = None
+    perplexity: float | None = None
+    bleu: float | None = None
+    chrf: float | None = None
 
 
 class TrainingLog:
@@ -163,7 +178,7 @@ def read_log(path: Path) -> list[dict[str, Any]]:
     """The records of a log.jsonl, oldest first; an incomplete last line (of a killed process) is skipped.
 
     Raises:
-        RunError: it cannot be read, or any other line is not a JSON object.
+        RunError: it cannot be read, or any other line is not such a record.
     """
     records = []
     try:
@@ -172,9 +187,10 @@ def read_log(path: Path) -> list[dict[str, Any]]:
         raise RunError(f"{path}: cannot be read: {error.strerror}; take it from a copy of the run folder") from None
     for number, line in enumerate(lines[:-1], 1):
         try:
+            decode_json(line, _Record)
             records.append(decode_json(line, dict[str, Any]))
         except ValueError as error:
-            raise RunError(f"{path}:{number}: not a JSON object ({error}); remove the line to go on") from None
+            raise RunError(f"{path}:{number}: not a record of a training ({error}); remove the line to go on") from None
     return records
 
 
