@@ -27,6 +27,7 @@ EXAMPLES = (
     "dragoman train mine.yaml --train a.tsv.gz --train b.jsonl --dev dev.tsv --out RUN --minutes 20",
     "dragoman train --train own.de own.en --train web.de web.en --mix 2 1 --out RUN",
     "dragoman train --preset bahdanau2015 --train c.en c.fr --dev d.en d.fr --out RUN --scale 0.25",
+    "dragoman train --from RUN --train corrections.de corrections.en --out NEW",
     "dragoman train --out RUN --resume",
 )
 DEFAULT_PRESET = "standard"
@@ -37,6 +38,13 @@ def add_options(parser: Parser) -> None:
     what = parser.add_argument_group("configuration")
     what.add_argument(
         "config", nargs="?", type=Path, metavar="CONFIG.yaml", help="configuration file, complete or partial"
+    )
+    what.add_argument(
+        "--from",
+        dest="start_from",
+        metavar="RUN",
+        help="fine-tune a trained model: begin with its weights, vocabularies, segmentation and configuration, with "
+        "a quarter of its learning rate, no warm-up and 10 epochs unless --set changes them",
     )
     what.add_argument(
         "--preset",
@@ -114,6 +122,7 @@ def run(options: argparse.Namespace) -> None:
             overwrite=options.overwrite,
             dropped=options.dropped,
             inputs=[] if options.config is None else [options.config],
+            start_from=options.start_from,
             device=options.device,
             console=console,
         )
@@ -139,7 +148,9 @@ def _load_config(options: argparse.Namespace) -> Config:
     from dragoman.config.presets import load_preset
     from dragoman.runs.layout import RunFolder
 
-    if options.config is not None:
+    if options.start_from is not None:
+        config = _fine_tuning_config(options)
+    elif options.config is not None:
         config = load_config(options.config, load_preset(options.preset) if options.preset else None)
     elif options.preset is not None or not options.resume:
         config = load_preset(options.preset or DEFAULT_PRESET)
@@ -151,3 +162,19 @@ def _load_config(options: argparse.Namespace) -> Config:
     languages = [f'text.{side}.language="{code}"' for side, code in sides]  # in YAML no, Norwegian, is false
     mix = [] if options.mix is None else [f"training.mix.weights={options.mix}"]
     return override(apply_configuration_options(config, options), [*languages, *mix, *length_settings(options)])
+
+
+def _fine_tuning_config(options: argparse.Namespace) -> Config:
+    """The configuration of the trained run for fine-tuning, with that of the file over it."""
+    from dragoman.config.files import load_config
+    from dragoman.config.fine_tuning import fine_tuning
+    from dragoman.runs.opening import trained_folder
+
+    given = {"--resume": options.resume, "--preset": options.preset is not None, "--scale": options.scale is not None}
+    for option in (name for name, is_given in given.items() if is_given):
+        raise ConfigError(
+            f"{option} cannot be combined with --from, which takes the model of RUN; "
+            + ("a fine-tuning that was stopped is resumed without --from" if option == "--resume" else "leave it out")
+        )
+    config = fine_tuning(trained_folder(options.start_from).load_config())
+    return config if options.config is None else load_config(options.config, config)

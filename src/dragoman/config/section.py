@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Self, Union, dataclass_transform, get_args, get_origin
@@ -37,6 +38,20 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
         """Nested dictionaries of all values; types that YAML lacks, such as paths, become strings."""
         values: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
         return values
+
+
+def differences(one: Section, other: Section) -> Iterator[tuple[str, Any, Any]]:
+    """The keys with different values in two sections of one class: dotted, with both values."""
+    return _differences(one.values(), other.values(), "")
+
+
+def _differences(one: Mapping[str, Any], other: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any, Any]]:
+    for name, value in one.items():
+        key, second = f"{prefix}{name}", other[name]
+        if isinstance(value, dict):
+            yield from _differences(value, second, f"{key}.")
+        elif value != second:
+            yield key, value, second
 
 
 class Key(NamedTuple):

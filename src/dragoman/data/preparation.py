@@ -60,11 +60,7 @@ def build_store(
     """
     with StoreWriter(folder, joint=config.joint) as writer:
         left_out = _store_segments(writer, pairs, segmentations, cleaner.check, progress, workers)
-        if not writer.pairs:
-            raise InputError(
-                f"no training pair is left after cleaning ({_listed(left_out)}); "
-                "look at the text, or relax cleaning.max_length and cleaning.max_ratio"
-            )
+        _require_training_pairs(writer, left_out)
         settings = (config.source, config.source if config.joint else config.target)
         vocabularies = [
             Vocabulary.from_counts(index.counts(), side.vocabulary, side.min_frequency)
@@ -82,22 +78,28 @@ def store_pairs(
     pairs: Iterable[Pair],
     source: TextSide,
     target: TextSide,
+    cleaner: Cleaner | None = None,
     *,
     progress: ProgressCallback | None = None,
     workers: int | None = None,
 ) -> Store:
-    """Store the dev set with the segmentations and vocabularies of a run, without cleaning.
+    """Store pairs with the segmentations and vocabularies of a run: the text of a fine-tuning, or the dev set.
 
-    A pair with an empty side has no perplexity: it is not stored, but counted in `Store.left_out`.
+    A pair that is not stored is counted in `Store.left_out`.
+
+    Args:
+        cleaner: None for the dev set, of which only pairs with an empty side are left out: they have no perplexity.
 
     Raises:
-        InputError: every pair has an empty side, or the folder cannot be written.
+        InputError: no pair is left, or the folder cannot be written.
     """
+    check = _empty_side if cleaner is None else cleaner.check
     with StoreWriter(folder, joint=False) as writer:
         segmentations = (source.segmentation, target.segmentation)
-        left_out = _store_segments(writer, pairs, segmentations, _empty_side, progress, workers)
-        if not writer.pairs:
+        left_out = _store_segments(writer, pairs, segmentations, check, progress, workers)
+        if not writer.pairs and cleaner is None:
             raise InputError(f"the dev set has no pair with text on both sides ({_listed(left_out)})")
+        _require_training_pairs(writer, left_out)
         writer.finish((source.vocabulary, target.vocabulary), left_out)
     return Store.open(folder, (source.vocabulary, target.vocabulary))
 
@@ -140,6 +142,14 @@ def open_lines(folder: Path, vocabulary: Vocabulary) -> Store:
         RunError: as for `Store.open`.
     """
     return Store.open(folder, (NO_SOURCE, vocabulary))
+
+
+def _require_training_pairs(writer: StoreWriter, left_out: dict[str, int]) -> None:
+    if not writer.pairs:
+        raise InputError(
+            f"no training pair is left after cleaning ({_listed(left_out)}); "
+            "look at the text, or relax cleaning.max_length and cleaning.max_ratio"
+        )
 
 
 def _empty_side(pair: Pair, source_segments: int, target_segments: int) -> str | None:

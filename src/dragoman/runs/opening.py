@@ -98,6 +98,17 @@ def open_run(
     return _open_trained(path, device, threads)
 
 
+def trained_folder(path: str | Path) -> RunFolder:
+    """The run folder of a trained model that is trained further; its weights are not read.
+
+    Raises:
+        RunError: it is an exported folder, no run folder, or a run without weights.
+    """
+    if is_export(path):
+        raise RunError(f"{path}: is an exported folder, which cannot be trained; give the run it was exported from")
+    return RunFolder.open(path)
+
+
 def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> Run:
     folder = RunFolder.existing(path)
     config = folder.load_config()

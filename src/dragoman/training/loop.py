@@ -87,6 +87,7 @@ def train(
     validators: Validators[Model],
     *,
     resume: bool = False,
+    validate_first: bool = False,
     take_place: Callable[[], RunFolder] | None = None,
     console: Console | None = None,
     clock: Callable[[], float] = time.monotonic,
@@ -97,6 +98,7 @@ def train(
 
     Args:
         resume: continue from the state in RUN/checkpoints.
+        validate_first: whether the weights before the first update may be the best, because they have been trained.
         take_place: for a run that is being prepared: puts it into its final folder, which it returns; called once the
             first state is saved.
         clock: seconds from any origin.
@@ -118,7 +120,7 @@ def train(
         )
     with Interruption() as interruption, TrainingLog(folder.log, folder.tensorboard, console or Console()) as log:
         trainer = Trainer(model, batches, config, folder, validators, log, clock, workload, callbacks)
-        trainer.resume() if resume else trainer.begin(take_place)
+        trainer.resume() if resume else trainer.begin(take_place, validate=validate_first)
         while (reason := trainer.reason_to_stop()) is None:
             trainer.update()
             trainer.log_if_due()
@@ -181,10 +183,12 @@ class Trainer(Generic[Model]):
         self._stopped = False
         """Whether a callback has ended the training."""
 
-    def begin(self, take_place: Callable[[], RunFolder] | None = None) -> None:
+    def begin(self, take_place: Callable[[], RunFolder] | None = None, *, validate: bool = False) -> None:
         """Start a new training, with dropout from the seed; saving at once shows early whether the disk has room."""
         torch.manual_seed(self._config.seed)
         self._start()
+        if validate:
+            self._validate()
         self._save()
         if take_place is not None:
             self._move(take_place())

@@ -9,7 +9,7 @@ or evaluation.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -50,6 +50,7 @@ from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_bat
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.translator import Translator
 from dragoman.workflows.evaluation import tokenizer_of, warn_of_unsegmented_references
+from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
 from dragoman.workflows.languages import with_languages, with_tokenizer
 from dragoman.workflows.reports import DEV_SET, write_run_report
 from dragoman.workflows.training_steps import (
@@ -90,6 +91,7 @@ def train(
     inputs: Sequence[str | Path] = (),
     minutes: float | None = None,
     resume: bool = False,
+    start_from: str | Path | None = None,
     callbacks: Sequence[TrainingCallback] = (),
     device: DeviceName = "auto",
     console: Console | None = None,
@@ -114,6 +116,8 @@ def train(
         minutes: stop after so many and keep the best weights; in place of `training.minutes` of the configuration.
         resume: continue the run in `out` exactly where it stopped. Its corpus is stored in it, so no file is read; the
             configuration must be that of the run but for the length of the training.
+        start_from: a run to fine-tune: the new run begins with its weights, vocabularies and segmentation. Its
+            configuration, changed by `config.fine_tuning`, is what `--from` uses.
         callbacks: called after updates, validations and saved states; see `TrainingCallback`.
         device: "cpu", "cuda", or "auto" for the GPU if there is one.
         console: where messages and progress go; None for standard error.
@@ -149,6 +153,7 @@ def train(
         overwrite=overwrite,
         dropped=dropped,
         inputs=others,
+        start_from=start_from,
         callbacks=callbacks,
         device=device,
         console=console,
@@ -165,12 +170,14 @@ def _train_new(
     overwrite: bool,
     dropped: str | Path | None,
     inputs: Sequence[Path],
+    start_from: str | Path | None,
     callbacks: Sequence[TrainingCallback],
     device: DeviceName,
     console: Console | None,
 ) -> TrainedRun:
     console = console or Console()
     config = _checked(config)
+    trained = None if start_from is None else TrainedModel.open(start_from, config)
     _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, device)
     _require_alignments(config, corpora, alignments)
     require_weights(config.training.mix, len(corpora))
@@ -180,7 +187,12 @@ def _train_new(
     for line in filter(None, (languages, note)):
         console.info(line)
     held_out = HeldOut(_read_dev(dev)) if dev else None
-    read = [*inputs, *alignments, *(path for files in (*corpora, *dev) for path in files)]
+    read = [
+        *inputs,
+        *(trained.files if trained else ()),
+        *alignments,
+        *(path for files in (*corpora, *dev) for path in files),
+    ]
     written = [Path(dropped)] if dropped is not None else []
     with NewRun(out, config, overwrite=overwrite, inputs=read, outputs=written) as new:
         folder = new.folder
@@ -197,14 +209,16 @@ def _train_new(
         for sentence in summary.warnings:
             console.info(f"warning: {sentence}")
         facts = {**summary.facts, DEV_SET: f"{len(held_out.pairs):,} pairs, {origin}"}
+        if trained is not None:
+            facts["fine-tuned from"] = str(trained.folder.path)
         save_summary(folder.inspection, summary._replace(facts=facts))
         text = TrainingText(corpora, alignments, held_out, cut=not dev)
-        prepared = _prepare(config, text, folder, dropped, console)
+        prepared = _prepare(config, text, folder, dropped, console, trained)
         prepared.source.save(folder.text, "source")
         prepared.target.save(folder.text, "target")
         config = _settle_window(config, prepared.store, folder, console)
         store_pairs(folder.dev_data, held_out.pairs, prepared.source, prepared.target)
-        return _train(config, folder, prepared, device, console, callbacks, new)
+        return _train(config, folder, prepared, device, console, callbacks, new, trained)
 
 
 def resume_training(
@@ -346,19 +360,29 @@ class TrainingText:
 
 
 def _prepare(
-    config: Config, text: TrainingText, folder: RunFolder, dropped: str | Path | None, console: Console
+    config: Config,
+    text: TrainingText,
+    folder: RunFolder,
+    dropped: str | Path | None,
+    console: Console,
+    trained: TrainedModel | None,
 ) -> PreparedCorpus:
-    """Make the segmentations, then store the corpus and make its vocabularies."""
+    """Make the segmentations, unless a trained model has them; then store the corpus and make its vocabularies."""
     console.info("segmentation ...")
-    segmentations = _segmentations(config, text)
+    store: Callable[..., PreparedCorpus]
+    if trained is None:
+        store = partial(build_store, segmentations=_segmentations(config, text), config=config.text)
+    else:
+        store = trained.store
     with nullcontext() if dropped is None else replace_output(dropped, keep_partial=True) as listing:
         cleaner = Cleaner(config.cleaning, listing)
         with console.counter("pairs") as progress:
-            prepared = build_store(
-                folder.train_data, text.observed(), segmentations, config.text, cleaner, progress=progress
-            )
+            prepared = store(folder.train_data, text.observed(), cleaner=cleaner, progress=progress)
     for fact in _text_facts(prepared):
         console.info(fact)
+    if trained:
+        unknown, large = unknown_segments(prepared.store)
+        console.info(f"warning: {unknown}; the model cannot learn these" if large else unknown)
     seen, size = text.held_out.seen, len(text.held_out.pairs)
     if seen >= SEEN * size:
         console.info(f"warning: {seen_in_training('dev', seen, size)}")
@@ -432,8 +456,9 @@ def _train(
     console: Console,
     callbacks: Sequence[TrainingCallback],
     new: NewRun | None = None,
+    trained: TrainedModel | None = None,
 ) -> TrainedRun:
-    """Train a new run, or resume one."""
+    """Train a new run, which may begin with a trained model, or resume one."""
     if config.training.guided_alignment and prepared.store.links is None:
         raise RunError(
             f"{folder.train_data}: the stored corpus has no links for training.guided_alignment; train again with "
@@ -443,7 +468,10 @@ def _train(
     sizes = len(prepared.source.vocabulary), len(prepared.target.vocabulary)
     _require_memory(config, *sizes, device, prepared.store)
     seed_weights(config.training.seed)
-    model = build(config.model, *sizes).to(place)
+    model = build(config.model, *sizes)
+    if trained is not None:
+        trained.restore(model)
+    model = model.to(place)
     config = prepare_model(model, config, folder, console)
     folder.require_intact(folder.dev_text)
     dev = list(read_pairs([[folder.dev_text]]))
@@ -456,6 +484,7 @@ def _train(
         folder,
         _validators(config, dev, Store.open(folder.dev_data, prepared.vocabularies), prepared),
         resume=new is None,
+        validate_first=trained is not None,
         take_place=new.take_place if new else None,
         console=console,
         workload=None if config.training.minutes is None else _workload(config, prepared, mix),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from dragoman.config.schema import TrainingConfig
-from dragoman.config.section import Section
+from dragoman.config.section import Section, differences
 from dragoman.data.batches import Batches, Budget, sorted_batches
 from dragoman.data.mixing import Mix, choose_mix
 from dragoman.data.store import Store
@@ -57,21 +56,12 @@ def require_resumable(saved: Section, wanted: Section) -> None:
     Raises:
         ConfigError: another key has another value.
     """
-    for key, before, now in _differences(saved.values(), wanted.values(), ""):
+    for key, before, now in differences(saved, wanted):
         if key not in MAY_CHANGE:
             raise ConfigError(
                 f"--resume: {key} is {now} here but {before} in the run; a resumed training may change only "
                 f"{', '.join(MAY_CHANGE)}. Leave the option out, or start anew with --overwrite"
             )
-
-
-def _differences(saved: dict[str, Any], wanted: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any, Any]]:
-    for name, before in saved.items():
-        now, key = wanted[name], f"{prefix}{name}"
-        if isinstance(before, dict):
-            yield from _differences(before, now, f"{key}.")
-        elif before != now:
-            yield key, before, now
 
 
 def dropped_counts(left_out: Mapping[str, int]) -> str:

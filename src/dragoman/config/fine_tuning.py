@@ -1,0 +1,46 @@
+"""Fine-tuning: the configuration with which a trained model is trained further on other text."""
+
+from __future__ import annotations
+
+from dragoman.config.schema import Config
+from dragoman.config.section import differences
+from dragoman.errors import ConfigError
+
+EPOCHS = 10.0
+"""Length of a fine-tuning; the best weights on the dev set are kept, those of the trained model among them."""
+
+RATE = 0.25
+"""Learning rate of a fine-tuning, relative to that of the first training."""
+
+_FREE = ("preset", "cleaning.", "training.", "search.", "model.dropout.")
+"""Keys that may differ from those of the trained model; the others decide which weights and segments it has."""
+
+
+def fine_tuning(trained: Config) -> Config:
+    """The configuration of a trained model, for a fine-tuning: a lower learning rate without warm-up, fewer epochs."""
+    training = trained.training
+    optimiser = training.optimiser
+    return trained.replaced(
+        training=training.replaced(
+            epochs=EPOCHS,
+            updates=None,
+            minutes=None,
+            precision="auto",
+            optimiser=optimiser.replaced(learning_rate=RATE * optimiser.learning_rate),
+            schedule=training.schedule.replaced(warmup=0),
+        )
+    )
+
+
+def require_same_model(trained: Config, wanted: Config) -> None:
+    """Refuse a configuration with other weights or segments than the trained model has.
+
+    Raises:
+        ConfigError: another key than those of training, cleaning, search and dropout differs.
+    """
+    for key, before, now in differences(trained, wanted):
+        if not key.startswith(_FREE):
+            raise ConfigError(
+                f"{key}: is {now} here but {before} in the trained model; fine-tuning keeps its model and its "
+                f"segmentation: leave {key} out, or train a new model without --from"
+            )
