@@ -46,5 +46,6 @@ def test_identical_points_are_an_error(method):
 
 
 def test_one_dimension_is_not_projected():
-    with pytest.raises(InputError, match="one dimension only"):
-        project(np.arange(6, dtype=np.float32)[:, None], "pca")
+    for method in ("pca", "tsne"):
+        with pytest.raises(InputError, match="one dimension only"):
+            project(np.arange(6, dtype=np.float32)[:, None], method)

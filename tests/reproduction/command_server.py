@@ -15,8 +15,13 @@ import threading
 
 def serve(path: str) -> None:
     """Fork a child for each connection."""
+
     import dragoman.cli.main
+    import dragoman.projection.drawing
+    import dragoman.projection.reduction
     import dragoman.report.page
+    import dragoman.smt.system_training
+    import dragoman.workflows.language_model
     import dragoman.workflows.reports
     import dragoman.workflows.training  # noqa: F401
 

@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.cli.main import main
 from dragoman.errors import ConfigError
-from dragoman.reproduction import steps
+from dragoman.reproduction import phrases, steps
 from dragoman.reproduction.experiment import experiment_names, load_experiment
 
 SERVER = Path(__file__).with_name("command_server.py")
@@ -53,13 +53,15 @@ def commands_by_server(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The options that name a corpus of made-up sentences."""
+    """The options that name a corpus of made-up sentences, whose words have two translations each."""
     folder, draw = tmp_path_factory.mktemp("text"), random.Random(1)
     options = []
     for name, count in (("train", 120), ("dev", 10), ("test", 24)):
-        sources = [" ".join(draw.choices(WORDS, k=draw.randint(2, 9))) for _ in range(count)]
-        (folder / f"{name}.en").write_text("".join(f"{line} .\n" for line in sources), encoding="utf-8")
-        (folder / f"{name}.de").write_text("".join(f"{line.upper()} .\n" for line in sources), encoding="utf-8")
+        sources = [draw.choices(WORDS, k=draw.randint(2, 9)) for _ in range(count)]
+        targets = [[draw.choice((word.upper(), word.upper(), f"{word} X")) for word in line] for line in sources]
+        for language, lines in (("en", sources), ("de", targets)):
+            text = "".join(f"{' '.join(words)} .\n" for words in lines)
+            (folder / f"{name}.{language}").write_text(text, encoding="utf-8")
         options += [f"--{name}", str(folder / f"{name}.en"), str(folder / f"{name}.de")]
     return options
 
@@ -73,9 +75,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.usefixtures("commands_by_server")
 @pytest.mark.parametrize("name", experiment_names())
-def test_an_experiment_runs_to_its_pages(name: str, corpus: list[str], folder: Path) -> None:
-    pytest.importorskip("thot")
-    size = ["--scale", "0.012", "--updates", "4", "--seeds", "1", "--jobs", "2", "--quiet", "--set", *SETTINGS]
+def test_an_experiment_runs_to_its_pages(
+    name: str, corpus: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("thot", "kenlm"):
+        pytest.importorskip(package)
+    monkeypatch.setattr(phrases, "CHOSEN", 8)
+    scale = "0.02" if name.startswith("cho2014") else "0.012"  # word vectors of 100 numbers become 2
+    size = ["--scale", scale, "--updates", "4", "--seeds", "1", "--jobs", "2", "--quiet", "--set", *SETTINGS]
     assert main(["reproduce", name, *corpus, "--out", str(folder), *size]) == 0
     result = json.loads((folder / name / "result.json").read_text(encoding="utf-8"))
     assert result["failed"] == {}

@@ -81,6 +81,14 @@ def test_an_output_of_another_command_or_of_nobody_is_refused(tmp_path: Path) ->
         run_steps([_append("a")], tmp_path, jobs=1, console=QUIET)
 
 
+def test_what_a_command_made_under_former_names_of_its_options_is_kept(tmp_path: Path) -> None:
+    before = _append("a")
+    run_steps([before], tmp_path, jobs=1, console=QUIET)
+    renamed = Step("a", ("raise SystemExit(1)",), Path("a"), formerly=before.command)
+    assert run_steps([renamed], tmp_path, jobs=1, console=QUIET)["a"].state == "done"
+    assert (tmp_path / "a").read_text() == "x"
+
+
 def test_a_training_that_was_interrupted_is_resumed_from_its_states(tmp_path: Path) -> None:
     begins = "import os, sys; os.makedirs('run/checkpoints'); open('run/run.json', 'w'); sys.exit(1)"
     resumes = "open('run/weights', 'w').write('resumed')"

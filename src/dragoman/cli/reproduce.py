@@ -58,7 +58,7 @@ def add_options(parser: Parser) -> None:
         metavar="N",
         help="steps at a time, a thread each (default: %(default)s)",
     )
-    run.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of all models")
+    run.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of all translation models")
     parser.add_argument_group("general").add_argument("--quiet", action="store_true", help="print errors only")
 
 

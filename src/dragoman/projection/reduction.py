@@ -36,7 +36,7 @@ def project(vectors: NDArray[np.float32], method: ReductionMethod, *, seed: int 
     neighbours (tsne).
 
     Raises:
-        InputError: there are too few points, or they are all equal.
+        InputError: there are too few points, they are all equal, or they have one dimension only.
     """
     if len(vectors) < MIN_POINTS[method]:
         raise InputError(
@@ -44,12 +44,12 @@ def project(vectors: NDArray[np.float32], method: ReductionMethod, *, seed: int 
         )
     if not np.ptp(vectors, axis=0).any():
         raise InputError("all points have the same vector, so there is nothing to draw; give texts that differ")
+    if vectors.shape[1] < 2:
+        raise InputError("the vectors have one dimension only; there is nothing to project")
     return _principal(vectors) if method == "pca" else _neighbourhoods(vectors, seed)
 
 
 def _principal(vectors: NDArray[np.float32]) -> Projection:
-    if vectors.shape[1] < 2:
-        raise InputError("the vectors have one dimension only; there is nothing to project")
     pca = PCA(2, svd_solver="full")
     places = pca.fit_transform(vectors.astype(np.float64))
     first, second = (

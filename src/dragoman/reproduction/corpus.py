@@ -3,6 +3,7 @@
     DIR/corpus/train.source, train.target, dev..., test...     one sentence a line
     DIR/corpus/test.wrong-source, test.wrong-target            the sides of the test set, rotated by half of it
     DIR/corpus/corpus.json                                     what was given, counts, and digests of the files
+    DIR/corpus/train.source.words, train.target.words, ...     the same lines tokenised, for phrase-based systems
 
 Joined pairs are constructed: they are 1 to `join` pairs of the same set with a space between them, of at most
 `LONGEST_JOINED` words. Effects of length can be seen in them on a corpus whose sentences are all short. A pair of the
@@ -18,12 +19,17 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import InputError, RunError
 from dragoman.text.corpus import Corpora, Pair, read_pairs
 from dragoman.text.languages import language_of_file
 from dragoman.text.lines import read_lines, replace_file, write_lines
+from dragoman.text.scripts import is_unsegmented
+from dragoman.text.segmentation import DEFAULT_RULES
+
+if TYPE_CHECKING:
+    from dragoman.text.segmentation.words import WordSegmentation
 
 SETS = ("train", "dev", "test")
 LONGEST_JOINED = 60
@@ -44,6 +50,21 @@ class Corpus:
     def path(self, name: str, side: str) -> Path:
         """A file, such as that of `train` and `source`; the test set has `wrong-source` and `wrong-target` too."""
         return self.folder / f"{name}.{side}"
+
+    @property
+    def repeats(self) -> int:
+        """In how many joined pairs of the training set a pair is."""
+        return _repeats(self.facts["join"])
+
+    def words_path(self, name: str, side: str) -> Path:
+        """A file with the words of each line separated by spaces (`write_words`)."""
+        return self.folder / f"{name}.{side}.words"
+
+    def segmentation(self, side: str) -> WordSegmentation:
+        """The words of the language of `source` or `target`; of English, if it is unknown."""
+        from dragoman.text.segmentation.words import WordSegmentation  # takes most of half a second
+
+        return WordSegmentation(self.facts["languages"][side == "target"] or DEFAULT_RULES)
 
     def lines(self, name: str, side: str) -> list[str]:
         """The lines of a file."""
@@ -69,7 +90,7 @@ def write_corpus(
     for name in SETS:
         pairs = [pair for pair in read_pairs(given[name]) if pair.source.strip() and pair.target.strip()]
         if join > 1:
-            pairs = list(_joined(pairs, join, repeats=(join + 1) // 2 if name == "train" else 1))
+            pairs = list(_joined(pairs, join, repeats=_repeats(join) if name == "train" else 1))
         if name == "test" and len(pairs) < FEWEST_TEST_PAIRS:
             raise InputError(f"the test set has {len(pairs)} pairs; an experiment needs {FEWEST_TEST_PAIRS} or more")
         if not pairs:
@@ -97,10 +118,35 @@ def write_corpus(
     return corpus
 
 
+def write_words(corpus: Corpus) -> None:
+    """Write the tokenised files that are missing.
+
+    Raises:
+        InputError: a side has no spaces between words.
+    """
+    for side in ("source", "target"):
+        segmentation = corpus.segmentation(side)
+        for name in SETS:
+            path = corpus.words_path(name, side)
+            if path.exists():
+                continue
+            lines = [" ".join(segmentation.segment(line).pieces) for line in read_lines(corpus.path(name, side))]
+            if is_unsegmented(lines):
+                raise InputError(
+                    f"the {side} side of the {name} set has no spaces between words, which a phrase-based system "
+                    "needs; give text that is divided into words"
+                )
+            write_lines(path, lines)
+
+
 def _languages(corpora: Corpora) -> list[str | None]:
     """The languages that the names of the files are the codes of; None for a side without one."""
     sides = [{language_of_file(files[side]) for files in corpora if len(files) == 2} - {None} for side in (0, 1)]
     return [side.pop() if len(side) == 1 else None for side in sides]
+
+
+def _repeats(join: int) -> int:
+    return (join + 1) // 2
 
 
 def _joined(pairs: Sequence[Pair], join: int, *, repeats: int) -> Iterator[Pair]:

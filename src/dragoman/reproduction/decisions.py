@@ -51,20 +51,35 @@ def _ratio(statistics: Array) -> Array:
     return statistics[..., 0] / np.maximum(statistics[..., 1], 1e-9)
 
 
+def _correlation(sums: Array) -> Array:
+    """Pearson's correlation from the sums of [1, x, y, x * x, y * y, x * y]."""
+    count, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    varied = np.maximum(count * xx - x**2, 0.0) * np.maximum(count * yy - y**2, 0.0)
+    return np.asarray((count * xy - x * y) / np.sqrt(np.maximum(varied, 1e-9)))
+
+
 METRICS: Mapping[str, MetricKind] = {
     "perplexity": MetricKind("perplexity", 2, True, lambda rows: np.exp(_ratio(rows))),
     "wrong_source_perplexity": MetricKind("perplexity, wrong sources", 2, True, lambda rows: np.exp(_ratio(rows))),
+    "dev_bleu": MetricKind("BLEU, dev", 2, False, corpus_bleu),
     "bleu": MetricKind("BLEU", 2, False, corpus_bleu),
     "length_ratio": MetricKind("length ratio", 3, False, _ratio),
     "aer": MetricKind("AER", 3, True, lambda rows: 1 - _ratio(rows)),
     "monotone": MetricKind("monotone links", 3, False, _ratio),
     "order_distance": MetricKind("distance, agents exchanged", 3, False, _ratio),
     "voice_distance": MetricKind("distance, passive voice", 3, True, _ratio),
+    "preferred_words": MetricKind("words of the best target", 2, False, _ratio),
+    "score_correlation": MetricKind("correlation with the table", 3, False, _correlation),
+    "samples_in_table": MetricKind("samples that the table has", 3, False, _ratio),
+    "samples_in_text": MetricKind("samples that the training text has", 3, False, _ratio),
+    "word_neighbours": MetricKind("similarity of neighbours, words", 2, False, _ratio),
+    "phrase_neighbours": MetricKind("similarity of neighbours, phrases", 2, False, _ratio),
 }
 """Statistics of a sentence: [negative log-probability, target tokens with EOS] for perplexities; those of
 `evaluation/bleu.py`; [words of the hypothesis, of the reference]; [links in S + links in P, links + sure links];
 [neighbouring target words whose source words are in the same order, neighbouring target words]. Statistics of a
-contrast (`Experiment.contrasts`): [distance between the states of two sentences, mean distance of all]."""
+contrast (`Experiment.contrasts`): [distance between the states of two sentences, mean distance of all]. Those of
+phrases are described in `phrases.py`, those of maps in `maps.py`."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Experiments as data: a table or figure of a paper, the models that it compares, and the claims that it tests.
 
 A YAML file of the package (folder `experiments`), or one of the user's, is one experiment. Models are presets with
-settings, trained once for each seed; systems translate with one model, or with an ensemble; measured values and claims
-name systems. An experiment that is `based_on` another uses its models, systems, parts and settings, and adds its own.
+settings, trained once for each seed; systems translate with one model, with an ensemble, or with a phrase-based system
+that has scores of models; measured values and claims name systems. An experiment that is `based_on` another uses its
+models, systems, parts and settings, and adds its own.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ KNOWN = "known"
 """The part of the test set without words that are unknown to the models, on either side."""
 SOURCE_EFFECT = "wrong_source_perplexity"
 DEFAULT_METRICS = ("perplexity", "bleu")
+PHRASE_METRICS = ("preferred_words", "score_correlation", "samples_in_table", "samples_in_text")
+"""Metrics of the scores and samples of phrases, for phrase-based systems."""
 _FOLDER = "experiments"
 
 
@@ -40,8 +43,47 @@ class Model(_Entry):
     preset: str
     set: Mapping[str, Any] = {}
     """Dotted keys of the configuration -> values, over the preset and the settings of the experiment."""
+    corpus: Literal["sentences", "phrase-pairs"] = "sentences"
+    """phrase-pairs: the distinct pairs of the phrase table (Cho et al. 2014, section 3.1), of tokenised text."""
     swapped: bool = False
     """Trained from the second language of the corpus to the first."""
+
+
+class LanguageModel(_Entry):
+    """A neural language model of the tokenised target side, trained once for each seed."""
+
+    set: Mapping[str, Any] = {}
+    """Dotted keys of the configuration -> values; settings of the experiment are those of translation models."""
+    sizes: Mapping[str, int | tuple[int, ...]] = {}
+    """Dotted keys of the configuration -> sizes in the paper, which are multiplied by the scale."""
+
+
+class PhraseBased(_Entry):
+    """The phrase-based system of an experiment: options of `dragoman smt` -> values."""
+
+    train: Mapping[str, Any] = {}
+    tune: Mapping[str, Any] = {}
+    nbest: Annotated[int, Meta(ge=1)] = 100
+    """Distinct hypotheses of a sentence that are rescored."""
+
+
+class PhraseBasedRow(_Entry):
+    """What a row adds to the phrase-based system of the experiment, tuned once for each seed."""
+
+    table: tuple[str, ...] = ()
+    """Models of phrase pairs whose scores are in the phrase table, so that they take part in the search."""
+    unknown: bool = False
+    """The words that are unknown to the first of these models are counted there, too."""
+    language_models: tuple[str, ...] = ()
+    """Language models that score the hypotheses of the n-best list; so do the models of the row."""
+    choose: Literal["total", "average", "tuned", "oracle"] = "total"
+    """The hypothesis of the list with the best total, the best average of total and scores (Sutskever et al. 2014,
+    section 3.2), the best weighted sum of all features, weights tuned on the dev set, or the best sentence BLEU."""
+
+    @property
+    def table_name(self) -> str:
+        """A name of the phrase table: rows with the same one share it, its weights and lists."""
+        return "-".join((*self.table, *(["unknown"] if self.unknown else []))) or "plain"
 
 
 class System(_Entry):
@@ -49,8 +91,10 @@ class System(_Entry):
 
     label: str
     """As in the table of the paper."""
-    models: Annotated[tuple[str, ...], Meta(min_length=1)]
+    models: tuple[str, ...] = ()
     """Names of models; several form an ensemble."""
+    phrase_based: PhraseBasedRow | None = None
+    """Translates with the phrase-based system; the models score its hypotheses."""
     seeds: Annotated[int, Meta(ge=1)] = 1
     """An ensemble of each model with this many seeds."""
     search: Mapping[str, Any] = {}
@@ -111,12 +155,25 @@ class Samples(_Entry):
     drawn: Annotated[int, Meta(ge=1)] = 4
     """Number of sentences that are drawn, at random among those with the next two numbers of words."""
     words: tuple[int, int] = (10, 20)
+    phrases_of: tuple[str, ...] = ()
+    """Systems with scores in the phrase table: their best targets of some source phrases and samples are shown."""
+    phrases: Annotated[int, Meta(ge=1)] = 4
+    """Number of source phrases, of the frequent and of the rare ones."""
 
 
 class Figure(_Entry):
     """A figure of the paper, drawn with the same axes from our measurements."""
 
-    kind: Literal["learning-curves", "source-length", "reference-length", "rarity", "states"]
+    kind: Literal[
+        "learning-curves",
+        "source-length",
+        "reference-length",
+        "rarity",
+        "states",
+        "phrase-scores",
+        "word-map",
+        "phrase-map",
+    ]
     title: str
     systems: tuple[str, ...]
     group: Annotated[int, Meta(ge=1)] = 200
@@ -147,6 +204,8 @@ class Experiment(_Entry):
     scale: Annotated[float, Meta(gt=0)] = 1.0
     seeds: Annotated[int, Meta(ge=1)] = 3
     models: Mapping[str, Model] = {}
+    language_models: Mapping[str, LanguageModel] = {}
+    phrase_based: PhraseBased | None = None
     systems: Mapping[str, System] = {}
     shown: tuple[str, ...] | None = None
     """Systems of the table, in its order; None: all."""
@@ -170,12 +229,32 @@ class Experiment(_Entry):
     def used_models(self) -> list[str]:
         """Names of the models that the systems of this experiment use, in the order of `models`."""
         used = {name for system in self.needed_systems() for name in self.systems[system].models}
+        used |= {name for row in self._phrase_based_rows() for name in row.table}
         used |= set(self.samples.heat_maps)
         return [name for name in self.models if name in used]
 
+    def used_language_models(self) -> list[str]:
+        """Names of the language models that the systems of this experiment use, in the order of `language_models`."""
+        used = {name for row in self._phrase_based_rows() for name in row.language_models}
+        return [name for name in self.language_models if name in used]
+
+    def needs_phrase_table(self) -> bool:
+        """Whether a phrase-based system is trained."""
+        trained = any(self.models[name].corpus == "phrase-pairs" for name in self.used_models())
+        return trained or bool(self._phrase_based_rows())
+
+    def needs_phrases(self) -> bool:
+        """Whether source phrases are chosen whose targets, samples or vectors are measured."""
+        metrics = {metric for name in self.needed_systems() for metric in self.measured(name)}
+        return bool(metrics & {*PHRASE_METRICS, "phrase_neighbours"} or self.samples.phrases_of)
+
+    def _phrase_based_rows(self) -> list[PhraseBasedRow]:
+        rows = (self.systems[name].phrase_based for name in self.needed_systems())
+        return [row for row in rows if row is not None]
+
     def needed_systems(self) -> list[str]:
         """Names of the systems that the table, the claims or the figures use, in the order of `systems`."""
-        needed = {*self.rows(), *self.samples.systems}
+        needed = {*self.rows(), *self.samples.systems, *self.samples.phrases_of}
         needed |= {name for figure in self.figures.values() for name in figure.systems}
         for claim in self.claims.values():
             needed |= {value.system for comparison in claim.comparisons() for _, value in comparison.terms}
@@ -225,8 +304,10 @@ def _merged(name: str, texts: dict[str, str]) -> dict[str, Any]:
             key: {"metrics": metrics, **_mapping({"system": system}, "system", base)}
             for key, system in _mapping(below, "systems", base).items()
         }
-        for key in ("settings", "models", "systems", "parts"):
+        for key in ("settings", "models", "language_models", "systems", "parts"):
             values[key] = {**_mapping(below, key, base), **_mapping(values, key, name)}
+        if "phrase_based" in below:
+            values.setdefault("phrase_based", below["phrase_based"])
         for key in ("updates", "scale", "seeds", "metrics"):
             if key in below:
                 values.setdefault(key, below[key])
@@ -268,12 +349,18 @@ def _require_consistent(experiment: Experiment) -> None:
     require(experiment.rows(), systems, "system", "shown")
     for name, system in experiment.systems.items():
         require(system.models, list(experiment.models), "model", f"system {name}")
+        if system.phrase_based is not None:
+            require(system.phrase_based.table, list(experiment.models), "model", f"system {name}")
+            known = list(experiment.language_models)
+            require(system.phrase_based.language_models, known, "language model", f"system {name}")
+        _require_sense(experiment, name)
         require(system.metrics or (), metrics, "metric", f"system {name}")
         require(list(system.paper), metrics, "metric", f"system {name}: paper")
         if len({experiment.models[model].swapped for model in system.models}) > 1:
             raise ConfigError(f"experiment {experiment.name}: system {name}: its models translate in both directions")
     require(experiment.samples.systems, systems, "system", "samples")
     require(experiment.samples.heat_maps, list(experiment.models), "model", "samples")
+    require(experiment.samples.phrases_of, systems, "system", "samples")
     for name, figure in experiment.figures.items():
         require(figure.systems, systems, "system", f"figure {name}")
     for name, claim in experiment.claims.items():
@@ -284,3 +371,41 @@ def _require_consistent(experiment: Experiment) -> None:
                 require([value.part], parts, "part", f"claim {name}")
                 if value.metric not in experiment.measured(value.system):
                     raise ConfigError(f"experiment {experiment.name}: claim {name}: {value} is not measured")
+
+
+def _require_sense(experiment: Experiment, name: str) -> None:
+    """Check that a system has what it translates with, and that its metrics can be measured.
+
+    Raises:
+        ConfigError: it has not, or they cannot.
+    """
+
+    def refuse(why: str) -> ConfigError:
+        return ConfigError(f"experiment {experiment.name}: system {name}: {why}")
+
+    system, row = experiment.systems[name], experiment.systems[name].phrase_based
+    metrics = set(experiment.measured(name))
+    if row is None:
+        if not system.models:
+            raise refuse("give models, or phrase_based")
+        if metrics & set(PHRASE_METRICS):
+            raise refuse(f"{', '.join(sorted(metrics & set(PHRASE_METRICS)))} can be measured of phrase_based alone")
+        return
+    if experiment.phrase_based is None:
+        raise refuse("the experiment has no phrase_based with the options of `dragoman smt`")
+    if any(experiment.models[model].swapped for model in (*system.models, *row.table)):
+        raise refuse("its models are swapped, but the phrase-based system is not")
+    if any(experiment.models[model].corpus == "sentences" for model in row.table):
+        raise refuse("the models of its table need corpus: phrase-pairs")
+    if any(experiment.models[model].corpus != "sentences" for model in system.models):
+        raise refuse("its models score whole hypotheses; those of phrase pairs belong to its table")
+    if row.unknown and not row.table:
+        raise refuse("unknown counts words that are unknown to a model of its table, which has none")
+    scored = bool(system.models or row.language_models)
+    if scored != (row.choose in ("average", "tuned")):
+        raise refuse(f"choose: {row.choose} {'ignores the scores' if scored else 'needs scores'} of its hypotheses")
+    others = metrics - {"bleu", "dev_bleu", "length_ratio", *PHRASE_METRICS}
+    if others:
+        raise refuse(f"{', '.join(sorted(others))} cannot be measured of a phrase-based system")
+    if metrics & set(PHRASE_METRICS) - {"preferred_words"} and not row.table:
+        raise refuse("it has no table with scores to be compared or a model to sample from")

@@ -14,7 +14,10 @@ from dragoman.evaluation.metrics import SacreBleu, bleu_metric
 from dragoman.evaluation.tokenizers import Tokenizer, fitting_tokenizer
 from dragoman.reproduction.comparison import WHOLE
 from dragoman.reproduction.decisions import Array, Measurements
-from dragoman.reproduction.experiment import KNOWN, SOURCE_EFFECT
+from dragoman.reproduction.experiment import KNOWN, PHRASE_METRICS, SOURCE_EFFECT
+from dragoman.reproduction.maps import map_statistics
+from dragoman.reproduction.phrase_based import table_step
+from dragoman.reproduction.phrases import phrase_statistics
 from dragoman.reproduction.plan import Plan
 from dragoman.reproduction.steps import Outcome
 from dragoman.runs.layout import RunFolder
@@ -24,7 +27,7 @@ from dragoman.text.scripts import line_lengths
 from dragoman.text.vocabulary import UNK
 
 _DEFAULT_SIZE = 2
-_SIZES = {"bleu": 10}
+_SIZES = {"bleu": 10, "dev_bleu": 10, "score_correlation": 6}
 """Statistics of a sentence, where they are not two."""
 _STEPS = {
     "perplexity": "score",
@@ -35,8 +38,13 @@ _STEPS = {
     "monotone": "align",
     "order_distance": "map",
     "voice_distance": "map",
+    "dev_bleu": "translate-dev",
+    "samples_in_table": "samples",
+    "samples_in_text": "samples",
+    "word_neighbours": "map-words",
+    "phrase_neighbours": "map-phrases",
 }
-"""The step that writes what a metric is computed from."""
+"""The step that writes what a metric is computed from; see also `_measuring_steps`."""
 
 
 def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measurements:
@@ -44,17 +52,39 @@ def read_measurements(plan: Plan, outcomes: Mapping[str, Outcome]) -> Measuremen
     sentences = len(plan.corpus.lines("test", "source"))
     rows = {}
     for name in plan.experiment.needed_systems():
-        references = plan.corpus.lines("test", plan.sides_of(name)[1])
         bleu = bleu_metric(bleu_tokenizer(plan, name))
         for metric in plan.experiment.measured(name):
-            units = len(plan.experiment.contrasts) if _STEPS[metric] == "map" else sentences
-            found = np.full((plan.budget.seeds, units, _SIZES.get(metric, _DEFAULT_SIZE)), np.nan)
-            for seed in range(1, plan.budget.seeds + 1):
-                outcome = outcomes.get(f"{_STEPS[metric]}-{name}-seed{seed}")
-                if outcome is not None and outcome.state == "done":
-                    found[seed - 1] = _statistics(plan, metric, name, seed, references, bleu)
-            rows[metric, name] = found
+            found = {
+                seed: _statistics(plan, metric, name, seed, bleu)
+                for seed in range(1, plan.budget.seeds + 1)
+                if all(_is_done(outcomes, step) for step in _measuring_steps(plan, metric, name, seed))
+            }
+            units = {len(statistics) for statistics in found.values()}
+            missing = np.full((units.pop() if units else sentences, _SIZES.get(metric, _DEFAULT_SIZE)), np.nan)
+            rows[metric, name] = np.stack([found.get(seed, missing) for seed in range(1, plan.budget.seeds + 1)])
     return Measurements(rows, _parts(plan, outcomes))
+
+
+def _measuring_steps(plan: Plan, metric: str, system: str, seed: int) -> list[str]:
+    """The steps that write what a metric of a system is computed from."""
+    steps = [f"{_STEPS[metric]}-{system}-seed{seed}"] if metric in _STEPS else []
+    row = plan.experiment.systems[system].phrase_based
+    if metric in PHRASE_METRICS and row is not None:
+        steps.append(table_step(row, seed))
+    return steps
+
+
+def _is_done(outcomes: Mapping[str, Outcome], step: str) -> bool:
+    return step in outcomes and outcomes[step].state == "done"
+
+
+def read_hypotheses(plan: Plan, system: str, seed: int, kind: str = "hypotheses.xz") -> list[str]:
+    """The translations of a system as raw text; the phrase-based system writes words."""
+    lines = read_lines(plan.folder / plan.output(system, seed, kind))
+    if plan.experiment.systems[system].phrase_based is None:
+        return list(lines)
+    join = plan.corpus.segmentation("target").join
+    return [join(line.split()) for line in lines]
 
 
 def bleu_tokenizer(plan: Plan, system: str) -> Tokenizer:
@@ -62,8 +92,13 @@ def bleu_tokenizer(plan: Plan, system: str) -> Tokenizer:
     return fitting_tokenizer(plan.languages_of(system)[1]).name
 
 
-def _statistics(plan: Plan, metric: str, system: str, seed: int, references: list[str], bleu: SacreBleu) -> Array:
+def _statistics(plan: Plan, metric: str, system: str, seed: int, bleu: SacreBleu) -> Array:
     """[N, F] the statistics of one metric of one system and seed."""
+    row = plan.experiment.systems[system].phrase_based
+    if metric in PHRASE_METRICS and row is not None:
+        return phrase_statistics(plan, metric, system, row, seed)
+    if metric in ("word_neighbours", "phrase_neighbours"):
+        return map_statistics(plan, metric, system, seed)
     if metric in ("perplexity", SOURCE_EFFECT):
         path = plan.output(system, seed, "scores.xz" if metric == "perplexity" else "wrong-scores.xz")
         values = np.array([line.split("\t") for line in read_lines(plan.folder / path)], dtype=np.float64)  # [N, 2]
@@ -74,9 +109,10 @@ def _statistics(plan: Plan, metric: str, system: str, seed: int, references: lis
         return _monotone(plan, system, seed)
     if _STEPS[metric] == "map":
         return _distances(plan, metric, system, seed)
-    hypotheses = list(read_lines(plan.folder / plan.output(system, seed, "hypotheses.xz")))
-    statistics = bleu.statistics(hypotheses, references)
-    return statistics if metric == "bleu" else statistics[:, :2]
+    which, kind = ("dev", "dev-hypotheses.xz") if metric == "dev_bleu" else ("test", "hypotheses.xz")
+    references = plan.corpus.lines(which, plan.sides_of(system)[1])
+    statistics = bleu.statistics(read_hypotheses(plan, system, seed, kind), references)
+    return statistics[:, :2] if metric == "length_ratio" else statistics
 
 
 def _agreements(plan: Plan, system: str, seed: int) -> Array:

@@ -24,6 +24,8 @@ img { max-width: 100%; }
 }
 """
 
+_NO_PHRASES = "The table has too few targets of the chosen source phrases to compare them."
+
 Table = Sequence[Sequence[str]]
 """Rows of cells, the heading first."""
 
@@ -34,6 +36,8 @@ def markdown_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
     blocks += ["## Claims", _markdown(claims_table(result))]
     for name, figure in result["figures"].items():
         blocks += [f"## {figure['title']}", f"![{figure['title']}]({images[name]})" if name in images else "No data."]
+    for label, phrases in result["phrases"].items():
+        blocks += [f"## Phrases, {label}", _markdown(phrases_table(phrases)) if phrases else _NO_PHRASES]
     for sample in result["samples"]:
         blocks += [f"## Line {sample['line']} of the test set", _markdown(sample_table(sample))]
     for model, pictures in images_of_heat_maps(result, images).items():
@@ -50,6 +54,9 @@ def html_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
         title = html.escape(figure["title"])
         body.append(f"<h2>{title}</h2>")
         body.append(f'<img src="{images[name]}" alt="{title}">' if name in images else "<p>No data.</p>")
+    for label, phrases in result["phrases"].items():
+        body.append(f"<h2>Phrases, {html.escape(label)}</h2>")
+        body.append(_html(phrases_table(phrases)) if phrases else _paragraph(_NO_PHRASES))
     for sample in result["samples"]:
         body += [f"<h2>Line {sample['line']} of the test set</h2>", _html(sample_table(sample))]
     for model, pictures in images_of_heat_maps(result, images).items():
@@ -127,6 +134,16 @@ def sample_table(sample: Mapping[str, Any]) -> Table:
     """Source, reference and translations of one sentence."""
     rows = [["", "text"], ["source", sample["source"]], ["reference", sample["reference"]]]
     return [*rows, *([label, text] for label, text in sample["translations"].items())]
+
+
+def phrases_table(phrases: Sequence[Mapping[str, Any]]) -> Table:
+    """A row for each source phrase: the best targets by the table and by the network, and samples of the network."""
+    rows = [["group", "source (occurrences)", "phrase table", "network", "samples (times)"]]
+    for one in phrases:
+        samples = " · ".join(f"{text} ({count})" for text, count in one["samples"])
+        best = (" · ".join(one[whose]) for whose in ("table", "network"))
+        rows.append([one["group"], f"{one['source']} ({one['occurrences']})", *best, samples])
+    return rows
 
 
 def images_of_heat_maps(result: Mapping[str, Any], images: Mapping[str, str]) -> dict[str, list[str]]:

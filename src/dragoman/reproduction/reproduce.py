@@ -8,16 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.config.building import build_config, override
+from dragoman.config.language_model import LanguageConfig, override_language
 from dragoman.config.presets import load_preset
 from dragoman.config.scaling import scale
 from dragoman.errors import ConfigError
 from dragoman.progress import Console
-from dragoman.reproduction.corpus import write_corpus
+from dragoman.reproduction.command_words import assignments
+from dragoman.reproduction.commands import steps_of
+from dragoman.reproduction.corpus import write_corpus, write_words
 from dragoman.reproduction.experiment import Experiment
 from dragoman.reproduction.measuring import read_measurements
-from dragoman.reproduction.plan import Budget, Plan, written
+from dragoman.reproduction.phrases import write_phrases
+from dragoman.reproduction.plan import Budget, Plan
 from dragoman.reproduction.results import collect
 from dragoman.reproduction.steps import run_steps
+from dragoman.reproduction.trainings import language_model_settings, model_settings
 from dragoman.reproduction.writing import write_result
 from dragoman.text.corpus import Corpora
 from dragoman.text.lines import write_lines
@@ -38,7 +43,7 @@ class Request:
     join: int = 1
     languages: Sequence[str] | None = None
     settings: Sequence[str] = ()
-    """`key=value`, over the settings of the experiment."""
+    """`key=value`, over the settings of the experiment, for all translation models."""
     gold: Path | None = None
     command: str = ""
     """The command line, for the pages."""
@@ -69,7 +74,11 @@ def reproduce(experiment: Experiment, request: Request, console: Console) -> dic
     if experiment.contrasts:
         (folder / plan.contrasts()).parent.mkdir(parents=True, exist_ok=True)
         write_lines(folder / plan.contrasts(), _contrasts(experiment))
-    steps = plan.steps()
+    if experiment.needs_phrase_table():
+        console.info("tokenising the corpus for the phrase-based system")
+        write_words(corpus)
+        write_phrases(plan)
+    steps = steps_of(plan)
     console.info(f"{experiment.title}: {len(steps)} steps, {request.jobs} at a time")
     outcomes = run_steps(steps, folder, jobs=request.jobs, console=console)
     result = collect(plan, outcomes, read_measurements(plan, outcomes), request.command)
@@ -98,11 +107,14 @@ def _require_valid_models(experiment: Experiment, budget: Budget, settings: Mapp
         ConfigError: one is not valid.
     """
     for name in experiment.used_models():
-        model = experiment.models[name]
-        values = {**experiment.settings, **model.set}
         try:
-            config = scale(load_preset(model.preset), budget.scale)
-            config = override(config, [f"{key}={written(value)}" for key, value in values.items()])
+            config = scale(load_preset(experiment.models[name].preset), budget.scale)
+            config = override(config, assignments(model_settings(experiment, name)))
             build_config(override(config, [f"{key}={value}" for key, value in settings.items()]).values(), name)
         except ConfigError as error:
             raise ConfigError(f"experiment {experiment.name}, model {name}: {error}") from None
+    for name in experiment.used_language_models():
+        try:
+            override_language(LanguageConfig(), assignments(language_model_settings(experiment, name, budget.scale)))
+        except ConfigError as error:
+            raise ConfigError(f"experiment {experiment.name}, language model {name}: {error}") from None

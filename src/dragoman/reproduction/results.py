@@ -16,15 +16,22 @@ from dragoman.report.facts import machine_name
 from dragoman.reproduction.comparison import parse_comparison
 from dragoman.reproduction.decisions import METRICS, Decision, Measurements, Verdict, decide, verdict_of_all
 from dragoman.reproduction.experiment import Figure
-from dragoman.reproduction.measuring import bleu_tokenizer, read_states
+from dragoman.reproduction.maps import read_map
+from dragoman.reproduction.measuring import bleu_tokenizer, read_hypotheses, read_states
+from dragoman.reproduction.phrase_based import table_step
+from dragoman.reproduction.phrases import log_scores, shown_phrases
 from dragoman.reproduction.plan import Plan
 from dragoman.reproduction.steps import Outcome
+from dragoman.reproduction.trainings import language_model_settings
 from dragoman.runs.layout import RunFolder
-from dragoman.text.lines import read_lines
 from dragoman.text.scripts import line_lengths
 from dragoman.training.log import read_log
 
 Values = dict[str, Any]
+_DRAWN_PAIRS = 1000
+"""Points of a scatter plot."""
+_MAPS = {"word-map": ("map-words", "word_neighbours"), "phrase-map": ("map-phrases", "phrase_neighbours")}
+"""Kind of a map -> its step, and the metric whose file has its points."""
 
 
 def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements, command: str) -> Values:
@@ -54,12 +61,16 @@ def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements,
         "metrics": {name: METRICS[name].heading for name in experiment.metrics},
         "systems": {name: _system(plan, name, measured) for name in experiment.needed_systems()},
         "shown": experiment.rows(),
-        "models": {name: _model(plan, name, outcomes) for name in experiment.used_models()},
+        "models": {
+            name: _model(plan, name, outcomes)
+            for name in (*experiment.used_models(), *experiment.used_language_models())
+        },
         "claims": {
             name: _claim(claim.claim, claim.where, claim.expect, measured) for name, claim in experiment.claims.items()
         },
         "figures": {name: _figure(plan, figure, outcomes) for name, figure in experiment.figures.items()},
         "samples": _samples(plan, outcomes),
+        "phrases": _phrases(plan, outcomes),
         "heat maps": _heat_maps(plan, outcomes),
         "failed": {name: outcome.message for name, outcome in outcomes.items() if outcome.state == "failed"},
     }
@@ -77,7 +88,7 @@ def _system(plan: Plan, name: str, measured: Measurements) -> Values:
             "deviation": _number(found.std(ddof=1)) if len(found) > 1 else None,
             "paper": system.paper.get(metric),
         }
-        if metric == "bleu":
+        if metric in ("bleu", "dev_bleu"):
             scores[metric]["tokenizer"] = bleu_tokenizer(plan, name)
     for metric, value in system.paper.items():
         scores.setdefault(metric, {"values": [], "mean": None, "deviation": None, "paper": value})
@@ -86,7 +97,11 @@ def _system(plan: Plan, name: str, measured: Measurements) -> Values:
 
 def _model(plan: Plan, name: str, outcomes: Mapping[str, Outcome]) -> Values:
     """Facts of the trainings of a model: means over the seeds that succeeded."""
-    model = plan.experiment.models[name]
+    preset, settings = "lm", {}
+    if name in plan.experiment.models:
+        preset, settings = plan.experiment.models[name].preset, dict(plan.experiment.models[name].set)
+    else:
+        settings = language_model_settings(plan.experiment, name, plan.budget.scale)
     facts: dict[str, list[float]] = {"updates": [], "epochs": [], "minutes": [], "dev perplexity": []}
     for seed in range(1, plan.budget.seeds + 1):
         outcome = outcomes.get(f"train-{name}-seed{seed}")
@@ -100,7 +115,7 @@ def _model(plan: Plan, name: str, outcomes: Mapping[str, Outcome]) -> Values:
             facts["minutes"].append(last["seconds"] / 60)
             facts["dev perplexity"].append(min(record["perplexity"] or math.inf for record in validations))
     means = {key: _number(sum(values) / len(values)) if values else None for key, values in facts.items()}
-    return {"preset": model.preset, "set": dict(model.set), **means}
+    return {"preset": preset, "set": settings, **means}
 
 
 def _claim(claim: str, where: str, expect: Sequence[str], measured: Measurements) -> Values:
@@ -131,6 +146,10 @@ def _figure(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> Valu
     curves = {}
     if figure.kind == "states":
         return {"title": figure.title, "kind": figure.kind, "ours": _states(plan, figure, outcomes), "paper": {}}
+    if figure.kind == "phrase-scores":
+        return {"title": figure.title, "kind": figure.kind, "ours": _scores(plan, figure, outcomes), "paper": {}}
+    if figure.kind in _MAPS:
+        return {"title": figure.title, "kind": figure.kind, "paper": {}, **_map(plan, figure, outcomes)}
     for name in figure.systems:
         label = plan.experiment.systems[name].label
         curves[label] = (
@@ -152,13 +171,52 @@ def _states(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> dict
     return {kind: points[:, place].tolist() for place, kind in enumerate(("active", "agents exchanged", "passive"))}
 
 
+def _scores(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> dict[str, list[tuple[float, float]]]:
+    """The scores of phrase pairs of the first seed by the network and by the table; {} where there are none."""
+    system = plan.experiment.systems[figure.systems[0]]
+    if system.phrase_based is None or not _is_done(outcomes, table_step(system.phrase_based, 1)):
+        return {}
+    points = log_scores(plan, system.phrase_based, 1)[:_DRAWN_PAIRS]
+    return {"phrase pairs": [(round(network, 3), round(table, 3)) for table, network in points]}
+
+
+def _map(plan: Plan, figure: Figure, outcomes: Mapping[str, Outcome]) -> Values:
+    """The points of a map of the first seed, with their labels; no points where there are none."""
+    step, metric = _MAPS[figure.kind]
+    if not _is_done(outcomes, f"{step}-{figure.systems[0]}-seed1"):
+        return {"ours": {}, "labels": []}
+    points = read_map(plan, metric, figure.systems[0], 1)
+    return {"ours": {"points": [(point.x, point.y) for point in points]}, "labels": [point.text for point in points]}
+
+
+def _phrases(plan: Plan, outcomes: Mapping[str, Outcome]) -> dict[str, list[Values]]:
+    """Label of a system -> source phrases with their best targets and samples, of the first seed."""
+    shown = {}
+    for name in plan.experiment.samples.phrases_of:
+        system = plan.experiment.systems[name]
+        if system.phrase_based is None or not _is_done(outcomes, f"samples-{name}-seed1"):
+            continue
+        shown[system.label] = [
+            {
+                "source": one.phrase.text,
+                "group": one.phrase.group,
+                "occurrences": one.phrase.occurrences,
+                "table": one.table,
+                "network": one.network,
+                "samples": one.samples,
+            }
+            for one in shown_phrases(plan, name, system.phrase_based, 1)
+        ]
+    return shown
+
+
 def _samples(plan: Plan, outcomes: Mapping[str, Outcome]) -> list[Values]:
     """The longest test sentences with the translations of the first seed."""
     wanted = plan.experiment.samples
     sources, references = (plan.corpus.lines("test", side) for side in ("source", "target"))
     longest = sorted(range(len(sources)), key=lambda number: -len(sources[number].split()))[: wanted.longest]
     outputs = {
-        plan.experiment.systems[name].label: list(read_lines(plan.folder / plan.output(name, 1, "hypotheses.xz")))
+        plan.experiment.systems[name].label: read_hypotheses(plan, name, 1)
         for name in wanted.systems
         if 1 in _done(plan, f"translate-{name}", outcomes)
     }
@@ -215,8 +273,7 @@ def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outc
     bleu = bleu_metric(bleu_tokenizer(plan, system))
     found = []
     for seed in _done(plan, f"translate-{system}", outcomes):
-        hypotheses = list(read_lines(plan.folder / plan.output(system, seed, "hypotheses.xz")))
-        statistics = bleu.statistics(hypotheses, target)
+        statistics = bleu.statistics(read_hypotheses(plan, system, seed), target)
         found.append([bleu.score(statistics[list(members)].sum(axis=0)) for members in slicing.members])
     if not found:
         return []
@@ -227,11 +284,11 @@ def _slices(plan: Plan, figure: Figure, system: str, outcomes: Mapping[str, Outc
 
 def _done(plan: Plan, step: str, outcomes: Mapping[str, Outcome]) -> list[int]:
     """The seeds for which a step succeeded."""
-    return [
-        seed
-        for seed in range(1, plan.budget.seeds + 1)
-        if (outcome := outcomes.get(f"{step}-seed{seed}")) is not None and outcome.state == "done"
-    ]
+    return [seed for seed in range(1, plan.budget.seeds + 1) if _is_done(outcomes, f"{step}-seed{seed}")]
+
+
+def _is_done(outcomes: Mapping[str, Outcome], step: str) -> bool:
+    return step in outcomes and outcomes[step].state == "done"
 
 
 def _number(value: float) -> float | None:

@@ -45,6 +45,8 @@ class Step:
     """Names of the steps whose outputs it reads."""
     resumable: tuple[str, ...] = ()
     """The command that continues a training whose run folder, that of `output`, has training states; () for others."""
+    formerly: tuple[str, ...] = ()
+    """The same command under names that its options had before; what it made is not made again. () if none changed."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +239,7 @@ def _require_own_output(step: Step, record: Mapping[str, Any] | None, folder: Pa
     if record is None:
         if output.exists():
             raise RunError(f"{output}: exists, but this experiment has not made it; give another folder to --out")
-    elif tuple(record["command"]) != step.command:
+    elif tuple(record["command"]) not in (step.command, step.formerly):
         raise RunError(
             f"{output}: was made with other settings ({_difference(record['command'], step.command)}); "
             "give another folder to --out, or the same settings"

@@ -18,7 +18,9 @@ _AXES = {
     "reference-length": ("reference length in words", "BLEU"),
     "rarity": ("mean frequency rank of source words", "BLEU"),
     "states": ("first principal component", "second principal component"),
+    "phrase-scores": ("ln p(target | source), network", "ln p(target | source), phrase table"),
 }
+_SCATTERED = ("states", "phrase-scores")
 
 
 def write_result(result: Mapping[str, Any], folder: Path, *, heat_maps: Path) -> None:
@@ -27,17 +29,21 @@ def write_result(result: Mapping[str, Any], folder: Path, *, heat_maps: Path) ->
     Raises:
         InputError: a file cannot be written.
     """
-    from dragoman.report.paper_figures import draw_beside
+    from dragoman.report.paper_figures import draw_beside, draw_labelled
 
     folder.mkdir(parents=True, exist_ok=True)
     pictures: dict[str, bytes] = {}
     for name, figure in result["figures"].items():
-        if any(figure["ours"].values()):
-            picture = io.BytesIO()
+        if not any(figure["ours"].values()):
+            continue
+        picture = io.BytesIO()
+        if "labels" in figure:
+            draw_labelled(picture, figure["ours"]["points"], figure["labels"])
+        else:
             across, upwards = _AXES[figure["kind"]]
-            joined = figure["kind"] != "states"
+            joined = figure["kind"] not in _SCATTERED
             draw_beside(picture, figure["paper"], figure["ours"], across=across, upwards=upwards, joined=joined)
-            pictures[name] = picture.getvalue()
+        pictures[name] = picture.getvalue()
     for maps in result["heat maps"].values():
         for path in maps:
             pictures[path] = (heat_maps / path).read_bytes()

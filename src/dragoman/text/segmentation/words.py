@@ -57,14 +57,14 @@ class WordSegmentation:
 
     def __init__(self, language: str) -> None:
         """`language` is an ISO 639 code; a language without Moses rules gets those of English."""
-        self._language = language
+        self.language = language
         rules = base_language(language)
         self._normalizer = MosesPunctNormalizer(rules)
         self._tokenizer = _Tokenizer(rules)
         self._detokenizer = MosesDetokenizer(rules)
 
     def __reduce__(self) -> tuple[type[WordSegmentation], tuple[str]]:
-        return WordSegmentation, (self._language,)
+        return WordSegmentation, (self.language,)
 
     def segment(self, line: str) -> Segments:
         line = printable(line)
@@ -85,7 +85,7 @@ class WordSegmentation:
             return " ".join(pieces)
 
     def save(self, path: Path) -> None:
-        save_description(path, "words", {"language": self._language})
+        save_description(path, "words", {"language": self.language})
 
     def _tokenise(self, line: str) -> list[str]:
         if _NORMALISED.search(line):

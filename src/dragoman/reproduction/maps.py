@@ -1,0 +1,77 @@
+"""Maps of words and phrases (Cho et al. 2014, section 4.4): whether neighbours in the plane are similar.
+
+The statistics of a point are [its similarity to the nearest point, its mean similarity to all others]. Words are
+similar if the words beside them in the training text are the same: the Bhattacharyya coefficient of their
+distributions. Phrases are similar if they share words: the cosine of their word counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dragoman.reproduction.decisions import Array
+from dragoman.reproduction.plan import Plan
+from dragoman.text.lines import read_lines
+from dragoman.text.words import words_in
+
+_FILES = {"word_neighbours": "words.tsv", "phrase_neighbours": "phrases.tsv"}
+
+
+class MapPoint(NamedTuple):
+    """A text and its place."""
+
+    text: str
+    x: float
+    y: float
+
+
+def read_map(plan: Plan, metric: str, name: str, seed: int) -> list[MapPoint]:
+    """The points that `dragoman map` wrote for a metric."""
+    rows = [line.split("\t") for line in read_lines(plan.folder / plan.output(name, seed, _FILES[metric]))][1:]
+    return [MapPoint(text, float(x), float(y)) for x, y, _, text in rows]
+
+
+def map_statistics(plan: Plan, metric: str, name: str, seed: int) -> Array:
+    """[N, 2] the statistics of each point."""
+    points = read_map(plan, metric, name, seed)
+    texts = [point.text for point in points]
+    if metric == "word_neighbours":
+        similarity = _similarities([_roots(one) for one in _contexts(plan, texts)])
+    else:
+        similarity = _similarities([dict(Counter(text.split())) for text in texts])
+    places = np.array([(point.x, point.y) for point in points])
+    distances = np.linalg.norm(places[:, None] - places[None], axis=-1)
+    np.fill_diagonal(distances, np.inf)
+    np.fill_diagonal(similarity, 0.0)
+    nearest = similarity[np.arange(len(points)), distances.argmin(axis=1)]
+    return np.stack([nearest, similarity.sum(axis=1) / (len(points) - 1)], axis=1)
+
+
+def _contexts(plan: Plan, words: Sequence[str]) -> list[Counter[Hashable]]:
+    """How often which words stand before and after each word in the target side of the training text."""
+    found: dict[str, Counter[Hashable]] = {word: Counter() for word in words}
+    for line in read_lines(plan.corpus.words_path("train", "target")):
+        padded = ["", *words_in(line), ""]
+        for place, word in enumerate(padded[1:-1], 1):
+            if word in found:
+                found[word].update((("before", padded[place - 1]), ("after", padded[place + 1])))
+    return [found[word] for word in words]
+
+
+def _roots(counts: Counter[Hashable]) -> dict[Hashable, float]:
+    return {key: float(np.sqrt(count)) for key, count in counts.items()}
+
+
+def _similarities(vectors: Sequence[Mapping[Hashable, float]]) -> Array:
+    """[N, N] the cosine of each two vectors."""
+    columns = {key: place for place, key in enumerate(dict.fromkeys(key for one in vectors for key in one))}
+    matrix = np.zeros((len(vectors), max(1, len(columns))))
+    for row, one in zip(matrix, vectors, strict=True):
+        for key, value in one.items():
+            row[columns[key]] = value
+    matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
+    return np.asarray(matrix @ matrix.T)

@@ -1,0 +1,137 @@
+"""The commands of experiments: those of earlier results stay the same, and those of phrase-based rows are shared."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import ConfigError
+from dragoman.reproduction.commands import steps_of
+from dragoman.reproduction.corpus import Corpus
+from dragoman.reproduction.experiment import load_experiment
+from dragoman.reproduction.plan import Budget, Plan
+
+FAMILIES = {
+    "bahdanau2015-table1": ("bahdanau2015-table1", "bahdanau2015-figure2", "bahdanau2015-figure3"),
+    "luong2015-table1": ("luong2015-table1", "luong2015-figures5-6", "luong2015-table3", "luong2015-table4"),
+    "luong2015-table6": ("luong2015-table6",),
+    "sutskever2014-table1": ("sutskever2014-table1", "sutskever2014-figure2", "sutskever2014-figure3"),
+}
+DIGESTS = {
+    "bahdanau2015-table1": "e967cd3bbaf0ef8a",
+    "luong2015-table1": "6d826564829e2dcf",
+    "luong2015-table6": "0400bd1ffa71830b",
+    "sutskever2014-table1": "2993abc14e7802ef",
+}
+"""Of the names, commands and outputs of their steps, before there were phrase-based experiments."""
+
+
+def _plan(name: str, folder: Path, seeds: int = 2) -> Plan:
+    corpus = Corpus(folder / "corpus", {"languages": ["en", "de"]})
+    corpus.folder.mkdir(exist_ok=True)
+    corpus.path("test", "source").write_text("a b c d e f g h i j k\n" * 30, encoding="utf-8")
+    experiment = load_experiment(name)
+    return Plan(experiment, corpus, folder / experiment.family, Budget(800, None, 0.128, seeds), {"a.b": "c"})
+
+
+def test_steps_of_earlier_results_stay_the_same(tmp_path: Path) -> None:
+    """`run_steps` refuses to go on with results of another command; `Step.formerly` is for options with new names."""
+    found = {}
+    for family, names in FAMILIES.items():
+        steps = {step.name: step for name in names for step in steps_of(_plan(name, tmp_path))}
+        commands = {step.name: step.formerly or step.command for step in steps.values()}
+        lines = sorted(f"{step.name}: {' '.join(commands[step.name])} -> {step.output}" for step in steps.values())
+        found[family] = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    assert found == DIGESTS
+
+
+def test_rows_with_the_same_table_share_its_weights_and_lists(tmp_path: Path) -> None:
+    steps = [step.name for step in steps_of(_plan("cho2014-table1", tmp_path, seeds=1))]
+    assert len(steps) == len(set(steps))
+    assert [name for name in steps if name.startswith(("smt-", "phrase-"))] == [
+        "smt-train",
+        *("smt-tune-plain-seed1", "smt-nbest-dev-plain-seed1", "smt-nbest-test-plain-seed1"),
+        *("phrase-pairs", "phrase-scores-rnn-seed1"),
+        *("smt-tune-rnn-seed1", "smt-nbest-dev-rnn-seed1", "smt-nbest-test-rnn-seed1"),
+        "phrase-scores-rnn-unknown-seed1",
+        *("smt-tune-rnn-unknown-seed1", "smt-nbest-dev-rnn-unknown-seed1", "smt-nbest-test-rnn-unknown-seed1"),
+    ]
+    for name in ("cho2014-tables2-3", "cho2014-figures4-5"):
+        others = {step.name: step for step in steps_of(_plan(name, tmp_path, seeds=1))}
+        shared = {step.name: step for step in steps_of(_plan("cho2014-table1", tmp_path, seeds=1))}
+        for step in others.keys() & shared.keys():
+            assert others[step] == shared[step]
+        assert "train-rnn-seed1" in others
+        assert not any(step.startswith("smt-tune") for step in others)
+
+
+def test_every_step_comes_after_those_that_it_needs(tmp_path: Path) -> None:
+    for name in ("cho2014-table1", "cho2014-tables2-3", "cho2014-figures4-5", "sutskever2014-table2"):
+        before: set[str] = set()
+        for step in steps_of(_plan(name, tmp_path)):
+            assert set(step.needs) <= before, step
+            before.add(step.name)
+
+
+def test_models_of_phrase_pairs_get_the_table_and_language_models_their_scaled_sizes(tmp_path: Path) -> None:
+    steps = {step.name: " ".join(step.command) for step in steps_of(_plan("cho2014-table1", tmp_path))}
+    rnn, cslm = steps["train-rnn-seed2"], steps["train-cslm-seed2"]
+    assert rnn.startswith("train --preset cho2014 --scale 0.128 --out runs/rnn-seed2 --train smt/pairs.tsv.gz --lang")
+    assert "text.source.segmentation=whitespace text.target.segmentation=whitespace" in rnn
+    assert rnn.endswith("a.b=c training.seed=2 training.updates=800")
+    assert cslm.startswith(
+        "lm train --out runs/cslm-seed2 --train ../corpus/train.target.words --dev ../corpus/dev.tar"
+    )
+    assert "model.embedding=66 model.feed_forward.layers=[197, 131]" in cslm
+    assert cslm.endswith("training.seed=2 training.updates=800")
+
+
+GOOD = """\
+title: t
+paper: p
+item: i
+phrase_based: {nbest: 5}
+models: {m: {preset: standard}, p: {preset: cho2014, corpus: phrase-pairs}, s: {preset: standard, swapped: true}}
+language_models: {l: {}}
+systems:
+  x: {label: x, models: [m], phrase_based: {table: [p], language_models: [l], choose: tuned}}
+metrics: [bleu]
+"""
+
+
+def test_mistakes_in_phrase_based_rows_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD, encoding="utf-8")
+    assert load_experiment(str(path)).used_models() == ["m", "p"]
+    for old, new, message in (
+        ("phrase_based: {nbest: 5}\n", "", "the experiment has no phrase_based with the options of"),
+        ("choose: tuned", "choose: total", "choose: total ignores the scores of its hypotheses"),
+        ("models: [m], ", "", ""),
+        (
+            "models: [m], phrase_based: {table: [p], language_models: [l], ",
+            "phrase_based: {",
+            "choose: tuned needs sco",
+        ),
+        (
+            "models: [m], phrase_based: {table: [p], language_models: [l], choose: tuned}",
+            "seeds: 1",
+            "give models, or p",
+        ),
+        ("table: [p]", "table: [m]", "the models of its table need corpus: phrase-pairs"),
+        ("models: [m]", "models: [p]", "its models score whole hypotheses"),
+        ("models: [m]", "models: [s]", "its models are swapped"),
+        ("table: [p]", "unknown: true", "unknown counts words"),
+        ("language_models: [l]", "language_models: [k]", "no language model named 'k'"),
+        ("metrics: [bleu]", "metrics: [bleu, perplexity]", "perplexity cannot be measured of a phrase-based system"),
+        ("table: [p]", "table: []", ""),
+        ("nbest: 5", "nbest: 0", "nbest"),
+    ):
+        assert old in GOOD
+        path.write_text(GOOD.replace(old, new), encoding="utf-8")
+        if not message:
+            load_experiment(str(path))
+            continue
+        with pytest.raises(ConfigError, match=message):
+            load_experiment(str(path))
