@@ -4,10 +4,11 @@
     python bench/chaos.py all                      # all of them; takes hours on one core
     python bench/chaos.py slice --seconds 60       # some trials of every part
 
-Parts: `kills` (a process killed at every write point), `chains` (trainings stopped again and again at random moments),
-`power-loss` (states of the disk after a power failure), `disk` (a full or faulty disk at every write point), `text`
-(fuzzed lines through every engine), `files` (altered files), `options` (random command lines), `processes` (two
-processes on one folder), `stream` (a long stream with memory measured along the way).
+Parts: `kills` (a process killed at every write point), `calls` (whether strace sees no other write points), `chains`
+(trainings stopped again and again at random moments), `power-loss` (states of the disk after a power failure), `disk`
+(a full or faulty disk at every write point), `text` (fuzzed lines through every engine), `files` (altered files),
+`options` (random command lines), `processes` (two processes on one folder), `stream` (a long stream with memory
+measured along the way).
 
 Every trial is drawn from `--seed`. Results go to bench/results/chaos-NAME.json; a failure lists what repeats it.
 docs/reliability.md has the table. The exit code is 1 if a promise was broken.
@@ -39,7 +40,7 @@ from campaign.children import import_commands  # noqa: E402
 from campaign.result import LISTED, Result, Settings  # noqa: E402
 
 RESULTS = ROOT / "bench" / "results"
-NAMES = ("kills", "chains", "power-loss", "disk", "text", "files", "options", "processes", "stream")
+NAMES = ("calls", "kills", "chains", "power-loss", "disk", "text", "files", "options", "processes", "stream")
 PARTS = {name: f"campaign.{name.replace('-', '_')}" for name in NAMES}
 """Modules with a function `run(settings) -> list[Result]`, in the order in which `all` and `slice` run them."""
 

@@ -171,14 +171,23 @@ def run_watched(
     record: bool = False,
     stdin: bytes = b"",
     seconds: float = 120,
+    before: Callable[[], object] = lambda: None,
 ) -> Watched:
-    """Run a command in a child, in `folder`, below which its operations are counted and the fault happens."""
+    """Run a command in a child, in `folder`, below which its operations are counted and the fault happens.
+
+    `before` is called in the child first; its operations are not counted.
+    """
     memory = mmap.mmap(-1, ctypes.sizeof(_Control))
     control = _Control.from_buffer(memory)
     control.mode, control.point, control.error = fault.mode, fault.point, fault.error
     with tempfile.TemporaryFile() as trace:
         begin = _beginner(folder, control, trace.fileno() if record else -1)
-        ended = run_command(arguments, stdin=stdin, folder=folder, before=begin, seconds=seconds)
+
+        def prepare() -> None:
+            before()
+            begin()
+
+        ended = run_command(arguments, stdin=stdin, folder=folder, before=prepare, seconds=seconds)
         trace.seek(0)
         steps = _read_steps(trace.read())
     operation = f"{Operation(control.operation).name} {os.fsdecode(control.path)}" if control.reached else ""

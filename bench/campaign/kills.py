@@ -54,11 +54,8 @@ def run(settings: Settings) -> list[Result]:
 
 
 def courses(settings: Settings) -> Iterator[Course]:
-    """Every scenario, run to its end; in an order drawn by the seed where time is limited."""
-    listed = scenarios(settings)
-    if settings.seconds is not None:
-        random.Random(settings.seed).shuffle(listed)
-    for number, scenario in enumerate(listed):
+    """Every scenario, run to its end."""
+    for number, scenario in enumerate(drawn_scenarios(settings)):
         if settings.is_over():
             return
         start, folder = (settings.scratch / f"{number}-{name}" for name in ("start", "whole"))
@@ -71,6 +68,14 @@ def courses(settings: Settings) -> Iterator[Course]:
         yield Course(scenario, start, folder, state_of(start), state_of(folder), watched.steps)
         shutil.rmtree(start)
         shutil.rmtree(folder)
+
+
+def drawn_scenarios(settings: Settings) -> list[Scenario]:
+    """Every scenario; in an order drawn by the seed where time is limited."""
+    listed = scenarios(settings)
+    if settings.seconds is not None:
+        random.Random(settings.seed).shuffle(listed)
+    return listed
 
 
 def drawn(faults: list[Fault], settings: Settings) -> list[Fault]:
