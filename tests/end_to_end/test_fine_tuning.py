@@ -35,7 +35,7 @@ def other(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> tuple[lis
 
 def fine_tune(run: Path, other: tuple[list[str], list[str]], out: Path, *more: str, epochs: float = 3) -> int:
     text = ["--train", *other[0], "--dev", *other[1]]
-    settings = [METRIC, f"training.epochs={epochs}", "training.validation.every=19"]
+    settings = [METRIC, "training.precision=fp32", f"training.epochs={epochs}", "training.validation.every=19"]
     return main(["train", "--from", str(run), *text, "--out", str(out), "--threads", "1", "--set", *settings, *more])
 
 
