@@ -123,11 +123,22 @@ def test_readers_get_translations_into_their_language() -> None:
     assert choose_languages("ar", "he", "de_DE") == ("ar", "he")
 
 
-@pytest.mark.parametrize(("variables", "found"), [({"LANG": "fr_CA.UTF-8"}, "fr_CA"), ({"LC_ALL": "C"}, "en_US_POSIX")])
+@pytest.mark.parametrize(
+    ("variables", "found"),
+    [
+        ({"LANG": "fr_CA.UTF-8"}, "fr_CA"),
+        ({"LANG": "fr_CA.UTF-8", "LC_CTYPE": "C.UTF-8"}, "fr_CA"),
+        ({"LANGUAGE": "de_AT:de:en", "LANG": "fr_CA"}, "de_AT"),
+        ({"LC_MESSAGES": "de@euro", "LANG": "fr_CA"}, "de"),
+        ({"LC_ALL": "C", "LANG": "fr_CA"}, None),
+        ({"LANG": "C.UTF-8"}, None),
+        ({}, None),
+    ],
+)
 def test_the_reader_is_known_by_the_environment(
-    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], found: str
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], found: str | None
 ) -> None:
-    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+    for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LC_CTYPE", "LANG"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)

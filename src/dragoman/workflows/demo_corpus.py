@@ -12,6 +12,7 @@ train lacks: the task is to combine known parts in new ways.
 from __future__ import annotations
 
 import datetime
+import os
 import random
 import re
 from collections import Counter
@@ -21,7 +22,7 @@ from decimal import Decimal
 from typing import Literal
 
 from babel import Locale, UnknownLocaleError
-from babel.core import default_locale, get_global
+from babel.core import get_global
 from babel.dates import (
     format_date,
     format_interval,
@@ -126,8 +127,13 @@ def choose_languages(source: str | None, target: str | None, reader: str | None)
 
 
 def reader_locale() -> str | None:
-    """Return the locale of messages in the environment (LANGUAGE, LC_ALL, LC_MESSAGES, LANG)."""
-    return default_locale("LC_MESSAGES")
+    """Return the locale of messages in the environment (LANGUAGE, LC_ALL, LC_MESSAGES, LANG); None if it is C.
+
+    LC_CTYPE does not count: Python itself sets it to C.UTF-8 where the locale of LANG is not installed (PEP 538).
+    """
+    given = (os.environ.get(name, "") for name in ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))
+    locale = re.split("[:.@]", next(filter(None, given), ""), maxsplit=1)[0]
+    return None if locale in ("", "C", "POSIX") else locale
 
 
 def _language_of(locale: str) -> str:
