@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.torch_engine import TorchEngine
+from dragoman.errors import ConfigError
+from dragoman.runs.opening import open_run
 from dragoman.search.beam import beam_search
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.padding import pad
@@ -93,3 +96,12 @@ def _assert_same_attention(one: Hypothesis, other: Hypothesis, columns: int) -> 
     if one.attention is not None and other.attention is not None:
         np.testing.assert_allclose(one.attention[:, :columns], other.attention[:, :columns], atol=1e-6)
         assert (one.attention[:, columns:] == 0).all()
+
+
+def test_threads_are_those_of_the_process_while_the_engine_computes() -> None:
+    before = torch.get_num_threads()
+    with TorchEngine(small_model("rnnsearch")).threads(before + 1):
+        assert torch.get_num_threads() == before + 1
+    assert torch.get_num_threads() == before
+    with pytest.raises(ConfigError, match=r"^threads is 0, but must be a whole number from 1 to 1,024$"):
+        open_run("nowhere", threads=0)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, get_args, get_origin, get_type_hints
 
 import pytest
 
 from dragoman.cli import translate as command
-from dragoman.cli.shared.parsing import Parser
+from dragoman.cli.shared.parsing import Parser, threads
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.config.section import keys_of
 from dragoman.errors import ConfigError, InputError
-from dragoman.translation.options import OPTIONS, TranslationOptions
+from dragoman.translation import translator as module
+from dragoman.translation.length_batching import WorkerThreads
+from dragoman.translation.options import MAX_THREADS, OPTIONS, TranslationOptions
 from dragoman.translation.translator import Translator
 
 from .test_translator import SIDE, SIZE, copy
@@ -94,6 +97,8 @@ def test_unknown_words_are_replaced_by_a_mapping_or_a_file(copier, tmp_path: Pat
         ({"replace_unk": True, "unk_rule": "dictionary"}, "unk_rule dictionary requires dictionary"),
         ({"replace_unk": True, "unk_rule": "copie", "dictionary": {}}, "unk_rule is 'copie', but must be one of copy"),
         ({"ban": ["x"]}, "banned word 'x': the model does not know"),
+        ({"threads": 0}, "threads is 0, but must be a whole number from 1 to 1,024"),
+        ({"threads": 1.5}, "threads is 1.5, but must be"),
         ({"n_best": 0}, "n-best is 0, but must be at least 1"),
     ],
 )
@@ -105,6 +110,8 @@ def test_what_has_no_effect_or_is_out_of_range_is_refused(copier, options, messa
 def test_one_string_in_the_place_of_several_is_an_error(copier):
     for call, message in (
         (lambda: copier.translate_lines("ab"), "takes an iterable of lines, not one string"),
+        (lambda: copier.translate(["ab", 3]), "line 2 is of type int, not a string"),
+        (lambda: copier.translate(b"ab"), "line 1 is of type int, not a string"),
         (lambda: copier.translate("ab", ban="a"), "ban is one string"),
         (lambda: copier.translate("ab", constraints="a"), "constraints is one string, 'a'; give a list"),
         (lambda: copier.translate("ab", constraints=[["a"]]), "for one line give words and phrases"),
@@ -115,6 +122,45 @@ def test_one_string_in_the_place_of_several_is_an_error(copier):
     ):
         with pytest.raises(TypeError, match=message):
             call()
+
+
+class _Threaded:
+    """A toy engine that notes its numbers of threads."""
+
+    def __init__(self, engine, *, concurrent):
+        self._engine, self.seen = engine, []
+        if concurrent:
+            self.workers = 3
+        else:
+            self.threads = self._with_threads
+
+    def __getattr__(self, name):
+        return getattr(self._engine, name)
+
+    @contextmanager
+    def _with_threads(self, count):
+        self.seen.append(count)
+        yield
+        self.seen.append(0)
+
+
+def test_threads_are_those_of_the_call(toy_engine, monkeypatch):
+    workers = []
+    monkeypatch.setattr(module, "WorkerThreads", lambda count: workers.append(count) or WorkerThreads(count))
+    for concurrent, seen, expected in ((False, [2, 0], [1, 1, 1]), (True, [], [3, 2, 3])):
+        engine = _Threaded(toy_engine(SIZE, answer=copy), concurrent=concurrent)
+        translator = Translator(engine, SIDE, SIDE, SearchConfig(beam=3, normalisation="none"))
+        workers.clear()
+        assert translator.translate("ab").text == "ab"
+        assert translator.translate("ab", threads=2).text == "ab"
+        assert translator.translate("ab").text == "ab"
+        assert (engine.seen, workers) == (seen, expected)
+
+
+def test_a_number_of_threads_has_the_same_limit_on_the_command_line():
+    assert threads(str(MAX_THREADS)) == MAX_THREADS
+    with pytest.raises(argparse.ArgumentTypeError):
+        threads(str(MAX_THREADS + 1))
 
 
 def test_options_have_the_names_of_the_command_and_the_types_of_the_schema():

@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> None:
     root, best = search_tree(opened.engine, ids, search, options.pruned)
     vocabulary, kind = opened.target.vocabulary, Path(options.output).suffix.lower()
     if kind in (".html", ".svg"):
-        warn_of_letters_without_font([line, *tokens_of(root, vocabulary)], page=True)
+        shown = tokens_of(root, vocabulary)
+        warn_of_letters_without_font([line, *shown] if kind == ".html" else shown, page=True)
     if kind == ".html":
         drawn = as_page(root, vocabulary, line, opened.target.decode(best.tokens))
     else:

@@ -9,6 +9,7 @@ Letters: B sentences of a batch, S source length (padded), T target length (padd
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -127,6 +128,14 @@ class ConcurrentEngine(Protocol):
     @property
     def workers(self) -> int:
         """The number of calls that the processor can compute at once."""
+
+
+@runtime_checkable
+class ThreadedEngine(Protocol):
+    """An engine whose products are divided among threads."""
+
+    def threads(self, count: int) -> AbstractContextManager[None]:
+        """Compute on so many threads in a `with` block."""
 
 
 def refuse_nan(log_probabilities: NDArray[np.float32]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,6 +49,16 @@ class TorchEngine:
     @property
     def attention_shift(self) -> int:
         return self.model.attention_shift
+
+    @contextmanager
+    def threads(self, count: int) -> Iterator[None]:
+        """Compute on so many CPU threads in a `with` block; they are those of the process, as torch has no others."""
+        before = torch.get_num_threads()
+        torch.set_num_threads(count)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
 
     @torch.inference_mode()
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _TorchState:

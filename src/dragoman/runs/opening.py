@@ -20,6 +20,7 @@ from dragoman.runs.layout import RunFolder
 from dragoman.scoring.scorer import Scorer
 from dragoman.text.side import TextSide
 from dragoman.translation.ensemble import Ensemble, require_same_target
+from dragoman.translation.options import require_threads
 from dragoman.translation.translator import Translator
 
 if TYPE_CHECKING:
@@ -84,7 +85,8 @@ def open_run(
 
     Raises:
         RunError: the folder does not exist, lacks a part, has a newer format, or is damaged.
-        ConfigError: a GPU is requested but not available, or requested for an exported folder, which runs on the CPU.
+        ConfigError: a GPU is requested but not available, or requested for an exported folder, which runs on the CPU;
+            `threads` is not positive.
 
     >>> run = dragoman.open_run("RUN")
     >>> run.config.model.encoder.size
@@ -93,6 +95,7 @@ def open_run(
     >>> scored.log_probability < 0
     True
     """
+    require_threads(threads)
     if is_export(path):
         return _open_exported(path, device, threads, shortlist=shortlist)
     return _open_trained(path, device, threads)

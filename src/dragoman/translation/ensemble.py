@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from dragoman.translation.source_encoding import (
     SourceBatch,
     Truncator,
     bare_words,
+    engine_threads,
     engine_workers,
     pad_sources,
 )
@@ -61,6 +63,9 @@ class Ensemble:
     @property
     def workers(self) -> int:
         return min(engine_workers(member.engine) for member in self.members)
+
+    def threads(self, count: int | None) -> AbstractContextManager[int]:
+        return engine_threads([member.engine for member in self.members], count)
 
     def encode(self, text: str, place: str) -> EncodedLine:
         """Encode the line for each member; the columns of the attention are the words of the raw line."""

@@ -52,6 +52,12 @@ class TranslationOptions(TypedDict, total=False):
     """A dictionary file, or source words with their translations."""
     unk_rule: UnknownRule
 
+    threads: int
+    """CPU threads of a translation."""
+
+
+MAX_THREADS = 1024
+"""As on the command line."""
 
 OPTIONS = tuple(TranslationOptions.__annotations__)
 
@@ -64,6 +70,16 @@ def require_known(options: Iterable[str], function: str) -> None:
     for name in options:
         if name not in OPTIONS:
             raise TypeError(f"{function}() has no argument {name!r}{did_you_mean(name, OPTIONS)}")
+
+
+def require_threads(threads: int | None) -> None:
+    """Refuse a number of threads that is not from 1 to `MAX_THREADS`; None is one for each core.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if threads is not None and not (isinstance(threads, int) and 1 <= threads <= MAX_THREADS):
+        raise ConfigError(f"threads is {threads!r}, but must be a whole number from 1 to {MAX_THREADS:,}")
 
 
 def require_consistent(options: Mapping[str, Any], *, samples: bool, replaces: bool, spell: Spelling = str) -> None:

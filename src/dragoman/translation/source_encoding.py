@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span
-from dragoman.engines.protocol import ConcurrentEngine, Engine
+from dragoman.engines.protocol import ConcurrentEngine, Engine, ThreadedEngine
 from dragoman.text.padding import Padded, pad
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.subwords import SubwordSegmentation
@@ -64,6 +65,9 @@ class SourceEncoder(Protocol):
     def workers(self) -> int:
         """The number of batches that may be computed at once, each in a thread."""
 
+    def threads(self, count: int | None) -> AbstractContextManager[int]:
+        """Compute on so many threads in a `with` block, as it was opened if None; gives the number of `workers`."""
+
     def encode(self, text: str, place: str) -> EncodedLine:
         """Segment a raw line; `place` is its name in a warning."""
 
@@ -77,6 +81,20 @@ class SourceEncoder(Protocol):
 def engine_workers(engine: Engine) -> int:
     """The number of calls that an engine can compute at once."""
     return engine.workers if isinstance(engine, ConcurrentEngine) else 1
+
+
+@contextmanager
+def engine_threads(engines: Sequence[Engine], count: int | None) -> Iterator[int]:
+    """Let engines compute on `count` threads in a `with` block, None: as many as they were opened with.
+
+    Yields the number of calls that may be made at once.
+    """
+    with ExitStack() as blocks:
+        for engine in engines:
+            if count is not None and isinstance(engine, ThreadedEngine):
+                blocks.enter_context(engine.threads(count))
+        concurrent = all(isinstance(engine, ConcurrentEngine) for engine in engines)
+        yield count if count is not None and concurrent else min(map(engine_workers, engines))
 
 
 class ModelSourceEncoder:
@@ -94,6 +112,9 @@ class ModelSourceEncoder:
     @property
     def workers(self) -> int:
         return engine_workers(self._engine)
+
+    def threads(self, count: int | None) -> AbstractContextManager[int]:
+        return engine_threads([self._engine], count)
 
     def encode(self, text: str, place: str) -> EncodedLine:
         encoded = self._truncate(self._side.encode(text), place)

@@ -42,6 +42,7 @@ from dragoman.translation.options import (
     changed_search,
     require_consistent,
     require_known,
+    require_threads,
 )
 from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder
 from dragoman.translation.unknown_words import Replacement, UnknownWordReplacer, changed_replacer
@@ -162,6 +163,7 @@ class Translator:
         self._sampling = sampling
         self._banned = [self._banned_ids(word) for word in banned if not is_blank(word)]
         self._unknown = unknown
+        self._threads: int | None = None
         self._surfaces: dict[int, str] = {}
         self._warned_of_hidden = False
 
@@ -192,6 +194,7 @@ class Translator:
                 `sample=True`, with `temperature`, `top_k`, `top_p`, `distinct`, `seed`. `ban`: words and phrases that
                 are never produced. `replace_unk=True` replaces unknown words, by `unk_rule` ("copy", "dictionary" or
                 "lowercase-dictionary") and `dictionary`, a file or a mapping of source words to target words.
+                `threads`: CPU threads, in place of those of `load`.
 
         Returns:
             another translator; this one stays as it is, and the model is in memory once.
@@ -207,12 +210,14 @@ class Translator:
         ['AB', 'D']
         """
         require_known(options, "with_options")
+        require_threads(options.get("threads"))
         sampling = changed_sampling(self._sampling, options)
         replaces = options.get("replace_unk", self._unknown is not None)
         require_consistent(options, samples=sampling is not None, replaces=replaces)
         changed = copy.copy(self)
         changed._search, changed._sampling = changed_search(self._search, options), sampling
         changed._unknown = changed_replacer(self._unknown, options) if replaces else None
+        changed._threads = options.get("threads", self._threads)
         if "ban" in options:
             if isinstance(options["ban"], str):
                 raise TypeError(f"ban is one string, {options['ban']!r}; give a list of words or phrases")
@@ -282,7 +287,8 @@ class Translator:
             translations, best first, in the place of each.
 
         Raises:
-            TypeError: an option does not exist, or one string is given where several are expected.
+            TypeError: an option does not exist, a line is not a string, or one string is given where several are
+                expected.
             ConfigError, InputError: as for `with_options` and `translate_lines`.
             RunError: the model's log-probabilities are NaN.
 
@@ -324,7 +330,7 @@ class Translator:
         lines (None: see length_batching.py), fewer where `paused` says that the next line would have to be waited for.
 
         Raises:
-            TypeError: `lines` is one string.
+            TypeError: `lines` is one string, or a line is not a string.
             ConfigError: `n_best` is not from 1 to the beam; a coverage penalty for a model without attention.
             InputError: there are more or fewer constraints than lines, or one that the model cannot meet.
             RunError: the model's log-probabilities are NaN.
@@ -356,9 +362,10 @@ class Translator:
         rows = (self._search.beam if self._sampling is None else n_best) * (1 if constraints is None else GRID)
         # A shortlist may lack constrained words; and samples are drawn from the whole vocabulary.
         full_vocabulary = constraints is not None or self._sampling is not None
+        lines = _strings(lines)
         translate_batch = partial(self._translate_batch, n_best=n_best, full_vocabulary=full_vocabulary)
         pairs = zip(lines, repeat(TextConstraints())) if constraints is None else zip_longest(lines, constraints)
-        with WorkerThreads(self._encoder.workers) as threads:
+        with self._encoder.threads(self._threads) as workers, WorkerThreads(workers) as threads:
             windows = read_windows(
                 enumerate(pairs), lambda item: len(item[1][0] or ""), max_items=read_ahead, paused=paused
             )
@@ -545,6 +552,18 @@ def _text_constraints(
     else:
         pairs = zip(prefix, constraints, strict=True)
     return text, (TextConstraints(begin, _phrases(each)) for begin, each in pairs)
+
+
+def _strings(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines.
+
+    Raises:
+        TypeError: one is not a string.
+    """
+    for number, line in enumerate(lines, 1):
+        if not isinstance(line, str):
+            raise TypeError(f"line {number} is of type {type(line).__name__}, not a string")
+        yield line
 
 
 def _phrases(phrases: str | Iterable[str]) -> list[str]:
