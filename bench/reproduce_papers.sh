@@ -1,14 +1,18 @@
 #!/usr/bin/env bash
 # Runs the papers' experiments on captions, small enough for a laptop, and keeps their results.
 #
-#     bench/reproduce_papers.sh MULTI30K [DIR]
+#     bench/reproduce_papers.sh MULTI30K [DIR [KFTT]]
 #
 # MULTI30K is the folder of Multi30k's English and German files. Pairs are joined from one to five captions (of train,
 # dev and the four test sets), so that there are sentences of up to 60 words. DIR (bench/results/reproduction/captions)
-# gets everything; what is in it is not done again, so the script may be stopped and started again at any time.
+# gets everything; what is in it is not done again, so the script may be stopped and started again at any time. KFTT is
+# the folder of the Kyoto Free Translation Task: its first 100,000 pairs, Japanese to English, show what reversal does;
+# their results are in the folder kftt beside DIR.
 #
 # Budgets, recipe and order were fixed before the first run, as were the claims (src/dragoman/experiments) and the rule
-# that decides about them (src/dragoman/reproduction/decisions.py). About 16 hours of one core, half of it with two.
+# that decides about them (src/dragoman/reproduction/decisions.py): the file `commit` in DIR names the commit. Those of
+# the experiments with a phrase-based system and of KFTT were fixed later, before their first run. About 16 hours of one
+# core, half of it with two.
 set -euo pipefail
 DATA=$1
 DIR=${2:-$(dirname "$0")/results/reproduction/captions}
@@ -27,8 +31,8 @@ mapfile -t TEXT < <(files --train train; files --dev val
 
 # One recipe for all models, so that they differ in the model alone: with so few updates Adam learns more than the
 # papers' SGD and Adadelta (docs/presets.md, "Small models"). Words that occur once are unknown.
-RECIPE=(
-    text.source.min_frequency=2 text.target.min_frequency=2
+WORDS=(text.source.min_frequency=2 text.target.min_frequency=2)
+TRAINING=(
     training.batch.unit=sentences training.batch.size=32 training.batch.pool=20
     training.loss_normalisation=tokens
     training.optimiser.name=adam training.optimiser.learning_rate=0.002
@@ -39,9 +43,12 @@ RECIPE=(
 )
 
 UNFINISHED=()
-reproduce() { # EXPERIMENT UPDATES SEEDS: the next one also runs where rows fail (exit code 2)
-    dragoman reproduce "$1" "${TEXT[@]}" --join 5 --out "$DIR" --scale 0.128 --updates "$2" --seeds "$3" \
-        --jobs "${JOBS:-2}" --set "${RECIPE[@]}" || { [ $? -eq 2 ] && UNFINISHED+=("$1"); }
+run() { # EXPERIMENT UPDATES SEEDS OPTION ...: the next one also runs where rows fail (exit code 2)
+    dragoman reproduce "$1" --scale 0.128 --updates "$2" --seeds "$3" --jobs "${JOBS:-2}" "${@:4}" ||
+        { [ $? -eq 2 ] && UNFINISHED+=("$1"); }
+}
+reproduce() { # EXPERIMENT UPDATES SEEDS [SETTING ...]
+    run "$1" "$2" "$3" "${TEXT[@]}" --join 5 --out "$DIR" --set "${WORDS[@]}" "${TRAINING[@]}" "${@:4}"
 }
 
 for experiment in luong2015-table1 luong2015-figures5-6 \
@@ -51,7 +58,33 @@ done
 for experiment in sutskever2014-table1 sutskever2014-figure2 sutskever2014-figure3; do
     reproduce "$experiment" 800 5
 done
-for experiment in luong2015-table4 luong2015-table6 luong2015-table3; do
+reproduce luong2015-table4 800 3
+# Phrase pairs are short, and there are millions of them: more updates, of as many pairs as in the paper.
+for experiment in cho2014-table1 cho2014-tables2-3 cho2014-figures4-5; do
+    reproduce "$experiment" 4000 3 training.batch.size=64
+done
+for experiment in luong2015-table6 luong2015-table3; do
     reproduce "$experiment" 800 3
 done
+reproduce sutskever2014-table2 800 5
+
+if [ $# -gt 2 ]; then
+    KFTT=$(dirname "$DIR")/kftt
+    mkdir -p "$KFTT"
+    [ -e "$KFTT/commit" ] || git -C "$(dirname "$0")" rev-parse HEAD >"$KFTT/commit"
+    for side in ja en; do
+        [ -e "$KFTT/train.$side" ] || python - "$3/train.$side.xz" "$KFTT/train.$side" <<'END'
+import sys
+from itertools import islice
+from dragoman.text.lines import read_lines, write_lines
+write_lines(sys.argv[2], islice(read_lines(sys.argv[1]), 100_000))
+END
+    done
+    # Japanese is not written in words: segments of both sides by SentencePiece. One epoch.
+    for experiment in sutskever2014-reversal luong2015-reversal; do
+        run "$experiment" 3125 3 --out "$KFTT" --train "$KFTT"/train.{ja,en} --dev "$3"/tune.{ja,en}.xz \
+            --test "$3"/test.{ja,en}.xz --set text.{source,target}.segmentation=unigram \
+            text.{source,target}.vocabulary=8000 "${TRAINING[@]}"
+    done
+fi
 [ ${#UNFINISHED[@]} -eq 0 ] || { echo "without all of their values: ${UNFINISHED[*]}" >&2; exit 2; }
