@@ -43,7 +43,7 @@ format: .venv/installed
 	@touch $@
 
 .venv/installed: .venv/train
-	$(INSTALL) -c constraints.txt -e ".[train,align,maps,smt,dev]"
+	$(INSTALL) -c constraints.txt -e ".[train,align,maps,smt,files,dev]"
 	$(BIN)/python -m compileall -q -j 0 .venv/lib || true
 	@touch $@
 

@@ -27,7 +27,7 @@ def translation(side: TextSide, source: str, text: str, attention) -> Translatio
         tokens=side.encode(text).pieces,
         source_tokens=side.encode(source).pieces,
         attention=attention,
-        compute_alignment=list,
+        compute_alignment=lambda source_spans, target_spans: [],
         finished=True,
     )
 

@@ -13,7 +13,7 @@ from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK, Vocabulary
 from dragoman.translation import length_batching, source_encoding
-from dragoman.translation.translator import TextConstraints, Translator
+from dragoman.translation.translator import TextConstraints, Translator, next_word
 from tests.streams import EndlessStream, assert_read_by_windows
 
 
@@ -284,3 +284,47 @@ def test_distinct_samples_are_all_different(toy_engine):
     translator = Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=1, max_length_extra=2), sampling)
     for samples in translator.translate_lines(["ab", "", "c"], n_best=6):
         assert len({tuple(sample.tokens) for sample in samples}) == len(samples) in (1, 6)
+
+
+def test_completions_go_on_from_a_beginning_with_different_words(babbler):
+    for prefix in ("", "a", "ab ", "ab c", "ab ch"):
+        found = babbler.complete("ab cde f", prefix, 4)
+        assert 1 <= len(found) <= 4
+        assert all(one.text.startswith(prefix) for one in found), prefix
+        words = [next_word(one.text, prefix) for one in found]
+        assert len(set(words)) == len(words), prefix
+        scores = [one.score for one in found]
+        assert scores == sorted(scores, reverse=True)
+    assert babbler.complete(" ", "a") == []
+    with pytest.raises(ConfigError, match="count is 0, but must be at least 1"):
+        babbler.complete("ab", "a", 0)
+
+
+def test_the_best_completion_is_the_best_translation(copier):
+    assert copier.complete("ab cd", "", 1)[0].text == "ab cd"
+    assert copier.complete("ab cd", "ab", 1)[0].text == "ab cd"
+    banned = copier.with_options(ban=["b"]).complete("ab cd", "a", 20)
+    assert banned
+    assert not any(word.startswith("b") for one in banned for word in one.text.split())
+
+
+def test_the_next_word_is_that_of_the_place_where_a_prefix_ends():
+    for text, prefix, word in (
+        ("the cat sat", "", "the"),
+        ("the cat sat", "the", "cat"),
+        ("the cat sat", "the ", "cat"),
+        ("the cat sat", "the c", "cat"),
+        ("the cat", "the cat", ""),
+        ("other", "the", "other"),
+    ):
+        assert next_word(text, prefix) == word, (text, prefix)
+
+
+def test_segments_have_their_places_in_both_lines(copier):
+    best = copier.translate(" ab  c")
+    assert best.source_spans == [(1, 2), (2, 3), (5, 6)]
+    assert best.text == "ab c"
+    assert best.target_spans == [(0, 1), (1, 2), (3, 4)]
+    assert len(best.links_between(best.source_spans, best.target_spans)) == 3
+    blank = copier.translate(" ")
+    assert (blank.source_spans, blank.target_spans, blank.links_between([], [])) == ([], [], [])

@@ -47,6 +47,7 @@ VERBS = Verbs(
             "inspect": "inspect",
             "train": "train",
             "translate": "translate",
+            "serve": "serve",
             "presets": "presets",
             "config": "config",
             "describe": "describe",
@@ -96,6 +97,11 @@ EXTRAS = {
     "train": ("babel", "jinja2", "matplotlib", "onnx", "sacrebleu", "safetensors", "tensorboard", "torch", "tqdm"),
     "maps": ("altair", "sklearn", "vl_convert"),
     "smt": ("kenlm", "thot"),
+    "serve": (
+        *("h11", "multipart", "prometheus_client", "py3langid", "python_multipart", "sentencex", "starlette"),
+        "uvicorn",
+    ),
+    "files": ("docx",),
 }
 """Packages that are installed with an extra only."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import math
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.options import (
@@ -21,11 +21,11 @@ from dragoman.cli.shared.search_options import add_sampling_options, add_search_
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dragoman.runs.opening import Run
     from dragoman.translation.options import TranslationOptions
-    from dragoman.translation.translator import Translation
+    from dragoman.translation.translator import Translation, Translator
 
     Chooser = Callable[[Sequence[Translation]], Sequence[Translation]]
 
@@ -41,6 +41,7 @@ EXAMPLES = (
     "dragoman translate RUN < new.de > new.en",
     "dragoman translate RUN",
     "dragoman translate RUN -i new.de -o new.en --beam 10 --alignments new.align",
+    "dragoman translate RUN --paragraphs < letter.de > letter.en",
     "dragoman translate RUN -i new.de --nbest 5 --beam 5 --format nbest > new.nbest",
     "dragoman translate RUN -i new.de --sample --temperature 0.8 --seed 7",
     "dragoman translate RUN1 RUN2 RUN3 -i new.de --combine log-probabilities",
@@ -82,6 +83,12 @@ def _add_files(parser: Parser) -> None:
         "nbest: Moses n-best list",
     )
     group.add_argument("--nbest", type=positive_int, default=1, metavar="N", help="translations per sentence")
+    group.add_argument(
+        "--paragraphs",
+        action="store_true",
+        help="lines hold several sentences: translate each alone and join them again; spaces and lines without words "
+        "stay as they are",
+    )
     group.add_argument(
         "--chunk-size",
         type=positive_int,
@@ -141,6 +148,8 @@ def _add_unknown_words(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Translate the input as a stream."""
     require_sense(options)
+    if options.paragraphs:
+        pass  # here, because it needs an extra: before a model or an output is opened
 
     from dragoman.cli.shared.constraints import read_constraints
     from dragoman.cli.shared.input_lines import InputLines, with_first_read
@@ -160,16 +169,16 @@ def run(options: argparse.Namespace) -> None:
     constraints = None if constraints is None else with_first_read(constraints)
     count = unfinished = 0
     with InputLines(options.input, "translate", quiet=options.quiet) as lines, Outputs(options) as outputs:
-        found = translator.translate_lines(
-            outputs.flushed_before(lines),
-            options.nbest,
-            constraints=constraints,
-            read_ahead=options.chunk_size,
-            paused=lines.paused,
-        )
-        for number, n_best in enumerate(map(choose, found)):
-            outputs.write(number, n_best)
-            count, unfinished = count + 1, unfinished + (not n_best[0].finished)
+        stream, reading = outputs.flushed_before(lines), _Reading(read_ahead=options.chunk_size, paused=lines.paused)
+        if options.paragraphs:
+            for text, sentences, truncated in _paragraphs(translator, stream, runs[0], reading):
+                outputs.write_text(text)
+                count, unfinished = count + sentences, unfinished + truncated
+        else:
+            found = translator.translate_lines(stream, options.nbest, constraints=constraints, **reading)
+            for number, n_best in enumerate(map(choose, found)):
+                outputs.write(number, n_best)
+                count, unfinished = count + 1, unfinished + (not n_best[0].finished)
     if unfinished:
         log.warning(
             "%d of %d translations (%.1f %%) were truncated at the maximum length; raise --max-length-factor or "
@@ -178,6 +187,21 @@ def run(options: argparse.Namespace) -> None:
             count,
             100 * unfinished / count,
         )
+
+
+class _Reading(TypedDict):
+    """How lines are read ahead, as `Translator.translate_lines` takes it."""
+
+    read_ahead: int | None
+    paused: Callable[[], bool] | None
+
+
+def _paragraphs(
+    translator: Translator, lines: Iterable[str], run: Run, reading: _Reading
+) -> Iterator[tuple[str, int, int]]:
+    from dragoman.translation.paragraphs import translate_paragraphs
+
+    return translate_paragraphs(translator, lines, run.config.text.source.language, **reading)
 
 
 def _require_attention(options: argparse.Namespace, runs: Sequence[Run]) -> None:
@@ -225,6 +249,15 @@ def _chooser(options: argparse.Namespace, run: Run) -> Chooser:
     return choose
 
 
+def _require_plain_text(options: argparse.Namespace) -> None:
+    """Refuse options that belong to single sentences together with --paragraphs."""
+    if options.format != "text" or options.nbest > 1:
+        raise ConfigError("--paragraphs writes one translation per line; leave --format and --nbest out")
+    for name in ("alignments", "attention", "unk_log", "prefix", "constraints"):
+        if getattr(options, name) is not None:
+            raise ConfigError(f"{spelt(name)} is about single sentences; leave it or --paragraphs out")
+
+
 def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect, and outputs that would overwrite an input."""
     from dragoman.translation.options import require_consistent
@@ -234,6 +267,8 @@ def require_sense(options: argparse.Namespace) -> None:
     if options.sample and options.constraints is not None:
         raise ConfigError("--constraints requires beam search; leave --sample out")
     require_several_runs(options, options.runs)
+    if options.paragraphs:
+        _require_plain_text(options)
     if options.mbr is not None and options.nbest == 1:
         raise ConfigError("--mbr requires several translations per sentence; add --nbest N")
     if options.nbest > 1 and options.format == "text" and options.mbr is None:

@@ -19,20 +19,20 @@ from typing import NamedTuple, Unpack, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.alignment.extract import segment_weights, surface_spans, word_links
+from dragoman.alignment.extract import Span, segment_weights, surface_spans, word_links
 from dragoman.alignment.heat_map import heat_map_html, segment_heat_map
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.protocol import Engine, ShortlistEngine
+from dragoman.engines.protocol import Engine, ShortlistEngine, refuse_nan
 from dragoman.errors import ConfigError, InputError
 from dragoman.search.beam import beam_search
-from dragoman.search.constraints import BatchConstraints, IdConstraints
+from dragoman.search.constraints import BatchConstraints, IdConstraints, append_tokens
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import sample
 from dragoman.search.stochastic import stochastic_beam_search
 from dragoman.text.links import Link
 from dragoman.text.side import Encoded, TextSide
-from dragoman.text.vocabulary import UNK
+from dragoman.text.vocabulary import BOS, EOS, UNK
 from dragoman.text.words import is_blank, raw_words
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
@@ -51,6 +51,8 @@ MAX_ROWS = 320
 """Rows of a batch in search: sentences times the beam, or times the samples of each."""
 GRID = 8
 """With phrase constraints a sentence has a beam for each number of their segments; this many are allowed for."""
+MAX_CONTINUATIONS = 200
+"""The most probable next segments among which `complete` looks for words."""
 MAX_SHOWN = 60
 """Segments of either side up to which a notebook shows the heat map."""
 
@@ -93,12 +95,16 @@ class Translation:
     attention: NDArray[np.float32] | None
     """[T + 1, S], or [T + 1, S + 1] if the model reads EOS: row t was in use when segment t (the last one: EOS) was
     predicted. None for a model without attention, and for a blank line."""
-    compute_alignment: Callable[[], list[Link]] = field(repr=False)
-    """Computes `alignment`."""
+    compute_alignment: Callable[[Sequence[Span], Sequence[Span]], list[Link]] = field(repr=False)
+    """Computes `links_between`."""
     finished: bool
     """False if the translation was truncated at the longest length."""
     replacements: list[Replacement] = field(default_factory=list)
     """The unknown words that were replaced in `text`; `tokens` has them as the model wrote them."""
+    source_spans: list[Span] = field(default_factory=list)
+    """[start, end) of each of the `source_tokens` in `source`, in characters."""
+    compute_target_spans: Callable[[], list[Span]] = field(default=list, repr=False)
+    """Computes `target_spans`."""
 
     @cached_property
     def alignment(self) -> list[Link]:
@@ -106,7 +112,18 @@ class Translation:
 
         Computed when first used: it takes longer than all other post-processing of the text.
         """
-        return self.compute_alignment()
+        return self.links_between(raw_words(self.source), raw_words(self.text))
+
+    def links_between(self, source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
+        """(source place, target place) between units of the source line and of the text, given by their spans in
+        characters; one for each target unit.
+        """
+        return self.compute_alignment(source_spans, target_spans)
+
+    @cached_property
+    def target_spans(self) -> list[Span]:
+        """[start, end) of each of the `tokens` in `text`, in characters; computed when first used."""
+        return self.compute_target_spans()
 
     def _repr_html_(self) -> str:
         """For notebooks: the text, and the alignment weights as a heat map."""
@@ -351,6 +368,87 @@ class Translator:
             )
         return self._translate_stream(lines, n_best, constraints, read_ahead, paused)
 
+    def complete(self, text: str, prefix: str, count: int = 5) -> list[Translation]:
+        """Up to `count` translations that begin with `prefix` and go on with different words.
+
+        They are the best for each of the most probable next segments, sorted by score. A word at the end of the prefix
+        may be unfinished: "the ca" goes on as "the cat" and "the camera". A translation may also end with the prefix.
+
+        Args:
+            text: the source; one line.
+            prefix: the beginning of the translation.
+            count: how many translations.
+
+        Returns:
+            translations with different words after the prefix; none for a blank line.
+
+        Raises:
+            ConfigError: `count` is not positive.
+            RunError: the model's log-probabilities are NaN.
+
+        >>> [each.text for each in dragoman.load("RUN").complete("ab c", "A", count=1)]
+        ['AB C']
+        """
+        if count < 1:
+            raise ConfigError(f"count is {count}, but must be at least 1")
+        line = self._prepare(0, text, TextConstraints(prefix))
+        if not line.source.segments:
+            return []
+        by_word: dict[str, Translation] = {}
+        for prefixes in _groups(self._continued_prefixes(line, prefix, count), count):
+            lines = [line._replace(constraints=IdConstraints(ids)) for ids in prefixes]
+            for own, [hypothesis] in zip(lines, self._search_batch(lines, 1, full_vocabulary=True), strict=True):
+                translation = self._translation(own, hypothesis)
+                word = next_word(translation.text, prefix)
+                if word not in by_word or translation.score > by_word[word].score:
+                    by_word[word] = translation
+            if sum(one.text.startswith(prefix) for one in by_word.values()) >= count:
+                break
+        best = sorted(by_word.values(), key=lambda one: -one.score)
+        # Detokenisation may have changed the prefix in all of them.
+        return ([one for one in best if one.text.startswith(prefix)] or best)[:count]
+
+    def _continued_prefixes(self, line: _PreparedLine, prefix: str, count: int) -> list[list[int]]:
+        """Target ids that begin with the prefix of `line`: these alone, then with one segment more, the most probable
+        first.
+        """
+        given = list(line.constraints.prefix)
+        found = self._next_segments(line, given)
+        if not prefix[-1:].isspace():
+            done = self._target.encode(prefix.rpartition(" ")[0]).ids
+            if len(done) < len(given):
+                found += [one for one in self._next_segments(line, done) if self._extends(one[0], prefix)]
+        found.sort(key=lambda one: -one[1])
+        return [given, *(ids for ids, _ in found[: 3 * count])]
+
+    def _extends(self, ids: Sequence[int], prefix: str) -> bool:
+        text = self._target.decode(ids)
+        return len(text) > len(prefix) and text.startswith(prefix)
+
+    def _next_segments(self, line: _PreparedLine, ids: Sequence[int]) -> list[tuple[list[int], float]]:
+        """`ids` with one of the most probable next segments, and the log-probability of all."""
+        engine, source, lengths, segments = self._encoder.batch([line.source])
+        if isinstance(engine, ShortlistEngine):
+            engine = engine.full_vocabulary()
+        constraints = BatchConstraints.from_config(self._search, engine.vocabulary_size, segments, [], self._banned)
+        state, total, one = engine.start(source, lengths), 0.0, np.zeros(1, dtype=np.int64)
+        for place, token in enumerate([BOS, *ids]):
+            size = engine.vocabulary_size if place < len(ids) else min(MAX_CONTINUATIONS, engine.vocabulary_size)
+            step = engine.step(state, one, np.array([token], dtype=np.int64), size)
+            state = step.state
+            if place < len(ids):
+                total += float(step.log_probabilities[0, step.tokens[0] == ids[place]].max(initial=-np.inf))
+        refuse_nan(step.log_probabilities)
+        words = constraints.first_words(1)
+        for token in ids:
+            words = append_tokens(words, one, np.array([token]))
+        permitted = constraints.at_step(one, len(ids), words).permitted(step, 1)
+        return [
+            ([*ids, token], total + weight)
+            for token, weight in zip(permitted.tokens[0].tolist(), permitted.log_probabilities[0].tolist(), strict=True)
+            if token not in (EOS, UNK) and weight > -np.inf
+        ]
+
     def _translate_stream(
         self,
         lines: Iterable[str],
@@ -441,12 +539,24 @@ class Translator:
             compute_alignment=partial(self._alignment, line, hypothesis, known, text),
             finished=hypothesis.finished,
             replacements=replacements,
+            source_spans=line.source.offsets,
+            compute_target_spans=partial(self._target_spans, hypothesis, known, text),
         )
 
+    def _target_spans(self, hypothesis: Hypothesis, known: Mapping[int, str], text: str) -> list[Span]:
+        segments = enumerate(hypothesis.tokens[:-1])
+        return surface_spans([known.get(place) or self._surface(segment) for place, segment in segments], text)
+
     def _alignment(
-        self, line: _PreparedLine, hypothesis: Hypothesis, known: Mapping[int, str], text: str
+        self,
+        line: _PreparedLine,
+        hypothesis: Hypothesis,
+        known: Mapping[int, str],
+        text: str,
+        source_units: Sequence[Span],
+        target_units: Sequence[Span],
     ) -> list[Link]:
-        """Links between the words of the line and those of `text`, which has the `known` segments as they are."""
+        """Links between units of the line and units of `text`, which has the `known` segments as they are."""
         weights = self._weights(line, hypothesis)
         if weights is None:
             return []
@@ -457,7 +567,7 @@ class Translator:
         ]
         spans = surface_spans([word for words in surfaces for word in words], text)
         rows = np.array([place for place, words in enumerate(surfaces) for _ in words], dtype=np.int64)
-        return word_links(weights[rows], line.source.offsets, raw_words(line.text), spans, raw_words(text))
+        return word_links(weights[rows], line.source.offsets, source_units, spans, target_units)
 
     def _weights(self, line: _PreparedLine, hypothesis: Hypothesis) -> NDArray[np.float32] | None:
         """[T, S] the alignment weights of each target segment; None for a model without attention."""
@@ -518,9 +628,28 @@ class Translator:
         return self._surfaces[segment]
 
 
+def next_word(text: str, prefix: str) -> str:
+    """The word of a translation that goes on from `prefix`; "" at its end.
+
+    >>> next_word("the cat sat", "the"), next_word("the cat sat", "the c")
+    ('cat', 'cat')
+    """
+    prefix = prefix.rstrip() if text.startswith(prefix.rstrip()) else ""
+    place = len(prefix)
+    if place == len(text):
+        return ""
+    place += text[place] == " "
+    start = text.rfind(" ", 0, place) + 1
+    return text[start:].partition(" ")[0]
+
+
+def _groups(prefixes: list[list[int]], size: int) -> Iterator[list[list[int]]]:
+    return (prefixes[start : start + size] for start in range(0, len(prefixes), size))
+
+
 def _blank(line: _PreparedLine) -> Translation:
     """The translation of a line without segments."""
-    return Translation(line.text, "", 0.0, 0.0, [], [], None, list, True)
+    return Translation(line.text, "", 0.0, 0.0, [], [], None, lambda source_spans, target_spans: [], True)
 
 
 def _text_constraints(

@@ -72,6 +72,11 @@ class Outputs:
             self._weights.write(number, n_best[0].attention)
         self._written = True
 
+    def write_text(self, text: str) -> None:
+        """Write the translation of a line of several sentences."""
+        self._text.write(text + "\n")
+        self._written = True
+
     def _flush(self) -> None:
         self._text.flush()
         if self._links is not None:

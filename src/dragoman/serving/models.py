@@ -1,0 +1,318 @@
+"""The served models: each is loaded when it is first asked for, and again when its folder has changed.
+
+A request keeps the model that it began with. New weights are loaded beside the old ones and then take their place; if
+they cannot be loaded, the old ones stay. With a memory budget, the models that have not been used for longest are
+dropped before another is loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+from dragoman.config.schema import Config
+from dragoman.engines.protocol import ConcurrentEngine
+from dragoman.errors import ConfigError, DragomanError
+from dragoman.runs.exported import CONFIG, ENCODER, MANIFEST, SHORTLIST, STEP, ExportFolder, is_export
+from dragoman.runs.layout import RunFolder
+from dragoman.runs.opening import open_run
+from dragoman.serving.logs import event
+from dragoman.serving.refusals import Refusal
+from dragoman.serving.scheduler import Lane
+from dragoman.text.languages import base_language, language_code
+from dragoman.translation.options import TranslationOptions
+from dragoman.translation.translator import Translator
+
+if TYPE_CHECKING:
+    from dragoman.model.devices import DeviceName
+
+Value = TypeVar("Value")
+
+RETRY_SECONDS = 5.0
+"""How long the failure of loading a model answers requests for it."""
+REFRESH_SECONDS = 2.0
+"""How often folders are looked at."""
+MAX_VARIANTS = 32
+"""Sets of search options that are kept for each model, so that requests with equal options share batches."""
+
+
+class Pair(NamedTuple):
+    """The languages of a model."""
+
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source}-{self.target}"
+
+
+@dataclass(frozen=True)
+class ServedFolder:
+    """A run folder or an exported folder, and the languages that it is served for."""
+
+    path: Path
+    pair: Pair
+
+    @classmethod
+    def named(cls, text: str) -> ServedFolder:
+        """The folder that a command line names: FOLDER, or SOURCE:TARGET=FOLDER where it does not know its languages.
+
+        Raises:
+            RunError: the folder does not exist, lacks a part, or is damaged.
+            ConfigError: its languages are unknown, or are not codes.
+        """
+        found = _NAMED.fullmatch(text)
+        path = Path(found["path"] if found else text)
+        config = _read_config(path)
+        if found:
+            return cls(path, Pair(language_code(found["source"]), language_code(found["target"])))
+        source, target = config.text.source.language, config.text.target.language
+        if source is None or target is None:
+            raise ConfigError(
+                f"{path}: does not name its languages; give them as SOURCE:TARGET={path}, such as de:en={path}"
+            )
+        return cls(path, Pair(source, target))
+
+    def fingerprint(self) -> object:
+        """A value that changes when the model is replaced."""
+        return tuple(_stamp(path) for path in (self.path / MANIFEST, self.path / CONFIG, RunFolder(self.path).weights))
+
+    def bytes(self) -> int:
+        """The size of the files of the model."""
+        names = (ENCODER, STEP, SHORTLIST) if is_export(self.path) else (RunFolder(self.path).weights.name,)
+        return sum(stamp[2] for stamp in map(_stamp, (self.path / name for name in names)) if stamp)
+
+
+_NAMED = re.compile(r"(?P<source>[A-Za-z][A-Za-z0-9_-]*):(?P<target>[A-Za-z][A-Za-z0-9_-]*)=(?P<path>.+)")
+
+
+def _read_config(path: Path) -> Config:
+    """The configuration of a folder; a folder without a model is refused."""
+    if is_export(path):
+        return ExportFolder.open(path).load_config()
+    return RunFolder.open(path).load_config()
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+@dataclass(eq=False)
+class LoadedModel:
+    """A model in memory."""
+
+    pair: Pair
+    translator: Translator
+    lane: Lane
+    attends: bool
+    """Whether it has attention, so that translations are aligned."""
+    beam: int
+    bytes: int
+    fingerprint: object
+    _variants: OrderedDict[object, Translator] = field(default_factory=OrderedDict)
+
+    def variant(self, options: Mapping[str, object]) -> Translator:
+        """The translator with other options; the same one for the same options.
+
+        Raises:
+            ConfigError: an option has a wrong value, or no effect.
+        """
+        if not options:
+            return self.translator
+        key = tuple(
+            sorted((name, tuple(value) if isinstance(value, list) else value) for name, value in options.items())
+        )
+        if key not in self._variants:
+            self._variants[key] = self.translator.with_options(**cast("TranslationOptions", options))
+            if len(self._variants) > MAX_VARIANTS:
+                self._variants.popitem(last=False)
+        self._variants.move_to_end(key)
+        return self._variants[key]
+
+
+@dataclass(eq=False)
+class _Place:
+    """A folder and its model, if it is loaded."""
+
+    folder: ServedFolder
+    model: LoadedModel | None = None
+    loading: asyncio.Task[LoadedModel] | None = None
+    last_used: float = 0.0
+    failed_at: float = -RETRY_SECONDS
+    refused: object = None
+    """The fingerprint of new weights that could not be loaded."""
+
+
+class Models:
+    """The served models by their languages; used from one event loop."""
+
+    def __init__(
+        self,
+        folders: Sequence[ServedFolder],
+        *,
+        threads: int = 1,
+        memory: int | None = None,
+        device: DeviceName = "auto",
+    ) -> None:
+        """`memory` is the budget in bytes.
+
+        Raises:
+            ConfigError: two folders have the same languages.
+        """
+        self._places: dict[Pair, _Place] = {}
+        for folder in folders:
+            if folder.pair in self._places:
+                first = self._places[folder.pair].folder.path
+                raise ConfigError(
+                    f"{first} and {folder.path}: both translate {folder.pair.source} into {folder.pair.target}; "
+                    "serve one of them, or export an ensemble of both"
+                )
+            self._places[folder.pair] = _Place(folder)
+        self._threads, self._memory, self._device = threads, memory, device
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="load")
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The languages of all models, loaded or not."""
+        return list(self._places)
+
+    @property
+    def languages(self) -> list[str]:
+        """The codes of all languages, sorted."""
+        return sorted({code for pair in self._places for code in pair})
+
+    @property
+    def loading(self) -> bool:
+        """Whether a model is being loaded that requests wait for."""
+        return any(place.loading is not None for place in self._places.values())
+
+    @property
+    def loaded(self) -> list[LoadedModel]:
+        """The models in memory."""
+        return [place.model for place in self._places.values() if place.model is not None]
+
+    def find(self, code: str) -> str | None:
+        """The served language that a client means by a code, in any case, with or without a region; None if none is."""
+        by_case = {known.lower(): known for known in self.languages}
+        wanted = code.lower().replace("_", "-")
+        if wanted in by_case:
+            return by_case[wanted]
+        same = [known for known in self.languages if base_language(known) == base_language(wanted)]
+        return same[0] if len(same) == 1 else None
+
+    async def get(self, pair: Pair) -> LoadedModel:
+        """The model of a pair of languages, which must be served.
+
+        Raises:
+            Refusal: it cannot be loaded.
+        """
+        place = self._places[pair]
+        place.last_used = time.monotonic()
+        if place.model is not None:
+            return place.model
+        if place.loading is None:
+            if time.monotonic() - place.failed_at < RETRY_SECONDS:
+                raise _cannot_load(pair)
+            place.loading = asyncio.create_task(self._load(place))
+        return await asyncio.shield(place.loading)  # loading goes on for others if this client leaves
+
+    async def load_all(self) -> None:
+        """Load all models that the budget has room for."""
+        room = float("inf") if self._memory is None else self._memory
+        for pair, place in self._places.items():
+            room -= place.folder.bytes()
+            if room < 0:
+                break
+            try:
+                await self.get(pair)
+            except Refusal:
+                continue  # logged; requests for it are told
+
+    async def refresh(self) -> None:
+        """Take up the new weights of folders that have changed."""
+        for place in self._places.values():
+            if place.model is None or place.loading is not None:
+                continue
+            now = await self._in_thread(place.folder.fingerprint)
+            if now in (place.model.fingerprint, place.refused):
+                continue
+            try:
+                place.model = await self._in_thread(partial(self._open, place.folder))
+                event("model reloaded", model=str(place.folder.pair))
+            except (DragomanError, OSError) as error:
+                place.refused = now
+                event("model not reloaded", level=logging.ERROR, model=str(place.folder.pair), reason=str(error))
+
+    async def keep_fresh(self) -> None:
+        """Look for changed folders until cancelled."""
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            await self.refresh()
+
+    def close(self) -> None:
+        """Let the loading thread end."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    async def _load(self, place: _Place) -> LoadedModel:
+        began = time.monotonic()
+        try:
+            async with self._one_at_a_time:
+                self._make_room(place)
+                place.model = await self._in_thread(partial(self._open, place.folder))
+        except (DragomanError, OSError) as error:
+            place.failed_at = time.monotonic()
+            event("model not loaded", level=logging.ERROR, model=str(place.folder.pair), reason=str(error))
+            raise _cannot_load(place.folder.pair) from None
+        finally:
+            place.loading = None
+        seconds = round(time.monotonic() - began, 3)
+        event("model loaded", model=str(place.folder.pair), bytes=place.model.bytes, seconds=seconds)
+        return place.model
+
+    def _make_room(self, wanted: _Place) -> None:
+        """Drop the models that have not been used for longest until there is room for another."""
+        if self._memory is None:
+            return
+        for place in self._least_recent():
+            if sum(model.bytes for model in self.loaded) + wanted.folder.bytes() <= self._memory:
+                return
+            place.model = None
+            event("model unloaded", model=str(place.folder.pair))
+
+    def _least_recent(self) -> Iterator[_Place]:
+        loaded = [place for place in self._places.values() if place.model is not None]
+        yield from sorted(loaded, key=lambda place: place.last_used)
+
+    def _open(self, folder: ServedFolder) -> LoadedModel:
+        fingerprint, size = folder.fingerprint(), folder.bytes()  # before opening: a change meanwhile is seen later
+        run = open_run(folder.path, device=self._device, threads=1 if is_export(folder.path) else self._threads)
+        lane = Lane(self._threads if isinstance(run.engine, ConcurrentEngine) else 1)
+        attends = run.config.model.decoder.context == "attended"
+        return LoadedModel(folder.pair, run.translator(), lane, attends, run.config.search.beam, size, fingerprint)
+
+    async def _in_thread(self, function: Callable[[], Value]) -> Value:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, function)
+
+
+def _cannot_load(pair: Pair) -> Refusal:
+    return Refusal(500, f"The model for {pair} cannot be loaded; the log of the server has the reason")
+
+
+def default_threads() -> int:
+    """One for each core that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

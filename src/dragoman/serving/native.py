@@ -1,0 +1,272 @@
+"""Our own API, /v1: n-best lists with scores, segments, alignment and attention; completions of a beginning.
+
+The types below are the schema: requests are checked against them, and /spec describes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+from starlette.requests import Request
+from starlette.responses import Response
+
+from dragoman.errors import InputError
+from dragoman.serving.endpoint import json_response
+from dragoman.serving.refusals import invalid
+from dragoman.serving.requests import address_of, decode_json, key_of
+from dragoman.serving.scheduler import Task
+from dragoman.serving.service import AUTO, Direction, Service, all_or_none, usable
+from dragoman.serving.settings import MAX_ALTERNATIVES, MAX_BEAM
+from dragoman.text.sentences import Span, replace_sentences
+from dragoman.text.words import raw_words
+from dragoman.translation.translator import TextConstraints, Translation, Translator, next_word
+
+Short = Annotated[str, Meta(max_length=500)]
+Code = Annotated[str, Meta(min_length=2, max_length=35, description="Language code, such as de or pt-BR")]
+Place = Annotated[int, Meta(ge=0)]
+
+
+class TranslateRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A text or several, and how to search; what is left out is as the model was configured."""
+
+    text: str | list[str]
+    target: Code
+    source: Code = AUTO
+    """`auto`: detected among the served languages."""
+    n_best: Annotated[int, Meta(ge=1, le=MAX_ALTERNATIVES)] = 1
+    """Translations of each sentence."""
+    beam: Annotated[int, Meta(ge=1, le=MAX_BEAM)] | UnsetType = UNSET
+    attention: bool = False
+    """Return the alignment weights."""
+    prefix: Short = ""
+    """The translation begins with it. With `prefix` or `constraints` the text is one sentence, whatever it holds."""
+    constraints: Annotated[list[Short], Meta(max_length=20)] = []
+    """Words and phrases that the translation contains."""
+    ban: Annotated[list[Short], Meta(max_length=50)] = []
+    """Words and phrases that are never produced."""
+    replace_unk: bool = False
+    """Replace unknown words by the source words that they are aligned with."""
+    normalisation: Literal["none", "mean", "gnmt", "power"] | UnsetType = UNSET
+    alpha: Annotated[float, Meta(ge=0, le=10)] | UnsetType = UNSET
+    no_repeat_ngram: Annotated[int, Meta(ge=0, le=20)] | UnsetType = UNSET
+    api_key: str | None = None
+
+
+class SentenceTranslation(Struct, kw_only=True, omit_defaults=True):
+    """A translation of a sentence. Spans are [start, end) in characters (Unicode code points) of `text`."""
+
+    text: str
+    score: float
+    """The log-probability after length normalisation, by which the list is sorted."""
+    log_probability: float
+    """Natural logarithm."""
+    finished: bool
+    """False if it was cut at the longest length."""
+    segments: list[str]
+    """What the model wrote."""
+    segment_spans: list[Span]
+    words: list[Span]
+    """The spans of the words of `text`, which `alignment` counts."""
+    alignment: list[tuple[Place, Place]]
+    """[source word, word of `text`], from 0."""
+    attention: list[list[float]] | UnsetType = UNSET
+    """A row for each segment and the end of the sentence, a column for each source segment and, if the model reads it,
+    the end."""
+
+
+class Sentence(Struct, kw_only=True):
+    """A sentence and its translations, best first."""
+
+    source_span: Span
+    """[start, end) in characters of the text; the other spans of the source count from its start."""
+    words: list[Span]
+    segments: list[str]
+    segment_spans: list[Span]
+    translations: list[SentenceTranslation]
+
+
+class TextResult(Struct, kw_only=True, omit_defaults=True):
+    """The translation of a text: the best of its sentences with what stands between them."""
+
+    text: str
+    source: Code
+    target: Code
+    sentences: list[Sentence]
+    confidence: float | UnsetType = UNSET
+    """Of the detected language, 0 to 100."""
+
+
+class TranslateResponse(Struct):
+    """One result for each text."""
+
+    results: list[TextResult]
+
+
+class CompleteRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+    """A sentence and the beginning of its translation."""
+
+    text: str
+    target: Code
+    source: Code = AUTO
+    prefix: Annotated[str, Meta(max_length=2000)] = ""
+    """The beginning; its last word may be unfinished, unless a space follows it."""
+    count: Annotated[int, Meta(ge=1, le=MAX_ALTERNATIVES)] = 5
+    api_key: str | None = None
+
+
+class Completion(Struct):
+    """A translation that begins with the prefix."""
+
+    word: str
+    """The word that the prefix goes on with, or that its unfinished word becomes; "" at the end."""
+    text: str
+    score: float
+    log_probability: float
+
+
+class CompleteResponse(Struct):
+    """Completions with different words, best first."""
+
+    source: Code
+    target: Code
+    completions: list[Completion]
+
+
+class Native:
+    """The handlers, on a service."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def translate(self, request: Request) -> Response:
+        """POST /v1/translate."""
+        wanted = decode_json(await request.body(), TranslateRequest)
+        texts = wanted.text if isinstance(wanted.text, list) else [wanted.text]
+        directions = await self._admitted(request, wanted, texts)
+        parts = [self._result(text, way, wanted) for text, way in zip(texts, directions, strict=True)]
+        return json_response(TranslateResponse(await all_or_none(parts)))
+
+    async def complete(self, request: Request) -> Response:
+        """POST /v1/complete."""
+        wanted = decode_json(await request.body(), CompleteRequest)
+        [direction] = await self._admitted(request, wanted, [wanted.text])
+        pair = direction.pair
+        if direction.identical:
+            raise invalid(f"the text is in the target language, {pair.target}, already")
+        model = await self._service.models.get(pair)
+        compute = partial(_complete, model.translator, wanted.prefix, wanted.count)
+        rows = model.beam * wanted.count
+        task = Task(model.lane, object(), compute, lambda found: found, rows)
+        [found] = await self._service.run(model, task, [_one_line(wanted.text)])
+        return json_response(CompleteResponse(pair.source, pair.target, found))
+
+    async def _admitted(
+        self, request: Request, wanted: TranslateRequest | CompleteRequest, texts: Sequence[str]
+    ) -> list[Direction]:
+        """The direction of each text of a request within the limits.
+
+        Raises:
+            Refusal: it is not.
+        """
+        if not texts:
+            raise invalid("text is an empty list")
+        self._service.limits.admit(wanted.api_key or key_of(request), address_of(request), len(texts))
+        self._service.require_lengths(texts)
+        return await self._service.directions(texts, wanted.source, wanted.target)
+
+    async def _result(self, text: str, direction: Direction, wanted: TranslateRequest) -> TextResult:
+        pair = direction.pair
+        confidence = UNSET if direction.detected is None else direction.detected.confidence
+        result = TextResult(text=text, source=pair.source, target=pair.target, sentences=[], confidence=confidence)
+        if direction.identical:
+            return result
+        finish = partial(_sentence, attention=wanted.attention)
+        options = _options(wanted)
+        if wanted.prefix or wanted.constraints:
+            spans: list[Span] = [(0, len(text))] if text.strip() else []
+            sentences = await self._constrained(text, direction, wanted, options) if spans else []
+        else:
+            [spans], [sentences] = await self._service.sentences(
+                [text], pair, n_best=wanted.n_best, options=options, finish=finish
+            )
+        for sentence, span in zip(sentences, spans, strict=True):
+            sentence.source_span = span
+        result.sentences = sentences
+        result.text = replace_sentences(text, spans, [sentence.translations[0].text for sentence in sentences])
+        return result
+
+    async def _constrained(
+        self, text: str, direction: Direction, wanted: TranslateRequest, options: dict[str, Any]
+    ) -> list[Sentence]:
+        """The text as one sentence, with the prefix and constraints of the request."""
+        model = await self._service.models.get(direction.pair)
+        beam = max(options.get("beam", model.beam), wanted.n_best)
+        translator = usable(lambda: model.variant({**options, "beam": beam}))
+        compute = partial(_constrained, translator, wanted.n_best, TextConstraints(wanted.prefix, wanted.constraints))
+        task = Task(model.lane, object(), compute, partial(_sentence, attention=wanted.attention), beam)
+        try:
+            return await self._service.run(model, task, [_one_line(text)])
+        except InputError as error:
+            raise invalid(str(error).removeprefix("line 1: ")) from None
+
+
+def _options(wanted: TranslateRequest) -> dict[str, Any]:
+    """The options of a request as `Translator.with_options` takes them."""
+    names = ("beam", "normalisation", "alpha", "no_repeat_ngram")
+    options = {name: getattr(wanted, name) for name in names if getattr(wanted, name) is not UNSET}
+    if wanted.ban:
+        options["ban"] = wanted.ban
+    if wanted.replace_unk:
+        options["replace_unk"] = True
+    return options
+
+
+def _one_line(text: str) -> str:
+    """A text as one line of the same length, so that spans stay as they are."""
+    return "".join(" " if character.isspace() else character for character in text)
+
+
+def _constrained(
+    translator: Translator, n_best: int, constraints: TextConstraints, lines: list[str]
+) -> list[list[Translation]]:
+    return list(translator.translate_lines(lines, n_best, constraints=[constraints] * len(lines)))
+
+
+def _complete(translator: Translator, prefix: str, count: int, lines: list[str]) -> list[list[Completion]]:
+    return [
+        [
+            Completion(next_word(one.text, prefix), one.text, one.score, one.log_probability)
+            for one in translator.complete(line, prefix, count)
+        ]
+        for line in lines
+    ]
+
+
+def _sentence(n_best: list[Translation], *, attention: bool) -> Sentence:
+    """The translations of a sentence as they are returned; its place in the text is added later."""
+    best = n_best[0]
+    return Sentence(
+        source_span=(0, len(best.source)),
+        words=raw_words(best.source),
+        segments=best.source_tokens,
+        segment_spans=best.source_spans,
+        translations=[_translation(one, attention=attention) for one in n_best],
+    )
+
+
+def _translation(one: Translation, *, attention: bool) -> SentenceTranslation:
+    weights = one.attention.astype(float).round(4).tolist() if attention and one.attention is not None else UNSET
+    return SentenceTranslation(
+        text=one.text,
+        score=one.score,
+        log_probability=one.log_probability,
+        finished=one.finished,
+        segments=one.tokens,
+        segment_spans=one.target_spans,
+        words=raw_words(one.text),
+        alignment=one.alignment,
+        attention=weights,
+    )

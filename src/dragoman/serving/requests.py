@@ -1,0 +1,185 @@
+"""Bodies of requests: JSON and forms, within limits of size and time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+from starlette.types import Message, Receive
+
+from dragoman.serving.refusals import Refusal, invalid
+
+Body = TypeVar("Body")
+MAX_FIELDS = 2000
+
+
+def limited(receive: Receive, declared: bytes | None, max_body: int, seconds: float) -> Receive:
+    """`receive` for a body of at most `max_body` bytes that arrives within `seconds`; `declared` is its Content-Length.
+
+    Raises (in the result):
+        Refusal: the body is longer (413), or arrives more slowly (408).
+    """
+    loop = asyncio.get_running_loop()
+    end, received, complete = loop.time() + seconds, 0, False
+
+    async def receive_limited() -> Message:
+        nonlocal received, complete
+        if complete:
+            return await receive()  # waits until the client leaves
+        if declared is not None and declared.isdigit() and int(declared[:20]) > max_body:
+            raise _too_long(max_body)
+        try:
+            async with asyncio.timeout_at(end):
+                message = await receive()
+        except TimeoutError:
+            raise Refusal(408, f"The request did not arrive within {seconds:g} seconds") from None
+        received += len(message.get("body", b""))
+        complete = not message.get("more_body", False)
+        if received > max_body:
+            raise _too_long(max_body)
+        return message
+
+    return receive_limited
+
+
+def _too_long(max_body: int) -> Refusal:
+    return Refusal(413, f"The request is longer than {max_body} bytes; send less at a time")
+
+
+def is_json(request: Request) -> bool:
+    """Whether the body is JSON."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/json" or kind.endswith("+json")
+
+
+async def read_fields(request: Request) -> dict[str, Any]:
+    """The fields of a JSON object or of a form; a field that a form has several times is a list.
+
+    Raises:
+        Refusal: the body is neither, or not UTF-8.
+    """
+    if is_json(request):
+        return decode_json(await request.body(), dict[str, Any])
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        fields, _ = await read_form(request)
+        return fields
+    if kind not in ("", "application/x-www-form-urlencoded"):
+        raise Refusal(415, "The body must be JSON (Content-Type: application/json) or a form")
+    try:
+        found = parse_qs(
+            (await request.body()).decode("utf-8"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=MAX_FIELDS,
+        )
+    except UnicodeDecodeError:
+        raise invalid("the body is not UTF-8") from None
+    except ValueError:
+        raise invalid(f"more than {MAX_FIELDS} fields") from None
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+async def read_form(request: Request) -> tuple[dict[str, Any], dict[str, tuple[str, bytes]]]:
+    """The fields of a multipart form, and its files: name and content of each.
+
+    Raises:
+        Refusal: it is none, or a field is not UTF-8.
+    """
+    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        raise Refusal(415, "The body must be a form (Content-Type: multipart/form-data)")
+    body = await request.body()  # limited, so that no part of it has to be
+    try:
+        parser = MultiPartParser(
+            request.headers, request.stream(), max_files=10, max_fields=MAX_FIELDS, max_part_size=len(body) + 1
+        )
+        form = await parser.parse()
+    except (MultiPartException, ValueError, KeyError, UnicodeDecodeError):
+        raise invalid("the form cannot be read") from None
+    fields: dict[str, Any] = {}
+    files = {}
+    for name, value in form.multi_items():
+        if isinstance(value, UploadFile):
+            files[name] = (value.filename or "", await value.read())
+        elif name in fields:
+            fields[name] = [*_as_list(fields[name]), value]
+        else:
+            fields[name] = value
+    await form.close()
+    if not files:
+        try:
+            body.decode("utf-8")
+        except UnicodeDecodeError:
+            raise invalid("the body is not UTF-8") from None
+    return fields, files
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def decode_json(body: bytes, kind: type[Body]) -> Body:
+    """A JSON body of a type.
+
+    Raises:
+        Refusal: it is not JSON, not UTF-8, or of another type; the message names the place.
+    """
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.ValidationError as error:
+        if kind == dict[str, Any]:
+            raise Refusal(400, "Invalid JSON format") from None
+        raise invalid(f"{error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Refusal(400, "Invalid JSON format") from None
+
+
+def texts_of(value: Any, name: str) -> list[str]:
+    """A string, or a list of strings, as a list.
+
+    Raises:
+        Refusal: it is neither.
+    """
+    texts = value if isinstance(value, list) else [value]
+    if not all(isinstance(text, str) for text in texts):
+        raise invalid(f"{name} must be a string or a list of strings")
+    return texts
+
+
+def string_of(fields: Mapping[str, Any], name: str) -> str:
+    """A field that may be missing: "" then.
+
+    Raises:
+        Refusal: it is not a string.
+    """
+    value = fields.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise invalid(f"{name} must be a string")
+    return value
+
+
+def key_of(request: Request, fields: Mapping[str, Any] | None = None) -> str | None:
+    """The API key of a request: from its body or the header Authorization (Bearer, or DeepL's DeepL-Auth-Key)."""
+    key = (fields or {}).get("api_key")
+    if isinstance(key, str) and key:
+        return key
+    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    return given.strip() if kind.lower() in ("bearer", "deepl-auth-key") else None
+
+
+def address_of(request: Request) -> str:
+    """The address of the client."""
+    return request.client.host if request.client else ""
+
+
+def json_bytes(value: Any) -> bytes:
+    """A value as JSON."""
+    return msgspec.json.encode(value)

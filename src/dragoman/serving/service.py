@@ -1,0 +1,229 @@
+"""What all routes use: languages of a request, its sentences, their translations."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from dragoman.errors import ConfigError, InputError
+from dragoman.serving.detection import Detected, Detector
+from dragoman.serving.language_names import language_name
+from dragoman.serving.limits import Limits
+from dragoman.serving.metrics import Metrics
+from dragoman.serving.models import LoadedModel, Models, Pair
+from dragoman.serving.refusals import Refusal, invalid
+from dragoman.serving.scheduler import Scheduler, Task
+from dragoman.serving.settings import Settings
+from dragoman.text.sentences import Span, replace_sentences, sentence_spans
+from dragoman.translation.translator import Translation, Translator
+
+AUTO = "auto"
+"""The source language of texts whose language is to be detected."""
+QUICK_CHARACTERS = 5000
+"""Texts that are cut and looked at in the event loop; longer ones in a thread, so that nobody waits for them."""
+
+Answer = TypeVar("Answer")
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Direction:
+    """The languages between which a text is translated; a text that is in the target language is left as it is."""
+
+    pair: Pair
+    detected: Detected | None = None
+    """The source language, if it was detected."""
+
+    @property
+    def identical(self) -> bool:
+        """Whether there is nothing to translate."""
+        return self.pair.source == self.pair.target
+
+
+class Service:
+    """The models with everything between them and a request."""
+
+    def __init__(self, models: Models, settings: Settings) -> None:
+        self.models = models
+        self.settings = settings
+        self.scheduler = Scheduler(settings.threads, settings.max_waiting)
+        self.detector = Detector(models.languages)
+        self.limits = Limits(settings.keys, settings.requests_per_minute)
+        self.metrics = Metrics(models, self.scheduler)
+
+    def close(self) -> None:
+        """Let all threads end."""
+        self.scheduler.close()
+        self.models.close()
+
+    def require_lengths(self, texts: Sequence[str]) -> None:
+        """Refuse too many texts, or one that is too long.
+
+        Raises:
+            Refusal: in LibreTranslate's words.
+        """
+        limits = [(len(texts), self.settings.max_texts), *((len(text), self.settings.max_characters) for text in texts)]
+        for size, limit in limits:
+            if size > limit:
+                raise invalid(f"request ({size}) exceeds text limit ({limit})")
+
+    async def directions(self, texts: Sequence[str], source: str, target: str) -> list[Direction]:
+        """The direction of each text; with the source `auto` the language of each is detected, among those that can be
+        translated into the target.
+
+        Raises:
+            Refusal: a language is not served, or there is no model for the two.
+        """
+        into = self._language(target)
+        if source != AUTO:
+            return [Direction(self._pair(self._language(source), into))] * len(texts)
+        among = {into, *(pair.source for pair in self.models.pairs if pair.target == into)}
+        if len(among) == 1:
+            raise Refusal(400, f"{language_name(into)} ({into}) is not available as a target language")
+        found = await self._detected(texts, lambda: [self.detector.rank(text, among)[0] for text in texts])
+        return [Direction(Pair(one.language, into), one) for one in found]
+
+    async def detect(self, text: str) -> list[Detected]:
+        """The served languages, the most probable first."""
+        return await self._detected([text], lambda: self.detector.rank(text))
+
+    async def _detected(self, texts: Sequence[str], function: Callable[[], Value]) -> Value:
+        if not self.detector.loaded:
+            await asyncio.to_thread(self.detector.load)
+        return await self.quickly(texts, function)
+
+    async def translate(
+        self, texts: Sequence[str], directions: Sequence[Direction], *, n_best: int = 1
+    ) -> list[list[str]]:
+        """Up to `n_best` different translations of each text, best first.
+
+        Those of a text of several sentences are joined from the best of each sentence, then the second best of each,
+        and so on.
+        """
+        found: list[list[str]] = [[text] for text in texts]
+
+        async def translate_some(pair: Pair, places: list[int]) -> None:
+            own = [texts[place] for place in places]
+            spans, answers = await self.sentences(own, pair, n_best=n_best, finish=_texts)
+            for place, cuts, sentences in zip(places, spans, answers, strict=True):
+                if cuts:
+                    found[place] = _joined(texts[place], cuts, sentences, n_best)
+
+        await all_or_none(translate_some(pair, places) for pair, places in by_pair(directions).items())
+        return found
+
+    async def sentences(
+        self,
+        texts: Sequence[str],
+        pair: Pair,
+        *,
+        n_best: int = 1,
+        options: Mapping[str, object] | None = None,
+        finish: Callable[[list[Translation]], Answer],
+    ) -> tuple[list[list[Span]], list[list[Answer]]]:
+        """The spans of the sentences of each text, and `finish` of the translations of each sentence."""
+        spans = await self.quickly(texts, lambda: [sentence_spans(text, pair.source) for text in texts])
+        lines = [text[slice(*span)] for text, own in zip(texts, spans, strict=True) for span in own]
+        found = iter(await self.lines(lines, pair, n_best=n_best, options=options, finish=finish))
+        return spans, [[next(found) for _ in own] for own in spans]
+
+    async def lines(
+        self,
+        lines: Sequence[str],
+        pair: Pair,
+        *,
+        n_best: int = 1,
+        options: Mapping[str, object] | None = None,
+        finish: Callable[[list[Translation]], Answer],
+    ) -> list[Answer]:
+        """`finish` of the translations of each line; `options` are those of `Translator.with_options`.
+
+        Raises:
+            Refusal: the model cannot be loaded, an option cannot be used, or too many sentences wait.
+        """
+        model = await self.models.get(pair)
+        options = dict(options or {})
+        beam = options.get("beam", model.beam)
+        if n_best > int(str(beam)):
+            options["beam"] = beam = n_best
+        translator = usable(lambda: model.variant(options))
+        compute = partial(_translations, translator, n_best)
+        task = Task(model.lane, (translator, n_best), compute, finish, rows=int(str(beam)))
+        return await self.run(model, task, lines)
+
+    async def run(self, model: LoadedModel, task: Task, lines: Sequence[str]) -> list[Any]:
+        """The answers of a task for lines, counted."""
+        self.metrics.count_text(str(model.pair), sum(map(len, lines)))
+        return await self.scheduler.run(task, lines)
+
+    def _language(self, code: str) -> str:
+        found = self.models.find(code)
+        if found is None:
+            raise Refusal(400, f"{code[:20]} is not supported")
+        return found
+
+    def _pair(self, source: str, target: str) -> Pair:
+        pair = Pair(source, target)
+        if source != target and pair not in self.models.pairs:
+            raise Refusal(
+                400,
+                f"{language_name(target)} ({target}) is not available as a target language from "
+                f"{language_name(source)} ({source})",
+            )
+        return pair
+
+    @staticmethod
+    async def quickly(texts: Sequence[str], function: Callable[[], Value]) -> Value:
+        """The result of a function, computed where it does not hold up others."""
+        if sum(map(len, texts)) <= QUICK_CHARACTERS:
+            return function()
+        return await asyncio.to_thread(function)
+
+
+def by_pair(directions: Sequence[Direction]) -> dict[Pair, list[int]]:
+    """The places of the texts that are to be translated, by their languages."""
+    places: dict[Pair, list[int]] = {}
+    for place, direction in enumerate(directions):
+        if not direction.identical:
+            places.setdefault(direction.pair, []).append(place)
+    return places
+
+
+async def all_or_none(parts: Any) -> list[Any]:
+    """The results of awaitables, computed at once; the first exception cancels the others."""
+    tasks: list[asyncio.Future[Any]] = [asyncio.ensure_future(part) for part in parts]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def usable(make: Callable[[], Value]) -> Value:
+    """What `make` returns; options that cannot be used are a refusal.
+
+    Raises:
+        Refusal: the message names the option.
+    """
+    try:
+        return make()
+    except (ConfigError, InputError, TypeError) as error:
+        raise invalid(str(error)) from None
+
+
+def _translations(translator: Translator, n_best: int, lines: list[str]) -> list[list[Translation]]:
+    return list(translator.translate_lines(lines, n_best))
+
+
+def _texts(n_best: list[Translation]) -> list[str]:
+    return [translation.text for translation in n_best]
+
+
+def _joined(text: str, spans: Sequence[Span], sentences: Sequence[list[str]], n_best: int) -> list[str]:
+    versions = [
+        replace_sentences(text, spans, [own[min(rank, len(own) - 1)] for own in sentences]) for rank in range(n_best)
+    ]
+    return list(dict.fromkeys(versions))

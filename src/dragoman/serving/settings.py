@@ -1,0 +1,42 @@
+"""Limits of the server and their defaults; help texts and documentation are about these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MAX_ALTERNATIVES = 10
+"""Alternatives or completions of a text, and the largest n-best list."""
+MAX_BEAM = 50
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the operator decides."""
+
+    threads: int = 1
+    """Batches that are computed at once."""
+    memory: int | None = None
+    """Bytes of models, as their files have them, that are kept loaded; None for no limit."""
+    max_waiting: int = 2000
+    """Sentences that wait; a request that finds more is refused with 503."""
+    max_characters: int = 20_000
+    """Characters of one text."""
+    max_texts: int = 1000
+    """Texts of one request."""
+    max_body: int = 4 << 20
+    """Bytes of a request."""
+    body_seconds: float = 30.0
+    """The longest time in which a client sends its request."""
+    request_seconds: float = 120.0
+    """The longest time in which a request is answered."""
+    requests_per_minute: int | None = None
+    """Texts a minute for each address; None for no limit."""
+    keys: Mapping[str, int | None] | None = field(default=None, repr=False)
+    """API keys, each with its texts a minute if it has a limit of its own; None where no key is needed."""
+    cors_origins: tuple[str, ...] = ()
+    """Origins whose pages may use the server."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses of proxies whose X-Forwarded-For is believed."""
+    file_bytes: int = 64 << 20
+    """Bytes of translated files that are kept for their download."""

@@ -1,0 +1,98 @@
+"""HTML is read into texts with marks and written again without losing a character."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.serving.html_text import MAX_ELEMENTS, Document
+from dragoman.serving.markup import Aligned, original, render
+from dragoman.text.sentences import sentence_spans
+
+FRAGMENTS = [
+    *("<p>", "</p>", "<b>", "</b>", '<a href="x>y&amp;z">', "</a>", "<i>", "</i>", "<br>", "<br/>", "<img src=a.png>"),
+    *("Hello", " world", ".", "\n  ", "&lt;", "&copy;", "&nbsp;", "&", "<", ">", "&unknown;", "&#x41;", "é", "木"),
+    *("<!-- note -->", "<script>if (a < b) {}</script>", "<style>p > a {}</style>", "<pre>", "</pre>", "<?x y?>"),
+    *('<span translate="no">', "</span>", '<em class="notranslate">', "</em>", "<svg>", "</svg>", "<!DOCTYPE html>"),
+]
+
+
+def _written(document: Document) -> str:
+    return "".join(part if isinstance(part, str) else original(part) for part in document.parts)
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS)).map("".join))
+def test_what_is_not_translated_is_written_as_it_was_read(source: str) -> None:
+    document = Document(source)
+    assert _written(document) == source
+    document.separate()
+    assert _written(document) == source
+
+
+def test_only_text_is_translated() -> None:
+    source = '<p class="a">One &amp;\n  two</p><script>x</script><p translate="no">no</p><td>three<br>four</td><b>!</b>'
+    assert [text.text for text in Document(source).texts] == ["One & two", "three", "four"]
+
+
+def test_a_text_of_very_many_tags_is_divided_by_them() -> None:
+    source = "<b>a</b> " * (MAX_ELEMENTS + 1)
+    document = Document(source)
+    assert len(document.texts) == MAX_ELEMENTS + 1
+    assert _written(document) == source
+
+
+def _rendered(source: str, target: str, links: list[int | None]) -> str:
+    """A document of one sentence with `target` as its translation; `links` has a source word for each of its words."""
+    document = Document(source)
+    [text] = document.texts
+    spans = sentence_spans(text.text, "en")
+    starts = [start for start, _ in spans]
+    sentences = []
+    for start, end in spans:
+        from dragoman.serving.html_text import spans_of_words
+
+        aligned = Aligned(target, list(spans_of_words(text.text[start:end])), list(spans_of_words(target)), list(links))
+        sentences.append(aligned)
+    assert len(starts) == 1
+    parts = [part if isinstance(part, str) else render(document, part, spans, sentences) for part in document.parts]
+    return "".join(parts)
+
+
+def test_an_element_is_put_around_the_words_that_translate_its_own() -> None:
+    cases = [
+        ("<p>the <b>red</b> house</p>", "la casa roja", [0, 2, 1], "<p>la casa <b>roja</b></p>"),
+        # around the whole sentence
+        ("<b>the red house</b>", "la casa roja", [0, 2, 1], "<b>la casa roja</b>"),
+        # nested
+        ("a <a href=x>b <i>c</i></a> d", "A D B C", [0, 3, 1, 2], "A D <a href=x>B <i>C</i></a>"),
+        # words that no longer stand together, with and without a short gap
+        ("<b>look up</b> the word now", "schlage das nach jetzt", [0, 2, 1, 4], "<b>schlage das nach</b> jetzt"),
+        ("<b>a b</b> c d e", "A C D E B", [0, 2, 3, 4, 1], "<b>A</b> C D E <b>B</b>"),
+        # another element in between
+        ("<b>a b</b> <i>c</i>", "A C B", [0, 2, 1], "<b>A</b> <i>C</i> <b>B</b>"),
+        # elements without words stand before the word that followed them
+        ("one <img src=i> two", "zwei eins", [1, 0], "<img src=i>zwei eins"),
+        ("one <b>lost</b> two", "eins zwei", [0, 2], "eins <b></b>zwei"),
+        # punctuation stays outside, words without a link belong to what is around them
+        ("a <b>dog runs</b>.", "ein Hund der rennt.", [0, 1, None, 2], "ein <b>Hund der rennt</b>."),
+        # an element that is not translated is written once, in its place
+        ("a <q translate=no>b <i>c</i></q> d", "D B C A", [3, 1, 2, 0], "D <q translate=no>b <i>c</i></q> A"),
+        # text never becomes markup
+        ("x &lt;b&gt; y", "X <b> Y & Z", [0, 1, 2, None], "X &lt;b&gt; Y &amp; Z"),
+        ("&copy; me", "© ich", [0], "&copy; ich"),
+        # tags without a partner
+        ("one</b> two", "eins zwei", [0, 1], "eins </b>zwei"),
+    ]
+    for source, target, links, expected in cases:
+        assert _rendered(source, target, links) == expected, source
+
+
+def test_an_element_that_ends_inside_of_a_sentence_is_divided() -> None:
+    document = Document("<b>One two. Three</b> four.")
+    [text] = document.texts
+    spans = sentence_spans(text.text, "en")
+    sentences = [
+        Aligned("Eins zwei.", [(0, 3), (4, 7)], [(0, 4), (5, 9)], [0, 1]),
+        Aligned("Vier drei.", [(0, 5), (6, 10)], [(0, 4), (5, 9)], [1, 0]),
+    ]
+    assert render(document, text, spans, sentences) == "<b>Eins zwei</b>. Vier <b>drei</b>."

@@ -1,0 +1,63 @@
+"""API keys and rates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import InputError
+from dragoman.serving.limits import Limits, read_keys
+from dragoman.serving.refusals import Refusal
+
+
+def _refusal(limits: Limits, key: str | None, address: str = "a", texts: int = 1) -> tuple[int, str, int | None]:
+    with pytest.raises(Refusal) as refused:
+        limits.admit(key, address, texts)
+    return refused.value.status, refused.value.message, refused.value.retry_after
+
+
+def test_keys_are_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "keys"
+    path.write_text("# of the team\nsecret-1\n\nsecret-2 60\n")
+    assert read_keys(path) == {"secret-1": None, "secret-2": 60}
+    for text, expected in (
+        ("one two three\n", f"{path}: line 1: is not a key, alone or with its texts a minute: KEY 60"),
+        ("one 0\n", f"{path}: line 1: is not a key, alone or with its texts a minute: KEY 60"),
+        ("# nothing\n", f"{path}: has no API key; write one a line"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError) as error:
+            read_keys(path)
+        assert str(error.value) == expected
+
+
+def test_a_key_is_needed_where_there_are_keys() -> None:
+    limits = Limits({"secret": None}, None)
+    limits.admit("secret", "a", 1000)
+    assert _refusal(limits, None)[:2] == (400, "Please contact the server operator to get an API key")
+    assert _refusal(limits, "other")[:2] == (403, "Invalid API key")
+    assert _refusal(limits, "\ud800")[:2] == (403, "Invalid API key")
+
+
+def test_each_client_has_its_rate() -> None:
+    now = [0.0]
+    limits = Limits(None, 6, clock=lambda: now[0])
+    limits.admit(None, "a", 6)
+    assert _refusal(limits, None) == (429, "Slowdown: 6 per 1 minute", 10)
+    limits.admit("unused key", "b", 1)
+    now[0] = 10.0
+    limits.admit(None, "a", 1)
+    assert _refusal(limits, None)[0] == 429
+    now[0] = 200.0
+    limits.admit(None, "a", 60)  # more than a minute's at once: then it takes longer
+    now[0] = 260.0
+    assert _refusal(limits, None)[0] == 429
+
+
+def test_a_key_may_have_a_rate_of_its_own() -> None:
+    limits = Limits({"slow": 1, "usual": None}, 2, clock=lambda: 0.0)
+    limits.admit("slow", "a", 1)
+    assert _refusal(limits, "slow")[1] == "Slowdown: 1 per 1 minute"
+    limits.admit("usual", "a", 2)
+    assert _refusal(limits, "usual", "other")[1] == "Slowdown: 2 per 1 minute"

@@ -1,0 +1,50 @@
+"""Sentences of running text: where they are cut, and that everything between them stays."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.text.sentences import MAX_CHARACTERS, replace_sentences, sentence_spans
+
+
+def _sentences(text: str, language: str | None = "en") -> list[str]:
+    return [text[slice(*span)] for span in sentence_spans(text, language)]
+
+
+def test_sentences_end_at_marks_and_line_breaks_but_not_at_abbreviations() -> None:
+    assert _sentences("Mr. Smith came.  Did he?\r\n\tYes \n\n...\n 😀") == ["Mr. Smith came.", "Did he?", "Yes"]
+    assert _sentences("Am 3. Mai kam Dr. Müller z. B. nach Hause. Gut.", "de") == [
+        "Am 3. Mai kam Dr. Müller z. B. nach Hause.",
+        "Gut.",
+    ]
+    assert _sentences("これは本です。あれも。", "ja-JP") == ["これは本です。", "あれも。"]
+    assert _sentences("One. Two.", None) == ["One.", "Two."]
+
+
+@given(st.text(alphabet="aB.?! \t\n\r\u2028😀。木", max_size=60))
+def test_a_text_whose_sentences_are_left_as_they_are_is_itself(text: str) -> None:
+    spans = sentence_spans(text, "en")
+    assert spans == sorted(spans)
+    if all(before[1] < after[0] for before, after in pairwise(spans)):
+        assert replace_sentences(text, spans, [text[slice(*span)] for span in spans]) == text
+    translated = replace_sentences(text, spans, ["x"] * len(spans))
+    assert len(translated.splitlines()) == len(text.splitlines())
+
+
+def test_a_space_separates_sentences_that_touched_unless_their_script_has_none() -> None:
+    text = "一。二。"
+    spans = sentence_spans(text, "zh")
+    assert replace_sentences(text, spans, ["One.", "Two."]) == "One. Two."
+    assert replace_sentences(text, spans, ["三。", "四。"]) == "三。四。"
+
+
+def test_a_long_sentence_is_cut_after_a_clause_or_a_word_and_nothing_is_lost() -> None:
+    clauses = "word " * 50 + "10,000 words, "
+    for text in (clauses * 20, "word " * 1000, "x" * 5000):
+        parts = _sentences(text)
+        assert max(map(len, parts)) <= MAX_CHARACTERS
+        assert "".join("".join(parts).split()) == "".join(text.split())
+    assert _sentences(clauses * 20)[0].endswith("10,000 words,")
