@@ -127,6 +127,11 @@ def test_mistakes_in_phrase_based_rows_are_named(tmp_path: Path) -> None:
         ("metrics: [bleu]", "metrics: [bleu, perplexity]", "perplexity cannot be measured of a phrase-based system"),
         ("table: [p]", "table: []", ""),
         ("nbest: 5", "nbest: 0", "nbest"),
+        (
+            "  x: {label: x, models: [m], phrase_based: {table: [p], language_models: [l], choose: tuned}}",
+            "  x: {label: x, models: [p]}",
+            "",
+        ),
     ):
         assert old in GOOD
         path.write_text(GOOD.replace(old, new), encoding="utf-8")
@@ -135,3 +140,8 @@ def test_mistakes_in_phrase_based_rows_are_named(tmp_path: Path) -> None:
             continue
         with pytest.raises(ConfigError, match=message):
             load_experiment(str(path))
+    row = "{label: x, models: [m], phrase_based: {table: [p], language_models: [l], choose: tuned}}"
+    alone = GOOD.replace("phrase_based: {nbest: 5}\n", "").replace(row, "{label: x, models: [p]}")
+    path.write_text(alone, encoding="utf-8")
+    with pytest.raises(ConfigError, match="system x: a model of phrase pairs needs phrase_based with the options of"):
+        load_experiment(str(path))

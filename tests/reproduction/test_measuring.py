@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.reproduction.corpus import write_corpus
-from dragoman.reproduction.experiment import Experiment, Model, System
+from dragoman.errors import InputError
+from dragoman.reproduction.corpus import write_corpus, write_words
+from dragoman.reproduction.experiment import Experiment, Model, PhraseBasedRow, System
 from dragoman.reproduction.measuring import bleu_tokenizer, read_measurements
 from dragoman.reproduction.plan import Budget, Plan
 from dragoman.reproduction.steps import Outcome
-from dragoman.text.lines import write_lines
+from dragoman.text.lines import read_lines, write_lines
 
 
 def test_bleu_counts_what_fits_the_language_that_a_system_translates_into(tmp_path: Path) -> None:
@@ -40,3 +41,38 @@ def test_bleu_counts_what_fits_the_language_that_a_system_translates_into(tmp_pa
     assert [bleu_tokenizer(plan, name) for name in ("to", "from")] == ["char", "13a"]
     assert measured.scores("bleu", "to") == pytest.approx([75], abs=15)  # with 13a, a line is one word: 0
     assert measured.scores("bleu", "from") == pytest.approx([53.73], abs=0.01)  # (5/6 * 3/5 * 2/4 * 1/3) ** (1/4)
+
+
+def test_words_of_the_phrase_based_system_are_joined_before_they_are_compared(tmp_path: Path) -> None:
+    lines = [f'Hello, the 2nd man\'s {number}-year-old dog (a "puppy")!' for number in range(20)]
+    write_lines(tmp_path / "x.en", lines)
+    corpora = {name: [(tmp_path / "x.en", tmp_path / "x.en")] for name in ("train", "dev", "test")}
+    experiment = Experiment(
+        name="mine",
+        family="mine",
+        title="t",
+        paper="p",
+        item="i",
+        digest="d",
+        systems={"smt": System(label="smt", phrase_based=PhraseBasedRow())},
+        metrics=("dev_bleu", "bleu"),
+    )
+    corpus = write_corpus(tmp_path / "corpus", corpora, languages=("en", "en"))
+    write_words(corpus)
+    assert next(read_lines(corpus.words_path("dev", "target"))).split()[:6] == ["Hello", ",", "the", "2nd", "man", "'s"]
+    plan = Plan(experiment, corpus, tmp_path, Budget(1, None, 1.0, 1), {})
+    (tmp_path / "systems").mkdir()
+    for which, kind in (("dev", "dev-hypotheses.xz"), ("test", "hypotheses.xz")):
+        write_lines(tmp_path / plan.output("smt", 1, kind), read_lines(corpus.words_path(which, "target")))
+    outcomes = {f"{step}-smt-seed1": Outcome("done", 1.0) for step in ("translate", "translate-dev")}
+    measured = read_measurements(plan, outcomes)
+    assert measured.scores("bleu", "smt") == pytest.approx([100])
+    assert measured.scores("dev_bleu", "smt") == pytest.approx([100])
+
+
+def test_a_side_without_spaces_has_no_words_for_a_phrase_based_system(tmp_path: Path) -> None:
+    write_lines(tmp_path / "x.ja", ["これは短い文です。明日は雨が降るでしょう。"] * 20)
+    write_lines(tmp_path / "x.en", ["It will rain tomorrow."] * 20)
+    corpora = {name: [(tmp_path / "x.ja", tmp_path / "x.en")] for name in ("train", "dev", "test")}
+    with pytest.raises(InputError, match="the source side of the train set has no spaces between words"):
+        write_words(write_corpus(tmp_path / "corpus", corpora))

@@ -29,6 +29,8 @@ SOURCE_EFFECT = "wrong_source_perplexity"
 DEFAULT_METRICS = ("perplexity", "bleu")
 PHRASE_METRICS = ("preferred_words", "score_correlation", "samples_in_table", "samples_in_text")
 """Metrics of the scores and samples of phrases, for phrase-based systems."""
+MAP_METRICS = ("word_neighbours", "phrase_neighbours")
+"""Metrics of maps of words and phrases."""
 _FOLDER = "experiments"
 
 
@@ -238,15 +240,11 @@ class Experiment(_Entry):
         used = {name for row in self._phrase_based_rows() for name in row.language_models}
         return [name for name in self.language_models if name in used]
 
-    def needs_phrase_table(self) -> bool:
-        """Whether a phrase-based system is trained."""
-        trained = any(self.models[name].corpus == "phrase-pairs" for name in self.used_models())
-        return trained or bool(self._phrase_based_rows())
-
-    def needs_phrases(self) -> bool:
-        """Whether source phrases are chosen whose targets, samples or vectors are measured."""
+    def needs_words(self) -> bool:
+        """Whether tokenised text and phrases of it are used: by a phrase-based system, or to measure maps."""
         metrics = {metric for name in self.needed_systems() for metric in self.measured(name)}
-        return bool(metrics & {*PHRASE_METRICS, "phrase_neighbours"} or self.samples.phrases_of)
+        trained = any(self.models[name].corpus == "phrase-pairs" for name in self.used_models())
+        return trained or bool(self._phrase_based_rows()) or bool(metrics & set(MAP_METRICS))
 
     def _phrase_based_rows(self) -> list[PhraseBasedRow]:
         rows = (self.systems[name].phrase_based for name in self.needed_systems())
@@ -388,6 +386,10 @@ def _require_sense(experiment: Experiment, name: str) -> None:
     if row is None:
         if not system.models:
             raise refuse("give models, or phrase_based")
+        if experiment.phrase_based is None and any(
+            experiment.models[model].corpus == "phrase-pairs" for model in system.models
+        ):
+            raise refuse("a model of phrase pairs needs phrase_based with the options of `dragoman smt`")
         if metrics & set(PHRASE_METRICS):
             raise refuse(f"{', '.join(sorted(metrics & set(PHRASE_METRICS)))} can be measured of phrase_based alone")
         return

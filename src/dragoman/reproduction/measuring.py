@@ -14,7 +14,7 @@ from dragoman.evaluation.metrics import SacreBleu, bleu_metric
 from dragoman.evaluation.tokenizers import Tokenizer, fitting_tokenizer
 from dragoman.reproduction.comparison import WHOLE
 from dragoman.reproduction.decisions import Array, Measurements
-from dragoman.reproduction.experiment import KNOWN, PHRASE_METRICS, SOURCE_EFFECT
+from dragoman.reproduction.experiment import KNOWN, MAP_METRICS, PHRASE_METRICS, SOURCE_EFFECT
 from dragoman.reproduction.maps import map_statistics
 from dragoman.reproduction.phrase_based import table_step
 from dragoman.reproduction.phrases import phrase_statistics
@@ -97,7 +97,7 @@ def _statistics(plan: Plan, metric: str, system: str, seed: int, bleu: SacreBleu
     row = plan.experiment.systems[system].phrase_based
     if metric in PHRASE_METRICS and row is not None:
         return phrase_statistics(plan, metric, system, row, seed)
-    if metric in ("word_neighbours", "phrase_neighbours"):
+    if metric in MAP_METRICS:
         return map_statistics(plan, metric, system, seed)
     if metric in ("perplexity", SOURCE_EFFECT):
         path = plan.output(system, seed, "scores.xz" if metric == "perplexity" else "wrong-scores.xz")

@@ -140,7 +140,7 @@ def phrases_table(phrases: Sequence[Mapping[str, Any]]) -> Table:
     """A row for each source phrase: the best targets by the table and by the network, and samples of the network."""
     rows = [["group", "source (occurrences)", "phrase table", "network", "samples (times)"]]
     for one in phrases:
-        samples = " · ".join(f"{text} ({count})" for text, count in one["samples"])
+        samples = " · ".join(f"{text or 'empty'} ({count})" for text, count in one["samples"])
         best = (" · ".join(one[whose]) for whose in ("table", "network"))
         rows.append([one["group"], f"{one['source']} ({one['occurrences']})", *best, samples])
     return rows

@@ -74,8 +74,8 @@ def reproduce(experiment: Experiment, request: Request, console: Console) -> dic
     if experiment.contrasts:
         (folder / plan.contrasts()).parent.mkdir(parents=True, exist_ok=True)
         write_lines(folder / plan.contrasts(), _contrasts(experiment))
-    if experiment.needs_phrase_table():
-        console.info("tokenising the corpus for the phrase-based system")
+    if experiment.needs_words():
+        console.info("tokenising the corpus")
         write_words(corpus)
         write_phrases(plan)
     steps = steps_of(plan)
