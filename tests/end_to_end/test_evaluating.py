@@ -244,6 +244,17 @@ def test_the_language_of_the_references_chooses_the_tokenizer(
     assert printed.err.count(warning) == 1
 
 
+def test_references_without_four_tokens_are_warned_of(
+    files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["evaluate", *files, "--hyp", str(hypotheses)]
+    warning = "dragoman: warning: no reference has four tokens, and BLEU counts 4-grams: it is 0, or more only where a"
+    assert main([*given, "--against", str(hypotheses)]) == 0
+    assert capsys.readouterr().err.count(warning) == 1
+    assert main([*given, "--tokenizer", "char"]) == 0
+    assert warning not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [("flores200", "flores200 downloads a model when it is first used"), ("moses", "'moses' is none of 13a, none")],

@@ -350,6 +350,18 @@ def test_references_that_bleu_takes_for_words_are_told_once_and_before_training(
     assert printed.index(warning) < printed.index("finished after update")
 
 
+def test_references_too_short_for_bleu_are_told_before_training(
+    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warning = "warning: no reference has four tokens, and BLEU counts 4-grams"
+    for metric, count in (("bleu", 1), ("chrf", 0)):
+        settings = [*BRIEF, f"training.validation.metric={metric}"]
+        assert train(tmp_path / metric, settings=settings) == 0
+        printed = capsys.readouterr().err
+        assert printed.count(warning) == count
+    assert "finished after update" in printed
+
+
 def test_languages_come_from_the_file_names_and_stay_when_resumed(
     corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

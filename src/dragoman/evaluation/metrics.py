@@ -155,6 +155,10 @@ def bleu_metric(tokenizer: Tokenizer = "13a") -> SacreBleu:
     return SacreBleu("BLEU", BLEU(tokenize=tokenizer, force=True))
 
 
+BLEU_ORDER = 4
+"""The longest n-grams that BLEU counts."""
+
+
 def bleu_tokens(tokenizer: Tokenizer) -> Callable[[str], str]:
     """Return the function that divides a line into the tokens of BLEU, separated by spaces.
 

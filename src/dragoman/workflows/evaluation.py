@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from dragoman.config.schema import Config, SearchConfig, SideConfig
 from dragoman.errors import ConfigError, InputError
 from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, Slice, SliceTable, evaluate
-from dragoman.evaluation.metrics import Preparation
+from dragoman.evaluation.metrics import BLEU_ORDER, Preparation, bleu_tokens
 from dragoman.evaluation.slices import (
     GROUP,
     Slicing,
@@ -30,6 +31,8 @@ from dragoman.text.segmentation import DEFAULT_RULES, train_segmentation
 from dragoman.text.vocabulary import SPECIALS, UNK
 from dragoman.text.words import words_in
 from dragoman.translation.translator import Translation
+
+log = logging.getLogger(__name__)
 
 SLICES: dict[str, Callable[[Sequence[Pair], int], Slicing]] = {
     "source-length": lambda pairs, size: by_length([pair.source for pair in pairs], "source"),
@@ -130,7 +133,7 @@ def measure_given(
     _require_pairs(pairs)
     options = options or MeasureOptions()
     if warn:
-        warn_of_unsegmented_references(tokenizer_for(options, run), pairs)
+        warn_of_references_unfit_for_bleu(tokenizer_for(options, run), pairs)
     return evaluate(
         hypotheses,
         [pair.references for pair in pairs],
@@ -199,13 +202,20 @@ def bleu_preparation(options: MeasureOptions, run: Run | None = None) -> Prepara
     return Preparation(f"moses-{language}", lambda line: " ".join(words.segment(line).pieces))
 
 
-def warn_of_unsegmented_references(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> None:
-    """Warn of references without spaces that the tokenizer of BLEU takes for words."""
+def warn_of_references_unfit_for_bleu(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> None:
+    """Warn of references without spaces that the tokenizer of BLEU takes for words, or without its 4-grams."""
     if tokenizer not in WITHOUT_SPACES and is_unsegmented(pair.target for pair in pairs):
         warn_of_lines_without_spaces(
             "references",
             f"BLEU with tokenizer {tokenizer}",
             "give their language (evaluate --language, train --languages), or a tokenizer such as zh or char",
+        )
+        return
+    tokenise = bleu_tokens(tokenizer)
+    if not any(len(tokenise(reference).split()) >= BLEU_ORDER for pair in pairs for reference in pair.references):
+        log.warning(
+            "no reference has four tokens, and BLEU counts 4-grams: it is 0, or more only where a translation is too "
+            "long; go by chrF (in training: training.validation.metric=chrf)"
         )
 
 

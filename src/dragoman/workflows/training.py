@@ -49,7 +49,7 @@ from dragoman.training.loop import train as train_model
 from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_batch, require_memory_for_training
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.translator import Translator
-from dragoman.workflows.evaluation import tokenizer_of, warn_of_unsegmented_references
+from dragoman.workflows.evaluation import tokenizer_of, warn_of_references_unfit_for_bleu
 from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
 from dragoman.workflows.languages import with_languages, with_tokenizer
 from dragoman.workflows.reports import DEV_SET, write_run_report
@@ -475,7 +475,8 @@ def _train(
     config = prepare_model(model, config, folder, console)
     folder.require_intact(folder.dev_text)
     dev = list(read_pairs([[folder.dev_text]]))
-    warn_of_unsegmented_references(tokenizer_of(config), dev)
+    if config.training.validation.metric == "bleu":
+        warn_of_references_unfit_for_bleu(tokenizer_of(config), dev)
     mix = settle_mix(config.training, prepared.store, console)
     result = train_model(
         model,
