@@ -9,6 +9,7 @@ import os
 import resource
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,30 @@ def test_a_library_is_not_loaded_where_its_address_space_is_limited(monkeypatch:
     assert sys.meta_path == before
     with resources_checked("presets"):
         assert importlib.util.find_spec("yaml") is not None
+
+
+def test_a_library_is_not_loaded_where_its_threads_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def start_or_fail(thread: threading.Thread) -> None:
+        if threading.active_count() >= before + allowed:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_or_fail)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1}, raising=False)
+    monkeypatch.delitem(sys.modules, "numpy", raising=False)
+    before = threading.active_count()
+    allowed = 19
+    with (
+        pytest.raises(ConfigError, match=r"^only 19 more threads can be started here, and 20 are needed; raise"),
+        resources_checked("translate"),
+    ):
+        importlib.util.find_spec("numpy")
+    assert threading.active_count() == before
+    allowed = 20
+    with resources_checked("translate"):
+        assert importlib.util.find_spec("numpy") is not None
 
 
 @pytest.mark.parametrize(

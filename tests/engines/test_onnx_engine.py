@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -124,3 +128,11 @@ def test_a_graph_without_our_metadata_is_an_error() -> None:
     graphs = _graphs("groundhog")
     with pytest.raises(RunError, match="the encoder graph: cannot be used: it does not state its vocabulary size;"):
         OnnxEngine(graphs.encoder.replace(b"vocabulary_size", b"vocabulary_sise"), graphs.step, threads=1)
+
+
+def test_the_library_writes_nothing_to_the_home_of_the_user(tmp_path: Path) -> None:
+    unset = ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    environment["HOME"] = str(tmp_path)
+    subprocess.run([sys.executable, "-c", "import dragoman.engines.onnx_engine"], env=environment, check=True)
+    assert list(tmp_path.rglob("*")) == []

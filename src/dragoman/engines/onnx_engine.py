@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+# Read by the import: version 1.31 would otherwise write a device id to the user's cache and send usage data.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
 import onnxruntime
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime

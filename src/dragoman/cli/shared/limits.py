@@ -6,6 +6,7 @@ import errno
 import os
 import resource
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
@@ -22,6 +23,13 @@ ADDRESS_SPACE = {"numpy": 64 * MIB, "onnxruntime": 384 * MIB, "torch": 768 * MIB
 
 PER_THREAD = 64 * MIB
 """Bytes of address space that libraries reserve for each thread, of which they start one for each core."""
+
+THREADS = 16
+"""Threads that libraries such as SentencePiece and ONNX Runtime may start besides those of matrix products, of which
+OpenBLAS and OpenMP each have one for each core."""
+
+_STACK = 128 << 10
+"""Bytes of address space of a thread that does nothing."""
 
 _OUT_OF_MEMORY = (
     "can't allocate memory",
@@ -68,7 +76,7 @@ def resources_checked(command: str) -> Iterator[None]:
     """
     _require_descriptors()
     try:
-        with _limited_address_space():
+        with _libraries_checked():
             yield
     except Exception as error:
         message = lack_of_resources(error, command)
@@ -81,19 +89,16 @@ def resources_checked(command: str) -> Iterator[None]:
 
 
 @contextmanager
-def _limited_address_space() -> Iterator[None]:
-    """Refuse to load a library for which the address space of the process is too small.
+def _libraries_checked() -> Iterator[None]:
+    """Refuse to load a library for which the process may have too little address space or too few threads.
 
     Such libraries do not raise errors that could be caught: they print their own messages, end the process or crash.
 
     Raises:
-        ConfigError: the address space is limited (ulimit -v), and a library that is imported needs more.
+        ConfigError: address space (ulimit -v) or threads (ulimit -u) are limited, and a library that is imported needs
+            more.
     """
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit == resource.RLIM_INFINITY:
-        yield
-        return
-    finder = _Finder(limit)
+    finder = _Finder()
     sys.meta_path.insert(0, finder)
     try:
         yield
@@ -104,19 +109,55 @@ def _limited_address_space() -> Iterator[None]:
 class _Finder:
     """Finds no module itself, but is asked first for each."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self) -> None:
+        self._has_threads = False
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
-        """Raise ConfigError for a library that needs more address space than there is; otherwise find nothing."""
+        """Raise ConfigError for a library that needs more than there is; otherwise find nothing."""
         if name in ADDRESS_SPACE:
-            needed = ADDRESS_SPACE[name] + PER_THREAD * (os.cpu_count() or 1)
-            if self._limit < needed:
-                raise ConfigError(
-                    f"{name} needs {needed // MIB:,} MiB of address space, but the limit is {self._limit // MIB:,} "
-                    f"MiB; raise it (ulimit -v {needed // 1024})"
-                )
+            _require_address_space(name)
+            if not self._has_threads:
+                _require_threads()
+            self._has_threads = True
         return None
+
+
+def _require_address_space(library: str) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    needed = ADDRESS_SPACE[library] + PER_THREAD * (os.cpu_count() or 1)
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        raise ConfigError(
+            f"{library} needs {needed // MIB:,} MiB of address space, but the limit is {limit // MIB:,} MiB; raise it "
+            f"(ulimit -v {needed // 1024})"
+        )
+
+
+def _require_threads() -> None:
+    """Start as many threads as libraries may, and end them: no count says how many the system still allows.
+
+    Raises:
+        ConfigError: they cannot be started; the message says what to raise.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    needed = THREADS + 2 * cores
+    end = threading.Event()
+    started: list[threading.Thread] = []
+    before = threading.stack_size(_STACK)
+    try:
+        for _ in range(needed):
+            thread = threading.Thread(target=end.wait)
+            thread.start()
+            started.append(thread)
+    except RuntimeError:
+        raise ConfigError(
+            f"only {len(started)} more threads can be started here, and {needed} are needed; raise the limit "
+            "(ulimit -u)"
+        ) from None
+    finally:
+        threading.stack_size(before)
+        end.set()
+        for thread in started:
+            thread.join()
 
 
 def lack_of_resources(error: BaseException, command: str) -> str | None:
