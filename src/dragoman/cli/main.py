@@ -46,6 +46,8 @@ VERBS = Verbs(
             "demo": "demo",
             "inspect": "inspect",
             "train": "train",
+            "backtranslate": "backtranslate",
+            "distill": "distill",
             "translate": "translate",
             "serve": "serve",
             "presets": "presets",
