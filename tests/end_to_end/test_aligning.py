@@ -257,6 +257,22 @@ def test_characters_divide_each_side_by_its_own_script(
     assert links[1] == [(0, 0), (0, 1), (0, 2)]
 
 
+def test_words_may_end_at_any_unicode_space(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs, tokens = tmp_path / "pairs.tsv", tmp_path / "tokens"
+    pairs.write_text("ab\xa0c\u3000d e\tAB C D E\n", encoding="utf-8")
+    given = ["align", str(run_folder), str(pairs), "--write-tokens", str(tokens), *ONE_THREAD]
+    for more, source, last in (([], "ab\xa0c\u3000d e", 1), (["--unicode-spaces"], "ab c d e", 3)):
+        assert main([*given, *more]) == 0
+        assert tokens.read_text(encoding="utf-8") == f"{source}\tAB C D E\n"
+        links = capsys.readouterr().out.split()
+        assert max(int(link.split("-")[0]) for link in links) <= last
+        assert [int(link.split("-")[1]) for link in links] == [0, 1, 2, 3]
+    assert main([*given, "--unicode-spaces", "--segments"]) == 2
+    assert "--segments: not allowed with argument --unicode-spaces" in capsys.readouterr().err
+
+
 def test_a_statistical_aligner_links_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("thot")
     source, target, tokens = tmp_path / "s", tmp_path / "t", tmp_path / "tokens"

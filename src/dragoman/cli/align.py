@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dragoman.engines.ensemble_engine import Combination
     from dragoman.scoring.scorer import AlignmentUnit, ScoredPair, Scorer
     from dragoman.text.links import Link
+    from dragoman.text.words import RawUnit
 
 SUMMARY = "align the words of given translations"
 DESCRIPTION = (
@@ -85,13 +86,18 @@ def add_options(parser: Parser) -> None:
         metavar="METHOD",
         help=f"symmetrization heuristic: {', '.join(SYMMETRIZATIONS)} (default: {DEFAULT_SYMMETRIZATION})",
     )
-    units = parser.add_argument_group("text without spaces between words")
+    units = parser.add_argument_group("what links count, in place of words between spaces")
     unit = units.add_mutually_exclusive_group()
     unit.add_argument("--segments", action="store_true", help="link the model's segments instead of words")
     unit.add_argument(
         "--characters",
         action="store_true",
         help="link single letters of scripts without spaces (Chinese, Japanese, Thai, ...); other scripts keep words",
+    )
+    unit.add_argument(
+        "--unicode-spaces",
+        action="store_true",
+        help="let any Unicode space end a word (no-break, ideographic, ...), not the space and the tab alone",
     )
     units.add_argument(
         "--write-tokens",
@@ -158,7 +164,6 @@ def _by_aligner(options: argparse.Namespace, tokens: TextIO | None) -> list[list
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.progress import Console
     from dragoman.text.corpus import read_pairs
-    from dragoman.text.words import words_in
 
     try:
         from dragoman.alignment.statistical import align_statistically
@@ -167,13 +172,15 @@ def _by_aligner(options: argparse.Namespace, tokens: TextIO | None) -> list[list
             raise
         raise ConfigError("--aligner needs sil-thot, which is not installed; pip install 'dragoman[align]'") from None
 
+    unit = _unit(options)
+    assert unit != "segments", "refused with an aligner"
     watch = SpacingWatch("--characters links their letters, or segment the text first")
 
     def words(files: Sequence[Sequence[Path]]) -> list[tuple[list[str], list[str]]]:
         lines: Iterable[tuple[str, str]] = ((pair.source, pair.target) for pair in read_pairs(files))
-        if options.characters:
-            return [(_characters(source), _characters(target)) for source, target in lines]
-        return [(words_in(source), words_in(target)) for source, target in watch.watch(lines)]
+        if unit != "characters":
+            lines = watch.watch(lines)
+        return [(_split(source, unit), _split(target, unit)) for source, target in lines]
 
     def swapped(pairs: Sequence[tuple[list[str], list[str]]]) -> list[tuple[list[str], list[str]]]:
         return [(target, source) for source, target in pairs]
@@ -192,10 +199,17 @@ def _by_aligner(options: argparse.Namespace, tokens: TextIO | None) -> list[list
     return [symmetrize(there, [(i, j) for j, i in home], options.symmetrize) for there, home in both]
 
 
-def _characters(line: str) -> list[str]:
-    from dragoman.text.words import words_and_characters
+def _unit(options: argparse.Namespace) -> AlignmentUnit:
+    """What the links count."""
+    if options.segments:
+        return "segments"
+    return "characters" if options.characters else "unicode-words" if options.unicode_spaces else "words"
 
-    return [line[start:end] for start, end in words_and_characters(line)]
+
+def _split(line: str, unit: RawUnit) -> list[str]:
+    from dragoman.text.words import UNITS
+
+    return [line[start:end] for start, end in UNITS[unit](line)]
 
 
 def _by_model(options: argparse.Namespace, matrix: AttentionFile | None, tokens: TextIO | None) -> Iterator[list[Link]]:
@@ -212,9 +226,9 @@ def _by_model(options: argparse.Namespace, matrix: AttentionFile | None, tokens:
     def links(words: WordWeights) -> list[Link]:
         return heaviest_links(words) if options.threshold is None else links_from(words, options.threshold)
 
-    unit: AlignmentUnit = "segments" if options.segments else "characters" if options.characters else "words"
+    unit = _unit(options)
     lines: Iterator[tuple[str, str]] = ((pair.source, pair.target) for pair in read_pairs([files]))
-    if unit == "words":
+    if unit in ("words", "unicode-words"):
         watch = SpacingWatch("--segments or --characters links smaller units, or segment the text before training")
         lines = watch.watch(lines)
     pairs, again = tee(lines)
@@ -257,12 +271,9 @@ def _weights(
 
 
 def _tokens(scored: ScoredPair, lines: tuple[str, str], unit: AlignmentUnit) -> tuple[list[str], list[str]]:
-    from dragoman.text.words import words_in
-
     if unit == "segments":
         return scored.source_tokens, scored.target_tokens
-    split = words_in if unit == "words" else _characters
-    return split(lines[0]), split(lines[1])
+    return _split(lines[0], unit), _split(lines[1], unit)
 
 
 def _written(weights: Iterable[WordWeights], file: AttentionFile) -> Iterator[WordWeights]:

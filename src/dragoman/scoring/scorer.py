@@ -33,12 +33,13 @@ from dragoman.scoring.token_scores import TokenScores, log_probability, split_ro
 from dragoman.text.links import Link
 from dragoman.text.padding import pad
 from dragoman.text.side import Encoded, TextSide
-from dragoman.text.words import raw_words, words_and_characters
+from dragoman.text.words import UNITS
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
 from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder, Truncator
 
-AlignmentUnit = Literal["words", "characters", "segments"]
+AlignmentUnit = Literal["words", "unicode-words", "characters", "segments"]
+"""What alignment links count: units of raw lines (`text.words.UNITS`), or the model's segments."""
 """What links are between: words of the raw lines, their characters but spaces, or the model's own segments (of an
 ensemble's source: words)."""
 
@@ -223,7 +224,7 @@ def _weights_between(
     weights, end = segment_weights(attention, shift, segments), eos_weights(attention, shift, segments)
     if unit == "segments":
         return segments_alone(weights, end)
-    split = raw_words if unit == "words" else words_and_characters
+    split = UNITS[unit]
     return word_weights(
         weights, end, pair.source_line.offsets, split(pair.source), pair.target_line.offsets, split(pair.target)
     )

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
 from itertools import takewhile
+from typing import Literal
 
 from dragoman.text.scripts import LETTERS_WITHOUT_SPACES
 
 _WORD = re.compile("[^ \t]+")
+_BETWEEN_SPACES = re.compile(r"\S+")
 _LETTER_OR_REST = re.compile(f"[{LETTERS_WITHOUT_SPACES}]|[^{LETTERS_WITHOUT_SPACES}]+")
 # Neither whitespace nor a control character, nor one of zero width (zero-width spaces and joiners, directional and byte
 # order marks, soft hyphens).
@@ -47,6 +50,21 @@ def words_and_characters(line: str) -> list[tuple[int, int]]:
 
 def _is_mark(character: str) -> bool:
     return unicodedata.category(character).startswith("M")
+
+
+def words_at_unicode_spaces(line: str) -> list[tuple[int, int]]:
+    """The words of a raw line that spaces of any kind separate, no-break and ideographic ones too, as [start, end)."""
+    return [match.span() for match in _BETWEEN_SPACES.finditer(line)]
+
+
+RawUnit = Literal["words", "unicode-words", "characters"]
+
+UNITS: Mapping[RawUnit, Callable[[str], list[tuple[int, int]]]] = {
+    "words": raw_words,
+    "unicode-words": words_at_unicode_spaces,
+    "characters": words_and_characters,
+}
+"""What alignment links can count in raw lines, with the function that finds it."""
 
 
 def words_in(line: str) -> list[str]:
