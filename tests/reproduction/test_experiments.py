@@ -150,6 +150,15 @@ def test_bad_requests_end_with_one_line(corpus: list[str], tmp_path: Path, capsy
     assert not (tmp_path / "out" / "runs").exists()
 
 
+def test_a_missing_extra_is_named_before_anything_is_trained(
+    corpus: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.reproduction.reproduce.find_spec", lambda name: None if name == "kenlm" else name)
+    assert main(["reproduce", "cho2014-table1", *corpus, "--out", str(tmp_path / "out"), "--quiet"]) == 2
+    assert "this needs kenlm, which is not installed; pip install 'dragoman[smt]'" in capsys.readouterr().err
+    assert not (tmp_path / "out" / "cho2014-table1" / "steps").exists()
+
+
 def test_rows_that_fail_are_named_and_are_no_success(
     corpus: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

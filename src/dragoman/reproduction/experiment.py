@@ -65,6 +65,8 @@ class PhraseBased(_Entry):
 
     train: Mapping[str, Any] = {}
     tune: Mapping[str, Any] = {}
+    search: Mapping[str, Any] = {}
+    """Of `smt tune` and `smt nbest` alike: weights are those of the search that they were tuned with."""
     nbest: Annotated[int, Meta(ge=1)] = 100
     """Distinct hypotheses of a sentence that are rescored."""
 

@@ -74,18 +74,8 @@ def _hypotheses(plan: Plan, name: str, row: PhraseBasedRow, seed: int, sets: lis
     for which in dict.fromkeys((*(("dev",) if row.choose == "tuned" else ()), *sets)):
         out = plan.smt(f"{row.table_name}-seed{seed}.{which}.nbest.gz")
         how = ("--feature-weights", str(weights), "--nbest", str(settings.nbest), "--distinct")
-        source = plan.words(which, "source")
-        words: tuple[str, ...] = (
-            "smt",
-            "nbest",
-            str(plan.system(row, seed)),
-            *how,
-            "-i",
-            source,
-            "-o",
-            str(out),
-            *QUIET,
-        )
+        files = (*options(settings.search), "-i", plan.words(which, "source"), "-o", str(out))
+        words: tuple[str, ...] = ("smt", "nbest", str(plan.system(row, seed)), *how, *files, *QUIET)
         step = Step(f"smt-nbest-{which}-{row.table_name}-seed{seed}", words, out, (tune.name,))
         yield step
         lists[which] = step.name, out
@@ -115,7 +105,7 @@ def _tuning(plan: Plan, settings: PhraseBased, row: PhraseBasedRow, seed: int) -
     """Tune the weights of the system, from its initial ones."""
     out = plan.smt(f"{row.table_name}-seed{seed}.weights")
     dev = ("--source", plan.words("dev", "source"), "--reference", plan.words("dev", "target"))
-    how = (*options(settings.tune), "--seed", str(seed))
+    how = (*options(settings.tune), *options(settings.search), "--seed", str(seed))
     words = ("smt", "tune", str(plan.system(row, seed)), *dev, *how, "-o", str(out), *QUIET)
     return Step(f"smt-tune-{row.table_name}-seed{seed}", words, out, (table_step(row, seed),)), out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,14 @@ from dragoman.reproduction.measuring import read_measurements
 from dragoman.reproduction.phrases import write_phrases
 from dragoman.reproduction.plan import Budget, Plan
 from dragoman.reproduction.results import collect
-from dragoman.reproduction.steps import run_steps
+from dragoman.reproduction.steps import Step, run_steps
 from dragoman.reproduction.trainings import language_model_settings, model_settings
 from dragoman.reproduction.writing import write_result
 from dragoman.text.corpus import Corpora
 from dragoman.text.lines import write_lines
+
+_PACKAGES = {"smt": ("kenlm", "thot"), "map": ("sklearn", "altair", "vl_convert")}
+"""Packages of extras that commands need."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ def reproduce(experiment: Experiment, request: Request, console: Console) -> dic
         ConfigError: a setting is not valid for a model.
         InputError: a corpus cannot be read or is too small.
         RunError: `out` has files of another experiment, corpus or setting.
+        ModuleNotFoundError: a package of an extra is not installed.
     """
     budget = Budget(
         updates=request.updates or experiment.updates,
@@ -74,16 +79,29 @@ def reproduce(experiment: Experiment, request: Request, console: Console) -> dic
     if experiment.contrasts:
         (folder / plan.contrasts()).parent.mkdir(parents=True, exist_ok=True)
         write_lines(folder / plan.contrasts(), _contrasts(experiment))
+    steps = steps_of(plan)
+    _require_packages(steps)
     if experiment.needs_words():
         console.info("tokenising the corpus")
         write_words(corpus)
         write_phrases(plan)
-    steps = steps_of(plan)
     console.info(f"{experiment.title}: {len(steps)} steps, {request.jobs} at a time")
     outcomes = run_steps(steps, folder, jobs=request.jobs, console=console)
     result = collect(plan, outcomes, read_measurements(plan, outcomes), request.command)
     write_result(result, out / experiment.name, heat_maps=folder)
     return result
+
+
+def _require_packages(steps: Sequence[Step]) -> None:
+    """Check that the packages of extras that some command needs are installed, before others train for hours.
+
+    Raises:
+        ModuleNotFoundError: one is not; the command line names the extra.
+    """
+    for verb in dict.fromkeys(step.command[0] for step in steps):
+        for package in _PACKAGES.get(verb, ()):
+            if find_spec(package) is None:
+                raise ModuleNotFoundError(f"No module named {package!r}", name=package)
 
 
 def _contrasts(experiment: Experiment) -> Iterator[str]:
