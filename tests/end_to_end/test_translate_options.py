@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -195,3 +196,13 @@ def test_what_cannot_be_done_is_refused(
     assert message.replace("RUN", str(run_folder)) in printed.err
     assert printed.out == ""
     assert list(read_lines(source)) == LINES
+
+
+def test_paragraphs_without_their_extra_are_refused_before_a_model_is_opened(
+    tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sentencex", None)
+    for name in ("dragoman.text.sentences", "dragoman.translation.paragraphs"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert _translate(tmp_path / "no-run", "--paragraphs") == 2
+    assert "dragoman[serve]" in capsys.readouterr().err

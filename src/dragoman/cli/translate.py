@@ -148,8 +148,8 @@ def _add_unknown_words(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Translate the input as a stream."""
     require_sense(options)
-    if options.paragraphs:
-        pass  # here, because it needs an extra: before a model or an output is opened
+    if options.paragraphs:  # it needs an extra: imported before a model or an output is opened
+        import dragoman.translation.paragraphs  # noqa: F401
 
     from dragoman.cli.shared.constraints import read_constraints
     from dragoman.cli.shared.input_lines import InputLines, with_first_read
