@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import io
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
 from dragoman.data import segmenting
 from dragoman.data.preparation import PreparedCorpus, build_store, store_pairs
 from dragoman.data.store import Store
+from dragoman.data.store_writer import StoreWriter
 from dragoman.data.worker_processes import WorkerProcesses
 from dragoman.errors import InputError, RunError
 from dragoman.text.corpus import Cleaner, Pair
@@ -270,3 +273,18 @@ class TestLinks:
         self.build(tmp_path / "workers", 40, workers=2)
         assert contents(tmp_path / "here") == contents(tmp_path / "workers")
         assert len(contents(tmp_path / "here")["links.pairs"]) > 1000
+
+
+def test_an_error_is_not_hidden_by_one_while_the_writer_cleans_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read_only(*_: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    def write() -> None:
+        with StoreWriter(tmp_path / "data", joint=False):
+            monkeypatch.setattr(os, "unlink", read_only)
+            raise InputError("the reason")
+
+    with pytest.raises(InputError, match="the reason"):
+        write()

@@ -87,3 +87,17 @@ def test_without_room_for_the_lock_file_nothing_is_left(tmp_path: Path, monkeypa
         with pytest.raises(RunError, match="No space left on device"), lock_for_writing(tmp_path):
             pass
     assert not list(tmp_path.iterdir())
+
+
+def test_a_fault_of_the_disk_while_the_lock_is_released_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = os.close
+
+    def fail(descriptor: int) -> None:
+        close(descriptor)
+        raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+
+    with lock_for_writing(tmp_path):
+        monkeypatch.setattr(os, "close", fail)
+    assert not os.listdir(tmp_path)

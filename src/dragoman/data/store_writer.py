@@ -85,7 +85,8 @@ class StoreWriter:
         with suppress(OSError):  # closing flushes; an earlier error is raised already
             self._files.close()
         for side in SIDES:
-            (self._folder / f"{side}.provisional").unlink(missing_ok=True)
+            with suppress(OSError):  # removed with the run, of which it is a part
+                (self._folder / f"{side}.provisional").unlink()
 
     def _open(self, name: str) -> DigestingWriter:
         return DigestingWriter(self._files.enter_context(open(self._folder / name, "wb")))

@@ -46,7 +46,8 @@ def lock_for_writing(run: Path) -> Iterator[None]:
     finally:
         with suppress(OSError):
             path.unlink()  # before the lock is released: afterwards the file may be another process's
-        os.close(descriptor)
+        with suppress(OSError):  # of a file that has been removed
+            os.close(descriptor)
 
 
 def _acquire(path: Path) -> int:
