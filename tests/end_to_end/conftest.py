@@ -88,3 +88,13 @@ def run_folder(train: Callable[..., int], shared_folder: Callable[[str, Callable
         assert train(folder, "--quiet", settings=settings) == 0
 
     return shared_folder("tiny", fill)
+
+
+@pytest.fixture(scope="session")
+def light(run_folder: Path, shared_folder: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    """The small model, exported: it writes letters in upper case. Tests must not change it."""
+
+    def fill(folder: Path) -> None:
+        assert main(["export", str(run_folder), "--out", str(folder), "--quiet"]) == 0
+
+    return shared_folder("tiny-exported", fill)

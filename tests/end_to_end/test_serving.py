@@ -26,16 +26,6 @@ PAIR = {"source": "de", "target": "en"}
 SETTINGS = Settings(max_characters=200, max_texts=20, max_body=20_000)
 
 
-@pytest.fixture(scope="module")
-def light(run_folder: Path, shared_folder: Callable[[str, Callable[[Path], None]], Path]) -> Path:
-    """The small model, exported: it writes letters in upper case. Tests must not change it."""
-
-    def fill(folder: Path) -> None:
-        assert main(["export", str(run_folder), "--out", str(folder), "--quiet"]) == 0
-
-    return shared_folder("tiny-exported", fill)
-
-
 def _models(*folders: str, **options: Any) -> Models:
     return Models([ServedFolder.named(folder) for folder in folders], **options)
 
@@ -237,15 +227,17 @@ def test_html_keeps_its_tags(client: TestClient) -> None:
     deepl = client.post(
         "/v2/translate", data={"text": source, "target_lang": "EN", "source_lang": "DE", "tag_handling": "html"}
     )
-    assert deepl.json()["translations"] == [{"detected_source_language": "DE", "text": found}]
+    assert deepl.json()["translations"] == [
+        {"detected_source_language": "DE", "text": found, "billed_characters": len(source)}
+    ]
 
 
 def test_deepl_clients_are_answered(client: TestClient) -> None:
     found = client.post("/v2/translate", json={"text": ["ab", "c"], "source_lang": "DE", "target_lang": "EN-US"})
     assert found.json() == {
         "translations": [
-            {"detected_source_language": "DE", "text": "AB"},
-            {"detected_source_language": "DE", "text": "C"},
+            {"detected_source_language": "DE", "text": "AB", "billed_characters": 2},
+            {"detected_source_language": "DE", "text": "C", "billed_characters": 1},
         ]
     }
     for body, message in (

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -168,12 +168,20 @@ class _Outermost:
             await self._app(scope, receive, send)
             return
         began, settings, answer = time.perf_counter(), self._service.settings, _Answer(send)
-        declared = dict(scope["headers"]).get(b"content-length")
+        headers = dict(scope["headers"])
+        declared = headers.get(b"content-length")
         try:
+            if declared is not None and b"transfer-encoding" in headers:  # what proxies and servers read differently
+                response = error_response(scope["path"], 400, "The request has two lengths")
+                response.headers["Connection"] = "close"
+                await response(scope, receive, answer.send)
+                return
             async with asyncio.timeout(settings.body_seconds + settings.request_seconds + GRACE_SECONDS):
                 await self._app(
                     scope, limited(receive, declared, settings.max_body, settings.body_seconds), answer.send
                 )
+        except ClientDisconnect:
+            pass  # in the middle of its request
         except Exception as error:
             event("request failed", level=logging.ERROR, exc_info=error)
             if not answer.status:

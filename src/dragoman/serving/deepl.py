@@ -48,8 +48,12 @@ class DeepL:
         return json_response(
             {
                 "translations": [
-                    {"detected_source_language": direction.pair.source.upper(), "text": text}
-                    for direction, text in zip(directions, found, strict=True)
+                    {
+                        "detected_source_language": direction.pair.source.upper(),
+                        "text": text,
+                        "billed_characters": len(given),
+                    }
+                    for given, direction, text in zip(texts, directions, found, strict=True)
                 ]
             }
         )

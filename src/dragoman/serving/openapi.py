@@ -76,6 +76,7 @@ class DeepLTranslation(Struct):
 
     detected_source_language: str
     text: str
+    billed_characters: int
 
 
 class DeepLResponse(Struct):

@@ -25,6 +25,7 @@ KEEP_ALIVE_SECONDS = 60
 STOP_SECONDS = 30
 """The longest time in which requests that have begun are finished after SIGTERM."""
 DESCRIPTORS = 65536
+BACKLOG = 2048
 
 
 def serve(models: Models, settings: Settings, host: str, port: int, *, preload: bool = False) -> None:
@@ -63,6 +64,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         with socket.socket(family, kind, protocol) as sock:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind(address)
+            sock.listen(BACKLOG)  # from now on clients that connect are answered
             yield sock
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)

@@ -1,0 +1,255 @@
+"""`dragoman serve` as a process: real clients, bad ones, and its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import deepl
+import pytest
+from libretranslatepy import LibreTranslateAPI
+
+COMMAND = [sys.executable, "-m", "dragoman", "serve", "--port", "0", "--threads", "1"]
+
+
+def _head(length: int) -> bytes:
+    """The head of a request with a body of JSON."""
+    kind = "Content-Type: application/json"
+    return f"POST /translate HTTP/1.1\r\nHost: x\r\n{kind}\r\nContent-Length: {length}\r\n\r\n".encode()
+
+
+@dataclass
+class Server:
+    process: subprocess.Popen[str]
+    url: str
+    log: list[dict[str, object]]
+    reader: threading.Thread
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, _, port = self.url.removeprefix("http://").partition(":")
+        return host, int(port)
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(self.address, timeout=30)
+
+    def send(self, data: bytes) -> bytes:
+        """What is answered to `data`, after which the client says no more, until the connection is closed."""
+        received = b""
+        with closing(self.connect()) as connection, suppress(ConnectionError):
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
+            while more := connection.recv(65536):
+                received += more
+        return received
+
+    def translate(self, text: str) -> str:
+        body = json.dumps({"q": text, "source": "de", "target": "en"}).encode()
+        request = Request(f"{self.url}/translate", body, {"Content-Type": "application/json"})
+        with urlopen(request, timeout=60) as answer:
+            found: str = json.load(answer)["translatedText"]
+        return found
+
+
+def _start(*arguments: str) -> Server:
+    process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    log = [json.loads(first)]
+
+    def read() -> None:
+        assert process.stderr is not None
+        log.extend(map(json.loads, process.stderr))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    return Server(process, str(log[0]["url"]), log, reader)
+
+
+def _end(server: Server) -> int:
+    server.process.send_signal(signal.SIGTERM)
+    code = server.process.wait(60)
+    server.reader.join(30)
+    assert server.process.stderr is not None
+    server.process.stderr.close()
+    return code
+
+
+@pytest.fixture(scope="module")
+def server(light: Path) -> Iterator[Server]:
+    server = _start(f"de:en={light}", f"en:de={light}")
+    yield server
+    assert _end(server) == 0
+    assert server.log[-1]["event"] == "stopped"
+    assert not [line for line in server.log if line["event"] == "request failed"]
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def test_the_client_of_libretranslate_works(server: Server) -> None:
+    client = LibreTranslateAPI(server.url)
+    assert client.translate("ab c", "de", "en") == "AB C"
+    assert [language["code"] for language in client.languages()] == ["de", "en"]
+    assert client.detect("Das ist ein deutscher Satz.")[0]["language"] == "de"
+    with pytest.raises(HTTPError) as error:
+        client.translate("ab c", "de", "xx")
+    assert (error.value.code, json.load(error.value)) == (400, {"error": "xx is not supported"})
+    error.value.close()
+
+
+def test_the_client_of_deepl_works(server: Server) -> None:
+    with closing(deepl.DeepLClient("key", server_url=server.url, send_platform_info=False)) as client:
+        found = client.translate_text(["ab", "c"], source_lang="DE", target_lang="EN-US")
+        assert [(one.text, one.detected_source_lang) for one in found] == [("AB", "DE"), ("C", "DE")]
+        html = client.translate_text("<b>ab</b> c", source_lang="DE", target_lang="EN-GB", tag_handling="html")
+        assert html.text == "<b>AB</b> C"
+        assert [language.code for language in client.get_target_languages()] == ["DE", "EN"]
+        assert client.get_usage().character.valid
+        with pytest.raises(deepl.DeepLException, match="not supported"):
+            client.translate_text("ab", target_lang="XX")
+
+
+def test_slow_and_idle_clients_hold_up_nobody(server: Server) -> None:
+    idle = [server.connect() for _ in range(200)]
+    slow = server.connect()
+    slow.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nq")
+    head = server.connect()
+    head.sendall(b"GET /health HT")
+    for letter in b"=ab":
+        slow.sendall(bytes([letter]))
+        assert server.translate("ab c") == "AB C"
+    for connection in (*idle, slow, head):
+        connection.close()
+
+
+def test_a_client_that_leaves_is_dropped(server: Server) -> None:
+    body = json.dumps({"q": ["ab c de f"] * 1000, "source": "de", "target": "en"}).encode()
+    for _ in range(3):
+        with closing(server.connect()) as connection:
+            head = (
+                f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+            )
+            connection.sendall(f"{head}\r\n\r\n".encode() + body)
+    assert server.translate("ab c") == "AB C"
+    with urlopen(f"{server.url}/metrics", timeout=30) as answer:
+        assert "dragoman_waiting_sentences" in answer.read().decode()
+
+
+SMUGGLED = [
+    b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nq=abcd",
+    b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /",
+    b"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+    b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nA: " + b"a" * 200_000 + b"\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: x\r\nA\x00: b\r\n\r\n",
+    b"GET /health HTTP/1.1\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    b"\r\n" * 100,
+    b"GET " + b"/" * 60_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+]
+
+
+def test_malformed_requests_are_answered_400_or_closed(server: Server) -> None:
+    draw = random.Random(5)
+    body = b'{"q": "ab", "source": "de", "target": "en"}'
+    whole = _head(len(body)) + body
+    fuzzed = []
+    for _ in range(60):
+        data = bytearray(whole)
+        for _ in range(draw.randint(1, 8)):
+            data[draw.randrange(len(data))] = draw.randrange(256)
+        fuzzed.append(bytes(data[: draw.randint(1, len(data))]))
+    for data in (*SMUGGLED, *fuzzed):
+        answer = server.send(data)
+        assert not answer or answer.startswith(b"HTTP/1.1 "), data[:80]
+        assert answer.count(b"HTTP/1.1 2") <= 1, data[:80]
+        assert not answer.startswith(b"HTTP/1.1 500"), data[:200]
+    for data in SMUGGLED[:3]:
+        with closing(server.connect()) as connection:
+            connection.sendall(data)
+            assert connection.recv(65536)[:12] in (b"HTTP/1.1 400", b"HTTP/1.1 501"), data
+    assert server.translate("ab c") == "AB C"
+
+
+def test_the_log_has_no_text_and_no_key(server: Server) -> None:
+    body = json.dumps({"q": "abcabcabc", "source": "de", "target": "en", "api_key": "very-secret"}).encode()
+    urlopen(Request(f"{server.url}/translate?q=in-the-url", body, {"Content-Type": "application/json"})).close()
+    for _ in range(1000):
+        if [line for line in server.log if line["event"] == "request" and line["route"] == "/translate"]:
+            break
+    text = json.dumps(server.log)
+    for secret in ("abcabcabc", "very-secret", "in-the-url"):
+        assert secret not in text
+
+
+def test_on_sigterm_what_has_begun_is_finished(light: Path) -> None:
+    server = _start(f"de:en={light}")
+    assert server.translate("ab") == "AB"
+    with closing(server.connect()) as connection:
+        body = b'{"q": "ab c", "source": "de", "target": "en"}'
+        connection.sendall(_head(len(body)) + body[:10])
+        assert server.translate("ab") == "AB"  # so the first request has been read
+        server.process.send_signal(signal.SIGTERM)
+        while True:  # until it refuses new connections
+            try:
+                server.connect().close()
+            except ConnectionRefusedError:
+                break
+        connection.sendall(body[10:])
+        answer = b""
+        while more := connection.recv(65536):
+            answer += more
+        assert b'{"translatedText":"AB C"}' in answer
+    assert server.process.wait(60) == 0
+    assert _end_of(server)[-1]["event"] == "stopped"
+
+
+def _end_of(server: Server) -> list[dict[str, object]]:
+    server.reader.join(30)
+    assert server.process.stderr is not None
+    server.process.stderr.close()
+    return server.log
+
+
+def test_what_cannot_be_served_is_one_line(light: Path, server: Server) -> None:
+    host, port = server.address
+    for arguments, message in (
+        ([f"de:en={light}", "--port", str(port)], f"cannot listen on {host}, port {port}: Address already in use"),
+        ([str(light)], "does not name its languages"),
+    ):
+        done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2
+        assert done.stderr.startswith("dragoman: error: ") or '"listening"' not in done.stderr
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_the_extra_one_line_says_what_to_install(light: Path) -> None:
+    program = (
+        "import sys\n"
+        "sys.modules['starlette'] = sys.modules['uvicorn'] = None\n"
+        "from dragoman.cli.main import main\n"
+        f"sys.exit(main(['serve', {str(light)!r}]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=os.environ)
+    assert done.returncode == 2
+    assert "pip install 'dragoman[serve]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
