@@ -82,7 +82,7 @@ def _routes(service: Service) -> list[Route]:
     async def metrics(request: Request) -> Response:
         return Response(service.metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
-    description = describe()
+    description = describe(service.models.pairs)
 
     async def spec(request: Request) -> Response:
         return json_response(description)

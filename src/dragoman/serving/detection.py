@@ -1,7 +1,11 @@
-"""The language of a text, among the served ones only, by the library py3langid (n-grams of bytes, naive Bayes)."""
+"""The language of a text, among the served ones only, by the library py3langid (n-grams of bytes, naive Bayes).
+
+`bench/detection.py` measures it.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -20,6 +24,16 @@ class Detected(NamedTuple):
     language: str
     confidence: float
     """From 0 to 100."""
+
+
+_KANA = re.compile("[\u3041-\u30ff]")
+_HAN = re.compile("[\u3400-\u9fff]")
+
+
+def _has_kana(text: str) -> bool:
+    """Whether a text of Chinese characters and kana is Japanese: the library takes many such lines for Chinese."""
+    kana = len(_KANA.findall(text))
+    return kana > 0 and 10 * kana >= len(_HAN.findall(text))
 
 
 class Detector:
@@ -48,6 +62,8 @@ class Detector:
             return [Detected(code, 0.0) for code in codes]
         shares = {self._by_base[name]: float(share) for name, share in self._ranked(text) if name in self._by_base}
         known = {code: shares.get(code, 0.0) for code in codes}
+        if any(base_language(code) == "ja" for code in codes) and _has_kana(text):
+            known = {code: float(base_language(code) == "ja") for code in codes}
         total = sum(known.values()) or 1.0
         found = [Detected(code, round(100 * share / total, 1)) for code, share in known.items()]
         return sorted(found, key=lambda one: -one.confidence)

@@ -119,12 +119,14 @@ def _text_and_languages(fields: dict[str, Any]) -> tuple[list[str], str, str]:
 
 
 def _alternatives(value: object) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     try:
-        count = int(value or 0) if isinstance(value, (int, str, type(None))) else None
+        if not isinstance(value, (int, str, type(None))):
+            raise ValueError
+        count = int(value or 0)
     except ValueError:  # also where it has thousands of digits
-        count = None
-    if count is None:
-        raise invalid("alternatives parameter is not a number")
+        raise invalid("alternatives parameter is not a number") from None
     if count > MAX_ALTERNATIVES:
         raise invalid(f"alternatives parameter must be <= {MAX_ALTERNATIVES}")
     return max(count, 0)

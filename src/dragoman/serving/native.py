@@ -32,7 +32,7 @@ Place = Annotated[int, Meta(ge=0)]
 class TranslateRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     """A text or several, and how to search; what is left out is as the model was configured."""
 
-    text: str | list[str]
+    text: str | Annotated[list[str], Meta(min_length=1)]
     target: Code
     source: Code = AUTO
     """`auto`: detected among the served languages."""
@@ -155,7 +155,7 @@ class Native:
         [direction] = await self._admitted(request, wanted, [wanted.text])
         pair = direction.pair
         if direction.identical:
-            raise invalid(f"the text is in the target language, {pair.target}, already")
+            return json_response(CompleteResponse(pair.source, pair.target, []))
         model = await self._service.models.get(pair)
         compute = partial(_complete, model.translator, wanted.prefix, wanted.count)
         rows = model.beam * wanted.count
@@ -171,8 +171,6 @@ class Native:
         Raises:
             Refusal: it is not.
         """
-        if not texts:
-            raise invalid("text is an empty list")
         self._service.limits.admit(wanted.api_key or key_of(request), address_of(request), len(texts))
         self._service.require_lengths(texts)
         return await self._service.directions(texts, wanted.source, wanted.target)

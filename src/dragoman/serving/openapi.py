@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from dragoman.serving.models import Pair
 from dragoman.serving.native import CompleteRequest, CompleteResponse, TranslateRequest, TranslateResponse
+from dragoman.serving.service import AUTO
 from dragoman.serving.settings import MAX_ALTERNATIVES
 
 Texts = Annotated[str, Meta(min_length=1)] | Annotated[list[str], Meta(min_length=1)]
@@ -22,8 +25,8 @@ class LibreTranslateRequest(Struct):
     source: Annotated[str, Meta(min_length=1, description="Language code, or auto")]
     target: Annotated[str, Meta(min_length=1)]
     format: Literal["text", "html"] = "text"
-    alternatives: Annotated[int, Meta(ge=0, le=MAX_ALTERNATIVES)] = 0
-    api_key: str = ""
+    alternatives: Annotated[int, Meta(le=MAX_ALTERNATIVES)] = 0
+    api_key: str | None = None
 
 
 class DetectedLanguage(Struct):
@@ -45,7 +48,7 @@ class DetectRequest(Struct):
     """A text."""
 
     q: Annotated[str, Meta(min_length=1)]
-    api_key: str = ""
+    api_key: str | None = None
 
 
 class Language(Struct):
@@ -123,9 +126,16 @@ _ERRORS = {
 }
 
 
-def describe() -> Json:
-    """The description as JSON."""
+def describe(pairs: Sequence[Pair]) -> Json:
+    """The description as JSON, with the languages of `pairs` as those that a request may name."""
     schemas, components = msgspec.json.schema_components(_TYPES, ref_template="#/components/schemas/{name}")
+    sources = sorted({pair.source for pair in pairs})
+    targets = sorted({pair.target for pair in pairs})
+    fields = {"source": [AUTO, *sources], "target": targets, "source_lang": ["", *sources], "target_lang": targets}
+    for name, component in components.items():
+        if name.endswith("Request"):
+            for field in fields.keys() & component["properties"].keys():
+                component["properties"][field] |= {"enum": fields[field]}
     by_type = dict(zip(_TYPES, schemas, strict=True))
 
     def post(
@@ -141,8 +151,8 @@ def describe() -> Json:
         "required": ["file", "source", "target"],
         "properties": {
             "file": {"type": "string", "format": "binary"},
-            "source": {"type": "string"},
-            "target": {"type": "string"},
+            "source": {"type": "string", "enum": fields["source"]},
+            "target": {"type": "string", "enum": targets},
             "api_key": {"type": "string"},
         },
     }

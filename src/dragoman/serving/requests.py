@@ -167,9 +167,13 @@ def string_of(fields: Mapping[str, Any], name: str) -> str:
 
 
 def key_of(request: Request, fields: Mapping[str, Any] | None = None) -> str | None:
-    """The API key of a request: from its body or the header Authorization (Bearer, or DeepL's DeepL-Auth-Key)."""
-    key = (fields or {}).get("api_key")
-    if isinstance(key, str) and key:
+    """The API key of a request: from its body or the header Authorization (Bearer, or DeepL's DeepL-Auth-Key).
+
+    Raises:
+        Refusal: it is not a string.
+    """
+    key = string_of(fields or {}, "api_key")
+    if key:
         return key
     kind, _, given = request.headers.get("authorization", "").partition(" ")
     return given.strip() if kind.lower() in ("bearer", "deepl-auth-key") else None
