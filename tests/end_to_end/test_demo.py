@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.cli.demo import _ability
 from dragoman.cli.main import main
 from dragoman.errors import Interrupted
 from dragoman.workflows import demo_corpus
@@ -28,7 +29,9 @@ def test_the_demo_explains_itself_and_agrees_with_its_report(
     assert overlap is not None
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert f"of the test set; {overlap[1]}" in page
+    assert "The training was too short: the model has not yet learnt what is in its corpus: dates, " in printed
     assert "It cannot translate anything else" in printed
+    assert _ability(90.0) == "The model translates what is in its corpus"
 
 
 def test_a_demo_that_is_interrupted_names_the_command_that_goes_on(

@@ -26,6 +26,8 @@ DESCRIPTION = (
 )
 EXAMPLES = ("dragoman demo", "dragoman demo --from de --to ja --out de-ja")
 SHOWN = 6
+LEARNT = 50.0
+"""Percentage of test lines exactly right from which on the demo says that the model translates its corpus."""
 
 
 def add_options(parser: Parser) -> None:
@@ -81,10 +83,17 @@ def run(options: argparse.Namespace) -> None:
         f"\n{evaluation.score('exact match'):.1f} % of {evaluation.sentences} test lines exactly right, BLEU "
         f"{evaluation.score('BLEU'):.1f}, chrF {evaluation.score('chrF'):.1f}\n"
         f"test set: {made.overlap}\n"
-        "The model translates what is in its corpus: dates, times, durations, amounts, names of countries and "
+        f"{_ability(evaluation.score('exact match'))}: dates, times, durations, amounts, names of countries and "
         "languages, and lists\nof these. It cannot translate anything else; for that, train on your own text."
     )
     print(f"translate more: {this_command()} translate {run}\nreport: {made.report}")
+
+
+def _ability(exact: float) -> str:
+    """What the model can do, by its percentage of test lines exactly right."""
+    if exact < LEARNT:
+        return "The training was too short: the model has not yet learnt what is in its corpus"
+    return "The model translates what is in its corpus"
 
 
 def _longer(translations: Sequence[Translation]) -> list[Translation]:
