@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -21,6 +22,12 @@ from dragoman.text.vocabulary import BOS, EOS, PAD
 # Tests say nothing about time: a machine that is busy is no failure.
 settings.register_profile("dragoman", deadline=None)
 settings.load_profile("dragoman")
+
+# Tests send signals to processes that they start. These inherit what is ignored here, such as SIGINT in a job that a
+# shell runs in the background, but not what is caught.
+for _number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 Answer = Callable[[tuple[int, ...], tuple[int, ...]], Mapping[int, float]]
 

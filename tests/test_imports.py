@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import re
 import subprocess
@@ -42,15 +43,18 @@ def _modules() -> dict[str, Path]:
     return names
 
 
-def _imported(path: Path) -> Iterator[tuple[int, str]]:
+@functools.cache
+def _imported(path: Path) -> list[tuple[int, str]]:
     """(line, full dotted name) of everything a file imports, also inside functions and for type checking."""
+    found: list[tuple[int, str]] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: relative import"
             assert node.module is not None
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+    return found
 
 
 def _own_imports(path: Path, modules: dict[str, Path]) -> Iterator[tuple[int, str]]:

@@ -252,15 +252,15 @@ def test_a_signal_saves_the_state_and_the_resumed_run_is_as_if_never_stopped(
     train: Train, corpus: Corpus, tmp_path: Path
 ) -> None:
     straight, stopped = tmp_path / "straight", tmp_path / "stopped"
-    settings = ["training.epochs=8", "training.validation.metric=perplexity", "training.log_every=1"]
+    settings = ["training.epochs=5", "training.validation.metric=perplexity", "training.log_every=1"]
     assert train(straight, "--quiet", settings=settings) == 0
     command = [sys.executable, "-m", "dragoman", "train", "--preset", "demo", "--train", *map(str, corpus.train)]
     command += ["--dev", *map(str, corpus.dev), "--out", str(stopped), "--threads", "1", "--set", *SMALL, *settings]
-    for sent, lines in ((signal.SIGINT, 20), (signal.SIGTERM, 50)):
+    for sent, lines in ((signal.SIGINT, 15), (signal.SIGTERM, 40)):
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         _wait_for_lines(stopped / "log.jsonl", lines)
         process.send_signal(sent)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=600)
         assert process.returncode == 130, said
         assert f"dragoman: {sent.name}: state saved after update" in said
         assert "Traceback" not in said
@@ -270,7 +270,7 @@ def test_a_signal_saves_the_state_and_the_resumed_run_is_as_if_never_stopped(
 
 
 def _wait_for_lines(path: Path, count: int) -> None:
-    patience = time.monotonic() + 60
+    patience = time.monotonic() + 600  # a busy machine is no failure
     while not path.exists() or path.read_text(encoding="utf-8").count("\n") < count:
         assert time.monotonic() < patience
         time.sleep(0.01)

@@ -21,22 +21,22 @@ from dragoman.training.optimisers import clip_gradients, set_rate
 
 SYMBOLS = 8
 VOCABULARY = len(SPECIALS) + SYMBOLS
-LONGEST = 8
+LONGEST = 6
 """Symbols of a string in training, end mark not counted; shorter ones are as frequent."""
 
 Task = Callable[[list[int]], list[int]]
 TASKS: dict[str, Task] = {"copy": list, "reverse": lambda string: string[::-1], "sort": sorted}
 
 
-def train(settings: list[str], task: Task, *, updates: int = 300, seed: int = 1) -> TranslationModel:
-    """A model of the given parts after so many updates by Adam on 32 fresh strings each, the rate falling to zero."""
+def train(settings: list[str], task: Task, *, updates: int = 100, seed: int = 1) -> TranslationModel:
+    """A model of the given parts after so many updates by Adam on 64 fresh strings each, the rate falling to zero."""
     torch.manual_seed(seed)
     model = build(override(Config(), [f"model.{setting}" for setting in settings]).model, VOCABULARY, VOCABULARY)
     optimiser = torch.optim.Adam(model.parameters())
     rng = np.random.default_rng(seed)
     for update in range(updates):
-        set_rate(optimiser, 0.007 * (1 - update / updates))
-        loss = model.loss(make_batch(model, draw(32, (1, LONGEST), rng, held_out=False), task))
+        set_rate(optimiser, 0.012 * (1 - update / updates))
+        loss = model.loss(make_batch(model, draw(64, (1, LONGEST), rng, held_out=False), task))
         optimiser.zero_grad()
         (loss.objective / loss.tokens).backward()
         clip_gradients(model.parameters(), 1.0)

@@ -1,4 +1,4 @@
-"""Runs `dragoman` commands in forked children of a process that has imported torch: starting one costs no seconds.
+"""Runs `dragoman` commands in forked children of a process that has imported what they need: none imports it again.
 
 python command_server.py SOCKET            serves until its standard input ends
 python command_server.py SOCKET WORD ...   runs the command in the current folder, through the server
@@ -6,25 +6,51 @@ python command_server.py SOCKET WORD ...   runs the command in the current folde
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
+
+NEEDED = (
+    "dragoman.cli.main",
+    "dragoman.alignment.attention_file",
+    "dragoman.alignment.statistical",
+    "dragoman.engines.torch_engine",
+    "dragoman.evaluation.metrics",
+    "dragoman.projection.drawing",
+    "dragoman.projection.reduction",
+    "dragoman.workflows.heatmaps",
+    "dragoman.scoring.nbest",
+    "dragoman.smt.system_training",
+    "dragoman.text.segmentation.words",
+    "dragoman.workflows.language_model",
+    "dragoman.workflows.reports",
+    "dragoman.workflows.training",
+    "babel.dates",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.figure",
+    "sacrebleu",
+    "sacremoses",
+    "sklearn.decomposition",
+    "tensorboard.summary.writer.record_writer",
+    "torch._dynamo",  # loaded by the first optimiser
+)
+"""Modules that the commands of an experiment import."""
 
 
 def serve(path: str) -> None:
     """Fork a child for each connection."""
+    for name in NEEDED:
+        importlib.import_module(name)
+    import dragoman.workflows.training
 
-    import dragoman.cli.main
-    import dragoman.projection.drawing
-    import dragoman.projection.reduction
-    import dragoman.report.page
-    import dragoman.smt.system_training
-    import dragoman.workflows.language_model
-    import dragoman.workflows.reports
-    import dragoman.workflows.training  # noqa: F401
-
+    # The reports of the trainings are no part of an experiment, and would take most of their time.
+    dragoman.workflows.training.write_run_report = lambda *_: None
+    signal.signal(signal.SIGCHLD, _reap)
     server = socket.socket(socket.AF_UNIX)
     server.bind(path)
     server.listen()
@@ -32,10 +58,18 @@ def serve(path: str) -> None:
     while True:
         connection, _ = server.accept()
         if os.fork() == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             server.close()
             _answer(connection)
             os._exit(0)
         connection.close()
+
+
+def _reap(*_: object) -> None:
+    """Collect the children that have ended, so that their time is counted."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _answer(connection: socket.socket) -> None:
@@ -73,9 +107,6 @@ def _end_with_input() -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) == 2:
-        import signal
-
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are not waited for
         threading.Thread(target=_end_with_input, daemon=True).start()
         serve(sys.argv[1])
     sys.exit(ask(sys.argv[1], sys.argv[2:]))

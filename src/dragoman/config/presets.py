@@ -6,6 +6,8 @@ A file with `preset: OTHER` is based on OTHER and contains only the values that 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -117,4 +119,10 @@ def _comments(node: yaml.Node | None, lines: list[str], prefix: str = "") -> Ite
 
 def _own_values(name: str) -> dict[str, Any]:
     """The values in the file of a preset, without those it is based on."""
-    return parse_yaml(preset_text(name), f"preset {name}")
+    return deepcopy(_parsed(name, preset_text(name)))
+
+
+@cache
+def _parsed(name: str, text: str) -> dict[str, Any]:
+    """The values of a preset's text; parsed once, because a preset is read again for each one that is based on it."""
+    return parse_yaml(text, f"preset {name}")
