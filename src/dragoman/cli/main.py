@@ -58,6 +58,7 @@ VERBS = Verbs(
         },
         "measuring": {
             "evaluate": "evaluate",
+            "check": "check",
             "score": "score",
             "heatmap": "heatmap",
             "tree": "tree",

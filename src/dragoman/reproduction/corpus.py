@@ -27,6 +27,7 @@ from dragoman.text.languages import language_of_file
 from dragoman.text.lines import read_lines, replace_file, write_lines
 from dragoman.text.scripts import is_unsegmented
 from dragoman.text.segmentation import DEFAULT_RULES
+from dragoman.text.wrong_sources import wrong_sources
 
 if TYPE_CHECKING:
     from dragoman.text.segmentation.words import WordSegmentation
@@ -102,8 +103,7 @@ def write_corpus(
             for side in ("source", "target")
         }
     for side in ("source", "target"):
-        lines = sides["test", side]
-        sides["test", f"wrong-{side}"] = lines[len(lines) // 2 :] + lines[: len(lines) // 2]
+        sides["test", f"wrong-{side}"] = wrong_sources(sides["test", side])
     corpus = Corpus(folder, facts)
     about = folder / "corpus.json"
     if about.exists():
