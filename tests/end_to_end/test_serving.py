@@ -410,6 +410,14 @@ def test_run_folders_are_served_too(run_folder: Path) -> None:
         assert client.post("/translate", json={"q": ["ab", "c"], **PAIR}).json() == {"translatedText": ["AB", "C"]}
 
 
+def test_a_run_folder_needs_torch_before_the_server_starts(
+    run_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["serve", f"de:en={run_folder}"]) == 2
+    assert "pip install 'dragoman[train]'" in capsys.readouterr().err
+
+
 def test_folders_that_cannot_be_served_are_refused(light: Path, tmp_path: Path) -> None:
     for folders, message in (
         ([str(light)], "does not name its languages; give them as SOURCE:TARGET="),

@@ -13,6 +13,7 @@ FRAGMENTS = [
     *("<p>", "</p>", "<b>", "</b>", '<a href="x>y&amp;z">', "</a>", "<i>", "</i>", "<br>", "<br/>", "<img src=a.png>"),
     *("Hello", " world", ".", "\n  ", "&lt;", "&copy;", "&nbsp;", "&", "<", ">", "&unknown;", "&#x41;", "é", "木"),
     *("<!-- note -->", "<script>if (a < b) {}</script>", "<style>p > a {}</style>", "<pre>", "</pre>", "<?x y?>"),
+    *("<a ", '<b x="', "</", "<!--", "<!", "&#", "<script>"),
     *('<span translate="no">', "</span>", '<em class="notranslate">', "</em>", "<svg>", "</svg>", "<!DOCTYPE html>"),
 ]
 
@@ -38,6 +39,13 @@ def test_a_text_of_very_many_tags_is_divided_by_them() -> None:
     source = "<b>a</b> " * (MAX_ELEMENTS + 1)
     document = Document(source)
     assert len(document.texts) == MAX_ELEMENTS + 1
+    assert _written(document) == source
+
+
+def test_tags_that_never_end_are_read_in_linear_time() -> None:
+    source = "<p>a</p>" + "<a " * 100_000 + "&amp; b"  # in quadratic time: minutes
+    document = Document(source)
+    assert document.texts[-1].text.endswith("<a & b")
     assert _written(document) == source
 
 

@@ -26,3 +26,5 @@ def test_everything_but_the_text_stays_as_it_is() -> None:
         "4\r\n00:00:07,000 --> 00:00:08,000\r\n<i>Ende</i>"
     )
     assert replace_cue_texts("no subtitles\n", []) == "no subtitles\n"
+    spaces = "1\n00:00:01 --> 00:00:02\na" + " " * 300_000 + "b"  # in quadratic time: minutes
+    assert len(cue_texts(spaces)) == 1

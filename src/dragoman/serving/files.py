@@ -122,10 +122,11 @@ async def _html_file(content: bytes, translate: Texts) -> bytes:
 
 async def _subtitle_file(content: bytes, translate: Texts) -> bytes:
     text = _decoded(content)
-    cues = cue_texts(text)
+    cues = await asyncio.to_thread(cue_texts, text)
     # Subtitles have a few tags and no entities.
     found = await translate([cue.replace("&", "&amp;") for cue in cues], True)
-    return replace_cue_texts(text, [html.unescape(cue) for cue in found]).encode("utf-8")
+    replaced = await asyncio.to_thread(replace_cue_texts, text, [html.unescape(cue) for cue in found])
+    return replaced.encode("utf-8")
 
 
 async def _word_file(content: bytes, translate: Texts) -> bytes:

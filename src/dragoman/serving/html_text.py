@@ -97,9 +97,14 @@ class _Tag(HTMLParser):
 
     def read(self, source: str) -> None:
         """Read a whole document."""
+        # Tags that never end take the parser quadratic time, so what follows the last end of one is read here.
+        tags = source.rfind(">") + 1
         self._line_starts += [match.end() for match in re.finditer("\n", source)]
-        self.feed(source)
+        self.feed(source[:tags])
         self.close()
+        for found in re.finditer(r"&[#\w]+;|[^&]+|&", source[tags:]):
+            kind = "entity" if html.unescape(found[0]) != found[0] else "text"
+            self.events.append((tags + found.start(), kind, "", {}))
 
     def _add(self, kind: str, name: str = "", attributes: dict[str, str | None] | None = None) -> None:
         line, column = self.getpos()

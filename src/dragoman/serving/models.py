@@ -8,6 +8,7 @@ dropped before another is loaded.
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import logging
 import os
 import re
@@ -100,6 +101,8 @@ def _read_config(path: Path) -> Config:
     """The configuration of a folder; a folder without a model is refused."""
     if is_export(path):
         return ExportFolder.open(path).load_config()
+    if importlib.util.find_spec("torch") is None:
+        raise ModuleNotFoundError("a run folder needs torch", name="torch")
     return RunFolder.open(path).load_config()
 
 
@@ -262,7 +265,10 @@ class Models:
         """Look for changed folders until cancelled."""
         while True:
             await asyncio.sleep(REFRESH_SECONDS)
-            await self.refresh()
+            try:
+                await self.refresh()
+            except Exception as error:  # a fault of ours; folders are looked at again
+                event("models not refreshed", level=logging.ERROR, exc_info=error)
 
     def close(self) -> None:
         """Let the loading thread end."""

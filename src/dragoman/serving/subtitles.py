@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 _TIME = re.compile(r"^[^\n]*-->[^\n]*\n", re.MULTILINE)
 
 
+_EMPTY_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
+
+
 def cue_texts(text: str) -> list[str]:
     """The text of each cue as one line; of a dialogue, whose lines begin with a dash, one for each line."""
     return [part for start, end in _cues(text) for part in _parts(text[start:end])]
@@ -28,12 +31,13 @@ def replace_cue_texts(text: str, translations: Sequence[str]) -> str:
 
 def _cues(text: str) -> Iterator[tuple[int, int]]:
     """The span of the text of each cue: from the line after its time to the next empty line."""
+    last = len(text.rstrip())
     for time in _TIME.finditer(text):
-        end = re.compile(r"\r?\n[ \t]*\r?\n|\s*\Z").search(text, time.end())
-        assert end is not None
-        own = text[time.end() : end.start()]
+        empty = _EMPTY_LINE.search(text, time.end())
+        end = last if empty is None else empty.start()
+        own = text[time.end() : end]
         if own.strip() and "-->" not in own:
-            yield time.end(), end.start()
+            yield time.end(), end
 
 
 def _parts(own: str) -> list[str]:
