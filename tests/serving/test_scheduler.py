@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from dragoman.serving.refusals import Refusal
-from dragoman.serving.scheduler import BATCH_SECONDS, FIRST_LIMIT, Lane, Scheduler, Task
+from dragoman.serving.scheduler import BATCH_SECONDS, FIRST_LIMIT, LEAST_CHARACTERS, Lane, Scheduler, Task
 
 
 class Computer:
@@ -94,6 +94,22 @@ def test_the_limit_follows_the_measured_speed() -> None:
     assert lane.limit() == pytest.approx(1000 * BATCH_SECONDS / 0.01, rel=0.01)
     lane.measured(1, 60)  # a stall of the machine
     assert lane.limit() > 1000
+
+
+def test_sentences_gather_however_slow_single_ones_were() -> None:
+    async def run() -> None:
+        compute, scheduler, lane = Computer(), Scheduler(1, 100), Lane(1)
+        for _ in range(50):
+            lane.measured(1, 10.0)
+        compute.permits.release(1000)
+        first = asyncio.create_task(scheduler.run(_task(compute, lane), ["x" * 20]))
+        await asyncio.sleep(0)
+        assert len(await scheduler.run(_task(compute, lane), ["y" * 20] * LEAST_CHARACTERS)) == LEAST_CHARACTERS
+        assert await first == ["X" * 20 + "!"]
+        assert len(compute.batches[1]) == LEAST_CHARACTERS // 20
+        scheduler.close()
+
+    asyncio.run(run())
 
 
 def test_sentences_of_a_cancelled_request_are_dropped() -> None:

@@ -2,8 +2,9 @@
 
 A batch starts as soon as a thread is free, so a sentence that comes alone is not kept waiting; while all threads are
 busy, sentences gather and form larger batches. Requests are served in turn: one that brings a thousand sentences does
-not hold up one that brings a single sentence. A batch is limited to what takes about `BATCH_SECONDS` at the speed that
-was measured with the batches before it.
+not hold up one that brings a single sentence. A batch is limited to what takes about `BATCH_SECONDS` of the processor
+at the speed that was measured with the batches before it. Time in which the machine does something else does not count:
+smaller batches would only cost more of it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ WINDOW = 8
 """Batches' worth of sentences among which those of similar length are chosen."""
 FIRST_LIMIT = 2000
 """Cost of a batch before any was measured: characters times rows of the search."""
+LEAST_CHARACTERS = 500
+"""Characters that a batch may have whatever was measured: a sentence alone costs several times its share of a batch,
+and would else remain alone."""
 SMOOTHING = 0.3
 """Weight of the newest batch in the estimate of the speed."""
 
@@ -153,17 +157,17 @@ class Scheduler:
             self._running += 1
             batch.lane.running += 1
             began = time.perf_counter()
-            computing = asyncio.get_running_loop().run_in_executor(self._executor, _computed, batch.sentences)
+            computing = asyncio.get_running_loop().run_in_executor(self._executor, _timed, batch.sentences)
             computing.add_done_callback(partial(self._finished, batch, began))
 
-    def _finished(self, batch: _Batch, began: float, found: asyncio.Future[list[Any]]) -> None:
+    def _finished(self, batch: _Batch, began: float, found: asyncio.Future[tuple[list[Any], float]]) -> None:
         seconds = time.perf_counter() - began
         self._running -= 1
         batch.lane.running -= 1
         if found.cancelled():
             return
-        answers = found.result()
-        batch.lane.measured(batch.cost, seconds)
+        answers, processor_seconds = found.result()
+        batch.lane.measured(batch.cost, processor_seconds)
         per_sentence = seconds / len(batch.sentences)
         self._seconds_per_sentence += SMOOTHING * (per_sentence - self._seconds_per_sentence)
         self.on_batch(len(batch.sentences), seconds)
@@ -185,7 +189,7 @@ class Scheduler:
         if first is None:
             return None
         lane, rows = first.task.lane, first.task.rows
-        limit = lane.limit() / rows
+        limit = max(lane.limit() / rows, LEAST_CHARACTERS)
         window = list(self._window(first, WINDOW * limit))
         chosen = _alike(window, limit)
         taken: dict[_Job, set[int]] = {}
@@ -233,6 +237,12 @@ def _alike(window: list[_Chosen], limit: float) -> list[_Chosen]:
             break
         low, high = low + step[0], high + step[1]
     return ordered[low : high + 1]
+
+
+def _timed(sentences: list[_Chosen]) -> tuple[list[Any], float]:
+    """What `_computed` returns, and the seconds of the processor that this thread took."""
+    began = time.thread_time()
+    return _computed(sentences), time.thread_time() - began
 
 
 def _computed(sentences: list[_Chosen]) -> list[Any]:
