@@ -12,7 +12,8 @@
 # Budgets, recipe and order were fixed before the first run, as were the claims (src/dragoman/experiments) and the rule
 # that decides about them (src/dragoman/reproduction/decisions.py): the file `commit` in DIR names the commit. Those of
 # the experiments with a phrase-based system and of KFTT were fixed later, before their first run. About 16 hours of one
-# core, half of it with two.
+# core, half of it with two, without these: those with a phrase-based system may take three more, as a run with a seventh
+# of the captions suggests, and KFTT two.
 #
 # An earlier run had 800 updates. After one seed of the first table (bench/results/reproduction/captions-800-updates) it
 # was stopped, because no model had learnt to read its source: perplexity with wrong sources was 1.16 to 1.38 times that
