@@ -14,7 +14,7 @@ import dragoman
 from .conftest import SMALL, Corpus
 
 NAMES = [name for name in dragoman.__all__ if name != "__version__"]
-METHODS = ("Translator.translate", "Translator.translate_lines", "Translator.with_options")
+METHODS = ("Translator.translate", "Translator.translate_lines", "Translator.complete", "Translator.with_options")
 FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(dragoman, name))]
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -391,6 +392,36 @@ def test_new_weights_are_taken_up_and_damaged_ones_are_not(light: Path, tmp_path
         assert before.translator.translate("ab").text == "AB"  # requests that have begun finish with it
 
     _in_loop(_models(f"de:en={folder}"), steps)
+
+
+def test_the_server_is_not_ready_while_a_model_is_loaded(light: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    models, may_load = _models(f"de:en={light}"), threading.Event()
+    load = models._open
+
+    def load_later(folder: ServedFolder) -> LoadedModel:
+        assert may_load.wait(30)
+        return load(folder)
+
+    monkeypatch.setattr(models, "_open", load_later)
+
+    async def run() -> None:
+        app = create_app(models, Settings(), preload=True)
+        transport = httpx.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://test") as client,
+        ):
+            while not models.loading:
+                await asyncio.sleep(0)
+            loading = await client.get("/ready")
+            assert (loading.status_code, loading.headers["retry-after"]) == (503, "1")
+            assert (await client.get("/health")).status_code == 200
+            may_load.set()
+            answer = await client.post("/translate", json={"q": "ab", **PAIR})
+            assert answer.json() == {"translatedText": "AB"}
+            assert (await client.get("/ready")).status_code == 200
+
+    asyncio.run(run())
 
 
 def test_a_model_that_cannot_be_loaded_is_an_error_of_the_server(light: Path, tmp_path: Path) -> None:
