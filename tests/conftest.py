@@ -5,7 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 # One thread a process, here and in the processes that tests start: pytest-xdist runs one process a core. The libraries
@@ -126,6 +127,19 @@ class ToyEngine:
         for row, weights in zip(padded, rows, strict=True):
             row[: len(weights)] = weights
         return padded
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Take back the number of threads that a test has chosen, which holds for the process.
+
+    More threads than free cores wait for each other at every small product: all later tests would take many times as
+    long.
+    """
+    yield
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_num_threads() != 1:
+        torch.set_num_threads(1)
 
 
 @pytest.fixture

@@ -53,15 +53,17 @@ def surroundings(data: st.DataObject) -> Iterator[Engine]:
     name = data.draw(st.sampled_from(sorted(engines())))
     before = torch.get_num_threads()
     torch.set_num_threads(int(name.split()[1]))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(length_batching, "WINDOW_ITEMS", data.draw(st.integers(1, 9)))
-        patch.setattr(length_batching, "BATCH_SEGMENTS", data.draw(st.integers(1, 60)))
-        many = data.draw(st.integers(1, 4))
-        patch.setattr(length_batching, "MIN_BATCH_ITEMS", many)
-        patch.setattr(translator, "MAX_ROWS", data.draw(st.integers(1, 20)))
-        patch.setattr(scorer, "MAX_PAIRS", data.draw(st.integers(1, 9)))
-        yield engines()[name]
-    torch.set_num_threads(before)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(length_batching, "WINDOW_ITEMS", data.draw(st.integers(1, 9)))
+            patch.setattr(length_batching, "BATCH_SEGMENTS", data.draw(st.integers(1, 60)))
+            many = data.draw(st.integers(1, 4))
+            patch.setattr(length_batching, "MIN_BATCH_ITEMS", many)
+            patch.setattr(translator, "MAX_ROWS", data.draw(st.integers(1, 20)))
+            patch.setattr(scorer, "MAX_PAIRS", data.draw(st.integers(1, 9)))
+            yield engines()[name]
+    finally:  # drawing may raise, too
+        torch.set_num_threads(before)
 
 
 def alone() -> Engine:
