@@ -21,6 +21,10 @@ SAMPLES = 100
 """How often the memory is read along the way."""
 GROWTH = 16
 """MiB that the memory may grow by after the first quarter of the stream: the allocator's reserve, not the stream."""
+WARM_UP = 20_000
+"""Lines within which the caches of compiled kernels fill; at full size they lie in the first quarter ..."""
+CACHES = 32
+"""... and in a stream shorter than 4 x WARM_UP they may take so many MiB more (24 were measured, with torch)."""
 
 
 def run(settings: Settings) -> list[Result]:
@@ -70,8 +74,9 @@ def _stream(settings: Settings, result: Result, name: str, folder: Path, count: 
         return
     first = memory[: len(memory) // 4]
     growth = max(memory[len(memory) // 4 :]) - max(first)
+    allowed = GROWTH if count >= 4 * WARM_UP else GROWTH + CACHES
     result.facts[f"{name}: growth in MiB after the first quarter"] = round(growth, 1)
-    if growth > GROWTH:
+    if growth > allowed:
         result.fail(f"the memory grew by {growth:.1f} MiB after the first quarter", **trial)
 
 
