@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,18 +16,16 @@ from dragoman.reproduction.steps import Outcome
 from dragoman.text.lines import read_lines, write_lines
 
 
+def _experiment(**parts: Any) -> Experiment:
+    return Experiment(name="mine", family="mine", title="t", paper="p", item="i", digest="d", **parts)
+
+
 def test_bleu_counts_what_fits_the_language_that_a_system_translates_into(tmp_path: Path) -> None:
     numbers = [f"{number:02}" for number in range(20)]
     write_lines(tmp_path / "x.en", [f"this is line {number} of them" for number in numbers])
     write_lines(tmp_path / "x.th", [f"นี่คือบรรทัดที่{number}ของทั้งหมด" for number in numbers])
     corpora = {name: [(tmp_path / "x.en", tmp_path / "x.th")] for name in ("train", "dev", "test")}
-    experiment = Experiment(
-        name="mine",
-        family="mine",
-        title="t",
-        paper="p",
-        item="i",
-        digest="d",
+    experiment = _experiment(
         models={"to": Model(preset="standard"), "from": Model(preset="standard", swapped=True)},
         systems={name: System(label=name, models=(name,)) for name in ("to", "from")},
         metrics=("bleu",),
@@ -47,13 +46,7 @@ def test_words_of_the_phrase_based_system_are_joined_before_they_are_compared(tm
     lines = [f'Hello, the 2nd man\'s {number}-year-old dog (a "puppy")!' for number in range(20)]
     write_lines(tmp_path / "x.en", lines)
     corpora = {name: [(tmp_path / "x.en", tmp_path / "x.en")] for name in ("train", "dev", "test")}
-    experiment = Experiment(
-        name="mine",
-        family="mine",
-        title="t",
-        paper="p",
-        item="i",
-        digest="d",
+    experiment = _experiment(
         systems={"smt": System(label="smt", phrase_based=PhraseBasedRow())},
         metrics=("dev_bleu", "bleu"),
     )

@@ -141,10 +141,11 @@ def _with_references(pair: Pair, references: Sequence[str]) -> Pair:
 
 def holds_pairs(path: Path) -> bool:
     """Whether a file of this name holds both sides of a corpus."""
-    return _kind(path) in (".tsv", ".jsonl")
+    return pair_format(path) in (".tsv", ".jsonl")
 
 
-def _kind(path: Path) -> str:
+def pair_format(path: Path) -> str:
+    """The suffix that says how a file holds pairs, such as .tsv; the suffix of a compression is passed over."""
     return Path(path.stem).suffix if is_compressed(path) else path.suffix
 
 
@@ -157,7 +158,9 @@ def _read_corpus(
     if len(files) == 1:
         path = Path(files[0])
         if holds_pairs(path):
-            return (_read_tsv if _kind(path) == ".tsv" else _read_json_lines)(path, on_undecodable, number, several)
+            return (_read_tsv if pair_format(path) == ".tsv" else _read_json_lines)(
+                path, on_undecodable, number, several
+            )
         raise InputError(
             f"{path}: a corpus in one file is .tsv or .jsonl (also .gz, .xz, .zst); "
             "or give two files, source and target"

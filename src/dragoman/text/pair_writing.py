@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.errors import InputError
-from dragoman.text.lines import is_compressed, replace_output
+from dragoman.text.corpus import holds_pairs, pair_format
+from dragoman.text.lines import replace_output
 
 WritePair = Callable[[str, str], None]
 
@@ -20,7 +21,7 @@ def require_pair_file(path: str | Path) -> None:
     Raises:
         InputError: it ends neither in .tsv nor in .jsonl.
     """
-    if _kind(Path(path)) not in (".tsv", ".jsonl"):
+    if not holds_pairs(Path(path)):
         raise InputError(f"{path}: pairs are written to one .tsv or .jsonl file (also .gz, .xz, .zst); name it so")
 
 
@@ -34,7 +35,7 @@ def write_pairs(path: str | Path) -> Iterator[WritePair]:
         InputError: the name is not that of a file of pairs, or it cannot be written.
     """
     require_pair_file(path)
-    as_json = _kind(Path(path)) == ".jsonl"
+    as_json = pair_format(Path(path)) == ".jsonl"
     with replace_output(path, keep_partial=True) as file:
 
         def write(source: str, target: str) -> None:
@@ -44,7 +45,3 @@ def write_pairs(path: str | Path) -> Iterator[WritePair]:
                 file.write("\t".join(re.sub("\t", " ", side) for side in (source, target)) + "\n")
 
         yield write
-
-
-def _kind(path: Path) -> str:
-    return Path(path.stem).suffix if is_compressed(path) else path.suffix

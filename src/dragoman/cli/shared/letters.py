@@ -12,7 +12,7 @@ _IN_ALL_FONTS = 0x0530
 def warn_of_letters_without_font(words: Iterable[str], *, pictures: bool = False, page: bool = False) -> None:
     """Warn of letters that no font of this system has, as `report.fonts.warn_of_missing_letters` does.
 
-    Without matplotlib, which knows the fonts, nothing is said.
+    Without matplotlib, which finds the installed fonts, there is no warning.
     """
     words = list(words)
     if not (pictures or page) or all(ord(letter) < _IN_ALL_FONTS for word in words for letter in word):
