@@ -53,6 +53,16 @@ def test_samples_and_noise_depend_on_the_seed(run_folder: Path, corpus: Corpus, 
     assert found[0] == found[1] != found[2]
 
 
+def test_noise_without_samples_takes_any_seed(run_folder: Path, corpus: Corpus, tmp_path: Path) -> None:
+    found = []
+    for seed in ("0", "1"):
+        out = tmp_path / "pairs.tsv"
+        command = ["backtranslate", str(run_folder), "-i", str(corpus.test[0]), "-o", str(out), "--threads", "1"]
+        assert main([*command, "--noise", "--seed", seed]) == 0
+        found.append(pairs_in(out))
+    assert found[0] != found[1]
+
+
 def test_a_student_gets_what_the_teacher_says(run_folder: Path, corpus: Corpus, tmp_path: Path) -> None:
     out = tmp_path / "pairs.tsv"
     source, target = corpus.test

@@ -70,9 +70,9 @@ def run(options: argparse.Namespace) -> None:
     if options.sample:
         given = {name: getattr(options, name) for name in keys_of(Sampling) if getattr(options, name) is not None}
         translator = translator.with_options(sample=True, **given)
-    seed = (options.seed or Sampling().seed) if options.noise else None
+    seed = Sampling().seed if options.seed is None else options.seed
     with InputLines(options.input, "translate", quiet=options.quiet) as lines:
-        pairs = back_translate(translator, lines, tag=options.tag.strip(), noise_seed=seed)
+        pairs = back_translate(translator, lines, tag=options.tag.strip(), noise_seed=seed if options.noise else None)
         write_synthetic_pairs(pairs, options.output, quiet=options.quiet)
 
 
