@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import os
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from starlette.testclient import TestClient
 import dragoman
 from dragoman.cli.main import main
 from dragoman.errors import ConfigError
+from dragoman.page.files import page_files
 from dragoman.serving.application import create_app
 from dragoman.serving.models import LoadedModel, Models, Pair, ServedFolder
 from dragoman.serving.settings import MAX_ALTERNATIVES, Settings
@@ -182,6 +184,30 @@ def test_the_server_describes_itself(client: TestClient) -> None:
             answer = client.request(method, path, headers={"Content-Type": "application/json"})
             assert answer.status_code in (200, 400, 415), path
             assert str(answer.status_code) in operations[method]["responses"], path
+
+
+def test_the_files_of_the_page_are_served_and_no_others(client: TestClient) -> None:
+    page = client.get("/")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
+    assert "unsafe" not in policy
+    named = set(re.findall(r'(?:src|href)="([^"]+)"', page.text))
+    for name, content in page_files().items():
+        named |= set(re.findall(r'from "\./([^"]+)"', content.decode())) if name.endswith(".js") else set()
+    assert named | {"index.html"} == page_files().keys()
+    for name in sorted(named):
+        answer = client.get(f"/{name}")
+        assert answer.status_code == 200, name
+        assert answer.content == page_files()[name]
+        assert answer.headers["content-security-policy"] == policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        again = client.get(f"/{name}", headers={"If-None-Match": f'W/"x", {answer.headers["etag"]}'})
+        assert (again.status_code, again.content) == (304, b"")
+    for path in ("/index.html", "/page", "/../pyproject.toml", "/static/main.js", "/%2e%2e/files.py"):
+        assert client.get(path).status_code == 404, path
+    assert client.post("/").status_code == 405
+    assert 'dragoman_requests_total{route="/",status="304"}' in client.get("/metrics").text
 
 
 def test_metrics_have_no_address_and_no_key(client: TestClient) -> None:
@@ -502,7 +528,12 @@ def test_native_requests_that_cannot_be_met_are_refused(client: TestClient) -> N
         ("/v1/translate", {"text": "ab", **PAIR, "beam": 0}, "Expected `int` >= 1 - at `$.beam`"),
         ("/v1/translate", {"text": "ab", **PAIR, "alpha": 1.0}, "alpha requires normalisation gnmt or power"),
         ("/v1/translate", {"text": [], **PAIR}, "Expected `array` of length >= 1 - at `$.text`"),
-        ("/v1/translate", {"text": "ab", **PAIR, "constraints": ["Ω"]}, "'Ω' cannot appear in its translation"),
+        ("/v1/translate", {"text": "ab", **PAIR, "constraints": ["Ω"]}, "'Ω' cannot appear in a translation"),
+        (
+            "/v1/translate",
+            {"text": "ab", **PAIR, "glossary": {"ab": "Ω"}},
+            "glossary: 'Ω' cannot appear in a translation",
+        ),
         ("/v1/translate", {"text": "ab", **PAIR, "ban": ["Ω"]}, "banned word 'Ω'"),
         ("/v1/complete", {"text": "ab", **PAIR, "count": 0}, "Expected `int` >= 1 - at `$.count`"),
     ):
@@ -510,6 +541,18 @@ def test_native_requests_that_cannot_be_met_are_refused(client: TestClient) -> N
         assert answer.status_code == 400, body
         assert answer.json()["status"] == 400
         assert detail in answer.json()["detail"], body
+
+
+def test_segments_have_probabilities_and_links_without_their_spaces(client: TestClient) -> None:
+    answer = client.post("/v1/translate", json={"text": "ab c", **PAIR, "n_best": 2})
+    for one in answer.json()["results"][0]["sentences"][0]["translations"]:
+        assert len(one["segment_log_probabilities"]) == len(one["segments"]) + 1
+        assert all(value <= 0 for value in one["segment_log_probabilities"])
+        assert sum(one["segment_log_probabilities"]) == pytest.approx(one["log_probability"], abs=1e-3)
+    best = answer.json()["results"][0]["sentences"][0]["translations"][0]
+    written = [place for place, (start, end) in enumerate(best["segment_spans"]) if end > start]
+    assert sorted(target for _, target in best["segment_alignment"]) == written
+    assert [0, 0] in best["segment_alignment"]
 
 
 def test_constraints_of_native_requests_are_kept(client: TestClient) -> None:
@@ -521,6 +564,7 @@ def test_constraints_of_native_requests_are_kept(client: TestClient) -> None:
     assert best() == "AB\nC"
     assert best(prefix="D").startswith("D")
     assert "F" in best(constraints=["F"])
+    assert "F" in best(glossary={"ab": "F"})
     assert "A" not in best(ban=["A"])
     found = client.post("/v1/translate", json={"text": ["ab", "en c"], "source": "auto", "target": "en", "n_best": 10})
     assert [len(result["sentences"]) for result in found.json()["results"]] != []
@@ -531,4 +575,7 @@ def test_constraints_of_native_requests_are_kept(client: TestClient) -> None:
     many = client.post("/v1/complete", json={"text": "ab", **PAIR, "count": MAX_ALTERNATIVES}).json()["completions"]
     words = [one["word"] for one in many]
     assert words[0] == "AB"
+    other = client.post("/v1/complete", json={"text": "ab", **PAIR, "ban": ["A"]}).json()["completions"]
+    assert other
+    assert not any("A" in one["text"] for one in other)
     assert len(set(words)) == len(words) > 1

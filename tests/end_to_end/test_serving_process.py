@@ -6,13 +6,10 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -21,7 +18,7 @@ import deepl
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
-COMMAND = [sys.executable, "-m", "dragoman", "serve", "--port", "0", "--threads", "1"]
+from tests.end_to_end.server_process import COMMAND, Server, end_server, start_server
 
 
 def _head(length: int) -> bytes:
@@ -30,68 +27,11 @@ def _head(length: int) -> bytes:
     return f"POST /translate HTTP/1.1\r\nHost: x\r\n{kind}\r\nContent-Length: {length}\r\n\r\n".encode()
 
 
-@dataclass
-class Server:
-    process: subprocess.Popen[str]
-    url: str
-    log: list[dict[str, object]]
-    reader: threading.Thread
-
-    @property
-    def address(self) -> tuple[str, int]:
-        host, _, port = self.url.removeprefix("http://").partition(":")
-        return host, int(port)
-
-    def connect(self) -> socket.socket:
-        return socket.create_connection(self.address, timeout=30)
-
-    def send(self, data: bytes) -> bytes:
-        """What is answered to `data`, after which the client says no more, until the connection is closed."""
-        received = b""
-        with closing(self.connect()) as connection, suppress(ConnectionError):
-            connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
-            while more := connection.recv(65536):
-                received += more
-        return received
-
-    def translate(self, text: str) -> str:
-        body = json.dumps({"q": text, "source": "de", "target": "en"}).encode()
-        request = Request(f"{self.url}/translate", body, {"Content-Type": "application/json"})
-        with urlopen(request, timeout=60) as answer:
-            found: str = json.load(answer)["translatedText"]
-        return found
-
-
-def _start(*arguments: str) -> Server:
-    process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    first = process.stderr.readline()
-    log = [json.loads(first)]
-
-    def read() -> None:
-        assert process.stderr is not None
-        log.extend(map(json.loads, process.stderr))
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    return Server(process, str(log[0]["url"]), log, reader)
-
-
-def _end(server: Server) -> int:
-    server.process.send_signal(signal.SIGTERM)
-    code = server.process.wait(60)
-    server.reader.join(30)
-    assert server.process.stderr is not None
-    server.process.stderr.close()
-    return code
-
-
 @pytest.fixture(scope="module")
 def server(light: Path) -> Iterator[Server]:
-    server = _start(f"de:en={light}", f"en:de={light}")
+    server = start_server(f"de:en={light}", f"en:de={light}")
     yield server
-    assert _end(server) == 0
+    assert end_server(server) == 0
     assert server.log[-1]["event"] == "stopped"
     assert not [line for line in server.log if line["event"] == "request failed"]
 
@@ -201,7 +141,7 @@ def test_the_log_has_no_text_and_no_key(server: Server) -> None:
 
 
 def test_on_sigterm_what_has_begun_is_finished(light: Path) -> None:
-    server = _start(f"de:en={light}")
+    server = start_server(f"de:en={light}")
     assert server.translate("ab") == "AB"
     with closing(server.connect()) as connection:
         body = b'{"q": "ab c", "source": "de", "target": "en"}'

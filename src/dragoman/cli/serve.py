@@ -9,9 +9,10 @@ from dragoman.cli.shared.parsing import Parser, bounded, positive_float, positiv
 SUMMARY = "serve translations over HTTP"
 DESCRIPTION = (
     "Serves models by the API of LibreTranslate (POST /translate, /detect, /translate_file, GET /languages),\n"
-    "a part of DeepL's (POST /v2/translate), and its own (POST /v1/translate, /v1/complete). GET /spec\n"
-    "describes all of them. Each model is loaded when it is first asked for, and again when its folder\n"
-    "has changed. The log is lines of JSON on standard error. SIGTERM finishes what has begun, and ends."
+    "a part of DeepL's (POST /v2/translate), and its own (POST /v1/translate, /v1/complete), and at / a page\n"
+    "for browsers. GET /spec describes the API. Each model is loaded when it is first asked for, and again\n"
+    "when its folder has changed. The log is lines of JSON on standard error. SIGTERM finishes what has\n"
+    "begun, and ends."
 )
 EXAMPLES = (
     "dragoman serve LIGHT",

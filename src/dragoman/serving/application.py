@@ -29,6 +29,7 @@ from dragoman.serving.metrics import CONTENT_TYPE_LATEST
 from dragoman.serving.models import Models
 from dragoman.serving.native import Native
 from dragoman.serving.openapi import describe
+from dragoman.serving.page import page_handlers
 from dragoman.serving.refusals import Refusal
 from dragoman.serving.requests import limited
 from dragoman.serving.service import Service
@@ -36,6 +37,8 @@ from dragoman.serving.settings import Settings
 
 GRACE_SECONDS = 30.0
 """Time for a client to receive its answer, beyond that for computing it."""
+PAGE = "/"
+"""The route that stands in log and metrics for all files of the page."""
 
 
 def create_app(models: Models, settings: Settings, *, preload: bool = False) -> Starlette:
@@ -111,6 +114,7 @@ def _routes(service: Service) -> list[Route]:
     return [
         *(Route(path, endpoint(handler, seconds), methods=["POST"]) for path, handler in posts.items()),
         *(Route(path, endpoint(handler, seconds), methods=["GET"]) for path, handler in gets.items()),
+        *(Route(path, handler, methods=["GET"], name=PAGE) for path, handler in page_handlers().items()),
     ]
 
 
@@ -192,7 +196,8 @@ class _Outermost:
             self._count(scope, answer, time.perf_counter() - began)
 
     def _count(self, scope: Scope, answer: _Answer, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", None)
+        found = scope.get("route")
+        route = PAGE if getattr(found, "name", None) == PAGE else getattr(found, "path", None)
         route = route if route in self._routes else "other"
         status = answer.status or CLIENT_LEFT
         self._service.metrics.count_request(route, status, seconds)

@@ -136,15 +136,20 @@ class LoadedModel:
         """
         if not options:
             return self.translator
-        key = tuple(
-            sorted((name, tuple(value) if isinstance(value, list) else value) for name, value in options.items())
-        )
+        key = tuple(sorted((name, _hashable(value)) for name, value in options.items()))
         if key not in self._variants:
             self._variants[key] = self.translator.with_options(**cast("TranslationOptions", options))
             if len(self._variants) > MAX_VARIANTS:
                 self._variants.popitem(last=False)
         self._variants.move_to_end(key)
         return self._variants[key]
+
+
+def _hashable(value: object) -> object:
+    """The value of an option, for the key of a mapping."""
+    if isinstance(value, Mapping):
+        return tuple(value.items())
+    return tuple(value) if isinstance(value, list) else value
 
 
 @dataclass(eq=False)

@@ -25,6 +25,8 @@ from dragoman.text.words import raw_words
 from dragoman.translation.translator import TextConstraints, Translation, Translator, next_word
 
 Short = Annotated[str, Meta(max_length=500)]
+Prefix = Annotated[str, Meta(max_length=2000)]
+Banned = Annotated[list[Short], Meta(max_length=50)]
 Code = Annotated[str, Meta(min_length=2, max_length=35, description="Language code, such as de or pt-BR")]
 Place = Annotated[int, Meta(ge=0)]
 
@@ -41,12 +43,14 @@ class TranslateRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     beam: Annotated[int, Meta(ge=1, le=MAX_BEAM)] | UnsetType = UNSET
     attention: bool = False
     """Return the alignment weights."""
-    prefix: Short = ""
+    prefix: Prefix = ""
     """The translation begins with it. With `prefix` or `constraints` the text is one sentence, whatever it holds."""
     constraints: Annotated[list[Short], Meta(max_length=20)] = []
     """Words and phrases that the translation contains."""
-    ban: Annotated[list[Short], Meta(max_length=50)] = []
+    ban: Banned = []
     """Words and phrases that are never produced."""
+    glossary: Annotated[dict[Short, Short], Meta(max_length=200)] = {}
+    """Source terms, and the translations that must appear where they occur."""
     replace_unk: bool = False
     """Replace unknown words by the source words that they are aligned with."""
     normalisation: Literal["none", "mean", "gnmt", "power"] | UnsetType = UNSET
@@ -68,6 +72,10 @@ class SentenceTranslation(Struct, kw_only=True, omit_defaults=True):
     segments: list[str]
     """What the model wrote."""
     segment_spans: list[Span]
+    segment_log_probabilities: list[float]
+    """Of each segment given those before it, and of the end of the sentence; their sum is `log_probability`."""
+    segment_alignment: list[tuple[Place, Place]]
+    """[source segment, segment], from 0; a segment without characters in `text` has none."""
     words: list[Span]
     """The spans of the words of `text`, which `alignment` counts."""
     alignment: list[tuple[Place, Place]]
@@ -111,8 +119,10 @@ class CompleteRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     text: str
     target: Code
     source: Code = AUTO
-    prefix: Annotated[str, Meta(max_length=2000)] = ""
+    prefix: Prefix = ""
     """The beginning; its last word may be unfinished, unless a space follows it."""
+    ban: Banned = []
+    """Words and phrases that are never produced."""
     count: Annotated[int, Meta(ge=1, le=MAX_ALTERNATIVES)] = 5
     api_key: str | None = None
 
@@ -157,7 +167,8 @@ class Native:
         if direction.identical:
             return json_response(CompleteResponse(pair.source, pair.target, []))
         model = await self._service.models.get(pair)
-        compute = partial(_complete, model.translator, wanted.prefix, wanted.count)
+        translator = usable(lambda: model.variant({"ban": wanted.ban} if wanted.ban else {}))
+        compute = partial(_complete, translator, wanted.prefix, wanted.count)
         rows = model.beam * wanted.count
         task = Task(model.lane, object(), compute, lambda found: found, rows)
         [found] = await self._service.run(model, task, [_one_line(wanted.text)])
@@ -217,6 +228,8 @@ def _options(wanted: TranslateRequest) -> dict[str, Any]:
     options = {name: getattr(wanted, name) for name in names if getattr(wanted, name) is not UNSET}
     if wanted.ban:
         options["ban"] = wanted.ban
+    if wanted.glossary:
+        options["glossary"] = wanted.glossary
     if wanted.replace_unk:
         options["replace_unk"] = True
     return options
@@ -264,6 +277,8 @@ def _translation(one: Translation, *, attention: bool) -> SentenceTranslation:
         finished=one.finished,
         segments=one.tokens,
         segment_spans=one.target_spans,
+        segment_log_probabilities=one.token_log_probabilities.round(4).tolist(),
+        segment_alignment=one.links_between(one.source_spans, one.target_spans),
         words=raw_words(one.text),
         alignment=one.alignment,
         attention=weights,

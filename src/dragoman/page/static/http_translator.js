@@ -1,0 +1,92 @@
+// The translator behind the page: the server's HTTP API.
+//
+// The interface. A module that takes the place of this one exports `createTranslator(report)`, which returns (or
+// promises) an object with:
+//
+//   settings(signal)           promises the JSON of GET /frontend/settings
+//   languages(signal)          promises the JSON of GET /languages
+//   translate(request, signal) promises the JSON of POST /v1/translate for its JSON body
+//   complete(request, signal)  promises the JSON of POST /v1/complete for its JSON body
+//   detects                    whether a source "auto" is possible
+//   setKey(key)                optional: the API key of the requests that follow
+//   translateFile(file, source, target, signal)
+//                              optional: promises {name, url} of the translated file
+//
+// Requests and results have exactly the fields that /spec describes; spans count code points. `signal` is an
+// AbortSignal: once it is aborted, promises reject with its reason and work on them stops. All other failures are
+// a TranslatorError. `report({loaded, total})` may be called, in bytes, while the translator fetches what it needs.
+
+import { TranslatorError } from "./translator_error.js";
+
+export function createTranslator() {
+  return new HttpTranslator();
+}
+
+class HttpTranslator {
+  #key = "";
+
+  detects = true;
+
+  setKey(key) {
+    this.#key = key;
+  }
+
+  settings(signal) {
+    return this.#fetch("frontend/settings", { signal });
+  }
+
+  languages(signal) {
+    return this.#fetch("languages", { signal });
+  }
+
+  translate(request, signal) {
+    return this.#post("v1/translate", request, signal);
+  }
+
+  complete(request, signal) {
+    return this.#post("v1/complete", request, signal);
+  }
+
+  async translateFile(file, source, target, signal) {
+    const body = new FormData();
+    body.append("file", file);
+    body.append("source", source);
+    body.append("target", target);
+    if (this.#key) body.append("api_key", this.#key);
+    const { translatedFileUrl } = await this.#fetch("translate_file", { method: "POST", body, signal });
+    const { pathname } = new URL(translatedFileUrl); // its host may be that of a proxy
+    return { name: pathname.slice(pathname.lastIndexOf("/") + 1), url: pathname };
+  }
+
+  #post(path, request, signal) {
+    const headers = { "Content-Type": "application/json" };
+    if (this.#key) headers.Authorization = `Bearer ${this.#key}`;
+    return this.#fetch(path, { method: "POST", headers, body: JSON.stringify(request), signal });
+  }
+
+  async #fetch(path, options) {
+    let response, answer;
+    try {
+      response = await fetch(path, { ...options, credentials: "same-origin", redirect: "error" });
+      answer = await response.json();
+    } catch (error) {
+      if (options.signal?.aborted) throw error;
+      // No answer, one that broke off, or one that a proxy wrote.
+      if (!response || response.ok || response.status >= 502) throw new TranslatorError("unreachable", String(error));
+    }
+    if (response.ok) return answer;
+    const message = answer?.detail ?? answer?.error ?? `HTTP ${response.status}`;
+    throw new TranslatorError(kindOf(response.status, message), message, retryAfter(response));
+  }
+}
+
+function kindOf(status, message) {
+  if (status === 403 || (status === 400 && /API key/.test(message))) return "key";
+  if (status === 429 || status === 503) return "busy";
+  return status < 500 ? "refused" : "failed";
+}
+
+function retryAfter(response) {
+  const seconds = Number(response.headers.get("Retry-After"));
+  return Number.isFinite(seconds) && seconds > 0 ? seconds : 1;
+}
