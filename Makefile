@@ -1,5 +1,6 @@
 # make demo   trains on the embedded corpus, translates, writes a report
 # make test   lint, types, all tests
+# make web-runtime   fetches the runtime that dragoman export --web puts into its sites
 # Both create .venv and install into it first, if that has not been done.
 PYTHON ?= python3
 PROCESSES ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
@@ -15,7 +16,11 @@ VENV := $(PYTHON) -m venv .venv
 INSTALL := $(BIN)/python -m pip install -q --no-compile --prefer-binary
 endif
 
-.PHONY: demo test lint types tests format clean
+# The runtime of exported web sites, fetched by npm; a package built afterwards has it.
+web-runtime: .venv/train
+	$(BIN)/python -m dragoman.website.runtime
+
+.PHONY: demo web-runtime test lint types tests format clean
 
 demo: .venv/train
 	$(BIN)/dragoman demo --out demo-run --overwrite
@@ -43,7 +48,7 @@ format: .venv/installed
 	@touch $@
 
 .venv/installed: .venv/train
-	$(INSTALL) -c constraints.txt -e ".[train,align,maps,smt,files,dev]"
+	$(INSTALL) -c constraints.txt -e ".[train,align,maps,smt,files,cluster,dev]"
 	$(BIN)/python -m compileall -q -j 0 .venv/lib || true
 	@touch $@
 

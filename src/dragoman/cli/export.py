@@ -13,6 +13,8 @@ from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.export.output_layer import EnsembleCombination
+    from dragoman.export.writing import Exported
+    from dragoman.website.site import Site
 
 SUMMARY = "export to ONNX: a folder that translates without torch"
 DESCRIPTION = (
@@ -21,11 +23,13 @@ DESCRIPTION = (
     "then need no extras (no torch). In float32 translations are those of the run; --int8 quantises the\n"
     "model, which makes it smaller and faster; --shortlist restricts each sentence to a few likely\n"
     "target words, which is faster still (see docs/export.md). Several runs with the same vocabularies\n"
-    "become one ensemble, the one of `translate RUN1 RUN2`."
+    "become one ensemble, the one of `translate RUN1 RUN2`.\n"
+    "With --web the folder is a web site that translates in the browser (see docs/browser.md)."
 )
 EXAMPLES = (
     "dragoman export RUN --out LIGHT",
     "dragoman export RUN --out LIGHT --int8 --shortlist 2000 --overwrite",
+    "dragoman export RUN --web --out SITE",
     "dragoman export RUN1 RUN2 --out BOTH --combine log-probabilities --weights 2 1",
 )
 
@@ -36,6 +40,19 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write")
     parser.add_argument("--int8", action="store_true", help="quantise matrix products to 8-bit integers")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing exported folder")
+    web = parser.add_argument_group("web site")
+    web.add_argument(
+        "--web",
+        action="store_true",
+        help="write static files for any web host: a page that translates in the visitor's browser, in int8, also "
+        "without a network after the first visit",
+    )
+    web.add_argument(
+        "--languages",
+        nargs=2,
+        metavar=("SRC", "TGT"),
+        help="languages of the site, such as de en (default: those of the run)",
+    )
     shortlist = parser.add_argument_group("shortlist")
     shortlist.add_argument(
         "--shortlist",
@@ -65,25 +82,45 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.runs.opening import open_run
 
     runs = [open_run(name, device="cpu") for name in options.runs]
-    chosen = ExportOptions(options.int8, options.shortlist, options.shortlist_corpus, _ensemble_combination(options))
-    exported = export_runs(runs, options.out, chosen, overwrite=options.overwrite)
+    int8 = options.int8 or options.web
+    chosen = ExportOptions(int8, options.shortlist, options.shortlist_corpus, _ensemble_combination(options))
+    exported: Exported | Site
+    if options.web:
+        from dragoman.website.site import export_site
+
+        exported = export_site(runs, options.out, chosen, languages=_languages(options), overwrite=options.overwrite)
+    else:
+        exported = export_runs(runs, options.out, chosen, overwrite=options.overwrite)
     console = Console(quiet=options.quiet)
-    kind = "int8 against the float32 of the run" if options.int8 else "rounding in float32"
+    kind = "int8 against the float32 of the run" if int8 else "rounding in float32"
     console.info(
         f"largest difference of a log-probability from the run, on random sentences: {exported.difference:.1g} ({kind})"
     )
-    if options.int8:
+    if int8:
         console.info("random sentences differ more than text; `dragoman evaluate` compares the quality on text")
     console.info(f"exported: {options.out} ({exported.bytes / 1e6:.1f} MB)")
 
 
 def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect."""
+    if options.web and options.shortlist is not None:
+        raise ConfigError("--shortlist has no effect with --web; leave one of them out")
+    if options.languages and not options.web:
+        raise ConfigError("--languages requires --web")
     require_several_runs(options, options.runs)
     if options.shortlist_corpus and options.shortlist is None:
         raise ConfigError("--shortlist-corpus requires --shortlist K")
     if len(options.shortlist_corpus) > 2:
         raise ConfigError("--shortlist-corpus: give two files (source and target), or one .tsv or .jsonl file")
+
+
+def _languages(options: argparse.Namespace) -> tuple[str, str] | None:
+    from dragoman.text.languages import language_code
+
+    if options.languages is None:
+        return None
+    source, target = map(language_code, options.languages)
+    return source, target
 
 
 def _ensemble_combination(options: argparse.Namespace) -> EnsembleCombination:

@@ -85,30 +85,59 @@ def export_runs(runs: Sequence[Run], out: Path, options: ExportOptions, *, overw
             vocabulary; the vocabularies or segmentations of the runs differ.
         InputError: a file cannot be read or written.
     """
-    models = [run.model() for run in runs]
-    require_alike(runs)
     _require_free(out, overwrite=overwrite)
-    shortlist = _shortlist(runs[0], models, options)
-    always = None if shortlist is None else shortlist.always
-    graphs = make_graphs(models, options.combination, int8=options.int8, always=always)
-    difference = _compare(runs, options.combination, OnnxEngine(*graphs, shortlist))
+    prepared = prepare(runs, options)
     try:
         make_folder(out.parent)
         with new_folder(out, replace=overwrite) as new:
-            (new / TEXT).mkdir()
-            (new / CONFIG).write_text(dump_config(runs[0].config), encoding="utf-8")
-            (new / ENCODER).write_bytes(graphs.encoder)
-            (new / STEP).write_bytes(graphs.step)
-            if shortlist is not None:
-                (new / SHORTLIST).write_bytes(shortlist.to_bytes())
-            runs[0].source.save(new / TEXT, "source")
-            runs[0].target.save(new / TEXT, "target")
-            write_manifest(new, int8=options.int8, parameters=sum(run.parameters for run in runs))
+            write_model(new, runs, prepared, int8=options.int8)
             _require_free(out, overwrite=overwrite)  # again: the models took a while to export
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     folder = ExportFolder.open(out)
-    return Exported(folder, sum(file.stat().st_size for file in out.rglob("*") if file.is_file()), difference)
+    return Exported(folder, sum(file.stat().st_size for file in out.rglob("*") if file.is_file()), prepared.difference)
+
+
+class Prepared(NamedTuple):
+    """What the export of runs consists of, beside their text and configuration.
+
+    difference: as in `Exported`
+    """
+
+    graphs: Graphs
+    shortlist: Shortlist | None
+    difference: float
+
+
+def prepare(runs: Sequence[Run], options: ExportOptions) -> Prepared:
+    """Make the graphs of runs and compare their results.
+
+    Raises:
+        RunError, ConfigError, InputError: as for `export_runs`.
+    """
+    models = [run.model() for run in runs]
+    require_alike(runs)
+    shortlist = _shortlist(runs[0], models, options)
+    always = None if shortlist is None else shortlist.always
+    graphs = make_graphs(models, options.combination, int8=options.int8, always=always)
+    return Prepared(graphs, shortlist, _compare(runs, options.combination, OnnxEngine(*graphs, shortlist)))
+
+
+def write_model(folder: Path, runs: Sequence[Run], prepared: Prepared, *, int8: bool) -> None:
+    """Write the files of an exported folder into an empty folder.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    (folder / TEXT).mkdir()
+    (folder / CONFIG).write_text(dump_config(runs[0].config), encoding="utf-8")
+    (folder / ENCODER).write_bytes(prepared.graphs.encoder)
+    (folder / STEP).write_bytes(prepared.graphs.step)
+    if prepared.shortlist is not None:
+        (folder / SHORTLIST).write_bytes(prepared.shortlist.to_bytes())
+    runs[0].source.save(folder / TEXT, "source")
+    runs[0].target.save(folder / TEXT, "target")
+    write_manifest(folder, int8=int8, parameters=sum(run.parameters for run in runs))
 
 
 def make_graphs(

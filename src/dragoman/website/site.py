@@ -1,0 +1,220 @@
+"""Export of runs as a web site: static files that translate in the visitor's browser.
+
+DIR/index.html, ...        the page (page/static), under a content security policy of its own
+DIR/translator.js          what translates for the page: it starts a worker
+DIR/translator/            the worker: segmentation, search and alignment in JavaScript
+DIR/service_worker.js      keeps the page for use without a network
+DIR/manifest.webmanifest   so that it can be installed
+DIR/runtime/               ONNX Runtime for browsers, with its licences
+DIR/model/                 an exported folder (runs/exported.py)
+DIR/site.json              languages, search settings; size and SHA-256 of every other file
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from dragoman.errors import ConfigError, InputError, RunError
+from dragoman.export.writing import ExportOptions, prepare, write_model
+from dragoman.page.files import CONTENT_SECURITY_POLICY, INDEX, page_files
+from dragoman.runs.opening import Run
+from dragoman.stored_files import JsonFile, read_json, sha256_of
+from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.letters import LetterSegmentation
+from dragoman.text.segmentation.subwords import SubwordSegmentation
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.temporary import make_folder, new_folder
+from dragoman.website.runtime import runtime_files
+
+FORMAT = 1
+SITE, SERVICE_WORKER, MANIFEST = "site.json", "service_worker.js", "manifest.webmanifest"
+UNUSED = ("http_translator.js",)
+"""Files of the page that need a server."""
+POLICY = {
+    **{name: value for name, value in CONTENT_SECURITY_POLICY.items() if name != "frame-ancestors"},  # not in a page
+    "script-src": "'self' 'wasm-unsafe-eval'",
+    "worker-src": "'self'",
+    "manifest-src": "'self'",
+    "trusted-types": "dragoman",  # translator.js lets the two workers start, and nothing else
+}
+"""The content security policy of the page. Hosts may send it as a header too, and should, for the worker."""
+_HEAD = '<meta charset="utf-8">'
+_SEGMENTATIONS = (WhitespaceSegmentation, CharacterSegmentation, SubwordSegmentation)
+
+
+class Site(NamedTuple):
+    """The result of an export.
+
+    bytes:      the size of the folder
+    download:   what a visitor's browser fetches, in bytes
+    difference: as in `export.writing.Exported`
+    """
+
+    bytes: int
+    download: int
+    difference: float
+
+
+def export_site(
+    runs: Sequence[Run],
+    out: Path,
+    options: ExportOptions,
+    *,
+    languages: tuple[str, str] | None = None,
+    overwrite: bool = False,
+) -> Site:
+    """Export runs to the folder `out`, several as one ensemble.
+
+    Args:
+        languages: codes of source and target; None for those of the first run.
+
+    Raises:
+        ConfigError: the languages are unknown; a run segments its text in a way that browsers do not have; as for
+            `export_runs`.
+        InputError: the runtime has not been fetched; as for `export_runs`.
+        RunError: as for `export_runs`.
+    """
+    assert options.shortlist is None
+    known = _languages(runs[0], languages)
+    _require_segmentations(runs[0])
+    _require_free(out, overwrite=overwrite)
+    runtime = runtime_files()
+    prepared = prepare(runs, options)
+    settings = {
+        "languages": dict(zip(("source", "target"), known, strict=True)),
+        "search": runs[0].config.search.values(),
+        "facts": {
+            "vocabularySize": runs[0].engine.vocabulary_size,
+            "sourceEos": runs[0].engine.source_eos,
+            "attentionShift": max(run.engine.attention_shift for run in runs),
+        },
+    }
+    try:
+        make_folder(out.parent)
+        with new_folder(out, replace=overwrite) as new:
+            (new / "model").mkdir()
+            write_model(new / "model", runs, prepared, int8=options.int8)
+            (new / "runtime").mkdir()
+            for name, content in runtime.items():
+                (new / "runtime" / name).write_bytes(content)
+            _write_page(new, known)
+            _write_site(new, settings)
+            _require_free(out, overwrite=overwrite)  # again: the models took a while to export
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written: {error.strerror}") from None
+    sizes = {file.relative_to(out).as_posix(): file.stat().st_size for file in out.rglob("*") if file.is_file()}
+    fetched = sum(size for name, size in sizes.items() if not _only_kept(name))
+    return Site(sum(sizes.values()), fetched, prepared.difference)
+
+
+def _only_kept(name: str) -> bool:
+    """Whether no browser fetches a file."""
+    return name.startswith(("runtime/LICENSE", "runtime/ThirdParty", "model/manifest", "model/config"))
+
+
+def _languages(run: Run, given: tuple[str, str] | None) -> tuple[str, str]:
+    source, target = given or (run.config.text.source.language, run.config.text.target.language)
+    if source is None or target is None:
+        raise ConfigError(f"{run.folder.path}: does not name its languages; give them, such as --languages de en")
+    return source, target
+
+
+def _require_segmentations(run: Run) -> None:
+    for name, side in (("source", run.source), ("target", run.target)):
+        if not isinstance(side.segmentation, _SEGMENTATIONS):
+            kind = "letters" if isinstance(side.segmentation, LetterSegmentation) else "words"
+            raise ConfigError(
+                f"{run.folder.path}: its {name} is segmented into {kind}, by rules that a site does not have; export "
+                f"without --web, or train with text.{name}.segmentation=bpe, unigram, characters or whitespace"
+            )
+
+
+def _write_page(folder: Path, languages: tuple[str, str]) -> None:
+    content = {name: data for name, data in page_files().items() if name not in UNUSED}
+    content |= _files_below(files("dragoman.website") / "static")
+    content[INDEX] = _with_policy(content[INDEX])
+    content[MANIFEST] = json.dumps(_web_manifest(languages), indent=1).encode()
+    for name, data in content.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
+def _files_below(folder: Traversable, prefix: str = "") -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            found |= _files_below(entry, f"{prefix}{entry.name}/")
+        else:
+            found[prefix + entry.name] = entry.read_bytes()
+    return found
+
+
+def _with_policy(index: bytes) -> bytes:
+    policy = "; ".join(f"{name} {value}" for name, value in POLICY.items())
+    added = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n  <link rel="manifest" href="{MANIFEST}">'
+    text = index.decode()
+    assert text.count(_HEAD) == 1
+    return text.replace(_HEAD, f"{_HEAD}\n  {added}").encode()
+
+
+def _web_manifest(languages: tuple[str, str]) -> dict[str, Any]:
+    name = f"Dragoman {languages[0]}-{languages[1]}"
+    icon = {"src": "icon.svg", "sizes": "any", "type": "image/svg+xml"}
+    return {"name": name, "short_name": name, "start_url": ".", "scope": ".", "display": "standalone", "icons": [icon]}
+
+
+def _write_site(folder: Path, settings: Mapping[str, Any]) -> None:
+    """Write site.json, and the version into the service worker: browsers look for another one there."""
+    names = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
+    facts = {
+        name: {"bytes": (folder / name).stat().st_size, "sha256": sha256_of(folder / name)}
+        for name in names
+        if name != SERVICE_WORKER
+    }
+    worker = (folder / SERVICE_WORKER).read_text(encoding="utf-8")
+    version = hashlib.sha256(json.dumps([facts, settings, worker]).encode()).hexdigest()[:16]
+    place = 'const VERSION = "";'
+    assert worker.count(place) == 1
+    (folder / SERVICE_WORKER).write_text(worker.replace(place, f'const VERSION = "{version}";'), encoding="utf-8")
+    site = {"format": FORMAT, "version": version, "model": settings, "files": facts}
+    (folder / SITE).write_text(json.dumps(site, indent=1), encoding="utf-8")
+
+
+class _FileFacts(Struct, forbid_unknown_fields=True, frozen=True):
+    bytes: int
+    sha256: str
+
+
+class _SiteFile(JsonFile, frozen=True, kw_only=True):
+    version: str
+    model: dict[str, Any]
+    files: dict[str, _FileFacts]
+
+
+def _require_free(out: Path, *, overwrite: bool) -> None:
+    """Check that `out` is free, or with `overwrite` an exported site without other files."""
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise RunError(f"{out}: is there already and is no folder; give another path")
+    if not out.exists() or not any(out.iterdir()):
+        return
+    try:
+        site = read_json(out / SITE, _SiteFile, newest=FORMAT, remedy="export to another folder")
+    except (FileNotFoundError, RunError):
+        raise RunError(f"{out}: holds other files; give the path of a new folder") from None
+    if not overwrite:
+        raise RunError(f"{out}: an exported site is there already; --overwrite replaces it, or give another path")
+    known = {SITE, SERVICE_WORKER, *site.files}
+    for entry in sorted(out.rglob("*")):
+        if not entry.is_dir() and entry.relative_to(out).as_posix() not in known:
+            raise RunError(
+                f"{out}: --overwrite replaces the exported site, but {entry} is no part of it; move what is not "
+                "part of it elsewhere"
+            )

@@ -1,0 +1,111 @@
+// Constraints on the hypotheses of one sentence, as search/constraints.py states them with their order of precedence.
+//
+// The forced prefix is not here: search reads it before it begins to choose (beam_search.js).
+
+import { PhraseConstraints } from "./phrase_constraints.js";
+import { BOS, EOS, PAD, UNK } from "./text_side.js";
+
+const TOLERANCE = 1e-9; // keeps 1.1 * 10 from being a hair above 11
+
+export class Constraints {
+  #search;
+  #size;
+  #blocked;
+  #banned;
+  #phrases;
+
+  /**
+   * `search` is the section of the configuration, `size` that of the vocabulary, `segments` the source length without EOS;
+   * `prefix`, `phrases` and `banned` are ids.
+   */
+  constructor(search, size, segments, { prefix = [], phrases = [], banned = [] } = {}) {
+    this.#search = search;
+    this.#size = size;
+    this.#phrases = phrases.length ? new PhraseConstraints(phrases) : null;
+    this.#blocked = new Set([PAD, BOS, ...banned.filter((ids) => ids.length === 1).map(([id]) => id)]);
+    if (search.block_unknown) this.#blocked.add(UNK);
+    this.#banned = banned.filter((ids) => ids.length > 1);
+    const longest = Math.floor(search.max_length_factor * segments + TOLERANCE) + search.max_length_extra;
+    this.longest = Math.max(1, longest, prefix.length, this.#phrases ? prefix.length + this.#phrases.count : 0);
+    this.shortest = Math.min(Math.ceil(search.min_length_factor * segments - TOLERANCE), this.longest);
+  }
+
+  /** The constraints on the next token of rows, each given as the ids of its segments. */
+  atStep(rows) {
+    const states = this.#phrases && rows.map((ids) => this.#phrases.state(ids));
+    const forbidden = rows.map((ids, row) => {
+      const repeated = this.#repeated(ids);
+      if (states) this.#phrases.next(states[row]).forEach((id) => repeated.delete(id));
+      return new Set([...repeated, ...this.#sequenceEnds(ids)]);
+    });
+    return { states, forbidden, length: rows[0].length };
+  }
+
+  /** The number of continuations to request, so that at least `wanted` permitted ones are left. */
+  request(step, wanted) {
+    if (step.states) return this.#size;
+    const forbidden = this.#blocked.size + 1 + Math.max(...step.forbidden.map((ids) => ids.size)); // and EOS
+    return Math.min(wanted + forbidden, this.#size);
+  }
+
+  /**
+   * The permitted among the k continuations of row `row`, best first, at least `wanted`: [{token, logProbability, met}].
+   * Equal ones are sorted by id. `met` is the number of phrase ids that are met.
+   */
+  permitted(step, row, { logProbabilities, words }, k, wanted) {
+    const found = [];
+    for (let place = row * k; place < (row + 1) * k; place++) {
+      if (Number.isNaN(logProbabilities[place])) throw new Error("the model returns log-probabilities that are not numbers");
+      found.push({ token: words[place], logProbability: logProbabilities[place], met: 0 });
+    }
+    if (found.some((one, at) => at > 0 && one.logProbability === found[at - 1].logProbability)) {
+      found.sort((one, other) => other.logProbability - one.logProbability || one.token - other.token);
+    }
+    const tooShort = this.shortest > step.length;
+    const allowed = found.filter(
+      ({ token, logProbability }) =>
+        !this.#blocked.has(token) &&
+        !(tooShort && token === EOS) &&
+        !step.forbidden[row].has(token) &&
+        logProbability > -Infinity,
+    );
+    return step.states ? this.#towardsPhrases(allowed, step.states[row], step.length, wanted) : allowed;
+  }
+
+  /** Those that advance a phrase and the best of all others, without those that hinder the phrases. */
+  #towardsPhrases(continuations, state, length, wanted) {
+    const phrases = this.#phrases;
+    const elsewhere = phrases.met(phrases.after(state, PAD));
+    const met = new Map([[EOS, phrases.met(state)], ...phrases.ids.map((id) => [id, phrases.met(phrases.after(state, id))])]);
+    const room = this.longest - length - 1;
+    let others = 0;
+    return continuations.filter((one) => {
+      one.met = met.get(one.token) ?? elsewhere;
+      const missing = phrases.count - one.met;
+      if (missing > 0 && (one.token === EOS || missing > room)) return false;
+      return phrases.ids.includes(one.token) || others++ < wanted;
+    });
+  }
+
+  /** The ids that would end an n-gram which the line contains already. */
+  #repeated(ids) {
+    const n = this.#search.no_repeat_ngram;
+    const found = new Set();
+    if (!n || ids.length < n) return found;
+    const last = ids.slice(ids.length - n + 1);
+    for (let start = 0; start + n <= ids.length; start++) {
+      if (last.every((id, at) => ids[start + at] === id)) found.add(ids[start + n - 1]);
+    }
+    return found;
+  }
+
+  /** The last ids of banned sequences whose other ids end the line. */
+  #sequenceEnds(ids) {
+    return this.#banned
+      .filter((sequence) => {
+        const start = ids.length - sequence.length + 1;
+        return start >= 0 && sequence.slice(0, -1).every((id, at) => ids[start + at] === id);
+      })
+      .map((sequence) => sequence.at(-1));
+  }
+}

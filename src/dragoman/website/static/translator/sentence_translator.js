@@ -1,0 +1,241 @@
+// Translation of single sentences: segmentation, search, joining, alignment; as translation/translator.py.
+
+import { heaviestWords, segmentWeights, surfaceSpans, wordLinks } from "./alignment.js";
+import { beamSearch } from "./beam_search.js";
+import { codePoints, isSpace, linesJoined, rawWords } from "./code_points.js";
+import { Constraints } from "./constraints.js";
+import { BOS, EOS, UNK } from "./text_side.js";
+import { Failure } from "./failure.js";
+
+const MAX_SEGMENTS = 1000; // of a source; the rest is not translated
+const MAX_CONTINUATIONS = 200; // the most probable next segments among which `complete` looks for words
+const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
+
+export class SentenceTranslator {
+  #engine;
+  #source;
+  #target;
+  #search;
+  #copiesSegments;
+
+  /** `source` and `target` are TextSides, `search` the section of the configuration. */
+  constructor(engine, source, target, search, copiesSegments) {
+    this.#engine = engine;
+    this.#source = source;
+    this.#target = target;
+    this.#search = search;
+    this.#copiesSegments = copiesSegments; // an unknown word is replaced by a source segment, not by a word
+  }
+
+  get beam() {
+    return this.#search.beam;
+  }
+
+  /**
+   * The `nBest` translations of a line, best first; see `#translation`.
+   *
+   * `options`: `search` has settings that replace those of the model; `prefix`, `phrases` and `banned` are text;
+   * `replaceUnknown` copies aligned source words. `pause` is awaited before each step.
+   */
+  async translate(line, nBest, options, pause) {
+    const prepared = this.#prepare(line, options.prefix ?? "");
+    if (!prepared.source.ids.length) return [blank(line)];
+    const banned = this.#bannedIds(options.banned ?? []);
+    const phrases = (options.phrases ?? []).map((phrase) => this.#phraseIds(phrase, banned));
+    const search = { ...this.#search, ...options.search };
+    const given = { prefix: prepared.prefix.ids, phrases, banned };
+    const found = await this.#find(prepared, await this.#start(prepared), search, nBest, given, pause);
+    return found.map((hypothesis) => this.#translation(prepared, hypothesis, options.replaceUnknown));
+  }
+
+  /**
+   * Up to `count` translations that begin with `prefix` and go on with different words, best first: {word, text, score,
+   * logProbability}. A word at the end of the prefix may be unfinished.
+   */
+  async complete(line, prefix, count, bannedWords, pause) {
+    const prepared = this.#prepare(line, prefix);
+    if (!prepared.source.ids.length) return [];
+    const banned = this.#bannedIds(bannedWords);
+    const start = await this.#start(prepared);
+    const prefixes = await this.#continuedPrefixes(prepared, start, prefix, count, banned, pause);
+    const byWord = new Map();
+    for (let first = 0; first < prefixes.length; first += count) {
+      for (const ids of prefixes.slice(first, first + count)) {
+        const [best] = await this.#find(prepared, start, this.#search, 1, { prefix: ids, banned }, pause);
+        const { text, score, logProbability } = this.#translation(prepared, best, false);
+        const word = nextWord(text, prefix);
+        if (!byWord.has(word) || score > byWord.get(word).score) byWord.set(word, { word, text, score, logProbability });
+      }
+      if ([...byWord.values()].filter(({ text }) => text.startsWith(prefix)).length >= count) break;
+    }
+    const best = [...byWord.values()].sort((one, other) => other.score - one.score);
+    // Joining may have changed the prefix in all of them.
+    const kept = best.filter(({ text }) => text.startsWith(prefix));
+    return (kept.length ? kept : best).slice(0, count);
+  }
+
+  #prepare(line, prefix) {
+    const { ids, pieces, offsets } = this.#source.encode(line);
+    const [source, sourcePieces, spans] = [ids, pieces, offsets].map((list) => list.slice(0, MAX_SEGMENTS));
+    const begun = prefix ? this.#target.encode(prefix) : { ids: [], pieces: [] };
+    return { line, source: { ids: source, pieces: sourcePieces, spans }, prefix: begun };
+  }
+
+  #start({ source }) {
+    return this.#engine.start(this.#engine.sourceEos ? [...source.ids, EOS] : source.ids);
+  }
+
+  #find({ source }, start, search, nBest, given, pause) {
+    const segments = source.ids.length;
+    const constraints = new Constraints(search, this.#engine.vocabularySize, segments, given);
+    return beamSearch(this.#engine, start, segments, search, nBest, given.prefix, constraints, pause);
+  }
+
+  /** Target ids that begin with the prefix: these alone, then with one segment more, the most probable first. */
+  async #continuedPrefixes(prepared, start, prefix, count, banned, pause) {
+    const given = prepared.prefix.ids;
+    const found = await this.#nextSegments(prepared, start, given, banned, pause);
+    if (prefix && !isSpace(codePoints(prefix).at(-1))) {
+      const done = this.#target.encode(prefix.slice(0, Math.max(0, prefix.lastIndexOf(" ")))).ids;
+      if (done.length < given.length) {
+        const others = await this.#nextSegments(prepared, start, done, banned, pause);
+        found.push(...others.filter(({ ids }) => this.#extends(ids, prefix)));
+      }
+    }
+    found.sort((one, other) => other.total - one.total);
+    return [given, ...found.slice(0, 3 * count).map(({ ids }) => ids)];
+  }
+
+  #extends(ids, prefix) {
+    const text = this.#target.join(this.#target.pieces(ids));
+    return text.length > prefix.length && text.startsWith(prefix);
+  }
+
+  /** `ids` with one of the most probable next segments, and the log-probability of all: [{ids, total}]. */
+  async #nextSegments({ source }, start, ids, banned, pause) {
+    const size = this.#engine.vocabularySize;
+    const constraints = new Constraints(this.#search, size, source.ids.length, { banned });
+    const k = Math.min(MAX_CONTINUATIONS, size);
+    let total = 0;
+    let step = { state: start };
+    for (const [place, token] of [BOS, ...ids].entries()) {
+      await pause();
+      const last = place === ids.length;
+      step = await this.#engine.step(step.state, [0], [token], last ? k : 1, last ? undefined : [ids[place]]);
+      if (!last) total += step.targetLogProbabilities[0];
+    }
+    return constraints
+      .permitted(constraints.atStep([ids]), 0, step, k, 1)
+      .filter(({ token }) => token !== EOS && token !== UNK)
+      .map(({ token, logProbability }) => ({ ids: [...ids, token], total: total + logProbability }));
+  }
+
+  /**
+   * A hypothesis as text:
+   *
+   *   source, sourceSegments, sourceSpans    the line and its segments
+   *   text, segments, segmentSpans           the translation and its segments, without EOS
+   *   score, logProbability, finished
+   *   segmentLogProbabilities                [T + 1]
+   *   alignment, segmentAlignment            [source, target] links between words, and between segments
+   *   attention                              [T + 1][S], or with the source's EOS [T + 1][S + 1]; null without attention
+   */
+  #translation(prepared, hypothesis, replaceUnknown) {
+    const { line, source, prefix } = prepared;
+    const ids = hypothesis.tokens.slice(0, -1);
+    const { attention } = hypothesis;
+    const weights = attention && segmentWeights(attention, this.#engine.attentionShift, source.pieces.length);
+    // Words that are <unk> to the model but have a known text: those of the prefix, and replaced ones.
+    const known = new Map(prefix.pieces.slice(0, ids.length).map((piece, place) => [place, piece]));
+    for (const place of known.keys()) if (ids[place] !== UNK) known.delete(place);
+    if (replaceUnknown && weights) this.#copyUnknown(prepared, ids, weights, known);
+    const segments = this.#target.pieces(ids);
+    const text = linesJoined(this.#target.join(segments.map((piece, place) => known.get(place) ?? piece)));
+    const surfaces = ids.map((id, place) => known.get(place) || this.#target.surface(id));
+    const segmentSpans = surfaceSpans(surfaces, text);
+    const links = (sourceUnits, targetUnits) =>
+      weights ? wordLinks(weights, source.spans, sourceUnits, segmentSpans, targetUnits) : [];
+    return {
+      source: line,
+      sourceSegments: source.pieces,
+      sourceSpans: source.spans,
+      text,
+      segments,
+      segmentSpans,
+      score: hypothesis.score,
+      logProbability: hypothesis.logProbability,
+      finished: hypothesis.finished,
+      segmentLogProbabilities: hypothesis.tokenLogProbabilities,
+      alignment: links(rawWords(line), rawWords(text)),
+      segmentAlignment: links(source.spans, segmentSpans),
+      attention,
+    };
+  }
+
+  /** Add copies of the aligned source words for unknown segments, those of the prefix left out. */
+  #copyUnknown({ line, source, prefix }, ids, weights, known) {
+    const words = this.#copiesSegments ? source.spans : bareWords(line);
+    const heaviest = heaviestWords(weights, source.spans, words);
+    if (!heaviest) return;
+    const characters = codePoints(line);
+    ids.forEach((id, place) => {
+      if (id !== UNK || place < prefix.ids.length) return;
+      known.set(place, characters.slice(...words[heaviest[place]]).join(""));
+    });
+  }
+
+  #bannedIds(words) {
+    return words
+      .filter((word) => word.trim())
+      .map((word) => {
+        const { ids, pieces } = this.#target.encode(word);
+        const unknown = ids.indexOf(UNK);
+        if (unknown < 0) return ids;
+        throw new Failure(
+          "refused",
+          `banned word '${word}': the model does not know '${pieces[unknown]}', so it never writes that; leave it out`,
+        );
+      });
+  }
+
+  #phraseIds(phrase, banned) {
+    const { ids, pieces } = this.#target.encode(phrase);
+    const unknown = ids.indexOf(UNK);
+    if (unknown >= 0) {
+      throw new Failure(
+        "refused",
+        `'${phrase}' cannot appear in a translation: the model does not know '${pieces[unknown]}'; ` +
+          "leave it out, or give a word of the target vocabulary",
+      );
+    }
+    if (banned.some((sequence) => ids.some((_, at) => sequence.every((id, offset) => ids[at + offset] === id)))) {
+      throw new Failure("refused", `'${phrase}' must appear in a translation, but is banned as well`);
+    }
+    return ids;
+  }
+}
+
+/** The word of a translation that goes on from `prefix`; "" at its end. */
+export function nextWord(text, prefix) {
+  const begun = prefix.trimEnd();
+  let place = text.startsWith(begun) ? begun.length : 0;
+  if (place === text.length) return "";
+  if (text[place] === " ") place++;
+  const start = text.lastIndexOf(" ", place - 1) + 1;
+  return text.slice(place ? start : 0).split(" ", 1)[0];
+}
+
+function bareWords(line) {
+  const characters = codePoints(line);
+  return rawWords(line).map(([first, last]) => {
+    let [start, end] = [first, last];
+    while (start < end && !LETTER_OR_DIGIT.test(characters[start])) start++;
+    while (end > start && !LETTER_OR_DIGIT.test(characters[end - 1])) end--;
+    return start < end ? [start, end] : [first, last];
+  });
+}
+
+function blank(line) {
+  const none = { segments: [], segmentSpans: [], sourceSegments: [], sourceSpans: [], alignment: [], segmentAlignment: [] };
+  return { ...none, source: line, text: "", score: 0, logProbability: 0, finished: true, segmentLogProbabilities: [], attention: null };
+}

@@ -1,0 +1,48 @@
+// One language side of a model: its segmentation and vocabulary, from raw line to ids and back.
+
+import { openSegmentation } from "./segmentation.js";
+
+export const PAD = 0;
+export const UNK = 1;
+export const BOS = 2;
+export const EOS = 3;
+const SPECIALS = ["<pad>", "<unk>", "<s>", "</s>"];
+
+export class TextSide {
+  #segmentation;
+  #pieces;
+  #ids;
+  #surfaces = new Map();
+
+  /** `vocabulary` is the text of SIDE.vocabulary; the others are those of `openSegmentation`. */
+  constructor(description, model, vocabulary) {
+    this.#segmentation = openSegmentation(description, model);
+    this.#pieces = vocabulary.split("\n").slice(1, -1); // a first line with the format, and a line end at the end
+    this.#ids = new Map(this.#pieces.map((piece, id) => [piece, id]));
+    for (const special of SPECIALS) this.#ids.delete(special); // text never contains EOS
+  }
+
+  get size() {
+    return this.#pieces.length;
+  }
+
+  /** The segments of a raw line: {ids, pieces, offsets}, without EOS. */
+  encode(line) {
+    const { pieces, offsets } = this.#segmentation.segment(line);
+    return { ids: pieces.map((piece) => this.#ids.get(piece) ?? UNK), pieces, offsets };
+  }
+
+  pieces(ids) {
+    return ids.map((id) => this.#pieces[id]);
+  }
+
+  join(pieces) {
+    return this.#segmentation.join(pieces);
+  }
+
+  /** A segment joined on its own. */
+  surface(id) {
+    if (!this.#surfaces.has(id)) this.#surfaces.set(id, this.join(this.pieces([id])));
+    return this.#surfaces.get(id);
+  }
+}

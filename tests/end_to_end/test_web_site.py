@@ -1,0 +1,270 @@
+"""An exported web site in a real browser: it translates as the exported model does in Python, also without a network.
+
+Needs Chromium or Chrome, Playwright and the runtime for browsers; the tests are skipped without.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dragoman
+from dragoman.cli.main import main
+from dragoman.errors import ConfigError
+from dragoman.export.writing import ExportOptions
+from dragoman.runs.opening import open_run
+from dragoman.text.segmentation.letters import LetterSegmentation
+from dragoman.text.segmentation.words import WordSegmentation
+from dragoman.text.side import TextSide
+from dragoman.website.site import export_site
+from tests.web import Host, open_browser, require_runtime, serving
+
+TEXT = "ab c?  de\nfab"
+TRANSLATE = """
+async (requests) => {
+    const { createTranslator } = await import("./translator.js");
+    const failure = ({ name, kind, message }) => ({ name, kind, message });
+    const translator = await createTranslator().catch(failure);
+    if (translator.kind) return [translator];
+    const found = [];
+    for (const [method, request] of requests) found.push(await translator[method](request).catch(failure));
+    return found;
+}
+"""
+"""A second translator beside that of the page."""
+SEARCH = """
+async (lines) => {
+    const { Downloads } = await import("./translator/downloads.js");
+    const { openModel } = await import("./translator/model_files.js");
+    const site = await (await fetch("site.json")).json();
+    const root = new URL("./", location.href).href;
+    const translator = await openModel(root, site, new Downloads(root, site, () => {}));
+    const found = [];
+    for (const [line, search] of lines) found.push(await translator.translate(line, 3, { search }, async () => {}));
+    return found;
+}
+"""
+"""The translator without the worker."""
+KEPT = """
+async () => {
+    await navigator.serviceWorker.ready;
+    const [name] = await caches.keys();
+    const kept = (await (await caches.open(name)).keys()).map(({ url }) => new URL(url).pathname);
+    const needed = ["/index.html", "/model/step.onnx", "/runtime/ort-wasm-simd-threaded.wasm.gzipped"];
+    return needed.every((one) => kept.includes(one));
+}
+"""
+SHOWS = "([place, text]) => document.querySelector(place).textContent.includes(text)"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def site(run_folder: Path, shared_folder: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    """The small model as a web site. Tests must not change it."""
+    require_runtime()
+
+    def fill(folder: Path) -> None:
+        command = ["export", str(run_folder), "--web", "--out", str(folder), "--languages", "de", "en", "--quiet"]
+        assert main(command) == 0
+
+    return shared_folder("tiny-site", fill)
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Callable[..., Any]]:
+    """`visit(host)`: the page in a browser of its own. In the end no policy must have been broken, and nothing
+    been requested from elsewhere."""
+    contexts, wrong = [], []
+
+    def opened(host: Host) -> Any:
+        context = browser.new_context()
+        context.set_default_timeout(120_000)  # a busy machine is no failure
+        contexts.append(context)
+        # Sites are requested by pages, workers and service workers.
+        context.on(
+            "request", lambda request: None if request.url.startswith(host.address) else wrong.append(request.url)
+        )
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text) if "Policy" in message.text else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(host.address)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def _requests(*requests: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        ("complete" if "count" in one else "translate", {"source": "de", "target": "en", **one}) for one in requests
+    ]
+
+
+def test_translations_are_those_of_python(site: Path, visit: Callable[..., Any]) -> None:
+    requests = _requests(
+        {"text": TEXT, "n_best": 3, "attention": True},
+        {"text": "ab c", "prefix": "F", "constraints": ["DD"], "ban": ["C"]},
+        {"text": "ab", "prefix": "x", "beam": 2, "normalisation": "gnmt", "alpha": 1.5, "no_repeat_ngram": 2},
+        {"text": "", "n_best": 2},
+        {"text": "ab c", "prefix": "A", "count": 3},
+        {"text": "ab", "constraints": ["漢"]},
+        {"text": "ab", "target": "fr"},
+    )
+    with serving(site) as host:
+        running, constrained, gnmt, empty, completed, unknown, pair = visit(host).evaluate(TRANSLATE, requests)
+
+    translator = dragoman.load(site / "model")
+    [result] = running["results"]
+    assert [sentence["source_span"] for sentence in result["sentences"]] == [[0, 5], [7, 9], [10, 13]]
+    for sentence, line in zip(result["sentences"], ("ab c?", "de", "fab"), strict=True):
+        n_best = translator.translate(line, n_best=3)
+        assert [list(span) for span in n_best[0].source_spans] == sentence["segment_spans"]
+        for found, expected in zip(sentence["translations"], n_best, strict=True):
+            _assert_same(found, expected)
+    best = [sentence["translations"][0]["text"] for sentence in result["sentences"]]
+    assert result["text"] == f"{best[0]}  {best[1]}\n{best[2]}"
+    expected = translator.translate("ab c", prefix="F", constraints=["DD"], ban=["C"])
+    _assert_same(constrained["results"][0]["sentences"][0]["translations"][0], expected)
+    expected = translator.translate("ab", prefix="x", beam=2, normalisation="gnmt", alpha=1.5, no_repeat_ngram=2)
+    _assert_same(gnmt["results"][0]["sentences"][0]["translations"][0], expected)
+    assert empty["results"] == [{"text": "", "source": "de", "target": "en", "sentences": []}]
+    assert [one["text"] for one in completed["completions"]] == [
+        one.text for one in translator.complete("ab c", "A", count=3)
+    ]
+    assert unknown == {
+        "name": "TranslatorError",
+        "kind": "refused",
+        "message": "'漢' cannot appear in a translation: the model does not know '漢'; leave it out, or give a word "
+        "of the target vocabulary",
+    }
+    assert (pair["kind"], "into fr" in pair["message"]) == ("refused", True)
+
+
+def _assert_same(found: dict[str, Any], expected: dragoman.Translation) -> None:
+    assert found["text"] == expected.text
+    assert found["segments"] == expected.tokens
+    assert found["score"] == pytest.approx(expected.score, abs=1e-4)
+    assert found["log_probability"] == pytest.approx(expected.log_probability, abs=1e-4)
+    assert sum(found["segment_log_probabilities"]) == pytest.approx(expected.log_probability, abs=1e-2)
+    assert found["finished"] == expected.finished
+    assert [tuple(link) for link in found["alignment"]] == expected.alignment
+    links = expected.links_between(expected.source_spans, expected.target_spans)
+    assert [tuple(link) for link in found["segment_alignment"]] == links
+    assert [tuple(span) for span in found["segment_spans"]] == expected.target_spans
+    if "attention" in found:
+        assert expected.attention is not None
+        assert found["attention"] == pytest.approx(expected.attention, abs=1e-3)
+
+
+def test_search_settings_mean_the_same_as_in_python(site: Path, visit: Callable[..., Any]) -> None:
+    """Those of a configuration, which a request cannot change."""
+    settings: list[dict[str, Any]] = [
+        {"finish": "shrink", "diversity": 0.7, "beam": 4},
+        {"coverage_penalty": 0.3, "word_penalty": -0.2, "normalisation": "power", "alpha": 0.5, "beam": 4},
+        {"min_length_factor": 2.0, "no_repeat_ngram": 1, "block_unknown": True, "normalisation": "none", "beam": 4},
+        {"max_length_factor": 0.1, "max_length_extra": 1, "normalisation": "mean", "beam": 3},
+    ]
+    with serving(site) as host:
+        found = visit(host).evaluate(SEARCH, [["ab c", one] for one in settings])
+    translator = dragoman.load(site / "model")
+    for one, n_best in zip(settings, found, strict=True):
+        expected = translator.translate("ab c", n_best=3, **one)
+        assert [each["text"] for each in n_best] == [each.text for each in expected], one
+        assert [each["finished"] for each in n_best] == [each.finished for each in expected], one
+        assert [each["score"] for each in n_best] == pytest.approx([each.score for each in expected], abs=1e-4), one
+
+
+def test_page_translates_what_is_typed_also_without_a_network(site: Path, visit: Callable[..., Any]) -> None:
+    best = dragoman.load(site / "model").translate("ab c").text
+    with serving(site) as host:
+        page = visit(host)
+        _type(page, "ab c")
+        page.wait_for_function(SHOWS, arg=["#target", best])
+        page.wait_for_function(KEPT)
+    page.goto(host.address)  # nobody answers any more
+    _type(page, "ab c")
+    page.wait_for_function(SHOWS, arg=["#target", best])
+
+
+def _type(page: Any, text: str) -> None:
+    page.wait_for_selector("body[data-ready]")
+    page.fill("#source", text)
+
+
+def test_damaged_and_broken_off_files_are_told(site: Path, visit: Callable[..., Any], tmp_path: Path) -> None:
+    copy = tmp_path / "site"
+    shutil.copytree(site, copy)
+    step = copy / "model" / "step.onnx"
+    content = step.read_bytes()
+    step.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with serving(copy) as host:
+        page = visit(host)
+        [damaged] = page.evaluate(TRANSLATE, _requests({"text": "ab"}))
+        assert (damaged["kind"], damaged["message"]) == (
+            "failed",
+            "model/step.onnx is damaged: it is not the file that was exported. "
+            "The folder must be copied to its host again.",
+        )
+        page.wait_for_function(SHOWS, arg=["#problem", damaged["message"]])
+
+        step.write_bytes(content)
+        host.broken_off.add("/model/step.onnx")
+        [broken_off] = page.evaluate(TRANSLATE, _requests({"text": "ab"}))
+        assert broken_off["kind"] == "unreachable"
+        assert broken_off["message"].startswith("The download of model/step.onnx broke off after 0.0 of ")
+
+        host.broken_off.clear()
+        (copy / "model" / "encoder.onnx").rename(copy / "encoder")
+        [kept] = page.evaluate(TRANSLATE, _requests({"text": "ab"}))  # the encoder is in the browser's cache
+        assert kept["results"][0]["text"]
+
+
+def test_words_and_unknown_languages_are_refused(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["export", str(run_folder), "--web", "--out", str(tmp_path / "site")]
+    assert main(command) == 2
+    assert "does not name its languages; give them, such as --languages de en" in capsys.readouterr().err
+    assert main([*command, "--shortlist", "5"]) == 2
+    assert "--shortlist has no effect with --web" in capsys.readouterr().err
+    assert main([*command[:2], "--languages", "de", "en", "--out", str(tmp_path / "site")]) == 2
+    assert "--languages requires --web" in capsys.readouterr().err
+    run = open_run(run_folder, device="cpu")
+    for kind, segmentation in (("words", WordSegmentation("de")), ("letters", LetterSegmentation())):
+        other = replace(run, source=TextSide(segmentation, run.source.vocabulary))
+        with pytest.raises(
+            ConfigError, match=f"its source is segmented into {kind}, by rules that a site does not have"
+        ):
+            export_site([other], tmp_path / "site", ExportOptions(int8=True), languages=("de", "en"))
+    assert not (tmp_path / "site").exists()
+
+
+def test_only_a_site_without_other_files_is_replaced(
+    site: Path, run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "site"
+    shutil.copytree(site, out)
+    command = ["export", str(run_folder), "--web", "--out", str(out), "--languages", "de", "en", "--quiet"]
+    assert main(command) == 2
+    assert "an exported site is there already; --overwrite replaces it" in capsys.readouterr().err
+    assert main([*command, "--overwrite"]) == 0
+    assert (
+        json.loads((out / "site.json").read_text())["version"]
+        == json.loads((site / "site.json").read_text())["version"]
+    )
+    (out / "notes.txt").touch()
+    assert main([*command, "--overwrite"]) == 2
+    assert "notes.txt is no part of it" in capsys.readouterr().err

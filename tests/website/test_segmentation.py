@@ -1,0 +1,101 @@
+"""Segmentation in JavaScript: the pieces, ids, spans and joined texts of the Python classes."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from pathlib import Path
+
+import pytest
+import sentencepiece
+
+from dragoman.text.segmentation import Segmentation
+from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.subwords import SubwordSegmentation, train_model
+from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import Vocabulary
+from tests.website.conftest import RunScript
+
+WORDS = "Ein Hund läuft über die grüne Wiese und springt in den See weil er dort 12 Enten sieht"
+UNUSUAL = (
+    "", " ", "\u00a0", "  a  b ", "Ein\tHund\u2028läuft\x85", "漢字 Hund 漢字漢 x", "</s> <unk> <s>", "▁Ein▁ ▁▁",
+    "😀😀 Hund", "e\u0301 é ﬁ … ² Ａ ｶﾞ ㍿ \u1100\u1161", "\ufeffHund\u200b \u3000Hund", "\x1cHund\x1d", "12345 Hunde",
+    "a" * 60, "Hund\u00a0und\u00a0See", "<0x41> USR FOO USRFOO", "▁", "\u00ad",
+)  # fmt: skip
+OPTIONS = {
+    "nmt_nfkc unigram": {"model_type": "unigram"},
+    "nmt_nfkc_cf bpe, symbols": {
+        "model_type": "bpe", "normalization_rule_name": "nmt_nfkc_cf", "user_defined_symbols": ["USR", "foo"],
+    },
+    "bytes bpe": {"model_type": "bpe", "byte_fallback": True},
+    "bytes unigram, symbols": {"model_type": "unigram", "byte_fallback": True, "user_defined_symbols": ["USR"]},
+    "suffixes": {"model_type": "unigram", "treat_whitespace_as_suffix": True},
+    "all spaces": {"model_type": "bpe", "add_dummy_prefix": False, "remove_extra_whitespaces": False},
+}  # fmt: skip
+"""Models of other tools, which a user may give."""
+
+COMPARE = """
+async ({kind, rows, scrambled}) => {
+    const { TextSide } = await import("./text_side.js");
+    const fetched = await Promise.all(["model", "vocabulary"].map((name) => fetch(`./files/${name}`)));
+    const side = new TextSide({ kind }, new Uint8Array(await fetched[0].arrayBuffer()), await fetched[1].text());
+    return [
+        rows.map((line) => { const { ids, pieces, offsets } = side.encode(line); return [ids, pieces, offsets]; }),
+        scrambled.map((pieces) => side.join(pieces)),
+    ];
+}
+"""
+
+
+def _lines() -> list[str]:
+    draw = random.Random(1)
+    letters = WORDS + " .,▁\u00a0漢é0"
+    sentences = [" ".join(draw.choices(WORDS.split(), k=draw.randint(1, 9))) + draw.choice(".?!") for _ in range(300)]
+    return [*sentences, *("".join(draw.choices(letters, k=draw.randint(1, 20))) for _ in range(100)), *UNUSUAL]
+
+
+def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
+    """The kind of a segmentation in its description, the segmentation, and its model file."""
+    if name == "whitespace":
+        return name, WhitespaceSegmentation(), b""
+    if name == "characters":
+        return name, CharacterSegmentation(), b""
+    text = [line for line in _lines() if line.isprintable()][:300]
+    if name in ("bpe", "unigram"):
+        model = train_model(text, name, 120)
+    else:
+        written = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(text), model_writer=written, vocab_size=400 if "bytes" in name else 120,
+            hard_vocab_limit=False, minloglevel=4, **OPTIONS[name],
+        )  # fmt: skip
+        model = written.getvalue()
+    return "sentencepiece", SubwordSegmentation(model), model
+
+
+@pytest.mark.parametrize("name", ["whitespace", "characters", "bpe", "unigram", *OPTIONS])
+def test_segments_are_those_of_python(name: str, run_script: RunScript, tmp_path: Path) -> None:
+    kind, segmentation, model = _segmentation(name)
+    lines, draw = _lines(), random.Random(2)
+    pieces = sorted({piece for line in lines for piece in segmentation.segment(line).pieces} - {"<unk>", "<s>", "</s>"})
+    side = TextSide(segmentation, Vocabulary(pieces[::2]))  # half of the pieces are unknown to the vocabulary
+    (tmp_path / "model").write_bytes(model)
+    side.vocabulary.save(tmp_path / "vocabulary")
+    special = ["<unk>", "</s>", "▁", "▁▁x", "<0xE6>", "<0xBC>", "<0xA2>", "<0x41>"]
+    scrambled = [draw.choices(pieces, k=4) + draw.choices(special, k=2) for _ in range(100)]
+    scrambled += [segmentation.segment(line).pieces for line in lines] + [[piece] for piece in (*special, *pieces)]
+
+    found, joined = run_script(COMPARE, {"kind": kind, "rows": lines, "scrambled": scrambled})
+
+    for line, ours in zip(lines, found, strict=True):
+        assert ours == json.loads(json.dumps([*side.encode(line)])), line
+    for given, text in zip(scrambled, joined, strict=True):
+        assert text == segmentation.join(given), given
+
+
+def test_half_a_surrogate_pair_becomes_a_replacement_character(run_script: RunScript) -> None:
+    """JavaScript strings hold such halves; Python's segmentation replaces them as well."""
+    script = """async () => (await import("./code_points.js")).printable("a\\ud83d b\\udc00😀")"""
+    assert run_script(script) == "a\ufffd b\ufffd😀"
