@@ -1,0 +1,178 @@
+"""Rate and memory of preparing a corpus: cleaning, segmentation, vocabularies, storing; and of opening what is stored.
+
+    python bench/preparation.py SOURCE TARGET --scratch DIR --pairs 200000 [--workers 1]
+
+The pairs of SOURCE and TARGET are repeated with noise: a number after a random word of both sides makes most of them
+different, every tenth is an exact repetition. A joint BPE model of 8,000 pieces is trained on the first 100,000. Each
+measurement is a process of its own. The unit is processor seconds of it and its workers, so that other programs may
+run; the share of SentencePiece is that of encoding the same lines in batches and nothing else. Results go to
+bench/results/preparation.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
+from dragoman.data.batches import Batches, Budget, Position
+from dragoman.data.preparation import build_store
+from dragoman.data.store import Store
+from dragoman.text.corpus import Cleaner, read_pairs
+from dragoman.text.lines import read_lines
+from dragoman.text.segmentation.subwords import SubwordSegmentation, train_model
+from dragoman.text.vocabulary import Vocabulary
+
+RESULTS = Path(__file__).parent / "results" / "preparation.json"
+VOCABULARY = 8000
+SIDE = SideConfig(segmentation="bpe", vocabulary=VOCABULARY)
+
+
+def make_corpus(source: Path, target: Path, folder: Path, pairs: int) -> None:
+    """Write the made pairs as made.source and made.target."""
+    draw, real = random.Random(1), list(zip(read_lines(source), read_lines(target), strict=True))
+    before = real[0]
+    with (folder / "made.source").open("w") as first, (folder / "made.target").open("w") as second:
+        for number, pair in enumerate(islice(cycle(real), pairs)):
+            if number % 10 != 9:
+                noise = str(draw.randrange(10**6))
+                before = (inserted(pair[0], noise, draw), inserted(pair[1], noise, draw))
+            first.write(before[0] + "\n")
+            second.write(before[1] + "\n")
+
+
+def inserted(line: str, word: str, draw: random.Random) -> str:
+    """The line with a word more."""
+    words = line.split(" ")
+    words.insert(draw.randint(0, len(words)), word)
+    return " ".join(words)
+
+
+def lines(folder: Path, count: int) -> Iterator[str]:
+    """The first lines of both sides."""
+    for side in ("source", "target"):
+        yield from islice(read_lines(folder / f"made.{side}"), count)
+
+
+def store(folder: Path, pairs: int, workers: int) -> dict[str, Any]:
+    """Clean, segment and store."""
+    segmentation = SubwordSegmentation((folder / "bpe.model").read_bytes())
+    text = TextConfig(source=SIDE, target=SIDE, joint=True)
+    prepared = build_store(
+        folder / "store",
+        read_pairs([[folder / "made.source", folder / "made.target"]]),
+        (segmentation, segmentation),
+        text,
+        Cleaner(CleaningConfig()),
+        workers=workers,
+    )
+    prepared.source.vocabulary.save(folder / "vocabulary")
+    return {"stored": len(prepared.store), "left_out": prepared.store.left_out}
+
+
+def sentencepiece_alone(folder: Path, pairs: int, workers: int) -> dict[str, Any]:
+    """Encode the same lines in batches, and throw the ids away."""
+    import sentencepiece
+
+    processor = sentencepiece.SentencePieceProcessor(model_proto=(folder / "bpe.model").read_bytes())
+    every = lines(folder, pairs)
+    while batch := list(islice(every, 1000)):
+        processor.encode(batch, num_threads=1)
+    return {}
+
+
+def reading_alone(folder: Path, pairs: int, workers: int) -> dict[str, Any]:
+    """Read the pairs, and nothing else."""
+    return {"read": sum(1 for _ in read_pairs([[folder / "made.source", folder / "made.target"]]))}
+
+
+def open_and_order(folder: Path, pairs: int, workers: int) -> dict[str, Any]:
+    """Seconds of opening the store, and of the first batch at the start and in the middle of an epoch."""
+    vocabulary = Vocabulary.load(folder / "vocabulary")
+    began = time.process_time()
+    opened = Store.open(folder / "store", (vocabulary, vocabulary))
+    found = {"open_seconds": time.process_time() - began}
+    batches = Batches(opened, Budget("tokens", 4000), pool=100, seed=1, source_eos=True)
+    began = time.process_time()
+    count = batches.count(0)
+    found["count_seconds"] = time.process_time() - began
+    for name, position in (("first_batch_seconds", Position(0, 0)), ("resumed_seconds", Position(0, count * 9 // 10))):
+        began = time.process_time()
+        next(batches.from_position(position))
+        found[name] = time.process_time() - began
+    return {name: round(seconds, 3) for name, seconds in found.items()}
+
+
+STAGES: dict[str, Callable[[Path, int, int], dict[str, Any]]] = {
+    "store": store,
+    "sentencepiece_alone": sentencepiece_alone,
+    "reading_alone": reading_alone,
+    "open_and_order": open_and_order,
+}
+
+
+def measured(stage: str, folder: Path, pairs: int, workers: int) -> dict[str, Any]:
+    """Run one stage in this process; processor seconds, rate and peak memory."""
+    began = time.monotonic()
+    found = STAGES[stage](folder, pairs, workers)
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    seconds = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    return found | {
+        "processor_seconds": round(seconds, 2),
+        "pairs_per_processor_second": round(pairs / seconds),
+        "wall_seconds": round(time.monotonic() - began, 2),
+        "peak_mb": peak_mb(),
+    }
+
+
+def peak_mb() -> int:
+    """The peak memory of this process; getrusage counts that of its parent, too."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return round(int(line.split()[1]) / 1024)
+
+
+def main() -> None:
+    """Make the corpus, and run each stage in a process."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("target", type=Path)
+    parser.add_argument("--scratch", type=Path, required=True)
+    parser.add_argument("--pairs", type=int, default=200_000)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--label", default="now", help="name of the results")
+    parser.add_argument("--stage", choices=STAGES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    folder = options.scratch / f"preparation-{options.pairs}"
+    if options.stage:
+        print(json.dumps(measured(options.stage, folder, options.pairs, options.workers)))
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "bpe.model").exists():
+        make_corpus(options.source, options.target, folder, options.pairs)
+        (folder / "bpe.model").write_bytes(train_model(lines(folder, 50_000), "bpe", VOCABULARY))
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    mine: dict[str, Any] = {"pairs": options.pairs, "workers": options.workers, "numpy": np.__version__}
+    for stage in STAGES:
+        command = [sys.executable, __file__, *sys.argv[1:], "--stage", stage]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(done.stderr)
+        mine[stage] = json.loads(done.stdout)
+        print(stage, mine[stage], flush=True)
+    results[f"{options.label}, {options.pairs} pairs, {options.workers} workers"] = mine
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""What a shard of each verb is and how a worker computes it: the table behind `dragoman cluster`.
+
+Shards are cut where `Translator` and `Scorer` cut their windows, so that a worker computes the same batches as the verb
+without `cluster` does in one thread, and gives the same lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+from dragoman.cluster.units import (
+    Opened,
+    Unit,
+    read_hypotheses,
+    read_phrase_pairs,
+    read_sentence_pairs,
+    read_sentences,
+)
+
+WINDOW_TARGETS = 1024
+"""Hypotheses or phrase pairs of a shard; that of `scoring.scorer`, which is not imported before a model is opened."""
+
+
+class Computed(NamedTuple):
+    """What a worker gives for a unit."""
+
+    lines: list[str]
+    unfinished: bool = False
+    """Whether a translation was truncated at the longest length."""
+
+
+Compute = Callable[[Sequence[Any]], list[Computed]]
+"""The results of the values of units, in their order."""
+
+
+Models = Mapping[str, Sequence[str]]
+"""The folders of models by what they are for: `runs`, `model`, `reverse`, `lm`."""
+
+
+@dataclass(frozen=True)
+class ClusterVerb:
+    """A verb that runs over shards."""
+
+    read: Callable[[Opened], Iterator[Unit]]
+    weight: Callable[[Any], int]
+    """Of the value of a unit; a shard ends where the sum reaches `max_weight`."""
+    max_weight: int | None
+    """None for that of a window of lines."""
+    open: Callable[[Models, Mapping[str, Any]], Compute]
+    """Opens the models in this process, for one thread of the CPU."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """The options of `open` where they are not given."""
+
+
+def _open_translator(models: Models, options: Mapping[str, Any]) -> Compute:
+    """Models: `runs`; options: `combine`, `weights`, `shortlist`, `search`, `more` (those of `with_options`)."""
+    from dragoman.config.building import validated
+    from dragoman.config.schema import SearchConfig
+    from dragoman.runs.opening import make_translator, open_run
+
+    names = models["runs"]
+    shortlist = options["shortlist"] and len(names) == 1
+    runs = [open_run(name, device="cpu", threads=1, shortlist=shortlist) for name in names]
+    search = validated({**runs[0].config.search.values(), **options["search"]}, "search", SearchConfig, lambda _: None)
+    translator = make_translator(names, runs, options["combine"], options["weights"], search)
+    translator = translator.with_options(**options["more"])
+
+    def compute(lines: Sequence[str]) -> list[Computed]:
+        found = translator.translate_lines(lines)
+        return [Computed([best.text], not best.finished) for [best] in found]
+
+    return compute
+
+
+def _open_scorer(models: Models, options: Mapping[str, Any]) -> Compute:
+    """Models: `runs`; options: `combine`, `weights`, `token_counts`."""
+    from dragoman.runs.opening import make_scorer, open_run
+    from dragoman.scoring.scorer import format_score
+
+    runs = [open_run(name, device="cpu", threads=1) for name in models["runs"]]
+    scorer = make_scorer(models["runs"], runs, options["combine"], options["weights"])
+
+    def compute(pairs: Sequence[tuple[str, str]]) -> list[Computed]:
+        return [Computed([format_score(scored, token_count=options["token_counts"])]) for scored in scorer.score(pairs)]
+
+    return compute
+
+
+def _open_aligner(models: Models, options: Mapping[str, Any]) -> Compute:
+    """Models: `runs`, `reverse`; options: `combine`, `weights`, `symmetrize`, `unit`, `threshold`, `one_based`."""
+    from dragoman.alignment.extract import extract_links
+    from dragoman.alignment.formats import format_alignments
+    from dragoman.alignment.symmetrize import symmetrize
+    from dragoman.runs.opening import make_scorer, open_run
+    from dragoman.scoring.scorer import Scorer
+    from dragoman.text.links import Link
+
+    def opened(names: Sequence[str], combine: Any, weights: Any) -> Scorer:
+        return make_scorer(names, [open_run(name, device="cpu", threads=1) for name in names], combine, weights)
+
+    def links(scorer: Scorer, pairs: Sequence[tuple[str, str]]) -> list[list[Link]]:
+        weights = (scored.compute_weights(options["unit"]) for scored in scorer.score(pairs))
+        return [[] if words is None else extract_links(words, options["threshold"]) for words in weights]
+
+    forward = opened(models["runs"], options["combine"], options["weights"])
+    backward = opened(models["reverse"], "probabilities", None) if models.get("reverse") else None
+
+    def compute(pairs: Sequence[tuple[str, str]]) -> list[Computed]:
+        sentences = links(forward, pairs)
+        if backward is not None:
+            back = links(backward, [(target, source) for source, target in pairs])
+            both = zip(sentences, back, strict=True)
+            method = options["symmetrize"]
+            sentences = [symmetrize(ahead, [(j, i) for i, j in home], method) for ahead, home in both]
+        lines = format_alignments(sentences, "pharaoh", one_based=options["one_based"])
+        return [Computed([line]) for line in lines]
+
+    return compute
+
+
+def _open_rescorer(models: Models, options: Mapping[str, Any]) -> Compute:
+    """Models and options: as for `RescoringModels`."""
+    from dragoman.scoring.lists import Sentence, add_features
+    from dragoman.scoring.nbest import parse_entry
+    from dragoman.workflows.smt_features import RescoringModels, open_features
+
+    model, reverse, lm = (models.get(use, ()) for use in ("model", "reverse", "lm"))
+    features = open_features(RescoringModels(model, reverse, lm, **options), device="cpu", threads=1)
+
+    def compute(lists: Sequence[list[str]]) -> list[Computed]:
+        sentences = (Sentence(source, [parse_entry(line, "") for line in lines]) for source, *lines in lists)
+        return [Computed([entry.line for entry in found]) for found in add_features(sentences, features, "the list")]
+
+    return compute
+
+
+def _open_columns(models: Models, options: Mapping[str, Any]) -> Compute:
+    """Models: `model`, `reverse`; option: `unknown`."""
+    from itertools import tee
+
+    from dragoman.scoring.phrase_scores import Group
+    from dragoman.scoring.phrases import parse_row
+    from dragoman.workflows.smt_features import open_columns
+
+    columns = open_columns(
+        models["model"], models.get("reverse", ()), unknown=options["unknown"], device="cpu", threads=1
+    )
+
+    def compute(groups: Sequence[list[str]]) -> list[Computed]:
+        parsed = [[parse_row(line, "") for line in lines] for lines in groups]
+        copies = tee((Group(rows[0].source, rows) for rows in parsed), len(columns))
+        scores = zip(*(column(copy) for column, copy in zip(columns, copies, strict=True)), strict=True)
+        return [
+            Computed([row.adding(values).line for row, *values in zip(rows, *own, strict=True)])
+            for rows, own in zip(parsed, scores, strict=True)
+        ]
+
+    return compute
+
+
+def _characters_of_pair(pair: tuple[str, str]) -> int:
+    return len(pair[0]) + len(pair[1])
+
+
+_pairs = partial(ClusterVerb, read_sentence_pairs, _characters_of_pair, None)
+_ENSEMBLE = {"combine": "probabilities", "weights": None}
+
+VERBS: dict[str, ClusterVerb] = {
+    "translate": ClusterVerb(
+        read_sentences, len, None, _open_translator, {**_ENSEMBLE, "shortlist": True, "search": {}, "more": {}}
+    ),
+    "score": _pairs(_open_scorer, {**_ENSEMBLE, "token_counts": False}),
+    "align": _pairs(
+        _open_aligner,
+        {**_ENSEMBLE, "unit": "words", "threshold": None, "one_based": False, "symmetrize": "grow-diag-final-and"},
+    ),
+    "rescore": ClusterVerb(read_hypotheses, len, WINDOW_TARGETS, _open_rescorer),
+    "phrase-table": ClusterVerb(
+        read_phrase_pairs, lambda rows: 1 + len(rows), WINDOW_TARGETS, _open_columns, {"unknown": False}
+    ),
+}
