@@ -110,7 +110,7 @@ def test_a_configuration_file_several_corpora_of_all_kinds_and_a_list_of_what_wa
 def test_every_preset_made_small_trains_for_two_updates(
     preset: str, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(preset_names()) == 23
+    assert len(preset_names()) == 24
     files = []
     for path in corpus.train:
         files.append(tmp_path / path.name)

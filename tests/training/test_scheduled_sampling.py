@@ -12,7 +12,7 @@ from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batch, Budget, batch_ids
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
-from dragoman.training import loop
+from dragoman.training import updater
 from dragoman.training.objective import TrainingObjective, UpdateTotals, accumulate_gradients
 from dragoman.training.scheduled_sampling import sample_previous_words
 
@@ -134,6 +134,6 @@ def test_the_share_grows_linearly_with_the_training(
         shares.append(objective.sampled)
         return accumulate_gradients(model, batches, objective)
 
-    monkeypatch.setattr(loop, "accumulate_gradients", noting)
+    monkeypatch.setattr(updater, "accumulate_gradients", noting)
     harness().run(recipe(epochs=2.0, scheduled_sampling=0.5))
     assert shares == pytest.approx([0.5 * update / 20 for update in range(20)])

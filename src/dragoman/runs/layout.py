@@ -23,7 +23,13 @@ from dragoman.config.files import dump_config, load_config
 from dragoman.config.language_model import LanguageConfig
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
-from dragoman.runs.parts import complete_placing, require_intact_data, require_intact_mark, require_intact_text
+from dragoman.runs.parts import (
+    complete_placing,
+    parts_in,
+    require_intact_data,
+    require_intact_mark,
+    require_intact_text,
+)
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.side import TextSide
 
@@ -103,6 +109,18 @@ class RunFolder:
                 f"{self.path}: has no {self.weights.name}: training has not reached its first validation; "
                 "continue it (--resume), or take the file from a copy of the run folder"
             )
+
+    @staticmethod
+    def is_begun(path: str | Path) -> bool:
+        """Whether a training has begun in a folder: there is a run, or a part of one.
+
+        Raises:
+            RunError: a run cannot be put into its place, which a killed process had begun.
+        """
+        if not os.path.isdir(path):
+            return False
+        complete_placing(Path(path))
+        return bool(parts_in(Path(path)))
 
     @classmethod
     def resume(cls, path: str | Path) -> RunFolder:

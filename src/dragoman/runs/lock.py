@@ -25,8 +25,8 @@ LOCK = ".dragoman-lock"
 
 
 @contextmanager
-def lock_for_writing(run: Path) -> Iterator[None]:
-    """Hold the lock of an existing run folder.
+def lock_for_writing(run: Path, what: str = "run") -> Iterator[None]:
+    """Hold the lock of an existing run folder, or of another folder: `what` it is called in the message.
 
     Raises:
         RunError: another process holds it (the message names host, process and start), or the lock file cannot be
@@ -37,7 +37,7 @@ def lock_for_writing(run: Path) -> Iterator[None]:
         descriptor = _acquire(path)
     except BlockingIOError:
         raise RunError(
-            f"{run}: {_owner(path)} is writing to this run; wait until it has ended, or give another path"
+            f"{run}: {_owner(path)} is writing to this {what}; wait until it has ended, or give another path"
         ) from None
     except OSError as error:
         raise RunError(f"{path}: the lock file cannot be created: {error.strerror}") from None

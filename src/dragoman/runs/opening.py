@@ -19,7 +19,7 @@ from dragoman.runs.exported import ExportFolder, is_export
 from dragoman.runs.layout import RunFolder
 from dragoman.scoring.scorer import Scorer
 from dragoman.text.side import TextSide
-from dragoman.translation.ensemble import Ensemble, require_same_target
+from dragoman.translation.ensemble import Ensemble, require_same_segmentation, require_same_target
 from dragoman.translation.options import require_threads
 from dragoman.translation.translator import Translator
 
@@ -216,3 +216,22 @@ def make_translator(
     require_same_target(names, [run.target.vocabulary for run in runs])
     ensemble = Ensemble([(run.engine, run.source) for run in runs], combination, weights)
     return Translator.of_ensemble(ensemble, first.target, search or first.config.search)
+
+
+def make_scorer(
+    names: Sequence[str],
+    runs: Sequence[Run],
+    combination: Combination = "probabilities",
+    weights: Sequence[float] | None = None,
+) -> Scorer:
+    """The scorer of one run, or of the ensemble of several.
+
+    Raises:
+        ConfigError: the runs differ in target vocabulary or segmentation, or there is not one weight per run.
+    """
+    if len(runs) == 1:
+        return runs[0].scorer()
+    require_same_target(names, [run.target.vocabulary for run in runs])
+    require_same_segmentation(names, [run.target for run in runs])
+    ensemble = Ensemble([(run.engine, run.source) for run in runs], combination, weights)
+    return Scorer.of_ensemble(ensemble, runs[0].target)

@@ -33,7 +33,7 @@ class ValidationEvent:
     seconds: float
     """As in `UpdateEvent`."""
     results: Mapping[str, float]
-    """"perplexity", and what else was measured: "bleu", "chrf"."""
+    """"perplexity", and what else was measured: "bleu", "chrf", "accuracy"."""
     best: bool
     """Whether this is the best validation so far, whose weights have been saved."""
     weights: Path

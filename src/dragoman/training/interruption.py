@@ -8,7 +8,7 @@ from types import FrameType, TracebackType
 
 from dragoman.errors import Interrupted
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interruption:
@@ -25,7 +25,7 @@ class Interruption:
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
-            heeded = (number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN)
+            heeded = (number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN)
             self._before = {number: signal.signal(number, self._handle) for number in heeded}
         return self
 

@@ -7,7 +7,7 @@ a stop and a resumption is not counted), `update` and `epoch` (passes over the d
                  without smoothing), tokens_per_second (target tokens; validation not counted), rate, gradient_norm
                  (mean before clipping), with guided alignment its loss (alignment_loss, not weighted, nats per linked
                  target position): all over the updates since the last record of this kind
-    validation   perplexity, bleu, chrf (those that were measured), best (whether it is the best so far)
+    validation   perplexity, bleu, chrf, accuracy (those that were measured), best (whether it is the best so far)
     average      the same for the mean of the weights of several validations, and updates: which ones
     event        name, text: a message for the user
 
@@ -57,6 +57,7 @@ class _Record(msgspec.Struct):
     perplexity: float | None = None
     bleu: float | None = None
     chrf: float | None = None
+    accuracy: float | None = None
 
 
 class TrainingLog:

@@ -4,6 +4,8 @@
 `Trainer` is saved as one checkpoint: a resumed run has bit for bit the weights of one that never stopped, dropout
 included. (A wall-clock budget is the exception, because the clock then decides the learning rate and the end; a resumed
 run continues with the time that was left.)
+
+Of several ranks, rank 0 is in `train`, and the others are in `following.follow`.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import torch
 from torch import Tensor
 
 from dragoman.config.schema import TrainingConfig
-from dragoman.data.batches import Batch, Batches, Position
+from dragoman.data.batches import Batches
 from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
 from dragoman.model.trainable import Model
 from dragoman.model.weights import weights_of
@@ -50,13 +52,18 @@ from dragoman.training.forecast import Workload, enough_measured, forecast
 from dragoman.training.interruption import Interruption
 from dragoman.training.log import TrainingLog
 from dragoman.training.model_selection import ModelSelection
-from dragoman.training.objective import TrainingObjective, UpdateTotals, accumulate_gradients
-from dragoman.training.optimisers import build_optimiser, clip_gradients, global_norm, measured_parameters, set_rate
+from dragoman.training.objective import UpdateTotals
+from dragoman.training.optimisers import global_norm
+from dragoman.training.ranks import ALONE, Ranks
 from dragoman.training.schedules import PlateauCounter, TrainingProgress, learning_rate
+from dragoman.training.updater import Updater, UpdateSettings
 from dragoman.training.validation import Validators
 
 STATE = "latest.safetensors"
 """Name of the training state in RUN/checkpoints."""
+
+READY, RESULT = "prepared", "result"
+"""What rank 0 tells the others: that the run is in its place, and the result of the training."""
 
 Reason = Literal["epochs", "updates", "minutes", "patience", "callback"]
 
@@ -93,6 +100,7 @@ def train(
     clock: Callable[[], float] = time.monotonic,
     workload: Workload | None = None,
     callbacks: Sequence[TrainingCallback] = (),
+    ranks: Ranks = ALONE,
 ) -> TrainingResult:
     """Train `model` in place; write the best weights so far to RUN/model.safetensors and the log to RUN/log.jsonl.
 
@@ -104,9 +112,11 @@ def train(
         clock: seconds from any origin.
         workload: to forecast the epochs of a training with a time limit; None for no forecast.
         callbacks: called between updates; see `callbacks.TrainingCallback`.
+        ranks: those that train together; this is rank 0, and the others call `following.follow`.
 
     Raises:
-        TrainingError: loss, gradient or weights are no longer finite numbers. No file has been written since.
+        TrainingError: loss, gradient or weights are no longer finite numbers. No file has been written since. Or a rank
+            has ended or does not answer.
         Interrupted: SIGINT, SIGTERM or SIGHUP came; the update was finished and the state saved.
         RunError: the state to resume from is missing, damaged or of another model.
         InputError: the disk is full; the last saved state is unchanged.
@@ -119,21 +129,29 @@ def train(
             "training does not make; use perplexity"
         )
     with Interruption() as interruption, TrainingLog(folder.log, folder.tensorboard, console or Console()) as log:
-        trainer = Trainer(model, batches, config, folder, validators, log, clock, workload, callbacks)
+        counters = Counters(PlateauCounter(config.schedule.patience))
+        updater = Updater(model, batches, config, counters, interruption, ranks)
+        trainer = Trainer(updater, counters, batches, config, folder, validators, log, clock, workload, callbacks)
         trainer.resume() if resume else trainer.begin(take_place, validate=validate_first)
+        ranks.tell(READY, None)
+        updater.share()
         while (reason := trainer.reason_to_stop()) is None:
-            trainer.update()
+            settings = trainer.settings()
+            updater.announce(settings)
+            trainer.update(settings)
             trainer.log_if_due()
             trainer.call_on_update()
-            if interruption.requested is not None:
+            if updater.signal is not None:
                 trainer.save()
-                raise _interrupted(interruption.requested, trainer.counters.update)
+                raise _interrupted(updater.signal, counters.update)
             trainer.forecast_if_due()
             trainer.validate_if_due()
             trainer.save_if_due()
         summary = trainer.finish(reason)
         if interruption.requested is not None:
             raise _interrupted(interruption.requested, summary.update)
+        updater.announce(None)
+        ranks.tell(RESULT, asdict(summary))
         return summary
 
 
@@ -146,7 +164,8 @@ class Trainer(Generic[Model]):
 
     def __init__(
         self,
-        model: Model,
+        updater: Updater[Model],
+        counters: Counters,
         batches: Batches,
         config: TrainingConfig,
         folder: RunFolder,
@@ -156,22 +175,17 @@ class Trainer(Generic[Model]):
         workload: Workload | None,
         callbacks: Sequence[TrainingCallback],
     ) -> None:
-        self.counters = Counters(PlateauCounter(config.schedule.patience))
-        self._model = model.train()
-        self._parameters = dict(model.named_parameters())
-        self._measured = measured_parameters(model, config.optimiser.gradient_norm)
-        self._device = next(iter(self._parameters.values())).device
-        self._batches = batches
-        self._stream: Iterator[tuple[Batch, Position]] = iter(())
+        self.counters = counters
+        self._updater = updater
+        self._model = updater.model
         self._config = config
-        self._optimiser = build_optimiser(self._parameters.values(), config.optimiser)
-        self._average = RunningAverage(self._parameters, config.average_decay) if config.average_decay else None
+        self._average = RunningAverage(updater.parameters, config.average_decay) if config.average_decay else None
         self._rate = 0.0
         self._state = folder.checkpoints / STATE
         self._log = log
         self._clock = TrainingClock(self.counters, batches, config, clock)
         self._selection = ModelSelection(
-            model, self._average, validators, config, folder, self.counters, self._clock, log
+            self._model, self._average, validators, config, folder, self.counters, self._clock, log
         )
         self._interval = LogInterval(since=0.0)
         self._saved_at = 0.0
@@ -204,11 +218,11 @@ class Trainer(Generic[Model]):
         saved = load_checkpoint(path)
         _require_same(self._recipe(), saved.values["recipe"], path)
         restore_tensors(weights_of(self._model), saved.part("weights"), path)
-        restore_optimiser(self._optimiser, saved.part("optimiser"))
+        restore_optimiser(self._updater.optimiser, saved.part("optimiser"))
         if self._average is not None:
             restore_tensors(self._average.values, saved.part("average"), path)
             self._average.updates = saved.values["average_updates"]
-        restore_random_state(saved.part("random"), self._device)
+        restore_random_state(saved.part("random"), self._updater.device)
         self.counters.restore(saved.values["counters"])
         self._selection.several.kept = [SavedValidation(*kept) for kept in saved.values["best_several"]]
         self._interval = LogInterval(**saved.values["interval"])
@@ -219,7 +233,7 @@ class Trainer(Generic[Model]):
         self.validate_if_due()  # a signal may have come between an update and its validation
 
     def _start(self) -> None:
-        self._stream = self._batches.from_position(self.counters.position)
+        self._updater.start()
         self._clock.start()
         self._saved_at = self._clock.seconds
         self._started = self._clock.done()
@@ -229,19 +243,19 @@ class Trainer(Generic[Model]):
         self._selection.move(folder)
         self._log.move(folder.log, folder.tensorboard)
 
-    def update(self) -> None:
+    def settings(self) -> UpdateSettings:
+        """The settings of the next update."""
+        schedule, optimiser = self._config.schedule, self._config.optimiser
+        rate = learning_rate(schedule, optimiser.learning_rate, self._progress())
+        return UpdateSettings(rate, self._config.scheduled_sampling * self._clock.fraction())
+
+    def update(self, settings: UpdateSettings) -> None:
         """Change the weights once."""
-        self._rate = learning_rate(self._config.schedule, self._config.optimiser.learning_rate, self._progress())
-        set_rate(self._optimiser, self._rate)
-        objective = self._objective()  # before the position moves on
-        totals = accumulate_gradients(self._model, self._next_batches(), objective)
-        norm = clip_gradients(self._parameters.values(), self._config.optimiser.max_gradient_norm, self._measured)
-        self._optimiser.step()
-        self._optimiser.zero_grad()
+        self._rate = settings.learning_rate
+        totals, norm = self._updater.update(settings)
         if self._average is not None:
             self._average.update()
         self._interval.add(totals, norm)
-        self.counters.update += 1
         self._log.advance(self._clock.fraction())
         self._last = totals, norm
 
@@ -362,18 +376,6 @@ class Trainer(Generic[Model]):
             reason, update, self._clock.epochs(), self._clock.seconds, metric, final.value, final.update, final.averaged
         )
 
-    def _next_batches(self) -> list[Batch]:
-        batches = []
-        for _ in range(self._config.batch.accumulate):
-            batch, self.counters.position = next(self._stream)
-            batches.append(batch)
-        return batches
-
-    def _objective(self) -> TrainingObjective:
-        config = self._config
-        sampled = config.scheduled_sampling * self._clock.fraction()
-        return TrainingObjective(config.loss_normalisation, config.label_smoothing, config.guided_alignment, sampled)
-
     def _progress(self) -> TrainingProgress:
         counters, clock = self.counters, self._clock
         epochs, fraction = clock.scheduled_epochs(), clock.fraction()
@@ -411,8 +413,8 @@ class Trainer(Generic[Model]):
         tensors = {
             "weights": weights_of(self._model),
             "average": {} if self._average is None else self._average.values,
-            "optimiser": optimiser_tensors(self._optimiser),
-            "random": random_state(self._device),
+            "optimiser": optimiser_tensors(self._updater.optimiser),
+            "random": random_state(self._updater.device),
         }
         values = {
             "recipe": self._recipe(),
@@ -435,7 +437,7 @@ class Trainer(Generic[Model]):
     def _require_finite(self) -> None:
         if not self._interval.is_finite():
             raise self._diverged("the loss or its gradient")
-        if not math.isfinite(global_norm(parameter.detach() for parameter in self._parameters.values())):
+        if not math.isfinite(global_norm(parameter.detach() for parameter in self._updater.parameters.values())):
             raise self._diverged("a weight")
 
     def _diverged(self, what: str) -> TrainingError:

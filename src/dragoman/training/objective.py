@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import torch
 from torch import Tensor
 
 from dragoman.data.batches import Batch
@@ -35,6 +36,10 @@ class TrainingObjective:
     sampled: float = 0.0
     """Share of previous words that are sampled from the model."""
 
+    def divisor(self, batches: Sequence[Batch]) -> int:
+        """The number by which the summed loss of `batches` is divided."""
+        return {"tokens": _tokens(batches), "sentences": sum(map(len, batches)), "none": 1}[self.unit]
+
 
 class UpdateTotals(NamedTuple):
     """Sums over the batches of an update."""
@@ -51,17 +56,25 @@ class UpdateTotals(NamedTuple):
     """Target positions that it is summed over, those with links."""
 
 
-def accumulate_gradients(model: Trainable, batches: Sequence[Batch], objective: TrainingObjective) -> UpdateTotals:
-    """Add the gradients of the summed loss of `batches`, divided over all of them as `objective` describes."""
-    tokens = sum(int(batch.target_lengths.sum()) for batch in batches)
-    sentences = sum(len(batch.target_lengths) for batch in batches)
-    divisor = {"tokens": tokens, "sentences": sentences, "none": 1}[objective.unit]
+def accumulate_gradients(
+    model: Trainable, batches: Sequence[Batch], objective: TrainingObjective, divisor: int | None = None
+) -> UpdateTotals:
+    """Add the gradients of the summed loss of `batches`, divided over all of them as `objective` describes.
+
+    Args:
+        batches: none of them empty; without batches there are no gradients, and the totals are zero.
+        divisor: what the sum is divided by where these batches are a part of the update's; None if they are all.
+    """
+    divisor = objective.divisor(batches) if divisor is None else divisor
     losses = [_add_gradients(model, batch, objective, divisor) for batch in batches]
     guidances = [loss.guidance for loss in losses if loss.guidance is not None]
+    if not losses:
+        nothing = torch.zeros((), dtype=model.output.weight.dtype, device=model.device)
+        return UpdateTotals(nothing, nothing, 0)
     return UpdateTotals(
         _sum(loss.objective for loss in losses),
         _sum(loss.nll for loss in losses),
-        tokens,
+        _tokens(batches),
         _sum(guidance.loss for guidance in guidances) if guidances else 0.0,
         sum(guidance.positions for guidance in guidances),
     )
@@ -76,6 +89,11 @@ def _add_gradients(model: Trainable, batch: Batch, objective: TrainingObjective,
     loss = model.loss(batch, objective.label_smoothing, guided_alignment=objective.guided_alignment, previous=previous)
     (loss.objective / divisor).backward()
     return loss._replace(objective=loss.objective.detach())
+
+
+def _tokens(batches: Sequence[Batch]) -> int:
+    """Target tokens, EOS included."""
+    return sum(int(batch.target_lengths.sum()) for batch in batches)
 
 
 def _sum(parts: Iterable[Tensor]) -> Tensor:

@@ -20,7 +20,7 @@ class DevTranslations:
     references: Sequence[str]
     """Raw text, as many."""
     scores: dict[str, float] = field(default_factory=dict)
-    """Metric ("bleu", "chrf", 0 to 100 each) to its value."""
+    """Metric ("bleu", "chrf", "accuracy", 0 to 100 each) to its value."""
     unfinished: int = 0
     """How many hypotheses reached the maximum length without EOS."""
 

@@ -1,0 +1,204 @@
+"""Joining the other ranks of a training that torchrun started.
+
+torchrun tells each process its place in the environment: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR and MASTER_PORT, and
+TORCHELASTIC_RESTART_COUNT and TORCHELASTIC_USE_AGENT_STORE, which other launchers leave out. Nothing else is read.
+Without WORLD_SIZE, or with 1, a training has one process.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import NamedTuple
+
+import torch
+import torch.distributed as dist
+from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
+from torch.distributed.distributed_c10d import _get_default_store
+
+from dragoman.errors import ConfigError, TrainingError
+from dragoman.training.ranks import ALONE, Ranks
+
+MINUTES = 30.0
+"""How long ranks wait for each other by default, in minutes."""
+
+_joined: list[Ranks] = []
+"""The ranks of this process while it is in a block of `joined_ranks`; torch has one group a process, too."""
+
+
+class _Place(NamedTuple):
+    """The place of this process in the environment."""
+
+    rank: int
+    size: int
+    local_rank: int
+    address: str
+    port: int
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str]) -> _Place | None:
+        """None for a training of one process.
+
+        Raises:
+            ConfigError: a variable is missing or is not a number.
+        """
+        if environment.get("WORLD_SIZE", "1") == "1":
+            return None
+        numbers = {name: _number(environment, name) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT")}
+        rank, size = numbers["RANK"], numbers["WORLD_SIZE"]
+        if rank >= size:
+            raise ConfigError(f"RANK: {rank}, but WORLD_SIZE is {size}; ranks count from 0. Start them with torchrun")
+        return cls(rank, size, numbers["LOCAL_RANK"], _value(environment, "MASTER_ADDR"), numbers["MASTER_PORT"])
+
+
+def _number(environment: Mapping[str, str], name: str) -> int:
+    value = _value(environment, name)
+    if not (value.isascii() and value.isdigit()):
+        raise ConfigError(f"{name}: {value!r} in the environment is not a number; start the ranks with torchrun")
+    return int(value)
+
+
+def _value(environment: Mapping[str, str], name: str) -> str:
+    try:
+        return environment[name]
+    except KeyError:
+        raise ConfigError(
+            f"WORLD_SIZE is {environment['WORLD_SIZE']} in the environment, but {name} is missing; start the ranks "
+            "with torchrun, or unset WORLD_SIZE for a training of one process"
+        ) from None
+
+
+@contextmanager
+def joined_ranks(minutes: float = MINUTES, *, gpu: bool = False) -> Iterator[Ranks]:
+    """Join the other ranks; inside another such block, gives the ranks of that one.
+
+    Args:
+        minutes: how long ranks wait for each other.
+        gpu: whether the model is on GPUs, one for each LOCAL_RANK.
+
+    Raises:
+        ConfigError: the environment is incomplete, or MASTER_PORT is used by another program.
+        TrainingError: nobody answers at MASTER_ADDR, or a rank does not come.
+        OtherRankError: another rank has failed, and told why.
+    """
+    if _joined:
+        yield _joined[-1]
+        return
+    place = _Place.of(os.environ)
+    if place is None:
+        yield ALONE
+        return
+    limit = timedelta(minutes=minutes)
+    store = _open_store(place, limit)
+    with Ranks(place.rank, place.size, store, limit) as ranks:
+        ranks.connect(_backend(place, gpu=gpu))
+        ranks.require_same("code", _code(), "install the same versions on all machines")
+        _joined.append(ranks)
+        try:
+            yield ranks
+        finally:
+            _joined.pop()
+
+
+def _code() -> dict[str, str]:
+    """The code that computes updates: two versions of it may round differently, or not understand each other."""
+    digest = hashlib.sha256()
+    package = Path(__file__).parents[1]
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
+    return {"dragoman (SHA-256 of its files)": digest.hexdigest()[:16], "torch": str(torch.__version__)}
+
+
+def _backend(place: _Place, *, gpu: bool) -> str:
+    if not gpu:
+        return "gloo"
+    torch.cuda.set_device(place.local_rank % torch.cuda.device_count())
+    return "cpu:gloo,cuda:nccl"
+
+
+def _open_store(place: _Place, limit: timedelta) -> Store:
+    """Connect to the store at MASTER_ADDR; rank 0 opens it where nobody has yet."""
+    # torchrun keeps its store when it starts the ranks again: what those before have said there, such as addresses that
+    # nobody listens at any more, must not be heard again.
+    attempt = f"dragoman/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}"
+    if dist.is_initialized():
+        return PrefixStore(attempt, _get_default_store())
+    hosts = place.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
+    at = f"MASTER_ADDR {place.address}, MASTER_PORT {place.port}"
+    try:
+        if hosts:
+            return PrefixStore(attempt, _store(place, limit, hosts=True))
+        _await_listener(place.address, place.port, limit.total_seconds())
+        return PrefixStore(attempt, _within(limit, lambda: _store(place, limit, hosts=False)))
+    except (OSError, RuntimeError, ValueError) as error:  # torch's network errors are RuntimeErrors
+        if hosts:
+            raise ConfigError(
+                f"{at}: rank 0 cannot listen there ({_reason(error)}); another program may use the port: give "
+                "torchrun another --master-port"
+            ) from None
+        raise TrainingError(
+            f"{at}: no rank 0 answers there ({_reason(error)}); see whether it was started, and whether a firewall is "
+            "between the machines"
+        ) from None
+
+
+def _store(place: _Place, limit: timedelta, *, hosts: bool) -> TCPStore:
+    return TCPStore(place.address, place.port, place.size, hosts, limit, wait_for_workers=False)
+
+
+def _within(limit: timedelta, connect: Callable[[], TCPStore]) -> TCPStore:
+    """Connect in a thread of its own: torch waits for ever for a program that listens there and does not answer.
+
+    Raises:
+        OSError: no answer came in time.
+    """
+    answers: SimpleQueue[TCPStore | Exception] = SimpleQueue()
+
+    def answer() -> None:
+        try:
+            answers.put(connect())
+        except Exception as error:
+            answers.put(error)
+
+    threading.Thread(target=answer, daemon=True).start()
+    try:
+        found = answers.get(timeout=limit.total_seconds())
+    except Empty:
+        raise TimeoutError(errno.ETIMEDOUT, "what listens there is no rank 0") from None
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _await_listener(address: str, port: int, seconds: float) -> None:
+    """Wait until a program listens there; unlike torch, which prints warnings and heeds no signal while it waits.
+
+    Raises:
+        OSError: none does in this time.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            with socket.create_connection((address, port), max(0.1, min(5.0, seconds))):
+                return
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
+def _reason(error: Exception) -> str:
+    """The operating system's reason, also out of a message of torch."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    text = str(error)
+    return "address already in use" if "EADDRINUSE" in text else text.partition("\n")[0][:200]

@@ -1,0 +1,187 @@
+"""One update of the weights: the batches, their gradient, its clipping, the step of the optimiser.
+
+Several ranks cut each batch among them by sentences. The loss is divided by the number of tokens or sentences of the
+whole batch, which every rank reads from the stored corpus, and the gradient is summed over the ranks once, after the
+last backward pass, so that the update is that of one process but for rounding. Each rank then clips by the same norm
+and makes the same step; the weights stay the same bits on all of them.
+
+One sum of one flat tensor, not of pieces while the backward pass runs: the order of additions is then the same in every
+update and after every restart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dragoman.config.schema import TrainingConfig
+from dragoman.data.batches import Batch, Batches, Position
+from dragoman.memory import keep_freed_memory
+from dragoman.model.trainable import Model
+from dragoman.model.weights import weights_of
+from dragoman.training.checkpoint import optimiser_tensors, restore_optimiser
+from dragoman.training.counters import Counters
+from dragoman.training.interruption import SIGNALS, Interruption
+from dragoman.training.objective import TrainingObjective, UpdateTotals, accumulate_gradients
+from dragoman.training.optimisers import build_optimiser, clip_gradients, measured_parameters, set_rate
+from dragoman.training.ranks import ALONE, Ranks
+
+
+class UpdateSettings(NamedTuple):
+    """What rank 0 decides for an update."""
+
+    learning_rate: float
+    sampled: float
+    """Share of previous words that are sampled from the model."""
+
+
+class Updater(Generic[Model]):
+    """Updates the weights of a model, together with the other ranks."""
+
+    def __init__(
+        self,
+        model: Model,
+        batches: Batches,
+        config: TrainingConfig,
+        counters: Counters,
+        interruption: Interruption,
+        ranks: Ranks = ALONE,
+    ) -> None:
+        """`counters.update` and `counters.position` move on with every update."""
+        self.model = model.train()
+        self.parameters = dict(model.named_parameters())
+        self.optimiser = build_optimiser(self.parameters.values(), config.optimiser)
+        self._measured = measured_parameters(model, config.optimiser.gradient_norm)
+        self._batches = batches
+        self._stream: Iterator[tuple[Batch, Position]] = iter(())
+        self._config = config
+        self._counters = counters
+        self._interruption = interruption
+        self._ranks = ranks
+        self._received: str | None = None
+        keep_freed_memory()
+
+    @property
+    def device(self) -> torch.device:
+        return self.model.device
+
+    @property
+    def signal(self) -> str | None:
+        """The signal after which training stops: one that this process received or, with several ranks, one that any
+        of them received before the gradients of the last update were summed.
+        """
+        return self._interruption.requested if self._ranks.size == 1 else self._received
+
+    def start(self) -> None:
+        """Read batches from the position of the counters on."""
+        self._stream = self._batches.from_position(self._counters.position)
+
+    def update(self, settings: UpdateSettings) -> tuple[UpdateTotals, Tensor]:
+        """Change the weights once; gives the totals over all ranks, and the norm of the gradient before clipping."""
+        config = self._config
+        set_rate(self.optimiser, settings.learning_rate)
+        objective = TrainingObjective(
+            config.loss_normalisation, config.label_smoothing, config.guided_alignment, settings.sampled
+        )
+        batches = self._next_batches()
+        if self._ranks.size == 1:
+            totals = accumulate_gradients(self.model, batches, objective)
+        else:
+            totals = self._summed(batches, objective)
+        norm = clip_gradients(self.parameters.values(), config.optimiser.max_gradient_norm, self._measured)
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        self._counters.update += 1
+        return totals, norm
+
+    def announce(self, settings: UpdateSettings | None) -> None:
+        """Tell all ranks that the next update follows, or with None that the training is done."""
+        if self._ranks.size > 1:
+            goes_on = settings is not None
+            self._announcement(torch.tensor([float(goes_on), *(settings or (0.0, 0.0))], dtype=torch.float64))
+
+    def announced(self) -> UpdateSettings | None:
+        """What rank 0 announces."""
+        goes_on, *values = self._announcement(torch.zeros(3, dtype=torch.float64)).tolist()
+        return UpdateSettings(*values) if goes_on else None
+
+    def _announcement(self, numbers: Tensor) -> Tensor:
+        what = f"after update {self._counters.update} (rank 0 may be validating)"
+        self._ranks.broadcast(numbers, what)
+        return numbers
+
+    def share(self) -> None:
+        """Give the weights, the state of the optimiser and the position of rank 0 to all ranks."""
+        ranks, counters = self._ranks, self._counters
+        if ranks.size == 1:
+            return
+        tensors = optimiser_tensors(self.optimiser)
+        if ranks.leads:
+            described = {name: [str(value.dtype), list(value.shape)] for name, value in tensors.items()}
+            ranks.tell("state", [counters.update, counters.position, described])
+        else:
+            counters.update, position, described = ranks.hear("state", limited=False)
+            counters.position = Position(*position)
+            tensors = {name: self._empty(*description) for name, description in described.items()}
+        for values in (weights_of(self.model), tensors):
+            for value in values.values():
+                shared = value.to(self.device)  # the counts of some optimisers are on the CPU
+                ranks.broadcast(shared, "the first exchange")
+                with torch.no_grad():
+                    value.copy_(shared)
+        if not ranks.leads and tensors:
+            restore_optimiser(self.optimiser, tensors)
+        self.start()
+
+    def _empty(self, dtype: str, shape: list[int]) -> Tensor:
+        return torch.empty(shape, dtype=getattr(torch, dtype.removeprefix("torch.")))
+
+    def _next_batches(self) -> list[Batch]:
+        batches = []
+        for _ in range(self._config.batch.accumulate):
+            batch, self._counters.position = next(self._stream)
+            batches.append(batch)
+        return batches
+
+    def _summed(self, batches: list[Batch], objective: TrainingObjective) -> UpdateTotals:
+        """Compute the gradient of this rank's part of the batches, and sum those of all ranks."""
+        ranks, number = self._ranks, self._counters.update + 1
+        torch.manual_seed(_seed(self._config.seed, number, ranks.rank))
+        parts = [part for part in (batch.part(ranks.rank, ranks.size) for batch in batches) if len(part)]
+        divisor = objective.divisor(batches)
+        ours = accumulate_gradients(self.model, parts, objective, divisor)
+        received = [float(self._interruption.requested == signal.name) for signal in SIGNALS]
+        numbers = [*map(float, (ours.objective, ours.nll, ours.guidance)), ours.linked, ours.tokens, *received]
+        parameters = list(self.parameters.values())
+        flat = torch.cat(
+            [
+                *(
+                    torch.zeros_like(each).view(-1) if each.grad is None else each.grad.reshape(-1)
+                    for each in parameters
+                ),
+                parameters[0].new_tensor(numbers),
+            ]
+        )
+        ranks.sum(flat, f"update {number}")
+        sizes = [each.numel() for each in parameters]
+        *gradients, last = flat.split([*sizes, len(numbers)])
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.grad = gradient.view_as(parameter)
+        last = last.clone()  # so that the gradient is not kept with it
+        total, nll, guidance = last[:3]
+        linked, tokens, *signals = last[3:].tolist()
+        self._received = next((signal.name for signal, count in zip(SIGNALS, signals, strict=True) if count), None)
+        return UpdateTotals(total, nll, round(tokens), guidance, round(linked))
+
+
+def _seed(seed: int, update: int, rank: int) -> int:
+    """The seed of the random numbers of an update on a rank: dropout and scheduled sampling.
+
+    Each rank has a stream of its own, which begins anew with every update, so that a resumed training has the same one
+    and a checkpoint does not hold the state of every rank.
+    """
+    return int(np.random.SeedSequence([seed, update, rank]).generate_state(1, np.uint64)[0])

@@ -1,0 +1,84 @@
+"""Training a translation model on several ranks: what they compare, and what the ranks other than 0 do.
+
+Rank 0 prepares the run, and the others wait. They open the stored corpus in the folder that rank 0 wrote, or in their
+own copy of it on a machine that does not share a disk with it, and get everything else from rank 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dragoman.config.building import build_config
+from dragoman.config.schema import Config
+from dragoman.data.store import META, Store
+from dragoman.errors import DragomanError
+from dragoman.model.assembly import build
+from dragoman.model.devices import DeviceName, choose_device, choose_precision
+from dragoman.progress import Console
+from dragoman.runs.layout import RunFolder
+from dragoman.stored_files import sha256_of
+from dragoman.training.following import follow
+from dragoman.training.loop import READY, TrainingResult
+from dragoman.training.ranks import Ranks
+from dragoman.workflows.training_steps import settle_mix, training_batches
+
+
+def require_same_configuration(ranks: Ranks, config: Config | None) -> None:
+    """Refuse a rank with another configuration than rank 0.
+
+    Args:
+        config: None for that of the run that is resumed.
+
+    Raises:
+        ConfigError: a key differs; the message names the rank and both values.
+    """
+    facts = {} if config is None else _flat(config.values())
+    if ranks.leads:
+        ranks.tell("configuration", facts)
+    else:
+        ranks.require_told("configuration", facts, "give all ranks the same configuration")
+
+
+def tell_text(ranks: Ranks, config: Config, folder: RunFolder) -> None:
+    """Tell the other ranks the settled configuration, and which text is stored in a run, before its training begins."""
+    if ranks.size > 1:
+        ranks.tell("settled configuration", config.values())
+        ranks.tell("text", _text(folder))
+
+
+def follow_training(out: str | Path, device: DeviceName, ranks: Ranks) -> tuple[RunFolder, TrainingResult]:
+    """Train on a rank other than 0, once rank 0 has prepared the run or resumed it.
+
+    Raises:
+        RunError: the folder `out` is not there on this machine, or not the run of rank 0.
+        OtherRankError, TrainingError: as for `following.follow`.
+    """
+    config = build_config(ranks.hear("settled configuration", limited=False), "rank 0")
+    ranks.hear(READY, limited=False)
+    try:
+        folder = RunFolder.existing(out)
+        source, target = folder.source_side(), folder.target_side()
+        store = Store.open(folder.train_data, (source.vocabulary, target.vocabulary))
+    except DragomanError as error:
+        error.add_note(f"this is {ranks.name()}: every rank needs the folder of the run, or a copy of it")
+        raise
+    remedy = f"give {out} on this machine as rank 0 has it: the same folder, or a new copy of it"
+    ranks.require_told("text", _text(folder), remedy)
+    model = build(config.model, len(source.vocabulary), len(target.vocabulary)).to(choose_device(device))
+    model.set_precision(choose_precision(config.training.precision, model.device))
+    mix = settle_mix(config.training, store, Console(quiet=True))
+    batches = training_batches(config.training, store, mix, source_eos=config.model.source_eos)
+    return folder, follow(model, batches, config.training, ranks)
+
+
+def _text(folder: RunFolder) -> dict[str, str]:
+    """The digest of the description of a stored corpus, which has the digests of vocabularies and ids."""
+    return {"the stored text (SHA-256 of data/train/meta.json)": sha256_of(folder.train_data / META)}
+
+
+def _flat(values: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for key, value in values.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return flat
