@@ -19,6 +19,7 @@ from dragoman.config.schema import SideConfig
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.text.lines import read_lines
 from dragoman.text.segmentation import Segmentation, load_segmentation, train_segmentation
+from dragoman.text.segmentation.base import index_pieces
 from dragoman.text.words import is_blank
 
 TEXT = [
@@ -36,6 +37,7 @@ KINDS = (
     "words cs",
     "words ja",
     "characters",
+    "letters",
     "whitespace",
     "bpe",
     "unigram",
@@ -201,6 +203,7 @@ def test_no_span_of_plain_text_leaves_its_word(kind: str, words: list[str]) -> N
         ("words de", 10_000),
         ("words ja", 10_000),
         ("characters", 100_000),
+        ("letters", 100_000),
         ("bpe", 100_000),
         ("unigram", 100_000),
     ],
@@ -421,7 +424,7 @@ def test_a_vocabulary_too_small_for_the_characters_is_refused(kind: str) -> None
 
 
 def test_words_characters_and_blanks_do_not_read_the_training_text() -> None:
-    for kind in ("words", "characters", "whitespace"):
+    for kind in ("words", "characters", "letters", "whitespace"):
         lines_left = iter(TEXT)
         train_segmentation(SideConfig(segmentation=kind), lines_left)
         assert len(list(lines_left)) == len(TEXT)
@@ -516,3 +519,44 @@ def test_a_folder_with_missing_or_damaged_files_is_refused(
     with pytest.raises(RunError) as caught:
         load_segmentation(path)
     assert str(caught.value).endswith(message)
+
+
+@pytest.mark.parametrize(
+    ("line", "pieces", "spans"),
+    [
+        ("né", ["n", "é"], [(0, 1), (1, 2)]),
+        ("ne\u0301", ["n", "e", "\u0301"], [(0, 1), (1, 2), (2, 3)]),
+        ("각", ["ᄀ", "ᅡ", "ᆨ"], [(0, 1)] * 3),
+        (" a b ", ["a", "▁", "b"], [(1, 2), (2, 3), (3, 4)]),
+        ("V;\tV;PST", ["V", ";", ";V", ";PST"], [(0, 1), (1, 2), (3, 4), (5, 8)]),
+        ("ab\t; N ;;pl \t", ["a", "b", ";N", ";pl"], [(0, 1), (1, 2), (5, 6), (9, 11)]),
+        ("\tN", [";N"], [(1, 2)]),
+    ],
+)
+def test_hangul_is_decomposed_and_tags_are_whole(line: str, pieces: list[str], spans: list[tuple[int, int]]) -> None:
+    assert segmentation_of("letters").segment(line) == (pieces, spans)
+
+
+@settings(max_examples=100)
+@given(word=st.text("aé\u0301각ｶﾞố;", max_size=6), tags=st.lists(st.sampled_from(["V", "PST", "3"]), max_size=3))
+def test_letters_and_tags_come_back_as_they_were(word: str, tags: list[str]) -> None:
+    line = word + (f"\t{';'.join(tags)}" if tags else "")
+    found = segmentation_of("letters")
+    if not is_blank(line):
+        assert found.join(found.segment(line).pieces) == line
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "given"])
+def test_many_lines_have_the_pieces_that_each_has(kind: str) -> None:
+    segmentation = segmentation_of(kind)
+    assert isinstance(segmentation, subwords.SubwordSegmentation)
+    lines = [*AWKWARD, *TEXT, "☃☃ x ☂", *AWKWARD]
+    found, expected = (
+        segmentation.segment_lines(lines),
+        index_pieces(segmentation.segment(line).pieces for line in lines),
+    )
+    assert found.pieces == expected.pieces
+    assert found.ids.tolist() == expected.ids.tolist()
+    assert (found.ids.dtype, found.lengths.dtype) == (expected.ids.dtype, expected.lengths.dtype)
+    assert found.lengths.tolist() == expected.lengths.tolist()
+    assert segmentation.segment_lines([]).pieces == []

@@ -99,6 +99,12 @@ def add_options(parser: Parser) -> None:
         type=language,
         help="language of the references, such as ja (default: target language of the run, else that of the file name)",
     )
+    parser.add_argument(
+        "--error-rates",
+        choices=("phones", "characters"),
+        help="also the error rates of single words: WER, and PER of phones (symbols between spaces) or CER of "
+        "characters (default: as fits a run that reads letters or characters)",
+    )
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the translations to this file")
     parser.add_argument(
@@ -148,6 +154,7 @@ def run(options: argparse.Namespace) -> None:
         without_unknown=options.without_unknown,
         tokenizer=options.tokenizer,
         language=options.language,
+        symbols=options.error_rates,
     )
     # With --hyp the first name may be that of a file: there is no RUN then.
     no_run = options.hyp is not None and not os.path.isdir(options.run)

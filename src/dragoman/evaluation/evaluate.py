@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import InputError
+from dragoman.evaluation.error_rates import SymbolErrorRate, Symbols, WordErrorRate
 from dragoman.evaluation.metrics import (
     ExactMatch,
     Metric,
@@ -160,12 +161,14 @@ def evaluate(
     perplexity: ReferencePerplexity | None = None,
     tokenizer: Tokenizer = "13a",
     tokenised: Preparation | None = None,
+    symbols: Symbols | None = None,
 ) -> Evaluation:
     """Score translations, each line against its reference or references; raw (detokenised), cased text.
 
         evaluate(hypotheses, references, slicings=[by_source_length(sources)]).score("BLEU")
 
-    With `tokenised`, also compute BLEU as multi-bleu.perl does, on text prepared in that way.
+    With `tokenised`, also compute BLEU as multi-bleu.perl does, on text prepared in that way; with `symbols`, also the
+    error rates of single words.
 
     Raises:
         InputError: there are no sentences, the numbers of sentences differ, or that of a slicing does.
@@ -178,6 +181,8 @@ def evaluate(
                 "sentences; line n of one must belong to line n of the other"
             )
     metrics: list[Metric] = [*corpus_metrics(tokenizer, tokenised), ExactMatch()]
+    if symbols is not None:
+        metrics += [WordErrorRate(symbols), SymbolErrorRate(symbols)]
     statistics = [metric.statistics(hypotheses, references) for metric in metrics]
     everything = np.arange(len(hypotheses))
     counts = [len(reference_list(one)) for one in references]

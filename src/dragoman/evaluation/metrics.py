@@ -1,8 +1,8 @@
 """Metrics in two steps: statistics of each sentence, then the score of any sum of statistics.
 
 A corpus, a slice and a single sentence differ only in which rows are summed, so the expensive part, matching n-grams,
-is done once. BLEU, chrF and TER are sacreBLEU's; exact match is the only metric defined here. `evaluate.py` applies
-and shows them.
+is done once. BLEU, chrF and TER are sacreBLEU's; exact match is the only metric defined here, `error_rates.py` has
+those of single words. `evaluate.py` applies and shows them.
 """
 
 from __future__ import annotations
@@ -27,6 +27,12 @@ References = str | Sequence[str]
 def reference_list(references: References) -> tuple[str, ...]:
     """Return the references of a sentence."""
     return (references,) if isinstance(references, str) else tuple(references)
+
+
+def reference_counts(references: Sequence[References]) -> str:
+    """Return the number of references of a sentence, or "var" where it varies, as sacreBLEU writes it."""
+    counts = {len(reference_list(one)) for one in references}
+    return str(counts.pop()) if len(counts) == 1 else "var"
 
 
 def _streams(references: Sequence[References]) -> list[list[str | None]]:
@@ -123,11 +129,11 @@ class ExactMatch:
     higher_is_better = True
 
     def __init__(self) -> None:
-        self._counts = {1}
+        self._references = "1"
 
     def statistics(self, hypotheses: Sequence[str], references: Sequence[References]) -> NDArray[np.float64]:
         lists = [reference_list(one) for one in references]
-        self._counts = set(map(len, lists))
+        self._references = reference_counts(references)
         pairs = zip(hypotheses, lists, strict=True)
         return np.array(
             [(hypothesis.strip() in [one.strip() for one in given], 1) for hypothesis, given in pairs], np.float64
@@ -138,8 +144,7 @@ class ExactMatch:
         return float(100 * equal / sentences)
 
     def signature(self) -> str:
-        count = next(iter(self._counts)) if len(self._counts) == 1 else "var"  # as sacreBLEU writes it
-        return f"nrefs:{count}|case:mixed|blanks:stripped"
+        return f"nrefs:{self._references}|case:mixed|blanks:stripped"
 
 
 def bleu_metric(tokenizer: Tokenizer = "13a") -> SacreBleu:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dragoman.config.schema import Config, SearchConfig, SideConfig
 from dragoman.errors import ConfigError, InputError
+from dragoman.evaluation.error_rates import Symbols
 from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, Slice, SliceTable, evaluate
 from dragoman.evaluation.metrics import BLEU_ORDER, Preparation, bleu_tokens
 from dragoman.evaluation.slices import (
@@ -61,6 +62,8 @@ class MeasureOptions:
     """Tokenizer of BLEU; None: the one that fits the language of the references (see `tokenizer_for`)."""
     language: str | None = None
     """ISO 639 code of the language of the references; None: the target language of the run."""
+    symbols: Symbols | None = None
+    """What the words are made of whose error rates are computed; None: see `symbols_for`."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ def measure_given(
     """
     _require_pairs(pairs)
     options = options or MeasureOptions()
-    if warn:
+    symbols = options.symbols or (None if run is None else symbols_for(run.config))
+    if warn and symbols is None:
         warn_of_references_unfit_for_bleu(tokenizer_for(options, run), pairs)
     return evaluate(
         hypotheses,
@@ -141,6 +145,7 @@ def measure_given(
         perplexity=None if run is None else _perplexity(run, ((pair.source, pair.target) for pair in pairs)),
         tokenizer=tokenizer_for(options, run),
         tokenised=bleu_preparation(options, run),
+        symbols=symbols,
     )
 
 
@@ -161,6 +166,14 @@ def tokenizer_for(options: MeasureOptions, run: Run | None = None) -> Tokenizer:
     if options.language is not None or run is None:
         return fitting_tokenizer(options.language).name
     return tokenizer_of(run.config)
+
+
+def symbols_for(config: Config) -> Symbols | None:
+    """Return what the outputs of a run for single words are made of; None for a run that translates sentences."""
+    if config.text.source.segmentation not in ("letters", "characters"):
+        return None
+    symbols: dict[str, Symbols] = {"letters": "characters", "characters": "characters", "whitespace": "phones"}
+    return symbols.get(config.text.target.segmentation)
 
 
 def settle(options: MeasureOptions, run: Run | None, references: Sequence[Path]) -> tuple[MeasureOptions, list[str]]:

@@ -1,4 +1,4 @@
-"""Segmentations, from raw lines to pieces with offsets and back: words, characters, SentencePiece, whitespace.
+"""Segmentations, from raw lines to pieces with offsets and back: words, characters, letters, SentencePiece, whitespace.
 
 Each kind is a file of this package and a branch of the two functions below, which make a segmentation from training
 text and load one. The saved files name their kind, so loading needs no configuration.
@@ -6,7 +6,7 @@ text and load one. The saved files name their kind, so loading needs no configur
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,6 +17,7 @@ from dragoman.errors import ConfigError, RunError
 from dragoman.stored_files import JsonFile, read_json
 from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
 from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.letters import LetterSegmentation
 from dragoman.text.segmentation.subwords import SubwordSegmentation, model_path, read_model, train_model
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 
@@ -24,6 +25,12 @@ __all__ = ["DEFAULT_RULES", "Segmentation", "Segments", "load_segmentation", "tr
 
 DEFAULT_RULES = "en"
 """The language whose Moses rules are used for text of an unknown language."""
+
+_WITHOUT_SETTINGS: dict[str, Callable[[], Segmentation]] = {
+    "characters": CharacterSegmentation,
+    "letters": LetterSegmentation,
+    "whitespace": WhitespaceSegmentation,
+}
 
 _REMEDY = "take the file from a copy of the run folder, or train, import or export the model again"
 
@@ -47,13 +54,13 @@ def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation
         )
     if config.segmentation == "words":
         return _words(config.language or DEFAULT_RULES)
-    return WhitespaceSegmentation() if config.segmentation == "whitespace" else CharacterSegmentation()
+    return _WITHOUT_SETTINGS[config.segmentation]()
 
 
 class _Description(JsonFile, frozen=True, kw_only=True):
     """SIDE.segmentation.json."""
 
-    kind: Literal["words", "characters", "whitespace", "sentencepiece"]
+    kind: Literal["words", "characters", "letters", "whitespace", "sentencepiece"]
     language: Annotated[str, Meta(pattern=LANGUAGE_CODE)] | None = None
     """Of words."""
     sha256: str | None = None
@@ -72,10 +79,8 @@ def load_segmentation(path: Path) -> Segmentation:
         raise RunError(f"{path}: missing; the run folder is not complete") from None
     if entry.kind == "words" and entry.language is not None:
         return _words(entry.language)
-    if entry.kind == "characters":
-        return CharacterSegmentation()
-    if entry.kind == "whitespace":
-        return WhitespaceSegmentation()
+    if entry.kind in _WITHOUT_SETTINGS:
+        return _WITHOUT_SETTINGS[entry.kind]()
     if entry.kind == "sentencepiece" and entry.sha256 is not None:
         return SubwordSegmentation.load(model_path(path), digest=entry.sha256)
     missing = "language" if entry.kind == "words" else "sha256"

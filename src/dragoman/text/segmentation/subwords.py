@@ -20,12 +20,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import sentencepiece
 
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.stored_files import read_regular
 from dragoman.text.lines import not_found, replace_file
-from dragoman.text.segmentation.base import Segments, printable, save_description
+from dragoman.text.segmentation.base import SegmentedLines, Segments, printable, save_description
 from dragoman.text.vocabulary import SPECIALS, UNK
 
 _SAMPLE = 1_000_000  # lines; more hardly change the model
@@ -44,6 +45,7 @@ class SubwordSegmentation:
         sentencepiece.set_min_log_level(_QUIET)
         self._model = model
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        self._pieces: list[str] | None = None
 
     def __reduce__(self) -> tuple[type[SubwordSegmentation], tuple[bytes]]:
         return SubwordSegmentation, (self._model,)
@@ -77,6 +79,37 @@ class SubwordSegmentation:
             for start, end in encoded["offsets"]
         ]
         return Segments(encoded["pieces"], offsets)
+
+    def segment_lines(self, lines: Sequence[str]) -> SegmentedLines:
+        """Segment many raw lines, without places: the pieces that `segment` gives, several times as fast."""
+        printed = [printable(line) for line in lines]
+        rows = self._processor.encode(printed, return_type="numpy", num_threads=1)
+        lengths = np.array([len(row) for row in rows], np.int64)
+        ids = np.concatenate([np.zeros(0, np.int32), *rows])
+        surfaces: dict[str, int] = {}  # of pieces that the model does not know, numbered from the size of the model on
+        names = self._names()
+        ends = np.cumsum(lengths)
+        for place in np.flatnonzero(ids == self._processor.unk_id()).tolist():
+            line = int(np.searchsorted(ends, place, side="right"))
+            pieces = self._processor.encode(printed[line], return_type="offset_mapping")["pieces"]
+            surface = pieces[place - int(ends[line] - lengths[line])]
+            ids[place] = surfaces.setdefault(surface, len(names) + len(surfaces))
+        distinct, first, places = np.unique(ids, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # the pieces in the order of appearance
+        known = list(surfaces)
+        rank = np.empty(len(order), np.uint32)
+        rank[order] = np.arange(len(order), dtype=np.uint32)
+        return SegmentedLines(
+            [names[piece] if piece < len(names) else known[piece - len(names)] for piece in distinct[order].tolist()],
+            rank[places],
+            lengths,
+        )
+
+    def _names(self) -> list[str]:
+        """All pieces of the model by id."""
+        if self._pieces is None:
+            self._pieces = [self._processor.id_to_piece(number) for number in range(self._processor.get_piece_size())]
+        return self._pieces
 
     def join(self, pieces: Sequence[str]) -> str:
         return str(self._processor.decode(list(pieces)))
@@ -120,7 +153,7 @@ def train_model(lines: Iterable[str], kind: Literal["bpe", "unigram"], vocabular
         InputError: every line is blank.
         ConfigError: the vocabulary is too small for the characters of the text.
     """
-    sample = _sample(printable(line)[:_LONGEST] for line in lines)
+    sample = [printable(line)[:_LONGEST] for line in _sample(lines)]
     characters = set(chain.from_iterable(sample)) - {" "}
     if not characters:
         raise InputError("every line of the training text is blank, so no segmentation can be trained")

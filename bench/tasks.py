@@ -1,0 +1,195 @@
+"""Error rates of single words beside published baselines: pronunciation and inflection.
+
+    python bench/tasks.py ../shared/data --scratch DIR --rows low medium
+
+Each row trains the preset that `dragoman train` chooses for its text, a model for each of `--seeds`, and measures them
+and their ensemble with a beam of 5: the dev set, and the test set, which chose nothing. Finished trainings and rows are
+kept: the command may be stopped and started again. Results go to bench/results/tasks.json.
+
+    low, medium, high   pronunciation, SIGMORPHON 2021 task 1: 10 languages of 800 words, 10 of 8,000, English of 33,344
+    inflection          SIGMORPHON 2020 task 0: six languages
+    cmudict             CMU pronouncing dictionary 0.7a without stress, a split of our own: every 20th word is for
+                        dev, every 10th for testing (of words sorted by their SHA-256)
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import lzma
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dragoman.config.building import override
+from dragoman.config.presets import load_preset
+from dragoman.config.schema import Config
+from dragoman.model.devices import set_threads
+from dragoman.report.facts import machine_name
+from dragoman.runs.opening import Run, make_translator, open_run
+from dragoman.text.corpus import Pair, read_test_set
+from dragoman.training.log import read_log
+from dragoman.workflows.evaluation import MeasureOptions, measure_given, symbols_for
+from dragoman.workflows.preset_choice import choose_preset
+from dragoman.workflows.training import train
+
+RESULTS = Path(__file__).parent / "results" / "tasks.json"
+BEAM = 5
+LEVELS = {
+    "low": ("ady", "gre", "ice", "ita", "khm", "lav", "mlt_latn", "rum", "slv", "wel_sw"),
+    "medium": ("arm_e", "bul", "dut", "fre", "geo", "hbs_latn", "hun", "jpn_hira", "kor", "vie_hanoi"),
+    "high": ("eng_us",),
+}
+INFLECTED = ("aze", "dan", "deu", "eng", "est", "nld")
+EPOCHS = {"medium": 16, "high": 12, "inflection": 12, "cmudict": 12}
+"""Where the corpora are so much larger than those the preset was chosen on that its epochs would take hours."""
+
+
+class Row(NamedTuple):
+    """A text to train on and to measure."""
+
+    name: str
+    level: str
+    train: Path
+    dev: Path
+    test: Path
+
+
+def main() -> None:
+    """Train and measure every row that is not finished; write and print the results after each."""
+    options = parse()
+    set_threads(1)
+    result: dict[str, Any] = {"rows": {}}
+    if RESULTS.exists():
+        result = json.loads(RESULTS.read_text(encoding="utf-8"))
+    result["machine"] = {"processor": machine_name(), "threads": 1}
+    for row in rows(Path(options.data), Path(options.scratch), options.rows):
+        seeds = list(range(1, options.seeds + 1))
+        if result["rows"].get(row.name, {}).get("seeds") == seeds:
+            continue
+        result["rows"][row.name] = measured(row, seeds, Path(options.scratch))
+        RESULTS.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        print(row.name, json.dumps(result["rows"][row.name]), flush=True)
+
+
+def parse() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("data", help="folder with g2p-sigmorphon2021, inflection-sigmorphon2020 and g2p-cmudict")
+    parser.add_argument("--scratch", required=True, help="folder for runs")
+    parser.add_argument("--rows", nargs="+", default=["low"], help="levels, or single rows such as low.ice")
+    parser.add_argument("--seeds", type=int, default=1, help="models of a row; several are also measured together")
+    return parser.parse_args()
+
+
+def rows(data: Path, scratch: Path, wanted: list[str]) -> Iterator[Row]:
+    """Yield the rows whose name or level is wanted, in the order in which they are wanted."""
+    folder, tables = data / "g2p-sigmorphon2021", data / "inflection-sigmorphon2020"
+    known = [
+        Row(f"{level}.{name}", level, *(folder / f"{level}.{name}_{part}.tsv.xz" for part in ("train", "dev", "test")))
+        for level, names in LEVELS.items()
+        for name in names
+    ]
+    known += [
+        Row(f"inflection.{name}", "inflection", *(tables / f"{name}.{part}.xz" for part in ("trn", "dev", "tst")))
+        for name in INFLECTED
+    ]
+    for name in wanted:
+        if name == "cmudict":
+            yield Row("cmudict", "cmudict", *cmudict(data / "g2p-cmudict" / "cmudict.xz", scratch))
+        yield from (row for row in known if name in (row.name, row.level))
+
+
+def cmudict(path: Path, scratch: Path) -> list[Path]:
+    """Write train, dev and test as .tsv: a line for each pronunciation to train on, a word with all of them to test."""
+    pronunciations: dict[str, list[str]] = defaultdict(list)
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            word, _, *phones = line.split()
+            spoken = " ".join(phone.rstrip("012") for phone in phones)
+            if spoken not in pronunciations[word]:
+                pronunciations[word].append(spoken)
+    words = sorted(pronunciations, key=lambda word: hashlib.sha256(word.encode()).digest())
+    parts: dict[str, list[str]] = {"train": [], "dev": [], "test": []}
+    for number, word in enumerate(words):
+        part = "test" if number % 10 == 0 else "dev" if number % 20 == 1 else "train"
+        spoken_ways = pronunciations[word]
+        parts[part] += (
+            [f"{word}\t{way}" for way in spoken_ways] if part == "train" else ["\t".join([word, *spoken_ways])]
+        )
+    files = [scratch / f"cmudict.{part}.tsv" for part in parts]
+    for file, lines_of_part in zip(files, parts.values(), strict=True):
+        file.write_text("".join(f"{line}\n" for line in lines_of_part), encoding="utf-8")
+    return files
+
+
+def measured(row: Row, seeds: list[int], scratch: Path) -> dict[str, Any]:
+    """Train the models of a row and measure them."""
+    folders = [scratch / f"{row.name}.{seed}" for seed in seeds]
+    seconds = [trained(row, seed, folder) for seed, folder in zip(seeds, folders, strict=True)]
+    runs = [open_run(folder, device="cpu", threads=1) for folder in folders]
+    found: dict[str, Any] = {"seeds": seeds, "seconds": seconds}
+    found["updates"] = read_log(runs[0].folder.log)[-1]["update"]
+    found["epochs"] = runs[0].config.training.epochs
+    for part, path in (("dev", row.dev), ("test", row.test)):
+        pairs = list(read_test_set([path]))
+        found[part] = {
+            "words": len(pairs),
+            "single": [rates([run], [folder], pairs) for run, folder in zip(runs, folders, strict=True)],
+        }
+        if len(runs) > 1:
+            found[part]["ensemble"] = rates(runs, folders, pairs)
+    return found
+
+
+def trained(row: Row, seed: int, folder: Path) -> float:
+    """Train a model, or go on where it was stopped; return the processor time of this process, in seconds."""
+    done = folder / "seconds"
+    if not done.exists():
+        began = time.process_time()
+        stopped = (folder / "checkpoints").is_dir()
+        train(
+            settings(row, seed),
+            [[row.train]],
+            [[dev_of(row)]],
+            folder,
+            overwrite=not stopped,
+            resume=stopped,
+            device="cpu",
+        )
+        done.write_text(str(round(time.process_time() - began)), encoding="utf-8")
+    return float(done.read_text(encoding="utf-8"))
+
+
+def dev_of(row: Row) -> Path:
+    """Return a dev set with one reference a line, as training takes it."""
+    if row.level != "cmudict":
+        return row.dev
+    single = row.dev.with_suffix(".single.tsv")
+    lines = row.dev.read_text(encoding="utf-8").splitlines()
+    single.write_text("".join("\t".join(line.split("\t")[:2]) + "\n" for line in lines), encoding="utf-8")
+    return single
+
+
+def settings(row: Row, seed: int) -> Config:
+    """Return the configuration that `dragoman train --set training.seed=...` would choose."""
+    choice = choose_preset([[row.train]])
+    epochs = [f"training.epochs={EPOCHS[row.level]}"] if row.level in EPOCHS else []
+    return override(load_preset(choice.preset), [*choice.settings, *epochs, f"training.seed={seed}"])
+
+
+def rates(runs: list[Run], folders: list[Path], pairs: list[Pair]) -> dict[str, float]:
+    """Return the error rates of one model or of an ensemble."""
+    search = runs[0].config.search.replaced(beam=BEAM)
+    translator = make_translator([str(folder) for folder in folders], runs, "probabilities", None, search)
+    hypotheses = [best.text for best, *_ in translator.translate_lines(pair.source for pair in pairs)]
+    symbols = symbols_for(runs[0].config)
+    scores = measure_given(hypotheses, pairs, None, MeasureOptions(slices=(), symbols=symbols), warn=False).scores
+    return {score.name: round(score.value, 2) for score in scores if score.name in ("WER", "PER", "CER")}
+
+
+if __name__ == "__main__":
+    main()

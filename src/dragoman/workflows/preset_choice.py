@@ -1,0 +1,116 @@
+"""The preset for a training text where none is named: `characters` for single words, `standard` for sentences.
+
+The text is that of single words, such as pronunciations, inflected forms or transliterations, if its first pairs have
+tags after a tab (see `text.segmentation.letters`), or if both sides are words or symbols:
+
+    word        one word, or several in a tenth of the lines; up to `PHRASE` in the mean where the target is symbols
+    symbols     tokens of at most `SYMBOL` letters between spaces, marks not counted: phones, or letters set apart
+
+A side of which more than a tenth of the lines end as sentences do, or of lines longer than `LONGEST` symbols in the
+mean, is neither: words without spaces may be a sentence of Chinese, Japanese or Thai.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from dragoman.text.corpus import Corpora, read_pairs
+from dragoman.text.words import words_in
+
+SENTENCES, WORDS = "standard", "characters"
+"""The presets to choose from."""
+
+SAMPLE = 2000
+"""Pairs that are looked at."""
+
+SYMBOL = 4
+"""Letters of the longest phone or symbol: AH0, t͡ɕʰ."""
+
+LONGEST = 20.0
+"""Symbols or letters of a line in the mean, up to which it counts as a word."""
+
+PHRASE = 3.0
+"""Words of a line in the mean, up to which what has a pronunciation counts as a word: the syllables of Vietnamese."""
+
+EXCEPTIONS = 0.1
+"""Share of the lines that may be otherwise."""
+
+_SENTENCE_ENDS = tuple(".!?…。！？।។")
+
+Side = Literal["word", "symbols"]
+
+
+class PresetChoice(NamedTuple):
+    """The preset for a text."""
+
+    preset: str
+    settings: Sequence[str] = ()
+    """Settings KEY=VALUE in which the text differs from the preset."""
+    line: str = ""
+    """A line to print; empty for sentences, the usual case."""
+
+
+def choose_preset(corpora: Corpora) -> PresetChoice:
+    """Choose the preset for training on these corpora by their first pairs.
+
+    Raises:
+        InputError: the files cannot be read.
+    """
+    if not corpora or not all(path.is_file() for files in corpora for path in files):
+        return PresetChoice(SENTENCES)  # training refuses what is no file
+    pairs = list(islice(read_pairs(corpora), SAMPLE))
+    sources = [pair.source.partition("\t") for pair in pairs]
+    target = side_of([pair.target for pair in pairs])
+    source = side_of([word for word, _, _ in sources], PHRASE if target == "symbols" else None)
+    tagged = _share(bool(tags) for _, _, tags in sources) >= 1 - EXCEPTIONS
+    if tagged:
+        source, target = source or "word", target or "word"
+    if source is None or target is None:
+        return PresetChoice(SENTENCES)
+    named = {"word": "letters", "symbols": "symbols between spaces"}
+    return PresetChoice(
+        WORDS,
+        [
+            f"text.{name}.segmentation=whitespace"
+            for name, side in (("source", source), ("target", target))
+            if side == "symbols"
+        ],
+        f"preset: {WORDS}, because the text has single words (source: {named[source]}{' and tags' if tagged else ''}, "
+        f"target: {named[target]}); "
+        f"--preset {SENTENCES} is for sentences",
+    )
+
+
+def side_of(lines: Sequence[str], phrase: float | None = None) -> Side | None:
+    """Return what the lines of one side are; None for sentences.
+
+    Args:
+        phrase: words of a line in the mean that count as one word; None: nearly every line must be a single word.
+    """
+    split = [words for words in map(words_in, lines) if words]
+    if not split or _share(words[-1].endswith(_SENTENCE_ENDS) for words in split) > EXCEPTIONS:
+        return None
+    symbols = _share(all(_letters(word) <= SYMBOL for word in words) for words in split) >= 1 - EXCEPTIONS
+    if symbols and _share(len(words) > 1 for words in split) > 1 / 2:
+        return "symbols" if _mean(map(len, split)) <= LONGEST else None
+    if phrase is None:
+        alone = _share(len(words) == 1 for words in split) >= 1 - EXCEPTIONS
+    else:
+        alone = _mean(map(len, split)) <= phrase
+    return "word" if alone and _mean(_letters("".join(words)) for words in split) <= LONGEST else None
+
+
+def _letters(word: str) -> int:
+    return sum(not unicodedata.category(character).startswith("M") for character in word)
+
+
+def _share(facts: Iterable[bool]) -> float:
+    return _mean(map(float, facts))
+
+
+def _mean(values: Iterable[float]) -> float:
+    listed = list(values)
+    return sum(listed) / len(listed)

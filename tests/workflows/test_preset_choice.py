@@ -1,0 +1,88 @@
+"""Which texts are single words, by what the lines look like; no text of single words is taken for sentences."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+import pytest
+
+from dragoman.errors import InputError
+from dragoman.text.corpus import read_pairs
+from dragoman.workflows.preset_choice import PresetChoice, choose_preset, side_of
+
+
+@pytest.mark.parametrize(
+    ("lines", "side"),
+    [
+        (["abate", "aber", "aberdâr"], "word"),
+        (["あいかわらず", "가가", "ខ្មែរ"], "word"),
+        (["a b a t i", "ɑː b ɛ r", "t͡ɕʰ a"], "symbols"),
+        (["AH0 T R IH2", "EY1", "B AA1"], "symbols"),
+        (["A dog runs.", "It is red.", "No"], None),
+        (["a man in a blue shirt", "two dogs run"], None),
+        (["犬が走っている。", "これは赤い。", "はい。"], None),
+        (["日本国民は正当に選挙された国会における代表者を通じて行動し"], None),
+        (["i am so on my own", "we go to it"], "symbols"),  # without long words no rule can tell
+        (["word"] * 19 + ["two words"], "word"),
+        (["word"] * 8 + ["two words"] * 2, None),
+        (["", " "], None),
+    ],
+)
+def test_a_side_is_words_symbols_or_neither(lines: list[str], side: str | None) -> None:
+    assert side_of(lines) == side
+
+
+def test_what_has_a_pronunciation_may_be_a_phrase() -> None:
+    assert side_of(["thương mại", "nghiêng", "ca cao"]) is None
+    assert side_of(["thương mại", "nghiêng", "ca cao"], 3.0) == "word"
+
+
+def corpus(folder: Path, name: str, *lines: str) -> list[list[Path]]:
+    path = folder / name
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return [[path]]
+
+
+def test_pronunciations_get_the_preset_for_words_with_phones_between_spaces(tmp_path: Path) -> None:
+    choice = choose_preset(corpus(tmp_path, "train.tsv", "aber\ta b ɛ r", "alban\ta l b a n"))
+    assert (choice.preset, choice.settings) == ("characters", ["text.target.segmentation=whitespace"])
+    assert choice.line == (
+        "preset: characters, because the text has single words (source: letters, target: symbols between spaces); "
+        "--preset standard is for sentences"
+    )
+
+
+def test_inflections_are_words_with_tags(tmp_path: Path) -> None:
+    choice = choose_preset(corpus(tmp_path, "x.trn", "süd\tsüdü\tN;ACC;SG", "alət\talətlər\tN;PL"))
+    assert (choice.preset, choice.settings) == ("characters", [])
+    assert "source: letters and tags, target: letters" in choice.line
+
+
+def test_letters_set_apart_on_both_sides(tmp_path: Path) -> None:
+    choice = choose_preset(corpus(tmp_path, "x.tsv", "s v u d\ts ʋ u d", "u b i t i\tu b i t i"))
+    assert choice.settings == [f"text.{side}.segmentation=whitespace" for side in ("source", "target")]
+
+
+def test_sentences_and_unreadable_files_get_the_standard_preset(tmp_path: Path) -> None:
+    assert choose_preset(corpus(tmp_path, "x.tsv", "Ein Hund läuft.\tA dog runs.")) == PresetChoice("standard")
+    assert choose_preset([[tmp_path / "missing.tsv"]]) == PresetChoice("standard")
+    with pytest.raises(InputError, match=r"x\.tsv:1: 1 tab-separated column"):
+        choose_preset(corpus(tmp_path, "x.tsv", "a"))
+
+
+def test_every_set_of_words_is_recognised_and_no_set_of_sentences(shared_data: Path) -> None:
+    words = [[path] for path in sorted((shared_data / "g2p-sigmorphon2021").glob("*_train.tsv.xz"))]
+    words += [[path] for path in sorted((shared_data / "inflection-sigmorphon2020").glob("*.trn.xz"))]
+    assert len(words) == 27
+    assert {choose_preset([files]).preset for files in words} == {"characters"}
+    folder = shared_data / "multi30k-en-de-cs"
+    assert choose_preset([[folder / "train.en.gz", folder / "train.de.gz"]]).preset == "standard"
+
+
+def test_inflection_tables_are_read_as_lemma_and_tags(shared_data: Path) -> None:
+    path = shared_data / "inflection-sigmorphon2020" / "aze.dev.xz"
+    pairs = list(read_pairs([[path]]))
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines]
+    assert [(pair.source, pair.target) for pair in pairs] == [(f"{lemma}\t{tags}", form) for lemma, form, tags in rows]
