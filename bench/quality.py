@@ -6,6 +6,10 @@ Dragoman trains with a time limit (`dragoman train --preset standard --minutes M
 last validation included). OpenNMT-py 3.5.1 has no time limit: it trains model B of bench/training.py once for the
 longest time with a checkpoint every 150 updates, and the last checkpoint within M minutes is measured. Both translate
 test_2016_flickr with beam 5. Results, with the processor time used by other programs, go to bench/results/quality.json.
+
+BLEU is given in two forms: cased, tokenised by sacreBLEU's 13a; and as in the literature on Multi30k, lower-cased and
+tokenised, against the publishers' tokenised text (`tok/` in the data folder, 12,103 words). For the latter translations
+are lower-cased and go through Moses' normalisation of punctuation and its tokeniser, as that text did.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import sacrebleu
 import sentencepiece
 from decoders import peer_decoder
 from peers import PEERS, PYTHONPATH_OF_DRAGOMAN
+from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from training import prepare
 from watching import Watched, watch
 
@@ -136,17 +141,28 @@ def _row(watched: Watched, seconds: float, found: list[str], data: Path) -> dict
     references = list(read_lines(data / f"{TEST}.de.gz"))
     return {
         "bleu": sacrebleu.corpus_bleu(found, [references]).score,
+        "bleu_lowercased_tokenised": lowercased_tokenised_bleu(found, data / "tok" / f"{TEST}.lc.norm.tok.de.xz"),
         "seconds": seconds,
         "peak_memory_mb": watched.peak_mb,
         "cores_used_by_others": watched.others,
     }
 
 
+def lowercased_tokenised_bleu(found: list[str], references: Path) -> float:
+    """BLEU of raw German translations against a file of lower-cased, normalised and tokenised references."""
+    normalizer, tokenizer = MosesPunctNormalizer("de"), MosesTokenizer("de")
+    tokenised = [tokenizer.tokenize(normalizer.normalize(line.lower()), return_str=True) for line in found]
+    return sacrebleu.corpus_bleu(tokenised, [list(read_lines(references))], tokenize="none", force=True).score
+
+
 def write(result: dict[str, Any]) -> None:
     """Write the results so far to the file, and print them as a table."""
     RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     for minutes, rows in result["minutes"].items():
-        scores = "  ".join(f"{name} {row['bleu']:.2f} ({row['seconds']:.0f} s)" for name, row in rows.items())
+        scores = "  ".join(
+            f"{name} {row['bleu']:.2f}, lc tok {row['bleu_lowercased_tokenised']:.2f} ({row['seconds']:.0f} s)"
+            for name, row in rows.items()
+        )
         print(f"{minutes:>3} minutes: {scores}", flush=True)
 
 

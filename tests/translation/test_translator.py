@@ -252,11 +252,11 @@ def test_banned_words_are_not_produced(toy_engine):
         ([TextConstraints()] * 3, "prefixes and constraints go on after the input has ended at line 2"),
         (
             [TextConstraints(), TextConstraints(phrases=["a X"])],
-            "line 2: 'a X' cannot appear in its translation: the model does not know 'X'",
+            "line 2: 'a X' cannot appear in a translation: the model does not know 'X'",
         ),
         (
             [TextConstraints(), TextConstraints(phrases=["a c b"])],
-            "line 2: 'a c b' must appear in its translation, but is banned as well",
+            "line 2: 'a c b' must appear in a translation, but is banned as well",
         ),
     ],
 )

@@ -46,6 +46,8 @@ class TranslationOptions(TypedDict, total=False):
 
     ban: Iterable[str]
     """Words and phrases that are never produced."""
+    glossary: str | Path | Mapping[str, str]
+    """A glossary file, or source terms with the translations that must appear where they occur."""
     replace_unk: bool
     """Replace unknown words by the dictionary translation or a copy of the aligned source word."""
     dictionary: str | Path | Mapping[str, str]

@@ -14,6 +14,7 @@ from dragoman.alignment.extract import Span
 from dragoman.engines.protocol import ConcurrentEngine, Engine, ThreadedEngine
 from dragoman.text.padding import Padded, pad
 from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.letters import LetterSegmentation
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import UNK
@@ -126,7 +127,7 @@ class ModelSourceEncoder:
 
     def copied_words(self, text: str, line: EncodedLine) -> list[Span]:
         """Segments where these are words; otherwise the words between spaces, without punctuation around them."""
-        if isinstance(self._side.segmentation, (SubwordSegmentation, CharacterSegmentation)):
+        if isinstance(self._side.segmentation, (SubwordSegmentation, CharacterSegmentation, LetterSegmentation)):
             return bare_words(text)
         return line.offsets
 

@@ -35,6 +35,7 @@ from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import BOS, EOS, UNK
 from dragoman.text.words import is_blank, raw_words
 from dragoman.translation.ensemble import Ensemble
+from dragoman.translation.glossary import Glossary, make_glossary
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
 from dragoman.translation.options import (
     TranslationOptions,
@@ -101,6 +102,9 @@ class Translation:
     """False if the translation was truncated at the longest length."""
     replacements: list[Replacement] = field(default_factory=list)
     """The unknown words that were replaced in `text`; `tokens` has them as the model wrote them."""
+    token_log_probabilities: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """[T + 1] natural logarithm of the probability of each of the `tokens` and of EOS; their sum is `log_probability`.
+    Empty for a blank line."""
     source_spans: list[Span] = field(default_factory=list)
     """[start, end) of each of the `source_tokens` in `source`, in characters."""
     compute_target_spans: Callable[[], list[Span]] = field(default=list, repr=False)
@@ -180,6 +184,8 @@ class Translator:
         self._sampling = sampling
         self._banned = [self._banned_ids(word) for word in banned if not is_blank(word)]
         self._unknown = unknown
+        self._source = source
+        self._glossary: Glossary | None = None
         self._threads: int | None = None
         self._surfaces: dict[int, str] = {}
         self._warned_of_hidden = False
@@ -209,9 +215,10 @@ class Translator:
                 `word_penalty`, `coverage_penalty`, `finish`, `max_length_factor`, `max_length_extra`,
                 `min_length_factor`, `block_unknown`, `no_repeat_ngram`, `diversity`. Sampling instead of search:
                 `sample=True`, with `temperature`, `top_k`, `top_p`, `distinct`, `seed`. `ban`: words and phrases that
-                are never produced. `replace_unk=True` replaces unknown words, by `unk_rule` ("copy", "dictionary" or
-                "lowercase-dictionary") and `dictionary`, a file or a mapping of source words to target words.
-                `threads`: CPU threads, in place of those of `load`.
+                are never produced. `glossary`: a file or a mapping of source terms to the translations that must appear
+                where they occur (see `translation.glossary`). `replace_unk=True` replaces unknown words, by `unk_rule`
+                ("copy", "dictionary" or "lowercase-dictionary") and `dictionary`, a file or a mapping of source words
+                to target words. `threads`: CPU threads, in place of those of `load`.
 
         Returns:
             another translator; this one stays as it is, and the model is in memory once.
@@ -219,8 +226,9 @@ class Translator:
         Raises:
             TypeError: an option does not exist.
             ConfigError: a value of the wrong type or range, an option that has no effect under the others, a banned
-                word that is unknown to the model.
-            InputError: the dictionary cannot be read.
+                word that is unknown to the model, a glossary with samples.
+            InputError: the dictionary or the glossary cannot be read, or a translation of the latter is unknown to the
+                model or banned.
 
         >>> greedy = dragoman.load("RUN").with_options(beam=1, ban=["C"])
         >>> [best.text for [best] in greedy.translate_lines(["ab", "d"])]
@@ -239,6 +247,13 @@ class Translator:
             if isinstance(options["ban"], str):
                 raise TypeError(f"ban is one string, {options['ban']!r}; give a list of words or phrases")
             changed._banned = [self._banned_ids(word) for word in options["ban"] if word.strip()]
+        if "glossary" in options:
+            changed._glossary = make_glossary(options["glossary"], self._source)
+        if changed._glossary is not None:
+            if sampling is not None:
+                raise ConfigError("glossary requires beam search; leave sample out")
+            for term in changed._glossary.terms:
+                changed._phrase_ids(term.translation, term.origin)
         return changed
 
     @overload
@@ -457,9 +472,10 @@ class Translator:
         read_ahead: int | None,
         paused: Callable[[], bool] | None,
     ) -> Iterator[list[Translation]]:
-        rows = (self._search.beam if self._sampling is None else n_best) * (1 if constraints is None else GRID)
+        constrained = constraints is not None or self._glossary is not None
+        rows = (self._search.beam if self._sampling is None else n_best) * (GRID if constrained else 1)
         # A shortlist may lack constrained words; and samples are drawn from the whole vocabulary.
-        full_vocabulary = constraints is not None or self._sampling is not None
+        full_vocabulary = constrained or self._sampling is not None
         lines = _strings(lines)
         translate_batch = partial(self._translate_batch, n_best=n_best, full_vocabulary=full_vocabulary)
         pairs = zip(lines, repeat(TextConstraints())) if constraints is None else zip_longest(lines, constraints)
@@ -483,11 +499,11 @@ class Translator:
                 "for each of the input"
             )
         prefix = self._target.encode(constraints.prefix) if constraints.prefix else Encoded([], [], [])
-        phrases = [self._phrase_ids(phrase, number) for phrase in constraints.phrases]
+        terms = [] if self._glossary is None else [term.translation for term in self._glossary.find(text)]
+        wanted = [*constraints.phrases, *terms]
+        phrases = [self._phrase_ids(phrase, f"line {number + 1}") for phrase in wanted]
         source = self._encoder.encode(text, f"line {number + 1}")
-        return _PreparedLine(
-            number, text, source, IdConstraints(prefix.ids, phrases), prefix.pieces, constraints.phrases
-        )
+        return _PreparedLine(number, text, source, IdConstraints(prefix.ids, phrases), prefix.pieces, wanted)
 
     def _translate_batch(
         self, batch: list[_PreparedLine], *, n_best: int, full_vocabulary: bool
@@ -539,6 +555,7 @@ class Translator:
             compute_alignment=partial(self._alignment, line, hypothesis, known, text),
             finished=hypothesis.finished,
             replacements=replacements,
+            token_log_probabilities=hypothesis.token_log_probabilities,
             source_spans=line.source.offsets,
             compute_target_spans=partial(self._target_spans, hypothesis, known, text),
         )
@@ -596,17 +613,17 @@ class Translator:
             )
         return ids
 
-    def _phrase_ids(self, phrase: str, number: int) -> list[int]:
-        """The segments of a phrase that must appear in the translation of line `number`, from 0."""
+    def _phrase_ids(self, phrase: str, place: str) -> list[int]:
+        """The segments of a phrase that must appear in a translation; `place` says in a message who wants it."""
         ids, pieces, _ = self._target.encode(phrase)
         if UNK in ids:
             raise InputError(
-                f"line {number + 1}: {phrase!r} cannot appear in its translation: the model does not know "
+                f"{place}: {phrase!r} cannot appear in a translation: the model does not know "
                 f"{pieces[ids.index(UNK)]!r}; leave it out, or give a word of the target vocabulary"
             )
         for banned in self._banned:
             if any(ids[at : at + len(banned)] == banned for at in range(len(ids))):
-                raise InputError(f"line {number + 1}: {phrase!r} must appear in its translation, but is banned as well")
+                raise InputError(f"{place}: {phrase!r} must appear in a translation, but is banned as well")
         return ids
 
     def _warn_of_hidden_phrases(self, line: _PreparedLine, text: str) -> None:

@@ -1,0 +1,232 @@
+"""The recipe, one factor at a time: variations of the preset `standard` for equal processor time, on the dev set.
+
+    python bench/recipe.py ../shared/data/multi30k-en-de-cs --scratch DIR
+    python bench/recipe.py ../shared/data/multi30k-en-de-cs --scratch DIR --only base batch-512 --seeds 1 2 3
+    python bench/recipe.py ../shared/data/multi30k-en-de-cs --scratch DIR --table
+
+`recipe_variations.py` has the variations. Each trains on Multi30k English-German for as many updates as cost the
+processor time of `--updates` updates of the preset (1,200: about five minutes of two cores), on one thread; its
+schedule ends with the last of them. What an update costs is measured once for each variation, in turn with the preset,
+as processor time of the training thread, because other programs may run beside it. So a row does not depend on the
+machine's load, and only the final choice needs wall clock. Products are in bfloat16.
+
+Measured is the dev set (1,014 sentences; no test set is read): BLEU and chrF by beam 5 and greedily, and perplexity by
+token and by word (spaces), of which only the latter compares between vocabularies. `p` is the paired approximate
+randomisation of BLEU against the base with the same seed. A row is a file in bench/results/recipe; rows that are there
+are not repeated, and an interrupted training is resumed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from recipe_variations import BASE, STANDARD, VARIATIONS, Settings
+from updates import Updates, corpus_files, others_seconds, rounds_in_turn, stored_corpus
+
+import dragoman
+from dragoman.config.building import override
+from dragoman.config.presets import load_preset
+from dragoman.config.schema import Config
+from dragoman.evaluation.metrics import bleu_metric
+from dragoman.evaluation.significance import compare
+from dragoman.progress import Console
+from dragoman.report.facts import machine_name
+from dragoman.text.corpus import Pair, read_pairs
+from dragoman.text.lines import read_lines, write_lines
+from dragoman.workflows.training import resume_training
+
+RESULTS = Path(__file__).parent / "results" / "recipe"
+COSTS = RESULTS / "costs.json"
+ROUNDS = 7
+BEAMS = (1, 5)
+
+
+def main() -> None:
+    """Train the rows that are missing, and print the table."""
+    options = parse()
+    torch.set_num_threads(1)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    dev = list(read_pairs([corpus_files(options.data, "val")]))
+    if not options.table:
+        for seed in options.seeds:
+            for name in options.only or (*VARIATIONS, STANDARD):
+                path = RESULTS / f"{name}.{options.updates}.{seed}.json"
+                if not path.exists():
+                    write(path, row(options, name, seed, dev))
+    for path in rows():
+        add_comparison(path, options.scratch, dev)
+    print(table(options.updates))
+
+
+def parse() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("data", type=Path, help="folder of Multi30k")
+    parser.add_argument("--scratch", type=Path, required=True, help="folder for the stored text, runs and translations")
+    parser.add_argument("--only", nargs="+", choices=(*VARIATIONS, STANDARD), metavar="NAME", help="these variations")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
+    parser.add_argument(
+        "--updates", type=int, default=1200, help="the budget, in updates of the preset (default: %(default)s)"
+    )
+    parser.add_argument("--table", action="store_true", help="only compare and print the rows that are there")
+    return parser.parse_args()
+
+
+def settings(name: str) -> Settings:
+    """The settings of a variation over the preset."""
+    return () if name == STANDARD else (*BASE, *VARIATIONS[name])
+
+
+def configuration(name: str) -> Config:
+    """The configuration of a variation, but for the length of the training and its seed."""
+    return override(load_preset(STANDARD), ["training.precision=bf16", *settings(name)])
+
+
+def cost(options: argparse.Namespace, name: str) -> dict[str, Any]:
+    """The processor time of an update of a variation and of the preset, measured in turn once, then read."""
+    known: dict[str, Any] = json.loads(COSTS.read_text(encoding="utf-8")) if COSTS.exists() else {}
+    if name not in known:
+        several = {
+            one: Updates(
+                configuration(one),
+                *stored_corpus(options.data, options.scratch, configuration(one)),
+                options.scratch / "cost" / one,
+            )
+            for one in {name, STANDARD}
+        }
+        began, before = time.monotonic(), others_seconds()
+        rounds = rounds_in_turn(several, ROUNDS)
+        seconds = {one: statistics.median(found) for one, found in rounds.items()}
+        known[name] = {
+            "processor_ms_an_update": round(1000 * seconds[name], 1),
+            "preset_ms_an_update": round(1000 * seconds[STANDARD], 1),
+            "cores_used_by_others": round((others_seconds() - before) / (time.monotonic() - began), 2),
+            "date": time.strftime("%Y-%m-%d"),
+            "processor": machine_name(),
+            "threads": 1,
+        }
+        write(COSTS, known)
+    paid: dict[str, Any] = known[name]
+    return paid
+
+
+def row(options: argparse.Namespace, name: str, seed: int, dev: list[Pair]) -> dict[str, Any]:
+    """Train a variation for its updates, or finish that, and measure it."""
+    paid = cost(options, name)
+    updates = round(options.updates * paid["preset_ms_an_update"] / paid["processor_ms_an_update"])
+    config = override(configuration(name), [f"training.updates={updates}", f"training.seed={seed}"])
+    out = options.scratch / f"{name}.{options.updates}.{seed}"
+    print(f"{out.name}: {updates} updates of {paid['processor_ms_an_update']:.0f} ms", flush=True)
+    console = Console(quiet=True)
+    began = time.thread_time()
+    if (out / "run.json").exists():
+        resume_training(out, config, console=console)
+    else:
+        train, val = ([corpus_files(options.data, part)] for part in ("train", "val"))
+        dragoman.train(config, train, val, out, overwrite=True, console=console)
+    seconds = time.thread_time() - began
+    run = dragoman.open_run(out)
+    found: dict[str, Any] = {}
+    for beam in BEAMS:
+        measured = dragoman.measure(run, dev, search=run.config.search.replaced(beam=beam), console=console)
+        scores = {score.name: round(score.value, 2) for score in measured.evaluation.scores}
+        found[f"beam {beam}"] = {metric: scores[metric] for metric in ("BLEU", "chrF")}
+        write_lines(out / f"dev.beam{beam}", (translation.text for translation in measured.translations))
+    perplexity = measured.evaluation.perplexity
+    assert perplexity is not None
+    words = sum(len(pair.target.split()) + 1 for pair in dev)  # and the end of the sentence
+    return {
+        "name": name,
+        "seed": seed,
+        "settings": list(settings(name)),
+        "budget_in_updates_of_the_preset": options.updates,
+        "updates": updates,
+        "parameters": run.parameters,
+        "dev": found,
+        "dev_perplexity_by_token": round(perplexity.per_token, 3),
+        "dev_perplexity_by_word": round(math.exp(perplexity.nll / words), 3),
+        "processor_seconds_of_training": round(seconds),
+        "cost": paid,
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def rows() -> list[Path]:
+    """The files of the rows."""
+    return sorted(path for path in RESULTS.glob("*.json") if path != COSTS)
+
+
+def add_comparison(path: Path, scratch: Path, dev: list[Pair]) -> None:
+    """Add to a row its difference from the base of the same seed and budget, where the translations of both exist."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    other = f"base.{found['budget_in_updates_of_the_preset']}.{found['seed']}"
+    own, others = (scratch / stem / "dev.beam5" for stem in (path.stem, other))
+    if found["name"] == "base" or "against_base" in found or not (own.exists() and others.exists()):
+        return
+    result = compare(
+        list(read_lines(own)), list(read_lines(others)), [(pair.target,) for pair in dev], [bleu_metric("13a")], other
+    ).metrics[0]
+    found["against_base"] = {
+        "BLEU": round(result.score - result.other_score, 2),
+        "p": round(result.randomisation_p, 4),
+    }
+    write(path, found)
+
+
+def table(updates: int) -> str:
+    """A Markdown table of the rows of one budget, the best first."""
+    groups: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for path in rows():
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["budget_in_updates_of_the_preset"] == updates:
+            groups[found["name"]].append(found)
+    lines = [
+        "| variation | seeds | ms an update, preset | updates | dev BLEU, beam 5 | greedy | perplexity by word "
+        "| against base (p) |",
+        "| --- | --: | --: | --: | --: | --: | --: | --- |",
+    ]
+    for name, several in sorted(
+        groups.items(), key=lambda item: -_mean(one["dev"]["beam 5"]["BLEU"] for one in item[1])
+    ):
+        paid = several[0]["cost"]
+        against = ", ".join(
+            f"{one['against_base']['BLEU']:+.1f} ({one['against_base']['p']:.3f})"
+            for one in several
+            if "against_base" in one
+        )
+        cells = (
+            name,
+            str(len(several)),
+            f"{paid['processor_ms_an_update']:.0f}, {paid['preset_ms_an_update']:.0f}",
+            f"{several[0]['updates']:,}",
+            f"{_mean(one['dev']['beam 5']['BLEU'] for one in several):.1f}",
+            f"{_mean(one['dev']['beam 1']['BLEU'] for one in several):.1f}",
+            f"{_mean(one['dev_perplexity_by_word'] for one in several):.2f}",
+            against,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _mean(values: Iterable[float]) -> float:
+    return statistics.mean(values)
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    """Write JSON to a file, whole or not at all."""
+    temporary = path.with_suffix(".partial")
+    temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""The variations of the recipe that `bench/recipe.py` compares: their names and settings, in the order they run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+Settings = tuple[str, ...]
+"""Settings over another configuration, KEY=VALUE."""
+
+
+def vocabulary(size: int) -> Settings:
+    """A joint vocabulary of this size."""
+    return f"text.source.vocabulary={size}", f"text.target.vocabulary={size}"
+
+
+def sizes(encoder: int, decoder: int) -> Settings:
+    """Units of each direction of the encoder, and of the decoder."""
+    return f"model.encoder.size={encoder}", f"model.decoder.size={decoder}"
+
+
+def rate(peak: float) -> Settings:
+    """The highest learning rate."""
+    return (f"training.optimiser.learning_rate={peak}",)
+
+
+def batch(tokens: int) -> Settings:
+    """Target tokens of a batch, with padding."""
+    return (f"training.batch.size={tokens}",)
+
+
+def embedding(size: int) -> Settings:
+    """Units of both embeddings, and of the readout, whose output matrix is theirs."""
+    return f"model.embedding.source={size}", f"model.embedding.target={size}", f"model.readout.size={size}"
+
+
+def dropout(**places: float) -> Settings:
+    """Dropout probabilities by place."""
+    return tuple(f"model.dropout.{place}={probability}" for place, probability in places.items())
+
+
+BASE: Settings = (*vocabulary(3000), *rate(0.0025), *batch(768), *sizes(256, 384))
+"""What all variations change, over the preset `standard`: the known better point of the preset's own settings."""
+
+STANDARD = "standard"
+"""The preset as it is; its updates are the currency of budgets."""
+
+VARIATIONS: Mapping[str, Settings] = MappingProxyType(
+    {
+        "base": (),
+        # the parts of the base, each back to its value in the preset
+        "vocabulary-5000": vocabulary(5000),
+        "rate-0.0015": rate(0.0015),
+        "batch-1024": batch(1024),
+        "sizes-320-512": sizes(320, 512),
+        # and further away from it
+        "vocabulary-2000": vocabulary(2000),
+        "vocabulary-8000": vocabulary(8000),
+        "rate-0.0035": rate(0.0035),
+        "rate-0.005": rate(0.005),
+        "batch-512": batch(512),
+        "batch-384": batch(384),
+        "sizes-192-256": sizes(192, 256),
+        "sizes-256-512": sizes(256, 512),
+        "embedding-192": embedding(192),
+        "embedding-384": embedding(384),
+        # the schedule
+        "warmup-100": ("training.schedule.warmup=100",),
+        "warmup-400": ("training.schedule.warmup=400",),
+        "average-0.99": ("training.average_decay=0.99",),
+        "average-0.998": ("training.average_decay=0.998",),
+        # regularisation
+        "no-smoothing": ("training.label_smoothing=0.0",),
+        "dropout-low": dropout(embedding=0.1, annotations=0.1, readout=0.1),
+        "dropout-none": dropout(embedding=0.0, annotations=0.0, readout=0.0),
+        "dropout-high": dropout(embedding=0.3, annotations=0.3, readout=0.4),
+        "word-dropout-0.1": dropout(words=0.1),
+        "locked-masks": ("model.dropout.variational=true",),
+        # the model
+        "input-feeding": ("model.decoder.input_feeding=true",),
+        "look-then-update": ("model.decoder.order=look-then-update", "model.attention.score=additive"),
+        "additive": ("model.attention.score=additive", "model.attention.size=256"),
+        "encoder-2-layers": ("model.encoder.layers=2",),
+        "decoder-2-layers": ("model.decoder.layers=2",),
+        "reset-after": ("model.encoder.reset=after", "model.decoder.reset=after"),
+        "beta-0.999": ("training.optimiser.betas=[0.9, 0.999]",),
+        "attentional-readout": ("model.readout.kind=attentional",),
+    }
+)
+"""Settings over `BASE`, by name."""
