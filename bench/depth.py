@@ -91,6 +91,7 @@ ADAM = (
 )
 RECIPES: dict[str, tuple[str, ...]] = {"adam": ADAM, "own": ()}
 LECUN = ("model.initialisation=lecun", "model.init_scale=0.05")
+FORGET_BIAS = ("model.biases=true", "model.forget_bias=1")
 Direction = Literal["forward", "reversed"]
 
 
@@ -269,7 +270,7 @@ def run_row(row: Row, corpus: Corpus, folder: Path) -> dict[str, Any]:
     run = RunFolder(folder / row.folder)
     run.path.mkdir(parents=True, exist_ok=True)
     validators: Validators[Trainable] = Validators(dev_perplexity(corpus.right, source_eos=eos))
-    batches = training_batches(config.training, corpus.train, source_eos=eos)
+    batches = training_batches(config.training, corpus.train, None, source_eos=eos)
     result = train(model, batches, config.training, run, validators, console=Console(quiet=True))
     model.eval()
     with torch.no_grad():
@@ -299,6 +300,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
             for name in ("luong2015-global-dot", "library-reversed-dot", "sutskever2014"):
                 yield Row(name, 0.128, recipe, seed)
         yield Row("luong2015-base", 0.128, "adam", seed, LECUN)
+        yield Row("luong2015-base", 0.128, "adam", seed, FORGET_BIAS)
     for seed in range(1, options.seeds + 1):
         for recipe in ("adam", "own"):
             for name in ("luong2015-base", "library-forward", "luong2015-global-dot", "library-reversed-dot"):

@@ -9,6 +9,9 @@
 # the folder of the Kyoto Free Translation Task: its first 100,000 pairs, Japanese to English, show what reversal does;
 # their results are in the folder kftt beside DIR.
 #
+# JOBS (2) is the number of trainings side by side, each with one thread. SEEDS=1 runs the first seed of everything, a
+# third of the work or less; the same call without it then adds the others.
+#
 # Budgets, recipe and order were fixed before the first run, as were the claims (src/dragoman/experiments) and the rule
 # that decides about them (src/dragoman/reproduction/decisions.py): the file `commit` in DIR names the commit. Those of
 # the experiments with a phrase-based system and of KFTT were fixed later, before their first run. About 16 hours of one
@@ -49,7 +52,8 @@ TRAINING=(
 
 UNFINISHED=()
 run() { # EXPERIMENT UPDATES SEEDS OPTION ...: the next one also runs where rows fail (exit code 2)
-    dragoman reproduce "$1" --scale 0.128 --updates "$2" --seeds "$3" --jobs "${JOBS:-2}" "${@:4}" ||
+    local seeds=$((${SEEDS:-$3} < $3 ? SEEDS : $3))
+    dragoman reproduce "$1" --scale 0.128 --updates "$2" --seeds "$seeds" --jobs "${JOBS:-2}" "${@:4}" ||
         { [ $? -eq 2 ] && UNFINISHED+=("$1"); }
 }
 reproduce() { # EXPERIMENT UPDATES SEEDS [SETTING ...]

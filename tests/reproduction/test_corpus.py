@@ -67,6 +67,18 @@ def test_the_same_corpus_is_kept_and_another_is_refused(tmp_path: Path) -> None:
         write_corpus(tmp_path / "corpus", given, join=1)
 
 
+def test_files_that_are_missing_are_written_again(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus", _given(tmp_path), join=5)
+    files = {path.name: path.read_bytes() for path in corpus.folder.iterdir()}
+    for name in files:
+        if name != "corpus.json":
+            (corpus.folder / name).unlink()
+
+    write_corpus(tmp_path / "corpus", _given(tmp_path), join=5)
+
+    assert {path.name: path.read_bytes() for path in corpus.folder.iterdir()} == files
+
+
 def test_a_test_set_that_is_too_small_is_refused(tmp_path: Path) -> None:
     given = _given(tmp_path)
     for side in ("de", "en"):

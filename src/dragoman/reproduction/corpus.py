@@ -75,7 +75,7 @@ class Corpus:
 def write_corpus(
     folder: Path, given: Mapping[str, Corpora], *, join: int = 1, languages: Sequence[str] | None = None
 ) -> Corpus:
-    """Write the corpus, or check that the folder has the same one.
+    """Write the corpus, or check that the folder has the same one and write those of its files that are missing.
 
     Args:
         given: the user's corpora of `train`, `dev` and `test`.
@@ -106,15 +106,17 @@ def write_corpus(
         sides["test", f"wrong-{side}"] = wrong_sources(sides["test", side])
     corpus = Corpus(folder, facts)
     about = folder / "corpus.json"
-    if about.exists():
+    known = about.exists()
+    if known:
         _require_same(about, facts)
-        return corpus
     folder.mkdir(parents=True, exist_ok=True)
     for (name, side), lines in sides.items():
-        write_lines(corpus.path(name, side), lines)
-    with replace_file(about) as file:
-        json.dump(facts, file, indent=1)
-        file.write("\n")
+        if not (known and corpus.path(name, side).exists()):  # results may be kept without the text
+            write_lines(corpus.path(name, side), lines)
+    if not known:
+        with replace_file(about) as file:
+            json.dump(facts, file, indent=1)
+            file.write("\n")
     return corpus
 
 
