@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # One thread a process, here and in the processes that tests start: pytest-xdist runs one process a core. The libraries
 # read it when they are loaded.
@@ -19,6 +20,9 @@ from hypothesis import settings
 
 from dragoman.engines.protocol import EngineStep, ForcedScores
 from dragoman.text.vocabulary import BOS, EOS, PAD
+
+if TYPE_CHECKING:
+    from tests.training.rank_process import RankProcesses
 
 # Tests say nothing about time: a machine that is busy is no failure.
 settings.register_profile("dragoman", deadline=None)
@@ -155,6 +159,16 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"real data is not at {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RankProcesses]:
+    """`ranks(size, function, ...)`: compute a case of tests/training/rank_process.py on so many ranks."""
+    from tests.training.rank_process import RankProcesses  # here, because it imports torch
+
+    processes = RankProcesses(tmp_path_factory.mktemp("ranks"))
+    yield processes
+    processes.end()
 
 
 FillFolder = Callable[[Path], None]

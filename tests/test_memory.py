@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +32,28 @@ def test_the_memory_of_the_machine_is_bounded_by_the_limit_of_the_shell(monkeypa
     assert 2**24 < machine_memory() < 2**60
     monkeypatch.setattr(resource, "getrlimit", lambda what: (12345, 12345))
     assert machine_memory() == 12345
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has the settings")
+def test_freed_memory_is_used_again_without_new_pages() -> None:
+    program = """
+import resource
+from dragoman.memory import keep_freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        bytearray(4 << 20)  # a thousand pages
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+before = faults()
+keep_freed_memory()
+faults()
+print(before, faults())
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    before, after = map(int, found.stdout.split())
+    assert after < 1000 < before
 
 
 def test_the_message_has_both_sizes() -> None:

@@ -5,7 +5,8 @@ DragomanError            2    an error that the user can fix; the message says h
 ├── InputError                a text file or a line of it, a file that cannot be read or written
 ├── RunError                  a run folder: a missing part, a newer format, damaged weights
 ├── TrainingError             training cannot go on: the loss is not a number, nothing to train on
-└── Interrupted          130  stopped by a signal, state saved
+├── Interrupted          130  stopped by a signal, state saved
+└── OtherRankError       any  another rank of the training ended, and has told why; the command prints nothing
 
 Any other exception is a bug and keeps its traceback (exit code 1).
 """
@@ -49,6 +50,14 @@ class Interrupted(DragomanError):
     """A signal stopped the command; its state has been saved."""
 
     exit_code = 130
+
+
+class OtherRankError(DragomanError):
+    """Another rank of this training ended with this exit code, and its message says why."""
+
+    def __init__(self, exit_code: int) -> None:
+        super().__init__("another rank of this training has ended; its message says why")
+        self.exit_code = exit_code
 
 
 MAX_QUOTED = 200

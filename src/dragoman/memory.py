@@ -1,7 +1,8 @@
-"""The memory of the machine, and refusals of what cannot fit into it."""
+"""The memory of the machine, refusals of what cannot fit into it, and the reuse of what is freed."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 from contextlib import suppress
@@ -13,6 +14,13 @@ _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory
 """Files with the limit of a container, by version of the kernel's control groups."""
 
 _NEGLIGIBLE = 1 << 28
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+"""Parameters of glibc's mallopt: free memory at the end of the heap that goes back to the system, and the size from
+which an allocation is a mapping of its own, which goes back as soon as it is freed."""
+
+_LARGEST_MMAP_THRESHOLD = 32 << 20
+"""Bytes; glibc refuses more."""
 
 
 def machine_memory() -> int:
@@ -52,6 +60,18 @@ def require_rows(rows: int, vocabulary: int, what: str) -> None:
     needed = 4 * rows * vocabulary
     if needed > _NEGLIGIBLE:
         require_memory(needed, f"{what} of {rows:,} over {vocabulary:,} words", "lower it")
+
+
+def keep_freed_memory() -> None:
+    """Make the C library keep the memory that this process frees and use it again; nothing where it is not glibc.
+
+    Each update of a training frees tens of megabytes and allocates them again. glibc would return them to the system in
+    between, which then hands out new pages, one fault for every 4 kB: some 4,000 in an update of 16 sentences.
+    """
+    with suppress(OSError, AttributeError, TypeError):  # no C library to open by no name, or without mallopt
+        library = ctypes.CDLL(None)
+        library.mallopt(_M_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD)
+        library.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
 
 
 def _size(count: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
@@ -11,6 +12,9 @@ from dragoman.errors import escaped
 
 if TYPE_CHECKING:
     from tqdm import tqdm
+
+INTERVAL = 60.0
+"""Seconds between two lines of a counter where there is no terminal."""
 
 ProgressCallback = Callable[[int], None]
 """Receives the number of items that are done so far."""
@@ -43,9 +47,12 @@ class Console:
 
     @contextmanager
     def counter(self, what: str, total: int | None = None) -> Iterator[ProgressCallback]:
-        """Show on a terminal how many items are done; the counter disappears at the end."""
+        """Show on a terminal how many items are done; the counter disappears at the end.
+
+        Elsewhere a line from time to time says so, with an estimate of the time that is left.
+        """
         if not self._shows_bars():
-            yield lambda done: None
+            yield _Lines(self, what, total)
             return
         from tqdm import tqdm
 
@@ -92,3 +99,35 @@ class Console:
                 self._bar.write(escaped(text), file=self._stream)
             else:
                 print(escaped(text), file=self._stream, flush=True)
+
+
+class _Lines:
+    """Prints how many items are done, every `INTERVAL` seconds."""
+
+    def __init__(self, console: Console, what: str, total: int | None) -> None:
+        self._console, self._what, self._total = console, what, total
+        self._began = self._told = time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._told < INTERVAL or not done:
+            return
+        self._told = now
+        rate = done / max(1e-9, now - self._began)
+        of = left = ""
+        if self._total is not None and self._total >= done:
+            of, left = f" of {self._total:,}", f", about {as_duration((self._total - done) / rate)} left"
+        self._console.info(f"{done:,}{of} {self._what}, {rate:,.0f} a second{left}")
+
+
+def as_duration(seconds: float) -> str:
+    """A duration in two units at most: 45 s, 12 min 5 s, 3 h 20 min, 5 days 4 h."""
+    if seconds < 60:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min"
+    return f"{hours // 24} days {hours % 24} h"

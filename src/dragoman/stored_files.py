@@ -107,6 +107,15 @@ def sha256_of(path: str | Path) -> str:
         return digest.hexdigest()
 
 
+def model_digest(folder: Path) -> str:
+    """SHA-256 of the files of a run folder or an exported folder that translations and scores depend on."""
+    digest = hashlib.sha256()
+    patterns = ("*.safetensors", "*.onnx", "shortlist.npz", "config.yaml", "text/*")
+    for path in sorted(found for pattern in patterns for found in folder.glob(pattern)):
+        digest.update(bytes.fromhex(sha256_of(path)))
+    return digest.hexdigest()
+
+
 def decode_json(content: bytes | str, kind: type[Value]) -> Value:
     """The value of JSON text, checked against a type: true is no number, 1.5 no whole number.
 

@@ -14,7 +14,7 @@ from dragoman.errors import ConfigError
 
 Shelf = Callable[[dict[str, str]], None]
 
-OWN = ("standard", "demo")
+OWN = ("standard", "characters", "demo")
 """Presets of no paper, whose values need no source."""
 
 PAPERS = [name for name in preset_names() if name not in OWN]
@@ -153,7 +153,7 @@ def test_a_preset_is_found_by_the_beginning_of_its_name() -> None:
 def test_families_hold_every_preset_after_the_one_it_stands_on() -> None:
     listed = list(chain.from_iterable(families()))
     assert sorted(listed) == preset_names()
-    assert families()[0] == ["demo", "standard"]
+    assert families()[0] == ["demo", "characters", "standard"]
     for family in families()[1:]:
         for name in family[1:]:
             assert family.index(lineage(name)[1]) < family.index(name)

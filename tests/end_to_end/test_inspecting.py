@@ -46,7 +46,8 @@ def test_wrong_files_are_one_clear_line(corpus: Corpus, tmp_path: Path, capsys: 
 
     source, target = map(str, corpus.train)
     assert said(source) == (
-        f"{source}: a corpus in one file is .tsv or .jsonl (also .gz, .xz, .zst); or give two files, source and target"
+        f"{source}: a corpus in one file is .tsv or .jsonl, or an inflection table (.trn, .dev, .tst); also .gz, "
+        ".xz, .zst; or give two files, source and target"
     )
     assert said(source, "-") == "-: is no regular file; the corpus is read twice, so give a file"
     pipe = tmp_path / "pipe"

@@ -106,6 +106,17 @@ def test_constraints_bans_and_settings_are_obeyed(run_folder: Path, source: Path
     assert not set("AF") & set("".join(lines))
 
 
+def test_terms_of_a_glossary_appear_in_the_lines_that_have_them(
+    run_folder: Path, source: Path, tmp_path: Path, capsys: Said
+) -> None:
+    terms = _file(tmp_path / "terms.tsv", ["ab c\tDD FF", "", "fed\tEE"])
+    assert _translate(run_folder, "-i", source, "--glossary", terms) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "DD FF" in lines[0]
+    assert "EE" in lines[2]
+    assert [lines[1], lines[3]] == ["", "A"]
+
+
 def test_the_translation_that_agrees_most_comes_first(run_folder: Path, source: Path, capsys: Said) -> None:
     for options in (
         ["--beam", "4", "--mbr", "chrf"],
@@ -154,7 +165,7 @@ def test_a_missing_file_of_constraints_leaves_an_older_output_alone(
     run_folder: Path, source: Path, tmp_path: Path, capsys: Said
 ) -> None:
     out = _file(tmp_path / "out", ["precious"])
-    for option in ("--prefix", "--constraints", "--ban-file"):
+    for option in ("--prefix", "--constraints", "--ban-file", "--glossary"):
         assert _translate(run_folder, "-i", source, "-o", out, option, tmp_path / "missing") == 2
         assert "missing: does not exist" in capsys.readouterr().err
         assert list(read_lines(out)) == ["precious"]
@@ -170,6 +181,8 @@ def test_a_missing_file_of_constraints_leaves_an_older_output_alone(
         (["--mbr", "chrf"], "--mbr requires several translations per sentence; add --nbest N"),
         (["--distinct"], "--distinct requires --sample"),
         (["--sample", "--constraints", "SOURCE"], "--constraints requires beam search; leave --sample out"),
+        (["--sample", "--glossary", "SOURCE"], "--glossary requires beam search; leave --sample out"),
+        (["--glossary", "NAMES"], "names:1: 1 tab-separated column; a line of a glossary has 2"),
         (["--dictionary", "SOURCE"], "--dictionary requires --replace-unk"),
         (
             ["--replace-unk", "--unk-rule", "dictionary"],
@@ -178,7 +191,7 @@ def test_a_missing_file_of_constraints_leaves_an_older_output_alone(
         (["--replace-unk", "--unk-log", "SOURCE"], "is both an input and an output, so it would be destroyed"),
         (["--prefix", "-", "--constraints", "-"], "standard input is read twice; give a file for all but one"),
         (["--ban", "Ж"], "banned word 'Ж': the model does not know 'Ж'"),
-        (["--constraints", "NAMES"], "line 1: 'Ж' cannot appear in its translation: the model does not know 'Ж'"),
+        (["--constraints", "NAMES"], "line 1: 'Ж' cannot appear in a translation: the model does not know 'Ж'"),
         (["--prefix", "NAMES"], "prefixes or constraints end at line 1, but the input goes on"),
         (["--prefix", "SHORT", "--constraints", "LONG"], "ends after line 1, but "),
         (["--constraints", "BAD.jsonl"], "BAD.jsonl:1: '{\"a\": 1}' is not a JSON list of words and phrases"),

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 import torch
 
+from dragoman.model import cells
 from dragoman.model.cells import GRU, LSTM, Cell, TanhCell
+from dragoman.model.dropout import keep_all
 from dragoman.model.encoder import RecurrentLayer
+from dragoman.model.fast import cells as fast_cells
 from dragoman.model.linear import Linear
 from tests.model.forms import both_forms, in_form
 from tests.model.gradients import assert_gradients
@@ -123,6 +126,46 @@ def test_two_directions_side_by_side_are_two_cells(name: str, fast: bool) -> Non
         alone = one.double().prepare(_same)(inputs[direction], tuple(part[direction] for part in state))  # type: ignore[attr-defined]
         for ours, expected in zip(together, alone, strict=True):
             torch.testing.assert_close(ours[direction], expected, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("of", ["hidden", "last", "both"])
+@pytest.mark.parametrize("directions", [1, 2])
+@pytest.mark.parametrize("update", Update)
+def test_a_run_of_a_gru_has_the_results_and_gradients_of_its_steps(update: str, directions: int, of: str) -> None:
+    cell = _random(GRU(N, "before", update, directions=directions))  # type: ignore[arg-type]
+    lead = (2,) if directions == 2 else ()
+    inputs = torch.randn(*lead, 5, B, cell.gates, dtype=torch.float64, requires_grad=True)
+    start = torch.randn(*lead, B, N, dtype=torch.float64, requires_grad=True)
+    alive = torch.arange(5) < torch.tensor([5, 2, 3])[:, None]
+    factors = torch.randn(*lead, 6, B, N, dtype=torch.float64)
+    found = []
+    for unroll in (cells.unroll, fast_cells.unroll):
+        hidden, (last,) = unroll(cell, inputs, (start,), keep_all, alive, 2)
+        parts = {"hidden": hidden, "last": last.unsqueeze(-3), "both": torch.cat((hidden, last.unsqueeze(-3)), -3)}
+        loss = (parts[of] * factors[..., : parts[of].shape[-3], :, :]).sum()
+        found.append((hidden, last, *torch.autograd.grad(loss, (inputs, start, *cell.parameters()))))
+    for plain, fast in zip(*found, strict=True):
+        torch.testing.assert_close(fast, plain, atol=1e-12, rtol=0)
+    hidden, last = found[1][:2]
+    torch.testing.assert_close(hidden[..., 2:, 1, :], hidden[..., 1:2, 1, :].expand(*lead, 3, N), atol=0, rtol=0)
+    torch.testing.assert_close(last, hidden[..., -1, :, :], atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("directions", [1, 2])
+def test_a_run_of_a_gru_in_bfloat16_has_gradients_near_those_in_float32(directions: int) -> None:
+    cell = _random(GRU(8, "before", "write", directions=directions)).float()
+    lead = (2,) if directions == 2 else ()
+    inputs = torch.randn(*lead, 4, B, cell.gates)
+    start = torch.randn(*lead, B, 8)
+    found = []
+    for precision in (torch.float32, torch.bfloat16):
+        entering = inputs.to(precision).requires_grad_(), start.clone().requires_grad_()
+        hidden, _ = fast_cells.unroll(cell, entering[0], (entering[1],), keep_all)
+        gradients = torch.autograd.grad(hidden.sum(), (*entering, *cell.parameters()))
+        assert [gradient.dtype for gradient in gradients[1:]] == [torch.float32] * 3
+        found.append((hidden, *(gradient.float() for gradient in gradients)))
+    for exact, rounded in zip(*found, strict=True):
+        assert 0 < (rounded - exact).norm() <= 0.03 * exact.norm()
 
 
 @pytest.mark.parametrize(("update", "expected"), [("keep", 0.88828), ("write", 0.89707)])

@@ -9,6 +9,7 @@ from dragoman.config.building import override
 from dragoman.config.presets import load_preset
 from dragoman.config.scaling import scale
 from dragoman.config.schema import Config
+from dragoman.errors import ConfigError
 from dragoman.model.assembly import build
 from dragoman.model.encoder import Encoder
 from dragoman.model.scores import Additive
@@ -66,3 +67,26 @@ def test_attention_starts_a_tenth_as_wide_as_the_rest_under_the_law_of_bahdanau(
         assert float(score.query.weight.detach().std()) == pytest.approx(deviation, rel=0.02)
         assert float(score.annotation.weight.detach().std()) == pytest.approx(deviation, rel=0.02)
         assert not score.v.any()
+
+
+def test_forget_gates_begin_with_their_bias_and_everything_else_as_without_it() -> None:
+    config = scale(override(load_preset("luong2015-base"), ["model.biases=true"]), 0.032)
+    found = {}
+    for bias in (0.0, 1.0):
+        torch.manual_seed(1)
+        found[bias] = build(override(config, [f"model.forget_bias={bias}"]).model, VOCABULARY, VOCABULARY).state_dict()
+    units, gates = config.model.encoder.size, 0
+    for name, values in found[1.0].items():
+        change = values - found[0.0][name]
+        if name.endswith("inputs.bias"):
+            assert change[units : 2 * units].eq(1).all()  # i, f, o, g
+            assert change.sum() == units
+            gates += 1
+        else:
+            assert not change.any(), name
+    assert gates == config.model.encoder.layers + config.model.decoder.layers
+
+
+def test_a_forget_bias_without_forget_gates_is_refused() -> None:
+    with pytest.raises(ConfigError, match="forget_bias: requires biases: true"):
+        override(load_preset("standard"), ["model.forget_bias=1"])

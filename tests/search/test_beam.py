@@ -224,6 +224,7 @@ def test_the_reported_log_probability_and_attention_are_those_of_forced_decoding
         for hypothesis in hypotheses:
             forced = engine.force(*pad_sources(engine, [line]), *pad([hypothesis.tokens]))
             assert hypothesis.log_probability == pytest.approx(forced.log_probabilities.sum(dtype=float), abs=1e-9)
+            np.testing.assert_allclose(hypothesis.token_log_probabilities, forced.log_probabilities[0], atol=1e-6)
             np.testing.assert_array_equal(hypothesis.attention, forced.attention[0])
 
 
@@ -299,6 +300,7 @@ def test_hypotheses_that_never_end_are_closed_at_the_longest_length_and_marked(t
             assert hypothesis.tokens[-1] == EOS
             forced = engine.force(*pad_sources(engine, [[4, 4]]), *pad([hypothesis.tokens]))
             assert hypothesis.log_probability == pytest.approx(forced.log_probabilities.sum(dtype=float), abs=1e-9)
+            np.testing.assert_allclose(hypothesis.token_log_probabilities, forced.log_probabilities[0], atol=1e-6)
             assert hypothesis.attention.shape == (6, 3)
 
 

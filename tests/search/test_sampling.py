@@ -119,6 +119,7 @@ def test_the_log_probability_is_that_of_the_model_whatever_it_was_drawn_from(toy
             for hypothesis in found:
                 forced = engine.force(*pad_sources(engine, [line]), *pad([hypothesis.tokens]))
                 assert hypothesis.log_probability == pytest.approx(forced.log_probabilities.sum(dtype=float), abs=1e-9)
+                np.testing.assert_allclose(hypothesis.token_log_probabilities, forced.log_probabilities[0], atol=1e-6)
                 assert hypothesis.score == pytest.approx(hypothesis.log_probability / len(hypothesis.tokens))
                 np.testing.assert_array_equal(hypothesis.attention, forced.attention[0])
 
@@ -131,6 +132,7 @@ def test_a_sample_that_does_not_end_is_closed_at_the_longest_length(toy_engine):
             assert len(hypothesis.tokens) == 5
             forced = engine.force(*pad_sources(engine, [[4, 4]]), *pad([hypothesis.tokens]))
             assert hypothesis.log_probability == pytest.approx(forced.log_probabilities.sum(dtype=float), abs=1e-9)
+            np.testing.assert_allclose(hypothesis.token_log_probabilities, forced.log_probabilities[0], atol=1e-6)
 
 
 def test_a_vocabulary_without_words_gives_empty_samples(toy_engine):

@@ -107,6 +107,7 @@ def test_the_log_probability_is_that_of_forced_decoding(toy_engine):
         for hypothesis in hypotheses:
             forced = engine.force(*pad_sources(engine, [line]), *pad([hypothesis.tokens]))
             assert hypothesis.log_probability == pytest.approx(forced.log_probabilities.sum(dtype=float), abs=1e-9)
+            np.testing.assert_allclose(hypothesis.token_log_probabilities, forced.log_probabilities[0], atol=1e-6)
             assert hypothesis.score == pytest.approx(hypothesis.log_probability / len(hypothesis.tokens))
             np.testing.assert_array_equal(hypothesis.attention, forced.attention[0])
 

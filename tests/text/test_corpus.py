@@ -96,10 +96,32 @@ def test_json_nested_beyond_reason_is_a_bad_line_too(tmp_path: Path) -> None:
     assert error_of(path).startswith(f"{path}:1: not a JSON object: ")
 
 
+def test_an_inflection_table_gives_lemma_and_tags_as_the_source(tmp_path: Path) -> None:
+    path = write(tmp_path / "deu.trn.gz", "predigen\tpredig\tV;IMP;SG;2")
+    assert [(pair.source, pair.target) for pair in read_pairs([[path]])] == [("predigen\tV;IMP;SG;2", "predig")]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("a\tb", "2 tab-separated columns; a line of an inflection table has 3: lemma, inflected form, tags"),
+        (
+            "gehen\tV;PST\tging",
+            "the second column (V;PST) has semicolons, as tags have, and the third (ging) has none; the columns must "
+            "be lemma, inflected form, tags",
+        ),
+    ],
+)
+def test_a_bad_line_of_an_inflection_table_names_file_and_line(tmp_path: Path, line: str, message: str) -> None:
+    path = write(tmp_path / "deu.tst", "gehen\tging\tV;PST", line)
+    assert error_of(path) == f"{path}:2: {message}"
+
+
 def test_one_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "train.csv.gz", "a,b")
     assert error_of(path) == (
-        f"{path}: a corpus in one file is .tsv or .jsonl (also .gz, .xz, .zst); or give two files, source and target"
+        f"{path}: a corpus in one file is .tsv or .jsonl, or an inflection table (.trn, .dev, .tst); also .gz, "
+        ".xz, .zst; or give two files, source and target"
     )
 
 

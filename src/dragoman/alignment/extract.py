@@ -110,6 +110,11 @@ def heaviest_links(words: WordWeights) -> list[Link]:
     return sorted(zip(heaviest[targets].tolist(), targets.tolist(), strict=True))
 
 
+def extract_links(words: WordWeights, threshold: float | None) -> list[Link]:
+    """The links with a weight of at least `threshold`; of None, the heaviest link of each target word."""
+    return heaviest_links(words) if threshold is None else links_from(words, threshold)
+
+
 def links_from(words: WordWeights, threshold: float) -> list[Link]:
     """All links with a weight of at least `threshold`, which is above 0; a word may have none, one or several."""
     targets, sources = np.nonzero(words.weights >= threshold)

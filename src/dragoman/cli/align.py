@@ -22,7 +22,7 @@ from dragoman.cli.shared.options import (
     add_runs,
 )
 from dragoman.cli.shared.parsing import Parser, probability
-from dragoman.cli.shared.runs import make_scorer, open_runs, require_several_runs, split_runs
+from dragoman.cli.shared.runs import open_runs, require_several_runs, split_runs
 from dragoman.cli.shared.spacing import SpacingWatch
 from dragoman.errors import ConfigError
 
@@ -214,7 +214,7 @@ def _split(line: str, unit: RawUnit) -> list[str]:
 
 def _by_model(options: argparse.Namespace, matrix: AttentionFile | None, tokens: TextIO | None) -> Iterator[list[Link]]:
     """Links extracted from attention weights, as a stream."""
-    from dragoman.alignment.extract import heaviest_links, links_from
+    from dragoman.alignment.extract import extract_links
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.text.corpus import read_pairs
 
@@ -224,7 +224,7 @@ def _by_model(options: argparse.Namespace, matrix: AttentionFile | None, tokens:
     backward = _open(options.reverse, options) if options.reverse else None
 
     def links(words: WordWeights) -> list[Link]:
-        return heaviest_links(words) if options.threshold is None else links_from(words, options.threshold)
+        return extract_links(words, options.threshold)
 
     unit = _unit(options)
     lines: Iterator[tuple[str, str]] = ((pair.source, pair.target) for pair in read_pairs([files]))
@@ -250,6 +250,8 @@ def _open(
     combination: Combination = "probabilities",
     weights: Sequence[float] | None = None,
 ) -> Scorer:
+    from dragoman.runs.opening import make_scorer
+
     runs = open_runs(names, options)
     if all(run.config.model.decoder.context != "attended" for run in runs):
         raise ConfigError(f"the model of {names[0]} has no attention, so it cannot align")

@@ -26,9 +26,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the legend shows their names")
     parser.add_argument(
         "--metric",
-        choices=("perplexity", "bleu", "chrf", "loss", "training-perplexity"),
+        choices=("perplexity", "bleu", "chrf", "accuracy", "loss", "training-perplexity"),
         default="perplexity",
-        help="y axis: perplexity, bleu or chrf of the dev set; loss or perplexity of the training text",
+        help="y axis: perplexity, bleu, chrf or accuracy on the dev set; loss or perplexity of the training text",
     )
     parser.add_argument("--x-axis", choices=("updates", "epochs", "minutes"), default="updates", help="x axis")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="figure to write: .png, .svg or .pdf")

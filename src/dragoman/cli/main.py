@@ -19,7 +19,7 @@ import dragoman
 from dragoman.cli.shared.limits import resources_checked
 from dragoman.cli.shared.parsing import Parser, Verb
 from dragoman.cli.shared.streams import Warnings, library_warnings_as_lines, printing, say, standard_streams
-from dragoman.errors import ConfigError, DragomanError, did_you_mean
+from dragoman.errors import ConfigError, DragomanError, OtherRankError, did_you_mean
 
 
 class Verbs(Mapping[str, Verb]):
@@ -84,6 +84,13 @@ VERBS = Verbs(
             "smt translate": "smt.translate",
             "smt nbest": "smt.nbest",
         },
+        "many files on many machines": {
+            "cluster translate": "cluster.translate",
+            "cluster score": "cluster.score",
+            "cluster align": "cluster.align",
+            "cluster rescore": "cluster.rescore",
+            "cluster phrase-table": "cluster.phrase_table",
+        },
         "language models": {
             "lm train": "lm.train",
             "lm score": "lm.score",
@@ -105,6 +112,7 @@ EXTRAS = {
         "uvicorn",
     ),
     "files": ("docx",),
+    "cluster": ("pyarrow", "ray"),
 }
 """Packages that are installed with an extra only."""
 
@@ -127,6 +135,8 @@ def _ended(arguments: Sequence[str]) -> int:
     try:
         with printing(), _terminated_as_interrupted():
             _run(arguments)
+    except OtherRankError as error:
+        return error.exit_code
     except DragomanError as error:
         return _complain(error, str(error), error.exit_code)
     except ModuleNotFoundError as error:

@@ -43,19 +43,7 @@ def add_options(parser: Parser) -> None:
         metavar="TABLE",
         help=f"Moses phrase table, {COMPRESSION_HELP}; or a folder with the moses.ini of a phrase-based system",
     )
-    parser.add_argument("--model", nargs="+", metavar="RUN", help="source-to-target runs; one score each")
-    parser.add_argument(
-        "--reverse",
-        nargs="+",
-        default=[],
-        metavar="RUN",
-        help="target-to-source runs; one score p(source | target) each",
-    )
-    parser.add_argument(
-        "--unknown",
-        action="store_true",
-        help="add exp(number of target words unknown to the first model) as a score",
-    )
+    add_models(parser)
     parser.add_argument(
         "--filter",
         nargs="+",
@@ -78,6 +66,25 @@ def add_options(parser: Parser) -> None:
         help="write the distinct phrase pairs for `dragoman train --train` instead of scoring",
     )
     add_general_options(parser)
+
+
+def add_models(parser: Parser, *, required: bool = False) -> None:
+    """Declare the models that score."""
+    parser.add_argument(
+        "--model", nargs="+", required=required, metavar="RUN", help="source-to-target runs; one score each"
+    )
+    parser.add_argument(
+        "--reverse",
+        nargs="+",
+        default=[],
+        metavar="RUN",
+        help="target-to-source runs; one score p(source | target) each",
+    )
+    parser.add_argument(
+        "--unknown",
+        action="store_true",
+        help="add exp(number of target words unknown to the first model) as a score",
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -146,32 +153,20 @@ def _write_pairs(table: str, out: str) -> None:
 
 def _add_columns(options: argparse.Namespace, table: str, out: str) -> None:
     from dragoman.progress import Console
-    from dragoman.runs.opening import open_run
-    from dragoman.scoring.phrase_scores import (
-        Column,
-        Journal,
-        compute,
-        identity,
-        moses_lines,
-        source_given_target,
-        target_given_source,
-        unknown_word_penalty,
-        write,
-    )
+    from dragoman.scoring.phrase_scores import Journal, compute, identity, moses_lines, write
     from dragoman.scoring.phrases import PhrasesOfText, read_table
     from dragoman.text.lines import read_lines
+    from dragoman.workflows.smt_features import open_columns
 
     console = Console(quiet=options.quiet)
     sources = PhrasesOfText(line for path in options.filter for line in read_lines(path)) if options.filter else None
     first = next(read_table(table, sources), None)
     if first is None:
         raise ConfigError(f"{table}: no phrase pairs{' of the phrases in --filter' if options.filter else ''}")
-    models = [open_run(path, device=options.device, threads=options.threads) for path in options.model]
-    others = [open_run(path, device=options.device, threads=options.threads) for path in options.reverse]
-    columns: list[Column] = [target_given_source(one.scorer()) for one in models]
-    columns += [source_given_target(one.scorer()) for one in others]
-    columns += [unknown_word_penalty(models[0].target)] if options.unknown else []
-    names = _column_names(len(models), len(others), options.unknown)
+    columns = open_columns(
+        options.model, options.reverse, unknown=options.unknown, device=options.device, threads=options.threads
+    )
+    names = _column_names(len(options.model), len(options.reverse), options.unknown)
     what = identity(table, [*options.model, *options.reverse], names, options.filter)
     journal = Journal(Path(f"{out}.scores"), what)
     with console.counter("phrase pairs") as advance:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import COMPRESSION_HELP, NBEST_HELP, add_general_options, add_output
@@ -13,10 +13,8 @@ from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.progress import Console
-    from dragoman.runs.opening import Run
-    from dragoman.scoring.lists import Feature
     from dragoman.scoring.nbest import Entry
-    from dragoman.scoring.token_scores import TokenScores
+    from dragoman.workflows.smt_features import RescoringModels
 
 SUMMARY = "add neural scores to n-best lists"
 DESCRIPTION = (
@@ -36,6 +34,13 @@ def add_options(parser: Parser) -> None:
     """Declare the options of `rescore`."""
     parser.add_argument("nbest", metavar="NBEST", help=f"{NBEST_HELP}; {COMPRESSION_HELP}; - for standard input")
     parser.add_argument("--source", metavar="SRC", help="source sentences; sentence ids count its lines from 0")
+    add_models(parser)
+    add_output(parser, "the n-best list")
+    add_general_options(parser)
+
+
+def add_models(parser: Parser) -> None:
+    """Declare the models that score, and how."""
     parser.add_argument("--model", nargs="+", default=[], metavar="RUN", help="source-to-target runs; one value each")
     parser.add_argument(
         "--reverse", nargs="+", default=[], metavar="RUN", help="target-to-source runs; feature NAMEReverse"
@@ -63,8 +68,6 @@ def add_options(parser: Parser) -> None:
         default="fp32",
         help="precision of matrix products; bf16 is faster on some CPUs and GPUs",
     )
-    add_output(parser, "the n-best list")
-    add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -75,8 +78,9 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.scoring.lists import Sentence, add_features, with_sources
     from dragoman.scoring.nbest import by_sentence, read_nbest
     from dragoman.text.lines import read_lines, replace_output
+    from dragoman.workflows.smt_features import open_features
 
-    features = _features(options)
+    features = open_features(models_of(options), device=options.device, threads=options.threads)
     lists = by_sentence(read_nbest(options.nbest))
     if options.source is None:
         sentences: Iterable[Sentence] = (Sentence("", entries) for entries in lists)
@@ -89,11 +93,16 @@ def run(options: argparse.Namespace) -> None:
 
 
 def require_sense(options: argparse.Namespace) -> None:
+    """Refuse a command that reads standard input twice, and models that make no sense."""
+    if options.nbest == options.source == "-":
+        raise ConfigError("NBEST and --source cannot both be standard input")
+    require_sensible_models(options)
+
+
+def require_sensible_models(options: argparse.Namespace) -> None:
     """Refuse a command without models, one that lacks or ignores the source, and names that no list can hold."""
     if not re.fullmatch(r"[^\s=:|]+", options.feature):
         raise ConfigError(f"--feature {options.feature!r}: feature names contain no space, `=`, `:` or `|`")
-    if options.nbest == options.source == "-":
-        raise ConfigError("NBEST and --source cannot both be standard input")
     if not (options.model or options.reverse or options.lm):
         raise ConfigError("--model, --reverse or --lm is required (see dragoman rescore --help)")
     if (options.model or options.reverse) and options.source is None:
@@ -106,55 +115,12 @@ def require_sense(options: argparse.Namespace) -> None:
         raise ConfigError("--ensemble requires several runs in --model")
 
 
-def _features(options: argparse.Namespace) -> list[tuple[str, Sequence[Feature]]]:
-    """The features to add, by name."""
-    from dragoman.scoring.lists import ensemble_feature, forward_feature, of_joined_words, reverse_feature
-    from dragoman.scoring.token_scores import log_probability, mean_log_probability
+def models_of(options: argparse.Namespace) -> RescoringModels:
+    """The models that the command line gives."""
+    from dragoman.workflows.smt_features import RescoringModels
 
-    value = mean_log_probability if options.normalised else log_probability
-    features: list[tuple[str, Sequence[Feature]]] = []
-    runs = [_open(path, options) for path in options.model]
-    scorers = [one.scorer() for one in runs]
-    if options.ensemble:
-        _require_one_vocabulary(runs, options.model)
-        features.append((options.feature, [ensemble_feature(scorers, value)]))
-    elif runs:
-        features.append((options.feature, [forward_feature(scorer, value) for scorer in scorers]))
-    if options.reverse:
-        others = [_open(path, options).scorer() for path in options.reverse]
-        features.append((f"{options.feature}Reverse", [reverse_feature(scorer, value) for scorer in others]))
-    if options.tokenised is not None:
-        from dragoman.text.segmentation.words import WordSegmentation
-
-        join = WordSegmentation(options.tokenised).join
-        features = [(name, [of_joined_words(one, join) for one in group]) for name, group in features]
-    if options.lm:
-        features.append((f"{options.feature}LM", [_language_feature(path, options, value) for path in options.lm]))
-    return features
-
-
-def _language_feature(path: str, options: argparse.Namespace, value: Callable[[TokenScores], float]) -> Feature:
-    from dragoman.model.devices import choose_precision
-    from dragoman.runs.language_model import open_language_run
-    from dragoman.scoring.language_model import language_model_feature
-
-    opened = open_language_run(path, device=options.device, threads=options.threads)
-    opened.model.set_precision(choose_precision(options.precision, opened.model.device))
-    return language_model_feature(opened.scorer(), value)
-
-
-def _open(path: str, options: argparse.Namespace) -> Run:
-    """A translation model with its products in the given precision; an exported one needs no torch."""
-    from dragoman.runs.opening import open_run
-
-    opened = open_run(path, device=options.device, threads=options.threads)
-    if options.precision != "fp32":
-        model = opened.model()
-
-        from dragoman.model.devices import choose_precision
-
-        model.set_precision(choose_precision(options.precision, model.device))
-    return opened
+    names = (*("model", "reverse", "lm", "ensemble", "tokenised", "feature", "normalised", "precision"),)
+    return RescoringModels(**{name: getattr(options, name) for name in names})
 
 
 def _counted(lists: Iterable[Sequence[Entry]], console: Console) -> Iterator[str]:
@@ -165,17 +131,3 @@ def _counted(lists: Iterable[Sequence[Entry]], console: Console) -> Iterator[str
             yield from (entry.line for entry in entries)
             done += len(entries)
             advance(done)
-
-
-def _require_one_vocabulary(runs: Sequence[Run], names: Sequence[str]) -> None:
-    """Refuse runs that differ in target vocabulary or segmentation."""
-    from dragoman.translation.ensemble import require_same_target
-
-    require_same_target(names, [one.target.vocabulary for one in runs])
-    files = [{path.name: path.read_bytes() for path in one.folder.text.glob("target.*")} for one in runs]
-    for other, name in zip(files, names, strict=True):
-        if other != files[0]:
-            raise ConfigError(
-                f"--ensemble: {name} and {names[0]} segment target text differently; leave --ensemble out and "
-                "weight their features instead"
-            )

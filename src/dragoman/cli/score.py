@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import add_ensemble_options, add_general_options, add_output, add_pairs, add_runs
 from dragoman.cli.shared.parsing import Parser
-from dragoman.cli.shared.runs import make_scorer, open_runs, require_several_runs, split_runs
-
-if TYPE_CHECKING:
-    from dragoman.scoring.scorer import ScoredPair
+from dragoman.cli.shared.runs import open_runs, require_several_runs, split_runs
 
 SUMMARY = "score given translations with forced decoding"
 DESCRIPTION = (
@@ -43,19 +39,13 @@ def run(options: argparse.Namespace) -> None:
     names, files = split_runs(options)
     require_several_runs(options, names)
 
+    from dragoman.runs.opening import make_scorer
+    from dragoman.scoring.scorer import format_score
     from dragoman.text.corpus import read_pairs
     from dragoman.text.lines import write_lines
 
     scorer = make_scorer(names, open_runs(names, options), options.combine or "probabilities", options.weights)
     pairs = ((pair.source, pair.target) for pair in read_pairs([files]))
     scores = scorer.score(pairs)
-    lines = (_with_count(scored) for scored in scores) if options.token_counts else map(_score, scores)
+    lines = (format_score(scored, token_count=options.token_counts) for scored in scores)
     write_lines(options.output, lines, keep_partial=True)
-
-
-def _score(scored: ScoredPair) -> str:
-    return f"{scored.log_probability:.6f}"
-
-
-def _with_count(scored: ScoredPair) -> str:
-    return f"{_score(scored)}\t{len(scored.token_log_probabilities)}"

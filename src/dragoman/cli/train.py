@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,13 +14,17 @@ from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.config.schema import Config
+    from dragoman.progress import Console
 
 SUMMARY = "train a translation model on parallel text"
 DESCRIPTION = (
     "Trains a translation model on parallel text and writes a run folder with everything that\n"
     'translation needs. A corpus is two files, or one .tsv (two columns) or .jsonl ("source", "target")\n'
-    "file; each may be compressed (.gz, .xz, .zst). Settings come from the preset, then CONFIG.yaml,\n"
-    "then --scale and --set. Ctrl-C saves the training state and --resume continues from it."
+    "file, or an inflection table (.trn, .dev, .tst: lemma, form, tags); each may be compressed (.gz,\n"
+    ".xz, .zst). Settings come from the preset, then CONFIG.yaml,\n"
+    "then --scale and --set. Ctrl-C saves the training state and --resume continues from it; with --train\n"
+    "it also begins a run where there is none. Several processes train one model together:\n"
+    "torchrun --nproc-per-node 2 -m dragoman train ... (docs/scale.md)."
 )
 EXAMPLES = (
     "dragoman train --train corpus.de corpus.en --out RUN",
@@ -30,7 +35,9 @@ EXAMPLES = (
     "dragoman train --from RUN --train corrections.de corrections.en --out NEW",
     "dragoman train --out RUN --resume",
 )
-DEFAULT_PRESET = "standard"
+
+FREE = ("threads", "quiet")
+"""Options that need not be the same on all ranks."""
 
 
 def add_options(parser: Parser) -> None:
@@ -49,7 +56,8 @@ def add_options(parser: Parser) -> None:
     what.add_argument(
         "--preset",
         metavar="P",
-        help=f"preset to start from (default: the preset named in CONFIG.yaml, or {DEFAULT_PRESET})",
+        help="preset to start from (default: the preset named in CONFIG.yaml; without one standard, or characters for "
+        "a text of single words: pronunciations, inflected forms, transliterations)",
     )
     add_configuration_options(what)
     text = parser.add_argument_group("corpora")
@@ -91,28 +99,76 @@ def add_options(parser: Parser) -> None:
         "--dropped", metavar="FILE", help="list the training pairs that cleaning removes, with the reason"
     )
     add_training_run_options(parser)
+    several = parser.add_argument_group("several processes, started by torchrun")
+    several.add_argument(
+        "--rank-timeout",
+        type=positive_float,
+        default=30.0,
+        metavar="MINUTES",
+        help="how long processes wait for each other, longer than a validation takes (default: 30.0)",
+    )
     add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Train, or continue training, and print where the report is."""
-    if not options.resume:
+    if os.environ.get("WORLD_SIZE", "1") == "1":  # one process: a mistake is reported before torch is loaded
+        _train(options)
+    else:
+        _train_on_ranks(options)
+
+
+def _train_on_ranks(options: argparse.Namespace) -> None:
+    """Train together with the other processes that torchrun started; rank 0 reads the command for all."""
+    from dragoman.model.devices import choose_device, set_threads
+    from dragoman.training.joining import joined_ranks
+    from dragoman.workflows.other_ranks import follow_training
+
+    with joined_ranks(options.rank_timeout, gpu=choose_device(options.device).type == "cuda") as ranks:
+        ranks.require_same("command line", _command_line(options), "start all ranks with the same command")
+        if ranks.leads:
+            _train(options)
+        else:
+            set_threads(options.threads)
+            follow_training(options.out, options.device, ranks)
+
+
+def _command_line(options: argparse.Namespace) -> dict[str, str]:
+    """What all ranks must be given."""
+    given = {f"the option {name}": str(value) for name, value in vars(options).items() if name not in FREE}
+    if options.config is not None:
+        from dragoman.stored_files import sha256_of
+
+        try:
+            given[f"the SHA-256 of {options.config}"] = sha256_of(options.config)
+        except OSError:
+            given[f"the SHA-256 of {options.config}"] = "unknown, as it cannot be read,"
+    return given
+
+
+def _train(options: argparse.Namespace) -> None:
+    resume = _resumes(options)
+    if not resume:
         _require_corpora(options)
-    config = _load_config(options)
+
+    from dragoman.progress import Console
+
+    console = Console(quiet=options.quiet)
+    config = _load_config(options, console, resume=resume)
 
     from dragoman.model.devices import set_threads
-    from dragoman.progress import Console
     from dragoman.workflows.training import resume_training, train
 
     set_threads(options.threads)
-    console = Console(quiet=options.quiet)
-    if options.resume:
+    if resume:
         if options.train or options.dev or options.dropped or options.alignments:
             console.info(
                 "--resume uses the corpus stored in the run; --train, --dev, --alignments and --dropped are ignored"
             )
         trained = resume_training(options.out, config, device=options.device, console=console)
     else:
+        if options.resume:
+            console.info(f"--resume: {options.out} has no run yet, so that a new one begins")
         trained = train(
             config,
             options.train,
@@ -129,6 +185,13 @@ def run(options: argparse.Namespace) -> None:
     console.info(f"report: {trained.folder.report}")
 
 
+def _resumes(options: argparse.Namespace) -> bool:
+    """Whether there is a run to resume; with --train, --resume also begins one, so that one command does both."""
+    from dragoman.runs.layout import RunFolder
+
+    return options.resume and (not options.train or RunFolder.is_begun(options.out))
+
+
 def _require_corpora(options: argparse.Namespace) -> None:
     if not options.train:
         raise ConfigError("--train is required: give the source and the target file (see dragoman train --help)")
@@ -141,7 +204,7 @@ def _require_corpora(options: argparse.Namespace) -> None:
                 )
 
 
-def _load_config(options: argparse.Namespace) -> Config:
+def _load_config(options: argparse.Namespace, console: Console, *, resume: bool) -> Config:
     """The preset, with the file and then the options over it; a resumed run starts from its own configuration."""
     from dragoman.config.building import override
     from dragoman.config.files import load_config
@@ -152,8 +215,10 @@ def _load_config(options: argparse.Namespace) -> Config:
         config = _fine_tuning_config(options)
     elif options.config is not None:
         config = load_config(options.config, load_preset(options.preset) if options.preset else None)
-    elif options.preset is not None or not options.resume:
-        config = load_preset(options.preset or DEFAULT_PRESET)
+    elif options.preset is not None:
+        config = load_preset(options.preset)
+    elif not resume:
+        config = _config_for_text(options, console)
     else:
         if options.scale is not None:
             raise ConfigError("--scale cannot change the sizes of an existing run; leave it out with --resume")
@@ -162,6 +227,18 @@ def _load_config(options: argparse.Namespace) -> Config:
     languages = [f'text.{side}.language="{code}"' for side, code in sides]  # in YAML no, Norwegian, is false
     mix = [] if options.mix is None else [f"training.mix.weights={options.mix}"]
     return override(apply_configuration_options(config, options), [*languages, *mix, *length_settings(options)])
+
+
+def _config_for_text(options: argparse.Namespace, console: Console) -> Config:
+    """The preset that fits the training text, and its line for the user."""
+    from dragoman.config.building import override
+    from dragoman.config.presets import load_preset
+    from dragoman.workflows.preset_choice import choose_preset
+
+    choice = choose_preset(options.train)
+    if choice.line:
+        console.info(choice.line)
+    return override(load_preset(choice.preset), choice.settings)
 
 
 def _fine_tuning_config(options: argparse.Namespace) -> Config:

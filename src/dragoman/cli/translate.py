@@ -45,6 +45,7 @@ EXAMPLES = (
     "dragoman translate RUN -i new.de --nbest 5 --beam 5 --format nbest > new.nbest",
     "dragoman translate RUN -i new.de --sample --temperature 0.8 --seed 7",
     "dragoman translate RUN1 RUN2 RUN3 -i new.de --combine log-probabilities",
+    "dragoman translate RUN -i new.de --glossary terms.tsv",
     "dragoman translate RUN -i new.de --replace-unk --dictionary de-en.dictionary --unk-log new.unk",
 )
 
@@ -119,6 +120,12 @@ def _add_constraints(parser: Parser) -> None:
         metavar="FILE",
         help="words or phrases that the translation must contain, one line per input line: separated by tabs, or a "
         "JSON list in FILE.jsonl",
+    )
+    group.add_argument(
+        "--glossary",
+        metavar="FILE.tsv",
+        help="source terms and translations, separated by tabs: where a line has the term, also inflected, its "
+        "translation must contain the other",
     )
 
 
@@ -217,7 +224,7 @@ def _options_besides_search(options: argparse.Namespace) -> TranslationOptions:
     from dragoman.config.sampling import Sampling
     from dragoman.config.section import keys_of
 
-    names = (*keys_of(Sampling), "sample", "replace_unk", "dictionary", "unk_rule")
+    names = (*keys_of(Sampling), "sample", "glossary", "replace_unk", "dictionary", "unk_rule")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     return cast("TranslationOptions", {**given, "ban": banned_words(options.ban, options.ban_file)})
 
@@ -264,8 +271,9 @@ def require_sense(options: argparse.Namespace) -> None:
 
     given = {name: value for name, value in vars(options).items() if value is not None}
     require_consistent(given, samples=options.sample, replaces=options.replace_unk, spell=spelt)
-    if options.sample and options.constraints is not None:
-        raise ConfigError("--constraints requires beam search; leave --sample out")
+    for name in ("constraints", "glossary"):
+        if options.sample and getattr(options, name) is not None:
+            raise ConfigError(f"--{name} requires beam search; leave --sample out")
     require_several_runs(options, options.runs)
     if options.paragraphs:
         _require_plain_text(options)
@@ -275,7 +283,7 @@ def require_sense(options: argparse.Namespace) -> None:
         raise ConfigError(
             f"--nbest {options.nbest}: --format text has one translation per line; use --format nbest or jsonl"
         )
-    files = (options.input, options.prefix, options.constraints, options.dictionary, options.ban_file)
+    files = (options.input, options.prefix, options.constraints, options.glossary, options.dictionary, options.ban_file)
     inputs = [name for name in files if name is not None]
     if inputs.count("-") > 1:
         raise ConfigError("standard input is read twice; give a file for all but one of the inputs")

@@ -25,6 +25,9 @@ def check(config: Config) -> None:
         )
     if not model.gate_biases and not (model.biases and model.encoder.cell == model.decoder.cell == "gru"):
         raise ValueError("model.gate_biases: false requires biases: true, and cell: gru in encoder and decoder")
+    lstm = any(cell.cell.startswith("lstm") for cell in (model.encoder, model.decoder))
+    if model.forget_bias and not (model.biases and lstm):
+        raise ValueError("model.forget_bias: requires biases: true, and cell: lstm in encoder or decoder; set it to 0")
     if model.embedding.tied == "all" and not config.text.joint:
         raise ValueError("model.embedding.tied: all requires text.joint: true, because both sides share one matrix")
     _check_training(config.training, model)

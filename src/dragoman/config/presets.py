@@ -90,7 +90,9 @@ def families() -> list[list[str]]:
     for descent in (lineage(name)[::-1] for name in preset_names()):
         year = "".join(filter(str.isdigit, descent[0]))
         by_root.setdefault((year, descent[0] if year else ""), []).append(descent)
-    return [[descent[-1] for descent in sorted(family)] for _, family in sorted(by_root.items())]
+    listed = [[descent[-1] for descent in sorted(family)] for _, family in sorted(by_root.items())]
+    listed[0].sort(key=lambda name: name != "demo")  # what a newcomer tries first
+    return listed
 
 
 def preset_comments(name: str) -> dict[str, str]:

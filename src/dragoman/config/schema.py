@@ -30,10 +30,11 @@ class SideConfig(Section):
         ),
     ] = None
     segmentation: Annotated[
-        Literal["bpe", "unigram", "words", "characters", "whitespace"],
+        Literal["bpe", "unigram", "words", "characters", "letters", "whitespace"],
         doc(
             "bpe, unigram: SentencePiece models trained on the training text; words: Moses tokeniser; "
-            "characters; whitespace: pretokenised text"
+            "characters; letters: characters of single words, Hangul decomposed, and tags after a tab (V;PST); "
+            "whitespace: pretokenised text"
         ),
     ] = "bpe"
     vocabulary: Annotated[
@@ -274,6 +275,10 @@ class ModelConfig(Section):
     init_scale: Annotated[
         Positive, doc("range of the uniform, standard deviation of the normal distributions above")
     ] = 0.01
+    forget_bias: Annotated[
+        float,
+        doc("LSTM: initial bias of the forget gates; 1 lets cells remember from the start (Jozefowicz et al. 2015)"),
+    ] = 0.0
 
 
 class OptimiserConfig(Section):
@@ -352,13 +357,17 @@ class ValidationConfig(Section):
         ),
     ] = 5
     metric: Annotated[
-        Literal["bleu", "chrf", "perplexity"], doc("metric that selects the best weights and stops training")
+        Literal["bleu", "chrf", "accuracy", "perplexity"],
+        doc(
+            "metric that selects the best weights and stops training; accuracy: percentage of translations that equal "
+            "their reference"
+        ),
     ] = "bleu"
     tokenizer: Annotated[
         Literal["auto", "13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"],
         doc("tokenizer of BLEU, by sacreBLEU's names; auto: the one that fits the target language"),
     ] = "auto"
-    beam: Annotated[Count, doc("beam size for bleu and chrf")] = 1
+    beam: Annotated[Count, doc("beam size for bleu, chrf and accuracy")] = 1
     sentences: Annotated[Natural, doc("number of dev sentences to translate; 0: all")] = 0
     patience: Annotated[Natural, doc("early stopping: validations without improvement; 0: never")] = 0
 

@@ -28,6 +28,11 @@ class BatchLinks(NamedTuple):
     source: NDArray[np.int64]
     target: NDArray[np.int64]
 
+    def of_rows(self, start: int, stop: int) -> BatchLinks:
+        """The links of the rows from `start` to before `stop`, whose rows count from `start`."""
+        chosen = (self.rows >= start) & (self.rows < stop)
+        return BatchLinks(self.rows[chosen] - start, self.source[chosen], self.target[chosen])
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -48,6 +53,22 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.indices)
+
+    def part(self, number: int, parts: int) -> Batch:
+        """Cut the pairs, in their order, into `parts` parts of sizes that differ by one at most; the part `number`.
+
+        Columns that are padding in all its rows are left out. With fewer pairs than parts some have none.
+        """
+        start, stop = (len(self) * place // parts for place in (number, number + 1))
+        source_lengths, target_lengths = self.source_lengths[start:stop], self.target_lengths[start:stop]
+        return Batch(
+            self.source[start:stop, : source_lengths.max(initial=0)],
+            source_lengths,
+            self.target[start:stop, : target_lengths.max(initial=0)],
+            target_lengths,
+            self.indices[start:stop],
+            None if self.links is None else self.links.of_rows(start, stop),
+        )
 
 
 ROUND = 16
@@ -81,20 +102,19 @@ class Budget:
         if self.unit == "sentences":
             yield from (slice(start, start + self.size) for start in range(0, len(source_lengths), self.size))
             return
-        start = longest = 0
-        longer = np.maximum(source_lengths, target_lengths)
-        for row, length in enumerate(longer.tolist()):
-            # B x S and B x T are within the budget if B x the longest line of either side is.
-            grown = max(longest, length)
-            if row > start and (row - start + 1) * grown > self.size:
-                count = row - start
-                row_after = start + (count if count < ROUND else count - count % ROUND)
-                yield slice(start, row_after)
-                start = row_after
-                grown = int(longer[start : row + 1].max())
-            longest = grown
-        if start < len(source_lengths):
-            yield slice(start, len(source_lengths))
+        start, longer = 0, np.maximum(source_lengths, target_lengths)
+        while start < len(longer):
+            # B x S and B x T are within the budget if B x the longest line of either side is. The pair that exceeds it
+            # comes no later than if no pair were longer than the first.
+            most = max(2, self.size // max(1, int(longer[start])) + 1)
+            longest = np.maximum.accumulate(longer[start : start + most])
+            exceeds = longest * np.arange(1, len(longest) + 1) > self.size
+            exceeds[0] = False
+            count = int(exceeds.argmax()) or len(longest)
+            if start + count < len(longer) and count >= ROUND:
+                count -= count % ROUND
+            yield slice(start, start + count)
+            start += count
 
 
 class Batches:

@@ -20,27 +20,17 @@ from dragoman.alignment.expansion import expand_links
 from dragoman.data.worker_processes import WorkerProcesses
 from dragoman.text.corpus import Pair
 from dragoman.text.segmentation import Segmentation
-from dragoman.text.segmentation.base import Segments
+from dragoman.text.segmentation.base import SegmentedLines, Segments, index_pieces
+from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.words import raw_words
 
-CHUNK = 1000
-"""Pairs that are segmented together: enough that the cost of sending them to another process is small."""
+CHUNK = 5000
+"""Pairs that are segmented together: enough that the cost of sending them to another process, and of the pieces that
+recur in each chunk, is small."""
 CHUNK_CHARACTERS = 4_000_000
 """Characters of a chunk that end it, so that chunks of very long lines do not fill the memory."""
 PATIENCE = 5.0
 """Seconds of segmenting in this process before others are started; starting one takes seconds of a core."""
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentedLines:
-    """The segments of L lines of one side, as indices into a list of distinct pieces: small to send to a process."""
-
-    pieces: list[str]
-    """Each piece once, in the order of appearance."""
-    ids: NDArray[np.uint32]
-    """Indices into `pieces`, line after line: uint32 [segments of all lines]."""
-    lengths: NDArray[np.int64]
-    """Segments of each line, int64 [L]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +90,25 @@ def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
 
 def segment_chunk(segmentations: tuple[Segmentation, Segmentation], chunk: Sequence[Pair]) -> SegmentedPairs:
     """Segment pairs, either all of them with links or none."""
-    sources = [segmentations[0].segment(pair.source) for pair in chunk]
-    targets = [segmentations[1].segment(pair.target) for pair in chunk]
-    return SegmentedPairs(_indexed(sources), _indexed(targets), _link_segments(chunk, sources, targets))
-
-
-def _indexed(lines: Iterable[Segments]) -> SegmentedLines:
-    known: dict[str, int] = {}
-    ids: list[int] = []
-    lengths: list[int] = []
-    for pieces, _ in lines:
-        lengths.append(len(pieces))
-        ids.extend(known.setdefault(piece, len(known)) for piece in pieces)
-    return SegmentedLines(list(known), np.array(ids, np.uint32), np.array(lengths, np.int64))
-
-
-def _link_segments(chunk: Sequence[Pair], sources: list[Segments], targets: list[Segments]) -> SegmentLinks | None:
+    lines = [pair.source for pair in chunk], [pair.target for pair in chunk]
     if not chunk or chunk[0].links is None:
-        return None
+        source, target = (_segment_lines(*side) for side in zip(segmentations, lines, strict=True))
+        return SegmentedPairs(source, target, None)
+    sources, targets = (
+        [segmentation.segment(line) for line in side] for segmentation, side in zip(segmentations, lines, strict=True)
+    )
+    links = _link_segments(chunk, sources, targets)
+    indexed = (index_pieces(line.pieces for line in side) for side in (sources, targets))
+    return SegmentedPairs(next(indexed), next(indexed), links)
+
+
+def _segment_lines(segmentation: Segmentation, lines: Sequence[str]) -> SegmentedLines:
+    if isinstance(segmentation, SubwordSegmentation):  # its library takes many lines at a time
+        return segmentation.segment_lines(lines)
+    return index_pieces(segmentation.segment(line).pieces for line in lines)
+
+
+def _link_segments(chunk: Sequence[Pair], sources: list[Segments], targets: list[Segments]) -> SegmentLinks:
     links = [
         expand_links(pair.links or (), source.offsets, raw_words(pair.source), target.offsets, raw_words(pair.target))
         for pair, source, target in zip(chunk, sources, targets, strict=True)

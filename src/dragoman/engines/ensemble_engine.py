@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.engines.protocol import Engine, EngineStep, ForcedScores
+from dragoman.engines.protocol import DistributionEngine, Distributions, Engine, EngineStep, ForcedScores
 from dragoman.errors import ConfigError
 from dragoman.text.vocabulary import BOS
 
@@ -107,19 +107,12 @@ class EnsembleEngine:
         return _EnsembleState(states, np.arange(len(source)), [None] * len(states))
 
     def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> EngineStep:
-        assert isinstance(state, _EnsembleState)
-        sentences = state.sentences[parents]
-        steps = [
-            member.engine.step(own, parents, tokens, self.vocabulary_size)
-            for member, own in zip(self._members, state.members, strict=True)
-        ]
-        combined = self._combined(steps)
-        best = np.argpartition(-combined, k - 1, axis=1)[:, :k]
-        order = np.argsort(-np.take_along_axis(combined, best, axis=1), axis=1, kind="stable")
+        total, attention, after = self._advance(state, parents, tokens)
+        best = np.argpartition(total, -k, axis=1)[:, -k:]  # [R, V] -> [R, k]
+        order = np.argsort(-np.take_along_axis(total, best, axis=1), axis=1, kind="stable")
         best = np.take_along_axis(best, order, axis=1)
-        attention, delayed = self._attention(steps, sentences, parents, state.delayed)
-        after = _EnsembleState([step.state for step in steps], sentences, delayed)
-        return EngineStep(np.take_along_axis(combined, best, axis=1).astype(np.float32), best, attention, after)
+        log_probabilities = self._logarithms(np.take_along_axis(total, best, axis=1))
+        return EngineStep(log_probabilities, best, attention, after)
 
     def force(
         self,
@@ -137,38 +130,48 @@ class EnsembleEngine:
         for column in range(target.shape[1]):
             kept = np.flatnonzero(target_lengths[rows] > column)
             rows = rows[kept]
-            step = self.step(state, kept, tokens[kept], self.vocabulary_size)
-            assert isinstance(step.state, _EnsembleState)
-            wanted, state = target[rows, column], step.state
-            log_probabilities[rows, column] = step.log_probabilities[step.tokens == wanted[:, None]]
-            if step.attention is not None:
+            total, weights, state = self._advance(state, kept, tokens[kept])
+            wanted = target[rows, column]
+            log_probabilities[rows, column] = self._logarithms(total[np.arange(len(rows)), wanted])
+            if weights is not None:
                 attends = True
-                attention[rows, column] = step.attention
+                attention[rows, column] = weights
             tokens = wanted
         return ForcedScores(log_probabilities, attention if attends else None)
 
-    def _combined(self, steps: Sequence[EngineStep]) -> NDArray[np.float64]:
-        """[R, V] the combination of the members' distributions, at most 0."""
+    def _advance(
+        self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float32] | None, _EnsembleState]:
+        """The combined distributions [R, V] (see `_logarithms`), the alignment weights, and the state after."""
+        assert isinstance(state, _EnsembleState)
+        sentences = state.sentences[parents]
         total: NDArray[np.float64] | None = None
-        for member, step in zip(self._members, steps, strict=True):
-            own = np.full((len(step.tokens), self.vocabulary_size), -np.inf)
-            np.put_along_axis(own, step.tokens, step.log_probabilities.astype(np.float64), axis=1)
-            own = own + np.log(member.weight) if self._combination == "probabilities" else own * member.weight
-            if total is None:
-                total = own
-            elif self._combination == "probabilities":
-                total = np.logaddexp(total, own)
+        steps = []
+        for member, before in zip(self._members, state.members, strict=True):
+            step = _step_all(member.engine, before, parents, tokens)
+            if self._combination == "probabilities":
+                own = np.exp(step.log_probabilities, dtype=np.float64)
             else:
-                total += own
+                own = step.log_probabilities.astype(np.float64)
+            own *= member.weight
+            total = own if total is None else np.add(total, own, out=total)
+            steps.append(step)
         assert total is not None
         if self._combination == "logits":
             largest = total.max(axis=1, keepdims=True)
             total -= largest + np.log(np.exp(total - largest).sum(axis=1, keepdims=True))
-        return np.minimum(total, 0.0)
+        attention, delayed = self._attention(steps, sentences, parents, state.delayed)
+        return total, attention, _EnsembleState([step.state for step in steps], sentences, delayed)
+
+    def _logarithms(self, combined: NDArray[np.float64]) -> NDArray[np.float32]:
+        """The log-probabilities, at most 0, of some of the values that `_advance` combines."""
+        with np.errstate(divide="ignore"):  # a word outside of a shortlist has probability 0
+            logarithms = np.log(combined) if self._combination == "probabilities" else combined
+        return np.minimum(logarithms, 0.0).astype(np.float32)
 
     def _attention(
         self,
-        steps: Sequence[EngineStep],
+        steps: Sequence[Distributions],
         sentences: NDArray[np.int64],
         parents: NDArray[np.int64],
         delayed: Sequence[NDArray[np.float32] | None],
@@ -196,3 +199,13 @@ class EnsembleEngine:
         summed = np.zeros((len(attention), self._words + 1), dtype=np.float32)
         np.add.at(summed, (np.arange(len(attention))[:, None], words), attention)
         return summed[:, : self._words]  # [R, I + 1] -> [R, I]
+
+
+def _step_all(engine: Engine, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
+    """One step of a member with the log-probabilities of all symbols."""
+    if isinstance(engine, DistributionEngine):
+        return engine.step_all(state, parents, tokens)
+    step = engine.step(state, parents, tokens, engine.vocabulary_size)
+    log_probabilities = np.full((len(tokens), engine.vocabulary_size), -np.inf, np.float32)
+    np.put_along_axis(log_probabilities, step.tokens, step.log_probabilities, axis=1)
+    return Distributions(log_probabilities, step.attention, step.state)

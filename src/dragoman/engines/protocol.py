@@ -33,6 +33,17 @@ class EngineStep(NamedTuple):
     """Its row r follows from row r of this step's `parents` and `tokens`."""
 
 
+class Distributions(NamedTuple):
+    """The result of one step for R rows, with all V symbols in their order."""
+
+    log_probabilities: NDArray[np.float32]
+    """[R, V] natural logarithms."""
+    attention: NDArray[np.float32] | None
+    """As in `EngineStep`."""
+    state: object
+    """As in `EngineStep`."""
+
+
 class ForcedScores(NamedTuple):
     """The log-probabilities of B given targets."""
 
@@ -108,6 +119,14 @@ class SharedSourceEngine(Protocol):
         Owners ascend. A state from `start` may be scored from any number of times; the attention has the width of the
         longest source among the owners.
         """
+
+
+@runtime_checkable
+class DistributionEngine(Protocol):
+    """An engine that can return whole distributions without sorting them."""
+
+    def step_all(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
+        """Read `tokens` [R] in rows `parents` [R] of `state`; return the probabilities of all next symbols."""
 
 
 @runtime_checkable

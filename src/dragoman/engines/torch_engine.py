@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dragoman.data.batches import Batch
 from dragoman.data.prefix_trie import prefix_trie
-from dragoman.engines.protocol import EngineStep, ForcedScores
+from dragoman.engines.protocol import Distributions, EngineStep, ForcedScores
 from dragoman.engines.rows import RowLayout, arrange, first_rows, widened
 from dragoman.model.attention import AttentionMemory
 from dragoman.model.decoder import DecoderState, PreparedDecoder
@@ -68,17 +68,28 @@ class TorchEngine:
 
     @torch.inference_mode()
     def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> EngineStep:
+        log_probabilities, attention, after = self._advance(state, parents, tokens)
+        best = log_probabilities.topk(k, dim=1)  # [R, V] -> [R, k]
+        return EngineStep(best.values.float().cpu().numpy(), best.indices.cpu().numpy(), attention, after)
+
+    @torch.inference_mode()
+    def step_all(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
+        log_probabilities, attention, after = self._advance(state, parents, tokens)
+        return Distributions(log_probabilities.float().cpu().numpy(), attention, after)
+
+    def _advance(
+        self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]
+    ) -> tuple[Tensor, NDArray[np.float32] | None, _TorchState]:
+        """Log-probabilities [R, V], alignment weights [R, S] and the state after `tokens` [R]."""
         assert isinstance(state, _TorchState)
         now, taken = self._arrange(state, parents)
         words = torch.from_numpy(tokens[taken]).to(self.model.device)
         step = self.model.step(words, now.state, now.prepared)
         cells = torch.from_numpy(now.rows.cells).to(self.model.device)
-        best = step.log_probabilities.index_select(0, cells).topk(k, dim=1)
         attention = None
         if step.weights is not None:
             attention = widened(step.weights.index_select(0, cells).float().cpu().numpy(), now.columns, 0)
-        after = replace(now, state=step.state)
-        return EngineStep(best.values.float().cpu().numpy(), best.indices.cpu().numpy(), attention, after)
+        return step.log_probabilities.index_select(0, cells), attention, replace(now, state=step.state)
 
     def force(
         self,

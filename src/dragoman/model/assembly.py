@@ -41,7 +41,7 @@ from dragoman.text.vocabulary import PAD
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
     """Build a translation model for vocabularies of the given sizes and initialise its parameters."""
     model = assemble(config, source_vocabulary, target_vocabulary)
-    initialise(model, config.initialisation, config.init_scale)
+    initialise(model, config.initialisation, config.init_scale, forget_bias=config.forget_bias)
     return model
 
 

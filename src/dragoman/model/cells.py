@@ -233,6 +233,28 @@ class TanhCell(nn.Module):
         return (hidden,)
 
 
+def unroll(
+    cell: Cell, inputs: Tensor, state: CellState, drop: DropUnits, alive: Tensor | None = None, shortest: int = 0
+) -> tuple[Tensor, CellState]:
+    """Run a cell over all steps: the hidden state after each, [T, B, H] or [D, T, B, H], and the last state.
+
+    Args:
+        inputs: gate inputs of every step, [T, B, G] or [D, T, B, G].
+        alive: False where a sentence has ended and its state stays the same, [B, T]; None: every sentence has T steps.
+        shortest: steps that every sentence has, if `alive` is given.
+    """
+    step = cell.prepare(drop)
+    hidden = []
+    for t, gates in enumerate(inputs.unbind(-3)):  # its gradient is a single stack
+        new = step(gates, state)
+        if alive is not None and t >= shortest:
+            stays = alive[:, t, None]  # [B, T] -> [B, 1]
+            new = tuple(torch.where(stays, after, before) for after, before in zip(new, state, strict=True))
+        state = new
+        hidden.append(state[0])
+    return torch.stack(hidden, dim=-3), state  # T of [.., B, H] -> [.., T, B, H]
+
+
 def _recurrent_inputs(below: Tensor | None, hidden: Tensor) -> tuple[Tensor, ...]:
     """The inputs of the fused recurrent layers: `below` [B, n_in] if there is one, then the hidden state [B, H]."""
     return (hidden,) if below is None else (below, hidden)

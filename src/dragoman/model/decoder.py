@@ -68,8 +68,8 @@ class PreparedDecoder(NamedTuple):
     """A decoder prepared for one unrolling over a batch of sources.
 
     A cell is prepared with the linear layer of the input that it gets step by step: the fed readout, the output of the
-    layer below, or the context (second cell of the order two-step). Where each layer runs over all steps before the
-    next layer, cells are prepared without one.
+    layer below, or the context (second cell of the order two-step). There are none where each layer runs over all
+    steps before the next layer.
     """
 
     cells: tuple[CellStep, ...]
@@ -187,7 +187,7 @@ class Decoder(nn.Module):
         attend = self.attention.prepare(memory) if self.attention else None
         return prepared._replace(context=self._prepare_context(memory), attend=attend)
 
-    def _prepare_cell(self, layer: RecurrentLayer, sentences: int, below: Linear | None = None) -> CellStep:
+    def _prepare_cell(self, layer: RecurrentLayer, sentences: int, below: Linear | None) -> CellStep:
         return layer.cell.prepare(self.recurrent_dropout.prepare(sentences), below)
 
     def _prepare_context(self, memory: AttentionMemory | None) -> LinearStep | None:
@@ -231,10 +231,8 @@ class Decoder(nn.Module):
         feeds_back = self.order != "update-then-look" or self.coverage
         if self.attention and feeds_back:
             return self._unroll_attending(projected, state, self.prepare(memory, sentences))
-        # without linear layers, because inputs are projected for all steps at once
-        cells = tuple(self._prepare_cell(layer, sentences) for layer in self.layers)
-        prepared = self._prepare(memory, sentences, cells)
-        return self._unroll_layer_by_layer(projected, state.layers, prepared, len(words) // sentences)
+        # without cells, because each layer runs over all steps
+        return self._unroll_layer_by_layer(projected, state.layers, self._prepare(memory, sentences, ()), sentences)
 
     def _unroll_fed(self, words: ProjectedWords, state: DecoderState, prepared: PreparedDecoder) -> DecoderOutput:
         """Unroll with input feeding: each readout is an input of the next step, so every computation is in the loop."""
@@ -260,27 +258,21 @@ class Decoder(nn.Module):
         return DecoderOutput(readout, _rows_present(weights), _rows_present(centres))
 
     def _unroll_layer_by_layer(
-        self, words: ProjectedWords, layers: tuple[CellState, ...], prepared: PreparedDecoder, targets: int
+        self, words: ProjectedWords, layers: tuple[CellState, ...], prepared: PreparedDecoder, sentences: int
     ) -> DecoderOutput:
-        """Unroll where states do not depend on attention: layer by layer, then attend once for all steps.
-
-        Args:
-            targets: the number of rows of each source sentence.
-        """
+        """Unroll where states do not depend on attention: layer by layer, then attend once for all steps."""
         gates, below = words.gates, None
-        for number, (layer, cell, state) in enumerate(zip(self.layers, prepared.cells, layers, strict=True), 1):
+        for number, (layer, state) in enumerate(zip(self.layers, layers, strict=True), 1):
             if below is not None:
                 dropped = prepared.drop_layers[number - 2](below.flatten(0, 1))  # [N, T, H] -> [N*T, H]
                 gates = layer.inputs(dropped.view(below.shape))  # [N*T, H] -> [N, T, G]
-            hidden = []
-            for step in gates.unbind(1):  # [N, T, G] -> T of [N, G]
-                state = cell(step, state)
-                hidden.append(state[0])
-            above = torch.stack(hidden, 1)  # T of [N, H] -> [N, T, H]
-            below = self._join_residual(above, below, number)
+            drop = self.recurrent_dropout.prepare(sentences)
+            hidden, _ = layer.unroll(layer.cell, gates.transpose(0, 1), state, drop)  # [N, T, G] -> [T, N, H]
+            below = self._join_residual(hidden.transpose(0, 1), below, number)  # [T, N, H] -> [N, T, H]
         assert below is not None, "there is a layer"
         rows = below.flatten(0, 1)  # [N, T, H] -> [N*T, H]
-        times = torch.arange(below.shape[1], device=rows.device).repeat(targets)  # [T] -> [Q] of each source sentence
+        # [T] -> [Q] of each source sentence
+        times = torch.arange(below.shape[1], device=rows.device).repeat(len(below) // sentences)
         attention = prepared.attend(rows, times) if prepared.attend else None
         readout = self._read(rows, words.readout.flatten(0, 1), attention, prepared)  # [N, T, P] -> [N*T, P]
         return _output(readout, attention)

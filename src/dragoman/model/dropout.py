@@ -37,7 +37,7 @@ class Dropout(nn.Module):
     def prepare(self, sentences: int) -> DropUnits:
         """Prepare dropout for one unrolling over `sentences` sentences; x is rows grouped by sentence, [B*Q, .., n]."""
         if not self.training or self.probability == 0:
-            return _identity
+            return keep_all
         if not self.variational:
             return lambda x: self.dropout(x, self.probability)
         masks: list[Tensor] = []  # a single mask [B, 1, n], drawn at the first step
@@ -52,5 +52,6 @@ class Dropout(nn.Module):
         return drop
 
 
-def _identity(x: Tensor) -> Tensor:
+def keep_all(x: Tensor) -> Tensor:
+    """x itself: no unit is dropped."""
     return x

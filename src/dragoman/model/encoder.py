@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from dragoman.model.cells import Cell, CellState
+from dragoman.model.cells import Cell, CellState, unroll
 from dragoman.model.dropout import Dropout, DropUnits
 from dragoman.model.linear import Linear
 
@@ -42,6 +42,8 @@ class RecurrentLayer(nn.Module):
     fused:  whether the cell equals torch's, so that the encoder may use torch's kernel for all steps
     """
 
+    unroll = staticmethod(unroll)
+
     def __init__(
         self, n_in: int, cell: Cell, directions: int, biases: bool, *, unbiased: int = 0, fused: bool = False
     ) -> None:
@@ -64,20 +66,10 @@ def run_layer(
     Returns:
         Hidden states in reading order, [B, S, H] or [D, B, S, H], and the state of each sentence after its last symbol.
     """
-    stays = alive.t().unsqueeze(-1)  # [B, S] -> [S, B, 1]
+    gates = layer.inputs(inputs)  # [.., S, B, n] -> [.., S, B, G]
     shortest = int(lengths.min())
-    # unbind, because its gradient is a single stack
-    steps = layer.inputs(inputs).unbind(-3)  # [.., S, B, n] -> S of [.., B, G]
-    step = layer.cell.prepare(drop)
-    state = layer.cell.zero(steps[0])
-    hidden = []
-    for t, gates in enumerate(steps):
-        new = step(gates, state)
-        if t >= shortest:
-            new = tuple(torch.where(stays[t], after, before) for after, before in zip(new, state, strict=True))
-        state = new
-        hidden.append(state[0])
-    return torch.stack(hidden, dim=-2), state  # S of [.., B, H] -> [.., B, S, H]
+    hidden, state = layer.unroll(layer.cell, gates, layer.cell.zero(gates.select(-3, 0)), drop, alive, shortest)
+    return hidden.transpose(-3, -2), state  # [.., S, B, H] -> [.., B, S, H]
 
 
 def permute_rows(x: Tensor, rows: Tensor) -> Tensor:

@@ -23,8 +23,14 @@ divide the signal by more than ten, and as many decoder layers do so again.
 """
 
 
-def initialise(model: nn.Module, scheme: Literal["orthogonal", "gaussian", "uniform", "lecun"], scale: float) -> None:
-    """Initialise every parameter; biases are zero.
+def initialise(
+    model: nn.Module,
+    scheme: Literal["orthogonal", "gaussian", "uniform", "lecun"],
+    scale: float,
+    *,
+    forget_bias: float = 0.0,
+) -> None:
+    """Initialise every parameter; biases are zero, but `forget_bias` in the forget gates of LSTM layers.
 
     uniform:    U(-scale, scale) (Sutskever et al. 2014, section 3.4; Luong et al. 2015, section 4.1)
     gaussian:   N(0, scale^2)
@@ -57,6 +63,9 @@ def initialise(model: nn.Module, scheme: Literal["orthogonal", "gaussian", "unif
         for name, parameter in model.named_parameters():
             if name.rpartition(".")[2] == "bias":
                 parameter.zero_()
+        for layer in layers:
+            if isinstance(layer.cell, LSTM) and layer.inputs.bias is not None:
+                layer.inputs.bias[..., layer.cell.size : 2 * layer.cell.size] = forget_bias  # [.., 4H]: i, f, o, g
 
 
 def _fill_additive(score: Additive, scale: float | None) -> None:

@@ -29,6 +29,7 @@ MEASUREMENTS = {
     "perplexity": Measurement("validation", "perplexity", "perplexity of the dev set", logarithmic=True),
     "bleu": Measurement("validation", "bleu", "BLEU of the dev set"),
     "chrf": Measurement("validation", "chrf", "chrF of the dev set"),
+    "accuracy": Measurement("validation", "accuracy", "accuracy on the dev set, %"),
     "loss": Measurement("train", "loss", "training loss, nats per token"),
     "training-perplexity": Measurement("train", "perplexity", "perplexity in training", logarithmic=True),
 }

@@ -28,7 +28,10 @@ PANELS = (
         (("training", MEASUREMENTS["training-perplexity"]), ("dev", MEASUREMENTS["perplexity"])),
         logarithmic=True,
     ),
-    Panel("Score on the dev set", (("BLEU", MEASUREMENTS["bleu"]), ("chrF", MEASUREMENTS["chrf"]))),
+    Panel(
+        "Score on the dev set",
+        tuple((name, MEASUREMENTS[name.lower()]) for name in ("BLEU", "chrF", "accuracy")),
+    ),
 )
 
 

@@ -6,7 +6,6 @@ new start with the same table, models and columns continues at the end of the jo
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -24,6 +23,7 @@ from dragoman.errors import InputError
 from dragoman.scoring.phrases import Row, by_source, read_table
 from dragoman.scoring.scorer import CandidateTranslations, Scorer
 from dragoman.scoring.token_scores import log_probability
+from dragoman.stored_files import model_digest
 from dragoman.text.lines import replace_file, replace_output
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
@@ -174,7 +174,7 @@ def identity(
     whose phrases are scored, if not all are."""
     what: dict[str, object] = {
         "table": _version(table),
-        "models": [_digest(Path(model)) for model in models],
+        "models": [model_digest(Path(model)) for model in models],
         "columns": list(columns),
     }
     return {**what, "texts": [_version(text) for text in texts]} if texts else what
@@ -183,16 +183,6 @@ def identity(
 def _version(path: str | Path) -> list[object]:
     stat = os.stat(path)
     return [os.path.realpath(path), stat.st_size, stat.st_mtime_ns]
-
-
-def _digest(folder: Path) -> str:
-    """SHA-256 of the files of a run folder or an exported folder that scores depend on."""
-    files = sorted([*folder.glob("*.safetensors"), *folder.glob("*.onnx"), *(folder / "text").glob("*")])
-    digest = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()
 
 
 def compute(

@@ -83,6 +83,12 @@ class ScoredPair:
         return [] if self.word_weights is None else heaviest_links(self.word_weights)
 
 
+def format_score(scored: ScoredPair, *, token_count: bool = False) -> str:
+    """The log-probability as a line of text; with the number of target tokens, EOS included, after a tab."""
+    line = f"{scored.log_probability:.6f}"
+    return f"{line}\t{len(scored.token_log_probabilities)}" if token_count else line
+
+
 class CandidateTranslations(NamedTuple):
     """A source line and given translations of it."""
 

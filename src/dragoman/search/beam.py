@@ -195,7 +195,7 @@ def beam_search(
         # K live candidates and one that ends suffice; at the longest length all are needed, because EOS may be last.
         request = engine.vocabulary_size if must_close.any() else step_constraints.request(config.beam)
         step = engine.step(beam.state, beam.parents, beam.tokens, request)
-        history.append(beam.parents, beam.tokens, step.attention)
+        history.append(beam.parents, beam.tokens, beam.log_probabilities, step.attention)
         penalties = np.zeros(len(row_sentences))
         if coverage is not None:
             penalties = coverage.penalties(row_sentences, beam.parents, step.attention)

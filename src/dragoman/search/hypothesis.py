@@ -32,6 +32,8 @@ class Hypothesis:
     attention: NDArray[np.float32] | None
     """[T, S] alignment weights: row t was in use when `tokens[t]` was predicted; the columns are the source segments
     of the sentence (and its EOS, if the model reads it), without padding."""
+    token_log_probabilities: NDArray[np.float64]
+    """[T] natural logarithm of the probability of each token given those before it; their sum is `log_probability`."""
     finished: bool
     """False if the longest permitted length was reached and EOS was appended; nmt.matlab does the same
     when no hypothesis has ended."""
@@ -63,13 +65,20 @@ class History:
     """Per step, [R]: the symbol that each row reads. Step 0 reads BOS."""
     attention: list[NDArray[np.float32]] = field(default_factory=list)
     """Per step, [R, S]: the weights with which the next symbol of each row was predicted. Empty without attention."""
+    log_probabilities: list[NDArray[np.float64]] = field(default_factory=list)
+    """Per step, [R]: the log-probability of each row, with the symbol that it reads."""
 
     def append(
-        self, parents: NDArray[np.int64], tokens: NDArray[np.int64], attention: NDArray[np.float32] | None
+        self,
+        parents: NDArray[np.int64],
+        tokens: NDArray[np.int64],
+        log_probabilities: NDArray[np.float64],
+        attention: NDArray[np.float32] | None,
     ) -> None:
         """Add a step."""
         self.parents.append(parents)
         self.tokens.append(tokens)
+        self.log_probabilities.append(log_probabilities)
         if attention is not None:
             self.attention.append(attention)
 
@@ -79,7 +88,7 @@ class History:
         widths = [int(length) for length, sentence in zip(source_lengths, ends, strict=True) for _ in sentence]
         if not flat:
             return [[] for _ in ends]
-        tokens, attention = self._walk_back(
+        tokens, totals, attention = self._walk_back(
             np.array([end.step for end in flat], dtype=np.int64), np.array([end.row for end in flat], dtype=np.int64)
         )
         hypotheses = iter(
@@ -89,6 +98,7 @@ class History:
                 score=end.score,
                 # A copy of its own: a view would keep the weights of the whole batch alive with each hypothesis.
                 attention=None if attention is None else attention[n, : end.step + 1, :width].copy(),
+                token_log_probabilities=np.diff(totals[n, : end.step + 1], append=end.log_probability),
                 finished=end.finished,
             )
             for n, (end, width) in enumerate(zip(flat, widths, strict=True))
@@ -97,10 +107,13 @@ class History:
 
     def _walk_back(
         self, steps: NDArray[np.int64], rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
-        """Tokens [N, T] and attention [N, T, S] of hypotheses that ended after row `rows[n]` of step `steps[n]`."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float32] | None]:
+        """Tokens [N, T], log-probabilities [N, T] before each of them, and attention [N, T, S] of hypotheses that ended
+        after row `rows[n]` of step `steps[n]`.
+        """
         longest = int(steps.max()) + 1
         tokens = np.full((len(steps), longest), EOS, dtype=np.int64)
+        totals = np.zeros((len(steps), longest))
         attention = None
         if self.attention:
             attention = np.zeros((len(steps), longest, self.attention[0].shape[1]), dtype=np.float32)
@@ -108,9 +121,10 @@ class History:
         for step in reversed(range(longest)):
             alive = np.flatnonzero(steps >= step)
             here = rows[alive]
+            totals[alive, step] = self.log_probabilities[step][here]
             if attention is not None:
                 attention[alive, step] = self.attention[step][here]
             if step > 0:
                 tokens[alive, step - 1] = self.tokens[step][here]
                 rows[alive] = self.parents[step][here]
-        return tokens, attention
+        return tokens, totals, attention

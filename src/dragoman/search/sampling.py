@@ -83,7 +83,8 @@ def sample(
         every = sampling.top_k is None or at_limit.any()
         request = len(constraints.blocked) if every else step_constraints.request(sampling.top_k or 0)
         step = engine.step(state, parents, tokens, request)
-        history.append(parents, tokens, step.attention)
+        totals = samples.log_probabilities if samples.length else np.zeros(len(source))
+        history.append(parents, tokens, totals, step.attention)
         continuations = step_constraints.permitted(step, request)
         drawn, gained = _draw(continuations, rows, samples, sampling, lines)
         finishes = drawn == EOS

@@ -98,7 +98,7 @@ def stochastic_beam_search(
         length = prefixes.length
         step_constraints = constraints.at_step(prefixes.sentences, length, prefixes.words)
         step = engine.step(state, parents, tokens, engine.vocabulary_size)
-        history.append(parents, tokens, step.attention)
+        history.append(parents, tokens, prefixes.log_probabilities, step.attention)
         continuations = step_constraints.permitted(step, engine.vocabulary_size)
         drawn, sums = _continued(prefixes, continuations, sampling, lines)
         ends = end_log_probabilities(step)

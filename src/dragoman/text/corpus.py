@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +18,19 @@ from typing import TextIO
 
 from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
+from dragoman.text.digest_set import MAX_DIGESTS, DigestSet
 from dragoman.text.lines import OnUndecodable, is_compressed, read_lines
 from dragoman.text.links import Link, read_links
 from dragoman.text.words import words_in
 
+log = logging.getLogger(__name__)
+
 Corpora = Sequence[Sequence[Path]]
 GivenCorpora = Sequence[Sequence[str | Path]]
-"""Each corpus is two files (source, target) or one (.tsv, .jsonl)."""
+"""Each corpus is two files (source, target) or one (.tsv, .jsonl; .trn, .dev, .tst)."""
+
+INFLECTIONS = (".trn", ".dev", ".tst")
+"""The suffixes of the inflection tables of SIGMORPHON's shared tasks: lemma, inflected form and tags, tab-separated."""
 
 REASONS = ("empty side", "too long", "length ratio", "duplicate")
 """The reasons for which a pair is left out, in the order in which the cleaner tests them."""
@@ -68,8 +75,9 @@ def read_pairs(
 ) -> Iterator[Pair]:
     """Yield the pairs of several corpora, one after the other.
 
-    A corpus is two files of equally many lines (source, target), or one file: .tsv with two columns, or .jsonl
-    with an object a line that has the keys "source" and "target"; each also as .gz, .xz or .zst.
+    A corpus is two files of equally many lines (source, target), or one file: .tsv with two columns, .jsonl with an
+    object a line that has the keys "source" and "target", or an inflection table (.trn, .dev, .tst) with a lemma, its
+    form and tags such as V;PST, whose source is "lemma TAB tags"; each also as .gz, .xz or .zst.
 
     Args:
         corpora: for each corpus its files: [["a.de", "a.en"], ["b.tsv.gz"]].
@@ -161,9 +169,11 @@ def _read_corpus(
             return (_read_tsv if pair_format(path) == ".tsv" else _read_json_lines)(
                 path, on_undecodable, number, several
             )
+        if pair_format(path) in INFLECTIONS:
+            return _read_inflections(path, on_undecodable, number)
         raise InputError(
-            f"{path}: a corpus in one file is .tsv or .jsonl (also .gz, .xz, .zst); "
-            "or give two files, source and target"
+            f"{path}: a corpus in one file is .tsv or .jsonl, or an inflection table (.trn, .dev, .tst); also .gz, "
+            ".xz, .zst; or give two files, source and target"
         )
     raise InputError(f"a corpus is one file or two (source and target), not {len(files)}: {' '.join(map(str, files))}")
 
@@ -193,22 +203,62 @@ def _read_tsv(path: Path, on_undecodable: OnUndecodable | None, corpus: int, sev
         yield _with_references(Pair(columns[0], columns[1], f"{path}:{number}", corpus=corpus), columns[1:])
 
 
+def _read_inflections(path: Path, on_undecodable: OnUndecodable | None, corpus: int) -> Iterator[Pair]:
+    for number, line in enumerate(read_lines(path, on_undecodable), 1):
+        columns = line.split("\t")
+        if len(columns) != 3:
+            raise InputError(
+                f"{path}:{number}: {len(columns)} tab-separated column{'s' * (len(columns) != 1)}; a line of an "
+                "inflection table has 3: lemma, inflected form, tags"
+            )
+        lemma, form, tags = columns
+        if ";" in form and ";" not in tags:
+            raise InputError(
+                f"{path}:{number}: the second column ({form}) has semicolons, as tags have, and the third ({tags}) has "
+                "none; the columns must be lemma, inflected form, tags"
+            )
+        yield Pair(f"{lemma}\t{tags}", form, f"{path}:{number}", corpus=corpus)
+
+
 def _read_json_lines(path: Path, on_undecodable: OnUndecodable | None, corpus: int, several: bool) -> Iterator[Pair]:
     for number, line in enumerate(read_lines(path, on_undecodable), 1):
         origin = f"{path}:{number}"
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{origin}: not a JSON object: {error}") from None
-        if not isinstance(entry, dict):
-            kind = type(entry).__name__
-            raise InputError(f'{origin}: a JSON {kind}; a line must be an object with "source" and "target"')
+        entry = _json_object(line, origin)
         targets = entry.get("target")
         if several and isinstance(targets, list) and targets:
             references = [_text({"target": target}, "target", origin) for target in targets]
             yield _with_references(Pair(_text(entry, "source", origin), references[0], origin), references)
         else:
             yield Pair(_text(entry, "source", origin), _text(entry, "target", origin), origin, corpus=corpus)
+
+
+def parse_pair(line: str, origin: str, form: str) -> tuple[str, str]:
+    """The source and the target of a line of a .tsv or .jsonl file, which `form` says.
+
+    Raises:
+        InputError: the line does not have that form; `origin` names it.
+    """
+    if form == ".jsonl":
+        entry = _json_object(line, origin)
+        return _text(entry, "source", origin), _text(entry, "target", origin)
+    columns = line.split("\t")
+    if len(columns) != 2:
+        raise InputError(
+            f"{origin}: {len(columns)} tab-separated column{'s' * (len(columns) != 1)}; a line must have 2, source and "
+            "target"
+        )
+    return columns[0], columns[1]
+
+
+def _json_object(line: str, origin: str) -> dict[str, object]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{origin}: not a JSON object: {error}") from None
+    if not isinstance(entry, dict):
+        kind = type(entry).__name__
+        raise InputError(f'{origin}: a JSON {kind}; a line must be an object with "source" and "target"')
+    return entry
 
 
 def _text(entry: dict[str, object], key: str, origin: str) -> str:
@@ -251,8 +301,8 @@ def _require_words(pair: Pair, links: Sequence[Link], origin: str) -> None:
 class Cleaner:
     """Decides which pairs are trained on, and counts the others by reason.
 
-    Exact duplicates are found by a 128-bit digest of the raw pair, at about 100 bytes of memory a pair; the chance that
-    two of 10^9 different pairs collide is 10^-21.
+    Exact duplicates are found by 64 bits of a digest of the raw pair, in bounded memory (`DigestSet`): of more than
+    `MAX_DIGESTS` different pairs the later ones are not remembered, which is told once.
     """
 
     def __init__(self, config: CleaningConfig, dropped: TextIO | None = None) -> None:
@@ -260,7 +310,8 @@ class Cleaner:
         self.counts = dict.fromkeys(REASONS, 0)
         self._config = config
         self._dropped = dropped
-        self._digests: set[bytes] = set()
+        self._digests = DigestSet()
+        self._told = False
 
     def check(self, pair: Pair, source_segments: int, target_segments: int) -> str | None:
         """Return the reason why a pair is left out (one of REASONS), or None to keep it.
@@ -277,7 +328,7 @@ class Cleaner:
         return reason
 
     def _reason(self, pair: Pair, source_segments: int, target_segments: int) -> str | None:
-        shorter, longer = sorted((source_segments, target_segments))
+        shorter, longer = min(source_segments, target_segments), max(source_segments, target_segments)
         if shorter == 0:
             return "empty side"
         if longer > self._config.max_length:
@@ -285,10 +336,15 @@ class Cleaner:
         if self._config.max_ratio is not None and longer > self._config.max_ratio * shorter:
             return "length ratio"
         if self._config.duplicates == "drop":
-            identity = digest(pair)
-            if identity in self._digests:
+            if not self._digests.add(digest(pair)[:8]):
                 return "duplicate"
-            self._digests.add(identity)
+            if self._digests.full and not self._told:
+                self._told = True
+                log.warning(
+                    "the corpus has more than %s different pairs; repetitions of those after %s are not found",
+                    f"{MAX_DIGESTS:,}",
+                    pair.origin,
+                )
         return None
 
 

@@ -36,7 +36,10 @@ MAX_LINE = 1 << 24
 
 
 def read_lines(
-    path: str | Path, on_undecodable: OnUndecodable | None = None, *, stream: BinaryIO | None = None
+    path: str | Path,
+    on_undecodable: OnUndecodable | None = None,
+    *,
+    stream: AbstractContextManager[BinaryIO] | None = None,
 ) -> Iterator[str]:
     """Yield the lines of a file, or of standard input for "-", without their line ends.
 
@@ -70,7 +73,7 @@ def read_lines(
         kind = Path(path).suffix
         raise InputError(f"{name}: damaged, or not a {kind} file at all ({error}); make or fetch it again") from None
     except OSError as error:
-        raise InputError(f"{name}: cannot be read: {error.strerror}") from None
+        raise InputError(f"{name}: cannot be read: {error.strerror or error}") from None
 
 
 def not_found(path: str | Path) -> InputError:
@@ -100,8 +103,8 @@ def _name(path: str | Path, stream: str = "standard input") -> str:
 class _ZstandardFile(io.RawIOBase):
     """Decompressed bytes of a .zst file of one or more frames; raises if it is truncated, unlike the library's."""
 
-    def __init__(self, path: str | Path) -> None:
-        self._file = open(path, "rb")  # noqa: SIM115  close() closes it
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file  # close() closes it
         self._frame: zstandard.ZstdDecompressionObj | None = None
         self._compressed = b""
         self._ready = memoryview(b"")
@@ -132,14 +135,25 @@ class _ZstandardFile(io.RawIOBase):
         return count
 
 
-_READERS: dict[str, Callable[[str | Path], Any]] = {".gz": gzip.open, ".xz": lzma.open, ".zst": _ZstandardFile}
+_READERS: dict[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".xz": lzma.open, ".zst": _ZstandardFile}
 
 
 def _open_binary(path: str | Path) -> AbstractContextManager[BinaryIO]:
     if str(path) == STANDARD_STREAM:
         return nullcontext(sys.stdin.buffer)
-    decompress = _READERS.get(Path(path).suffix)
-    return open(path, "rb", _BUFFER) if decompress is None else io.BufferedReader(decompress(path), _BUFFER)
+    return decompressed(open(path, "rb", _BUFFER), path)
+
+
+@contextmanager
+def decompressed(file: BinaryIO, path: str | Path) -> Iterator[BinaryIO]:
+    """The contents of an open file, decompressed according to the suffix of `path`; closes the file at the end."""
+    with file:
+        decompress = _READERS.get(Path(path).suffix)
+        if decompress is None:
+            yield file
+        else:
+            with io.BufferedReader(decompress(file), _BUFFER) as content:
+                yield content
 
 
 class UndecodableLine(NamedTuple):

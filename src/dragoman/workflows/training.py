@@ -9,7 +9,7 @@ or evaluation.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +23,7 @@ from dragoman.data.preparation import PreparedCorpus, build_store, store_pairs
 from dragoman.data.store import Store
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, InputError, RunError
-from dragoman.evaluation.metrics import bleu, chrf
+from dragoman.evaluation.metrics import ExactMatch, bleu, chrf, corpus_score
 from dragoman.inspection.advice import seen_in_training
 from dragoman.inspection.summary import save_summary, summarise
 from dragoman.memory import require_rows
@@ -44,14 +44,17 @@ from dragoman.text.segmentation import Segmentation, train_segmentation
 from dragoman.text.words import is_blank
 from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload
+from dragoman.training.joining import MINUTES, joined_ranks
 from dragoman.training.loop import TrainingResult
 from dragoman.training.loop import train as train_model
 from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_batch, require_memory_for_training
+from dragoman.training.ranks import Ranks
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.translator import Translator
 from dragoman.workflows.evaluation import tokenizer_of, warn_of_references_unfit_for_bleu
 from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
 from dragoman.workflows.languages import with_languages, with_tokenizer
+from dragoman.workflows.other_ranks import follow_training, require_same_configuration, tell_text
 from dragoman.workflows.reports import DEV_SET, write_run_report
 from dragoman.workflows.training_steps import (
     dev_perplexity,
@@ -95,6 +98,7 @@ def train(
     callbacks: Sequence[TrainingCallback] = (),
     device: DeviceName = "auto",
     console: Console | None = None,
+    rank_timeout: float = MINUTES,
 ) -> TrainedRun:
     """Train a translation model on parallel text, and write everything that translating needs to the folder `out`.
 
@@ -102,6 +106,9 @@ def train(
     older run that it may overwrite is whole, and a failure or a signal leaves it as it was.
 
     Languages that the configuration does not name are those of the files' names (train.de, train.en), or unknown.
+
+    Processes that torchrun started train together (docs/scale.md): rank 0 does what is said here, calls the callbacks
+    and prints; the others compute their part of every update, and read only the run folder.
 
     Args:
         config: the configuration, such as `load_preset("standard")`; `override` changes single values of it.
@@ -121,6 +128,7 @@ def train(
         callbacks: called after updates, validations and saved states; see `TrainingCallback`.
         device: "cpu", "cuda", or "auto" for the GPU if there is one.
         console: where messages and progress go; None for standard error.
+        rank_timeout: how long ranks wait for each other, in minutes; longer than a validation takes.
 
     Returns:
         the run folder and the result: why training ended, and its best validation.
@@ -142,22 +150,29 @@ def train(
     if minutes is not None:
         config = override(config, [f"training.minutes={minutes}"])
     if resume:
-        return resume_training(out, config, callbacks=callbacks, device=device, console=console)
+        return resume_training(
+            out, config, callbacks=callbacks, device=device, console=console, rank_timeout=rank_timeout
+        )
     links, others = as_paths([alignments, inputs])
-    return _train_new(
-        config,
-        as_paths(corpora),
-        as_paths(dev),
-        out,
-        alignments=links,
-        overwrite=overwrite,
-        dropped=dropped,
-        inputs=others,
-        start_from=start_from,
-        callbacks=callbacks,
-        device=device,
-        console=console,
-    )
+    with joined_ranks(rank_timeout, gpu=choose_device(device).type == "cuda") as ranks:
+        require_same_configuration(ranks, config)
+        if not ranks.leads:
+            return TrainedRun(*follow_training(out, device, ranks))
+        return _train_new(
+            config,
+            as_paths(corpora),
+            as_paths(dev),
+            out,
+            alignments=links,
+            overwrite=overwrite,
+            dropped=dropped,
+            inputs=others,
+            start_from=start_from,
+            callbacks=callbacks,
+            device=device,
+            console=console,
+            ranks=ranks,
+        )
 
 
 def _train_new(
@@ -174,6 +189,7 @@ def _train_new(
     callbacks: Sequence[TrainingCallback],
     device: DeviceName,
     console: Console | None,
+    ranks: Ranks,
 ) -> TrainedRun:
     console = console or Console()
     config = _checked(config)
@@ -218,7 +234,7 @@ def _train_new(
         prepared.target.save(folder.text, "target")
         config = _settle_window(config, prepared.store, folder, console)
         store_pairs(folder.dev_data, held_out.pairs, prepared.source, prepared.target)
-        return _train(config, folder, prepared, device, console, callbacks, new, trained)
+        return _train(config, folder, prepared, device, console, callbacks, ranks, new, trained)
 
 
 def resume_training(
@@ -228,11 +244,14 @@ def resume_training(
     callbacks: Sequence[TrainingCallback] = (),
     device: DeviceName = "auto",
     console: Console | None = None,
+    rank_timeout: float = MINUTES,
 ) -> TrainedRun:
     """Resume a stopped training exactly from its last saved state, on the corpus stored in the run.
 
     Args:
         config: None for the run's configuration, or one that differs from it only in `training_steps.MAY_CHANGE`.
+        rank_timeout: as for `train`. There may be more or fewer ranks than before; with as many as before the weights
+            are those of a training that was never stopped, bit for bit.
 
     Raises:
         ConfigError: the configuration differs in another key, or is not valid.
@@ -240,11 +259,14 @@ def resume_training(
         TrainingError, Interrupted, InputError: as for `train`.
     """
     config = None if config is None else _checked(config)
-    choose_device(device)
-    folder = RunFolder.resume(out)
-    with lock_for_writing(folder.path):
-        remove_unfinished(folder.path)
-        return _resume(folder, config, device, console or Console(), callbacks)
+    with joined_ranks(rank_timeout, gpu=choose_device(device).type == "cuda") as ranks:
+        require_same_configuration(ranks, config)
+        if not ranks.leads:
+            return TrainedRun(*follow_training(out, device, ranks))
+        folder = RunFolder.resume(out)
+        with lock_for_writing(folder.path):
+            remove_unfinished(folder.path)
+            return _resume(folder, config, device, console or Console(), callbacks, ranks)
 
 
 def _resume(
@@ -253,6 +275,7 @@ def _resume(
     device: DeviceName,
     console: Console,
     callbacks: Sequence[TrainingCallback],
+    ranks: Ranks,
 ) -> TrainedRun:
     saved = folder.load_config()
     if config is not None:
@@ -263,7 +286,7 @@ def _resume(
     source, target = folder.source_side(), folder.target_side()
     store = Store.open(folder.train_data, (source.vocabulary, target.vocabulary))
     prepared = PreparedCorpus(store, source, target)
-    return _train(config or saved, folder, prepared, device, console, callbacks)
+    return _train(config or saved, folder, prepared, device, console, callbacks, ranks)
 
 
 def _settled(config: Config, saved: Config) -> Config:
@@ -370,13 +393,14 @@ def _prepare(
     """Make the segmentations, unless a trained model has them; then store the corpus and make its vocabularies."""
     console.info("segmentation ...")
     store: Callable[..., PreparedCorpus]
+    read = _ReadPairs()
     if trained is None:
-        store = partial(build_store, segmentations=_segmentations(config, text), config=config.text)
+        store = partial(build_store, segmentations=_segmentations(config, text, read), config=config.text)
     else:
         store = trained.store
     with nullcontext() if dropped is None else replace_output(dropped, keep_partial=True) as listing:
         cleaner = Cleaner(config.cleaning, listing)
-        with console.counter("pairs") as progress:
+        with console.counter("pairs", read.total) as progress:
             prepared = store(folder.train_data, text.observed(), cleaner=cleaner, progress=progress)
     for fact in _text_facts(prepared):
         console.info(fact)
@@ -389,22 +413,38 @@ def _prepare(
     return prepared
 
 
-def _segmentations(config: Config, text: TrainingText) -> tuple[Segmentation, Segmentation]:
+class _ReadPairs:
+    """Counts the pairs that training a segmentation reads: as many are to be stored."""
+
+    def __init__(self) -> None:
+        self.total: int | None = None
+        """None if nothing was read."""
+
+    def counted(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """The same pairs."""
+        count = 0
+        for pair in pairs:
+            count += 1
+            yield pair
+        self.total = count
+
+
+def _segmentations(config: Config, text: TrainingText, read: _ReadPairs) -> tuple[Segmentation, Segmentation]:
     source, target = config.text.source, config.text.target
     if not config.text.joint:
         return (
-            train_segmentation(source, (pair.source for pair in text.pairs())),
-            train_segmentation(target, (pair.target for pair in text.pairs())),
+            train_segmentation(source, (pair.source for pair in read.counted(text.pairs()))),
+            train_segmentation(target, (pair.target for pair in read.counted(text.pairs()))),
         )
-    both = train_segmentation(source, _lines_of_both(text))
+    both = train_segmentation(source, _lines_of_both(read.counted(text.pairs())))
     if source.segmentation != "words":
         return both, both
     # A joint vocabulary of words: each language is tokenised by its own rules.
     return both, train_segmentation(SideConfig(language=target.language, segmentation="words"), ())
 
 
-def _lines_of_both(text: TrainingText) -> Iterator[str]:
-    for pair in text.pairs():
+def _lines_of_both(pairs: Iterable[Pair]) -> Iterator[str]:
+    for pair in pairs:
         yield pair.source
         yield pair.target
 
@@ -455,6 +495,7 @@ def _train(
     device: DeviceName,
     console: Console,
     callbacks: Sequence[TrainingCallback],
+    ranks: Ranks,
     new: NewRun | None = None,
     trained: TrainedModel | None = None,
 ) -> TrainedRun:
@@ -478,6 +519,9 @@ def _train(
     if config.training.validation.metric == "bleu":
         warn_of_references_unfit_for_bleu(tokenizer_of(config), dev)
     mix = settle_mix(config.training, prepared.store, console)
+    if ranks.size > 1:
+        console.info(f"ranks: {ranks.size} processes")
+    tell_text(ranks, config, folder)
     result = train_model(
         model,
         training_batches(config.training, prepared.store, mix, source_eos=config.model.source_eos),
@@ -490,6 +534,7 @@ def _train(
         console=console,
         workload=None if config.training.minutes is None else _workload(config, prepared, mix),
         callbacks=callbacks,
+        ranks=ranks,
     )
     folder = new.folder if new else folder  # a new run has taken its place
     write_run_report(open_run(folder.path, device=device), dev)
@@ -524,6 +569,8 @@ def _validators(
             best = [n_best[0] for n_best in translator.translate_lines(pair.source for pair in wanted)]
         hypotheses, references = [translation.text for translation in best], [pair.target for pair in wanted]
         scores = {"bleu": bleu(hypotheses, references, tokenizer), "chrf": chrf(hypotheses, references)}
+        if config.training.validation.metric == "accuracy":
+            scores["accuracy"] = corpus_score(ExactMatch(), hypotheses, references)
         return DevTranslations(hypotheses, references, scores, sum(not translation.finished for translation in best))
 
     only_perplexity = config.training.validation.metric == "perplexity"

@@ -135,9 +135,13 @@ def _require_address_space(library: str) -> None:
 def _require_threads() -> None:
     """Start as many threads as libraries may, and end them: no count says how many the system still allows.
 
+    Not where address space is limited: the C library reserves some of it for each thread, and keeps it.
+
     Raises:
         ConfigError: they cannot be started; the message says what to raise.
     """
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     needed = THREADS + 2 * cores
     end = threading.Event()

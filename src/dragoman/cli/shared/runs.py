@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.engines.ensemble_engine import Combination
     from dragoman.runs.opening import Run
-    from dragoman.scoring.scorer import Scorer
 
 
 def require_several_runs(options: argparse.Namespace, runs: Sequence[str]) -> None:
@@ -50,25 +48,3 @@ def open_runs(names: Sequence[str], options: argparse.Namespace) -> list[Run]:
     from dragoman.runs.opening import open_run
 
     return [open_run(name, device=options.device, threads=options.threads) for name in names]
-
-
-def make_scorer(
-    names: Sequence[str],
-    runs: Sequence[Run],
-    combination: Combination = "probabilities",
-    weights: Sequence[float] | None = None,
-) -> Scorer:
-    """The scorer of one run, or of the ensemble of several.
-
-    Raises:
-        ConfigError: the runs differ in target vocabulary or segmentation, or there is not one weight per run.
-    """
-    from dragoman.scoring.scorer import Scorer
-    from dragoman.translation.ensemble import Ensemble, require_same_segmentation, require_same_target
-
-    if len(runs) == 1:
-        return runs[0].scorer()
-    require_same_target(names, [run.target.vocabulary for run in runs])
-    require_same_segmentation(names, [run.target for run in runs])
-    ensemble = Ensemble([(run.engine, run.source) for run in runs], combination, weights)
-    return Scorer.of_ensemble(ensemble, runs[0].target)

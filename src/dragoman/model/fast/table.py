@@ -44,6 +44,11 @@ FAST: dict[Function, Replacement] = {
         "weight gradients of all steps as one product; the layers of a sum as one layer",
         "28 % of an update for one query layer; 3.5 % of one for the layers of a sum",
     ),
+    cells.unroll: Replacement(
+        fast_cells.unroll,
+        "the run of a GRU as one operation with its own gradient, in memory that all steps share",
+        "from 58.5 to 53.6 ms an update of 16 sentences, from 171 to 165 ms of 70",
+    ),
     cells.gru_gates: Replacement(
         fast_cells.gru_gates,
         "one operation with its own gradient instead of a dozen",

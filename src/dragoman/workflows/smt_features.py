@@ -1,0 +1,114 @@
+"""Models opened as the features of n-best lists and the columns of phrase tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from dragoman.errors import ConfigError
+from dragoman.runs.opening import Run, open_run
+from dragoman.scoring.lists import Feature, ensemble_feature, forward_feature, of_joined_words, reverse_feature
+from dragoman.scoring.phrase_scores import Column, source_given_target, target_given_source, unknown_word_penalty
+from dragoman.scoring.token_scores import TokenScores, log_probability, mean_log_probability
+from dragoman.translation.ensemble import require_same_target
+
+if TYPE_CHECKING:
+    from dragoman.model.devices import DeviceName
+
+
+@dataclass(frozen=True)
+class RescoringModels:
+    """The models that score n-best lists, and how; each value has the name of an option of `dragoman rescore`."""
+
+    model: Sequence[str] = ()
+    reverse: Sequence[str] = ()
+    lm: Sequence[str] = ()
+    ensemble: bool = False
+    tokenised: str | None = None
+    feature: str = "Neural"
+    normalised: bool = False
+    precision: Literal["fp32", "bf16"] = "fp32"
+
+
+def open_features(
+    models: RescoringModels, *, device: DeviceName = "auto", threads: int | None = None
+) -> list[tuple[str, Sequence[Feature]]]:
+    """The features to add, by name.
+
+    Raises:
+        RunError: a folder does not exist, lacks a part, or is damaged.
+        ConfigError: members of an ensemble differ in target vocabulary or segmentation.
+    """
+
+    def opened(path: str) -> Run:
+        run = open_run(path, device=device, threads=threads)
+        if models.precision != "fp32":  # an exported model needs no torch
+            model = run.model()
+
+            from dragoman.model.devices import choose_precision
+
+            model.set_precision(choose_precision(models.precision, model.device))
+        return run
+
+    def language_feature(path: str, value: Callable[[TokenScores], float]) -> Feature:
+        from dragoman.model.devices import choose_precision
+        from dragoman.runs.language_model import open_language_run
+        from dragoman.scoring.language_model import language_model_feature
+
+        run = open_language_run(path, device=device, threads=threads)
+        run.model.set_precision(choose_precision(models.precision, run.model.device))
+        return language_model_feature(run.scorer(), value)
+
+    value = mean_log_probability if models.normalised else log_probability
+    features: list[tuple[str, Sequence[Feature]]] = []
+    runs = [opened(path) for path in models.model]
+    scorers = [one.scorer() for one in runs]
+    if models.ensemble:
+        _require_one_vocabulary(runs, models.model)
+        features.append((models.feature, [ensemble_feature(scorers, value)]))
+    elif runs:
+        features.append((models.feature, [forward_feature(scorer, value) for scorer in scorers]))
+    if models.reverse:
+        others = [opened(path).scorer() for path in models.reverse]
+        features.append((f"{models.feature}Reverse", [reverse_feature(scorer, value) for scorer in others]))
+    if models.tokenised is not None:
+        from dragoman.text.segmentation.words import WordSegmentation
+
+        join = WordSegmentation(models.tokenised).join
+        features = [(name, [of_joined_words(one, join) for one in group]) for name, group in features]
+    if models.lm:
+        features.append((f"{models.feature}LM", [language_feature(path, value) for path in models.lm]))
+    return features
+
+
+def open_columns(
+    model: Sequence[str],
+    reverse: Sequence[str],
+    *,
+    unknown: bool,
+    device: DeviceName = "auto",
+    threads: int | None = None,
+) -> list[Column]:
+    """The columns to add to a phrase table: of each model, of each reverse model, and the unknown-word penalty.
+
+    Raises:
+        RunError: a folder does not exist, lacks a part, or is damaged.
+    """
+    models = [open_run(path, device=device, threads=threads) for path in model]
+    others = [open_run(path, device=device, threads=threads) for path in reverse]
+    columns = [target_given_source(one.scorer()) for one in models]
+    columns += [source_given_target(one.scorer()) for one in others]
+    return columns + ([unknown_word_penalty(models[0].target)] if unknown else [])
+
+
+def _require_one_vocabulary(runs: Sequence[Run], names: Sequence[str]) -> None:
+    """Refuse runs that differ in target vocabulary or segmentation."""
+    require_same_target(names, [one.target.vocabulary for one in runs])
+    files = [{path.name: path.read_bytes() for path in one.folder.text.glob("target.*")} for one in runs]
+    for other, name in zip(files, names, strict=True):
+        if other != files[0]:
+            raise ConfigError(
+                f"--ensemble: {name} and {names[0]} segment target text differently; leave --ensemble out and "
+                "weight their features instead"
+            )
