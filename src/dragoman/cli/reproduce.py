@@ -37,7 +37,7 @@ def add_options(parser: Parser) -> None:
         )  # fmt: skip
     corpora.add_argument(
         "--join", type=positive_int, default=1, metavar="N",
-        help="construct longer pairs by joining 1 to N pairs of the same set (default: %(default)s)",
+        help="construct longer pairs by joining up to N pairs of the same set (default: %(default)s)",
     )  # fmt: skip
     corpora.add_argument(
         "--languages", nargs=2, type=language, metavar=("SRC", "TGT"),

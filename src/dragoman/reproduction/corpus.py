@@ -5,10 +5,11 @@
     DIR/corpus/corpus.json                                     what was given, counts, and digests of the files
     DIR/corpus/train.source.words, train.target.words, ...     the same lines tokenised, for phrase-based systems
 
-Joined pairs are constructed: they are 1 to `join` pairs of the same set with a space between them, of at most
-`LONGEST_JOINED` words. Effects of length can be seen in them on a corpus whose sentences are all short. A pair of the
-training set is used in as many joined pairs as `join` has pairs on average, so that their number stays about the same;
-one of the dev and test sets is used once.
+Joined pairs are constructed: they are up to `join` pairs of the same set with a space between them, of at most
+`LONGEST_JOINED` words. Effects of length can be seen in them on a corpus whose sentences are all short. Dev and test
+sets are divided into joined pairs of 1 to `join`. The training set has every pair twice, by itself and in a joined
+pair: small models learn from short pairs to read their source, which they do not in a few thousand updates of long
+ones.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class Corpus:
 
     @property
     def repeats(self) -> int:
-        """In how many joined pairs of the training set a pair is."""
-        return _repeats(self.facts["join"])
+        """How often the training set has each pair."""
+        return 2 if self.facts["join"] > 1 else 1
 
     def words_path(self, name: str, side: str) -> Path:
         """A file with the words of each line separated by spaces (`write_words`)."""
@@ -79,7 +80,7 @@ def write_corpus(
 
     Args:
         given: the user's corpora of `train`, `dev` and `test`.
-        join: the greatest number of pairs that are joined; 1 keeps the pairs as they are.
+        join: the greatest number of pairs that are joined; 1 keeps all sets as they are.
         languages: of both sides; None: those of the names of the training files.
 
     Raises:
@@ -91,7 +92,7 @@ def write_corpus(
     for name in SETS:
         pairs = [pair for pair in read_pairs(given[name]) if pair.source.strip() and pair.target.strip()]
         if join > 1:
-            pairs = list(_joined(pairs, join, repeats=_repeats(join) if name == "train" else 1))
+            pairs = pairs + list(_joined(pairs, 2, join)) if name == "train" else list(_joined(pairs, 1, join))
         if name == "test" and len(pairs) < FEWEST_TEST_PAIRS:
             raise InputError(f"the test set has {len(pairs)} pairs; an experiment needs {FEWEST_TEST_PAIRS} or more")
         if not pairs:
@@ -147,23 +148,16 @@ def _languages(corpora: Corpora) -> list[str | None]:
     return [side.pop() if len(side) == 1 else None for side in sides]
 
 
-def _repeats(join: int) -> int:
-    return (join + 1) // 2
-
-
-def _joined(pairs: Sequence[Pair], join: int, *, repeats: int) -> Iterator[Pair]:
-    """Pairs joined from 1 to `join` random pairs; every pair is used `repeats` times."""
+def _joined(pairs: Sequence[Pair], fewest: int, most: int) -> Iterator[Pair]:
+    """Pairs joined from `fewest` to `most` random pairs, or fewer where words or pairs do not suffice."""
     draw = random.Random(_SEED)
-    for _ in range(repeats):
-        order = draw.sample(pairs, len(pairs))
-        while order:
-            count = draw.randint(1, join)
-            parts = [order.pop()]
-            while order and len(parts) < count and _words([*parts, order[-1]]) <= LONGEST_JOINED:
-                parts.append(order.pop())
-            yield Pair(
-                " ".join(part.source for part in parts), " ".join(part.target for part in parts), parts[0].origin
-            )
+    order = draw.sample(pairs, len(pairs))
+    while order:
+        count = draw.randint(fewest, most)
+        parts = [order.pop()]
+        while order and len(parts) < count and _words([*parts, order[-1]]) <= LONGEST_JOINED:
+            parts.append(order.pop())
+        yield Pair(" ".join(part.source for part in parts), " ".join(part.target for part in parts), parts[0].origin)
 
 
 def _words(pairs: Sequence[Pair]) -> int:

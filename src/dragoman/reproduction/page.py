@@ -157,7 +157,7 @@ def images_of_heat_maps(result: Mapping[str, Any], images: Mapping[str, str]) ->
 def _facts(result: Mapping[str, Any]) -> list[str]:
     budget, corpus = result["budget"], result["corpus"]
     length = f"{budget['updates']:,} updates" if budget["updates"] else f"{budget['minutes']:g} minutes"
-    joined = f" Pairs are joined from 1 to {corpus['join']} pairs of the corpus." if corpus["join"] > 1 else ""
+    joined = f" Longer pairs are joined from up to {corpus['join']} pairs of the corpus." if corpus["join"] > 1 else ""
     sets = ", ".join(
         f"{name} {corpus[name]['pairs']:,} ({corpus[name]['source']['words']:.1f} words a source)"
         for name in ("train", "dev", "test")
