@@ -1,10 +1,12 @@
 # make demo   trains on the embedded corpus, translates, writes a report
-# make test   lint, types, all tests
+# make test   lint, types, tests
+# make test-parts   the tests of pages in a browser, of the documents' programs, of several processes, of the papers' experiments
 # make web-runtime   fetches the runtime that dragoman export --web puts into its sites
 # Both create .venv and install into it first, if that has not been done.
 PYTHON ?= python3
 PROCESSES ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
+PARTS := browser or docs or processes or reproduction
 
 # uv installs in a fraction of the time, where it is present. pip leaves compiling to the first import of a module; tests
 # start many processes, so that for them everything is compiled at once.
@@ -20,7 +22,7 @@ endif
 web-runtime: .venv/train
 	$(BIN)/python -m dragoman.website.runtime
 
-.PHONY: demo web-runtime test lint types tests format clean
+.PHONY: demo web-runtime test lint types tests test-parts format clean
 
 demo: .venv/train
 	$(BIN)/dragoman demo --out demo-run --overwrite
@@ -36,7 +38,10 @@ types: .venv/installed
 	$(BIN)/mypy
 
 tests: .venv/installed
-	$(BIN)/pytest -n $(PROCESSES) --dist worksteal
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "not ($(PARTS))"
+
+test-parts: .venv/installed
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "$(PARTS)"
 
 format: .venv/installed
 	$(BIN)/ruff check --fix

@@ -10,7 +10,7 @@ import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.docs
 
 TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial.ipynb"
 

@@ -24,6 +24,8 @@ from tests.cluster.local_pool import LocalPool
 
 from .conftest import Corpus
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +173,6 @@ def _processes(group: int) -> dict[int, str]:
     return {process: name for process, name in found.items() if name}
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc to find the processes of workers")
 def test_ray_goes_on_when_a_worker_is_killed_and_leaves_no_process(light: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is not installed (extra `cluster`)")

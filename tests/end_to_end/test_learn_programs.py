@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.docs
+
 PAGES = Path(__file__).parents[2] / "docs" / "learn"
 QUICK: dict[str, dict[str, Any]] = {
     "beam_size": {"updates": 3, "beams": (1,)},

@@ -19,6 +19,8 @@ import pytest
 from dragoman.page.files import page_files
 from tests.end_to_end.server_process import Server, end_server, start_server
 
+pytestmark = pytest.mark.browser
+
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra `dev`)")
 expect = playwright.expect
 
@@ -538,7 +540,6 @@ def test_heat_map_copy_and_swap(show: Open) -> None:
     assert (page.input_value("#source-language"), page.input_value("#target-language")) == ("en", "de")
 
 
-@pytest.mark.slow  # a text is kept when it has been at rest for a while
 def test_the_history_stays_in_the_browser(show: Open) -> None:
     page = show()
     write(page, "ab", "AB")
@@ -594,7 +595,6 @@ def test_the_page_speaks_three_languages(show: Open) -> None:
     assert used <= {name for name, *_ in kinds[0]}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "viewport"), [("light", DESK), ("dark", PHONE)])
 def test_axe_finds_nothing_to_object_to(show: Open, scheme: str, viewport: dict[str, int]) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed (extra `dev`)")

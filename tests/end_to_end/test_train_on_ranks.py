@@ -13,6 +13,8 @@ from dragoman.training.log import read_log
 from tests.end_to_end.conftest import SMALL, Corpus
 from tests.training.rank_process import RankProcesses
 
+pytestmark = pytest.mark.processes
+
 Train = Callable[..., int]
 BRIEF = ("training.updates=6", "training.log_every=2", "training.validation.metric=perplexity")
 
@@ -21,7 +23,6 @@ def messages(said: str) -> list[str]:
     return [line for line in said.splitlines() if line.startswith("dragoman:")]
 
 
-@pytest.mark.slow
 def test_two_ranks_train_a_run_and_go_on_with_it_and_only_the_first_prints(
     ranks: RankProcesses, corpus: Corpus, tmp_path: Path
 ) -> None:
@@ -62,7 +63,6 @@ def test_a_mistake_is_told_once(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.slow
 def test_a_rank_needs_the_text_of_the_first_one(
     ranks: RankProcesses, train: Train, corpus: Corpus, tmp_path: Path
 ) -> None:
@@ -92,7 +92,6 @@ def test_a_rank_needs_the_text_of_the_first_one(
     assert (folders[1] / "RUN" / "log.jsonl").read_bytes() == before
 
 
-@pytest.mark.slow
 def test_resuming_begins_a_run_where_there_is_none(
     train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

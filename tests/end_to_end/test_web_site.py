@@ -25,6 +25,8 @@ from dragoman.text.side import TextSide
 from dragoman.website.site import export_site
 from tests.web import Host, open_browser, require_runtime, serving
 
+pytestmark = pytest.mark.browser
+
 TEXT = "ab c?  de\nfab"
 TRANSLATE = """
 async (requests) => {

@@ -12,6 +12,8 @@ from dragoman.projection.drawing import write_map
 from dragoman.projection.reduction import Projection
 from dragoman.projection.vectors import LabelledText
 
+pytestmark = pytest.mark.browser
+
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra `dev`)")
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

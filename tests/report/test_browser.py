@@ -21,6 +21,8 @@ from dragoman.report.page import Report, System, write_report
 from dragoman.report.samples import Sample, given_sample
 from dragoman.text.words import raw_words
 
+pytestmark = pytest.mark.browser
+
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed (extra `dev`)")
 
 FLAGS = (

@@ -17,6 +17,8 @@ from dragoman.errors import ConfigError
 from dragoman.reproduction import phrases, steps
 from dragoman.reproduction.experiment import experiment_names, load_experiment
 
+pytestmark = pytest.mark.reproduction
+
 SERVER = Path(__file__).with_name("command_server.py")
 WORDS = "a the dog cat man woman runs sees in on red blue house street water snow ball with two".split()  # noqa: SIM905
 SETTINGS = (
@@ -73,7 +75,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("experiments")
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("commands_by_server")
 @pytest.mark.parametrize("name", experiment_names())
 def test_an_experiment_runs_to_its_pages(

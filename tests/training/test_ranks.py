@@ -18,6 +18,8 @@ from dragoman.training.joining import joined_ranks
 from tests.training import rank_process
 from tests.training.rank_process import Answer, RankProcesses
 
+pytestmark = pytest.mark.processes
+
 Recipe = Callable[..., TrainingConfig]
 
 
@@ -77,7 +79,6 @@ def compare(ranks: RankProcesses, recipe: Recipe, tmp_path: Any) -> Callable[...
     return comparison
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("unit", RECIPES)
 def test_ranks_make_the_updates_of_one_process(compare: Callable[..., None], unit: str) -> None:
     compare(updates=50, sizes=(2, 3), **RECIPES[unit])
@@ -87,18 +88,15 @@ def test_presets_divide_the_loss_in_all_three_ways() -> None:
     assert RECIPES.keys() == {"tokens", "sentences", "none"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SHORTER)
 def test_so_do_they_with(compare: Callable[..., None], name: str) -> None:
     compare(**SHORTER[name])
 
 
-@pytest.mark.slow
 def test_so_do_they_with_scheduled_sampling(compare: Callable[..., None]) -> None:
     compare("greedy_training", scheduled_sampling=1.0, guided_alignment=0.5)
 
 
-@pytest.mark.slow
 def test_ranks_that_another_library_has_connected_make_the_same_updates(
     ranks: RankProcesses, recipe: Recipe, tmp_path: Path
 ) -> None:
@@ -111,7 +109,6 @@ def test_ranks_that_another_library_has_connected_make_the_same_updates(
 # Resuming ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_signal_to_any_rank_saves_once_and_the_resumed_run_is_as_if_never_stopped(
     ranks: RankProcesses, recipe: Recipe, tmp_path: Path
 ) -> None:
@@ -126,7 +123,6 @@ def test_a_signal_to_any_rank_saves_once_and_the_resumed_run_is_as_if_never_stop
     assert [answer["value"] for answer in resumed] == [answer["value"] for answer in straight]
 
 
-@pytest.mark.slow
 def test_another_number_of_ranks_goes_on_at_the_same_place(
     ranks: RankProcesses, recipe: Recipe, tmp_path: Path
 ) -> None:
@@ -148,7 +144,6 @@ def said_by(answers: Sequence[Answer]) -> list[str]:
     return [answer["message"] for answer in answers if answer.get("error", "OtherRankError") != "OtherRankError"]
 
 
-@pytest.mark.slow
 def test_a_rank_that_hangs_is_named_after_the_time_limit(ranks: RankProcesses, recipe: Recipe, tmp_path: Path) -> None:
     values = recipe(updates=12).values()
     folder = str(tmp_path / "run")
@@ -159,7 +154,6 @@ def test_a_rank_that_hangs_is_named_after_the_time_limit(ranks: RankProcesses, r
     assert [answer["code"] for answer in answers] == [2, 2, 2]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rank", [0, 2])
 def test_a_rank_that_is_killed_is_named(ranks: RankProcesses, recipe: Recipe, tmp_path: Path, rank: int) -> None:
     values = recipe(updates=12).values()
