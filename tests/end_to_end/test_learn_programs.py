@@ -18,6 +18,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "uniform_attention": {"steps": (3,)},
     "alignment_error": {"updates": 3, "models": ("as in Bahdanau et al.",)},
     "deep_models": {"updates": 3, "laws": ("lecun",), "biases": (1,)},
+    "reversal": {"updates": 3, "orders": ("same",)},
     "corpus_size": {"updates": 3, "sizes": (100,)},
 }
 
