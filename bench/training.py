@@ -110,7 +110,7 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def prepare(data: Path, out: Path) -> dict[str, float]:
+def prepare(data: Path, out: Path, pieces: int = 10_000) -> dict[str, float]:
     """Write segmented text, with spaces between pieces, and one vocabulary for all toolkits."""
     out.mkdir(parents=True, exist_ok=True)
     raw = {
@@ -121,7 +121,7 @@ def prepare(data: Path, out: Path) -> dict[str, float]:
     joint = out / "joint.txt"
     joint.write_text("\n".join(raw["train", "en"] + raw["train", "de"]) + "\n", encoding="utf-8")
     sentencepiece.SentencePieceTrainer.train(
-        input=str(joint), model_prefix=str(out / "bpe"), vocab_size=10_000, model_type="bpe", minloglevel=2
+        input=str(joint), model_prefix=str(out / "bpe"), vocab_size=pieces, model_type="bpe", minloglevel=2
     )
     model = sentencepiece.SentencePieceProcessor(model_file=str(out / "bpe.model"))
     seen: dict[str, int] = {}
