@@ -1,6 +1,7 @@
 # make demo   trains on the embedded corpus, translates, writes a report
 # make test   lint, types, tests
 # make test-parts   the tests of pages in a browser, of the documents' programs, of several processes, of the papers' experiments
+# make docs   the site of the documentation, in docs/_build/html: notebooks run, warnings are errors, the result is tested
 # make web-runtime   fetches the runtime that dragoman export --web puts into its sites
 # Both create .venv and install into it first, if that has not been done.
 PYTHON ?= python3
@@ -22,7 +23,7 @@ endif
 web-runtime: .venv/train
 	$(BIN)/python -m dragoman.website.runtime
 
-.PHONY: demo web-runtime test lint types tests test-parts format clean
+.PHONY: demo docs web-runtime test lint types tests test-parts format clean
 
 demo: .venv/train
 	$(BIN)/dragoman demo --out demo-run --overwrite
@@ -38,10 +39,15 @@ types: .venv/installed
 	$(BIN)/mypy
 
 tests: .venv/installed
-	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "not ($(PARTS))"
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "not ($(PARTS) or site)"
 
 test-parts: .venv/installed
 	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "$(PARTS)"
+
+docs: .venv/docs
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/pytest -m site
+	@echo "The site: docs/_build/html/index.html"
 
 format: .venv/installed
 	$(BIN)/ruff check --fix
@@ -57,5 +63,9 @@ format: .venv/installed
 	$(BIN)/python -m compileall -q -j 0 .venv/lib || true
 	@touch $@
 
+.venv/docs: .venv/installed
+	$(INSTALL) -c constraints.txt -e ".[serve,docs]"
+	@touch $@
+
 clean:
-	rm -rf .venv demo-run .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv demo-run docs/_build docs/reference/printed .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -14,7 +14,11 @@ from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BUILT = (ROOT / "docs" / "_build", ROOT / "docs" / "reference" / "printed")
+PAGES = [
+    *sorted(ROOT.glob("README*.md")),
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if not set(BUILT) & set(page.parents)),
+]
 
 
 def _commands(text: str) -> Iterator[tuple[bool, str]]:

@@ -1,0 +1,57 @@
+"""Sphinx builds the site from these pages: `make docs`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from site_builder.printed import write
+from site_builder.search import KoreanBeginnings
+
+import dragoman
+
+project = "Dragoman"
+author = "the Dragoman authors"
+copyright = author
+version = release = dragoman.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+suppress_warnings = ["misc.highlighting_failure"]  # requests without a version of HTTP, cells with a line for the shell
+exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
+root_doc = "index"
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+default_role = "literal"  # docstrings write names in single backticks, as in Markdown
+add_module_names = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_inherit_docstrings = False
+
+# The notebooks are run while the site is built, and fail it when they raise. NOTEBOOKS=off leaves them unrun.
+nb_execution_mode = os.environ.get("NOTEBOOKS", "cache")
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
+nb_merge_streams = True
+
+html_theme = "furo"
+html_title = "Dragoman"
+html_static_path = ["_static"]
+html_css_files = ["wide-tables.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_copyright = False
+copybutton_prompt_text = "$ "
+copybutton_exclude = ".linenos, .gp"
+
+
+def setup(app: Sphinx) -> None:
+    """Print the reference before Sphinx looks for pages."""
+    app.add_search_language(KoreanBeginnings)
+    write(HERE / "reference" / "printed")

@@ -1,0 +1,89 @@
+"""The built site: its links lead somewhere, and reading it asks no other host for anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+HTML = Path(__file__).parents[2] / "docs" / "_build" / "html"
+pytestmark = [pytest.mark.site, pytest.mark.skipif(not HTML.exists(), reason="the site is not built: make docs")]
+
+LOADED = {("img", "src"), ("script", "src"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("link", "href")}
+"""Attributes whose addresses a browser loads by itself; a link to another page is followed by the reader alone."""
+
+NOT_LOADED = {"canonical", "index", "search", "next", "prev", "author", "copyright", "up", "top", "contents"}
+"""Kinds of `<link>` that name a page."""
+
+
+class Page(HTMLParser):
+    """Addresses and anchors of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.linked: list[str] = []
+        self.anchors: set[str] = set()
+        self.viewport = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        self.anchors.update(attributes[name] for name in ("id", "name") if name in attributes)
+        self.viewport |= attributes.get("name") == "viewport" and "width=device-width" in attributes["content"]
+        if tag == "link" and set(attributes.get("rel", "").split()) & NOT_LOADED:
+            return
+        self.loaded += [value for name, value in attributes.items() if (tag, name) in LOADED]
+        self.linked += [attributes["href"]] if tag == "a" and "href" in attributes else []
+
+
+@cache
+def page_of(path: Path) -> Page:
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def pages() -> Iterator[Path]:
+    return HTML.rglob("*.html")
+
+
+def test_reading_asks_no_other_host() -> None:
+    elsewhere = [
+        f"{path.relative_to(HTML)}: {address}"
+        for path in pages()
+        for address in page_of(path).loaded
+        if urlsplit(address).netloc
+    ]
+    for path in HTML.rglob("*.css"):
+        for address in re.findall(r"url\(([^)]*)\)|@import ([^;]*);", path.read_text(encoding="utf-8")):
+            if re.search("^['\"]?(https?:)?//", "".join(address)):
+                elsewhere.append(f"{path.relative_to(HTML)}: {''.join(address)}")
+    assert not elsewhere
+    assert any(page_of(path).loaded for path in pages())
+
+
+def test_every_link_leads_to_a_page_and_a_place_that_exist() -> None:
+    broken, checked = [], 0
+    for path in pages():
+        for link in page_of(path).linked:
+            address = urlsplit(link)
+            if address.scheme or address.netloc:
+                continue
+            checked += 1
+            target = (path.parent / unquote(address.path)).resolve() if address.path else path
+            if not target.is_file():
+                broken.append(f"{path.relative_to(HTML)}: {link}")
+            elif address.fragment and target.suffix == ".html":
+                known = page_of(target).anchors
+                if unquote(address.fragment) not in known:
+                    broken.append(f"{path.relative_to(HTML)}: {link}")
+    assert not broken
+    assert checked > 1000
+
+
+def test_pages_fit_a_phone() -> None:
+    assert not [path for path in pages() if not page_of(path).viewport]
