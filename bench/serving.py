@@ -17,7 +17,7 @@ bench/training.py with OpenNMT-py, imports its checkpoint and exports it in int8
                Beam 5, log-probability divided by length.
     overload   for a minute, visitors who together ask for five times what the server carried: statuses, memory, and how
                soon a lone request takes its usual time again
-    soak       100,000 requests from 8 clients: memory after each tenth
+    soak       100,000 requests from 8 clients, sentences of at most 8 words: memory after each tenth
     restart    killed under load and started again: time until it is ready
 
 Each stage adds its part to bench/results/serving.json. Clients and servers share the machine, which must otherwise be
@@ -42,7 +42,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
@@ -66,7 +66,8 @@ EXCESS = 5
 """Offered load in `overload`, as a multiple of what the server carried from 64 clients."""
 VISITORS = 256
 """Connections of `overload`."""
-LONG_RUN, LONG_RUN_CLIENTS = 100_000, 8
+LONG_RUN, LONG_RUN_CLIENTS, LONG_RUN_WORDS = 100_000, 8, 8
+"""Requests of `soak`, clients, and words of a sentence at most."""
 PATIENCE = 120.0
 """Seconds until a server must be ready."""
 
@@ -424,7 +425,11 @@ def overload(options: argparse.Namespace) -> None:
 
 def soak(options: argparse.Namespace) -> None:
     """Many requests in a row."""
-    with our_server(options) as served:
+    with our_server(options) as server:
+        short = options.scratch / "short.requests"
+        requests = server.bodies.read_text(encoding="utf-8").splitlines()
+        write_lines(short, (one for one in requests if len(json.loads(one)["q"].split()) <= LONG_RUN_WORDS))
+        served = replace(server, bodies=short)
         for body in first_requests(served):
             served.ask(body)
         tenths, statuses = [round(served.megabytes(), 1)], {}
