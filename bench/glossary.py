@@ -30,7 +30,8 @@ from dragoman.runs.opening import open_run
 from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.words import words_in
 from dragoman.translation.glossary import make_glossary
-from dragoman.translation.translator import TextConstraints, Translator
+from dragoman.translation.line_constraints import TextConstraints
+from dragoman.translation.translator import Translator
 
 RESULTS = Path(__file__).parent / "results" / "glossary.json"
 FEWEST, MOST, LETTERS, SHARE = 5, 100, 4, 0.5

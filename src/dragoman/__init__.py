@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from dragoman.runs.opening import load, open_run
     from dragoman.text.corpus import read_pairs, read_test_set
     from dragoman.training.callbacks import StopTraining, TrainingCallback
-    from dragoman.translation.translator import Translation, Translator
+    from dragoman.translation.result import Translation
+    from dragoman.translation.translator import Translator
     from dragoman.workflows.demo import write_demo_corpus
     from dragoman.workflows.evaluation import measure
     from dragoman.workflows.training import train
@@ -57,7 +58,7 @@ _HOME = {
     "SearchConfig": "dragoman.config.schema",
     "StopTraining": "dragoman.training.callbacks",
     "TrainingCallback": "dragoman.training.callbacks",
-    "Translation": "dragoman.translation.translator",
+    "Translation": "dragoman.translation.result",
     "Translator": "dragoman.translation.translator",
     "load": "dragoman.runs.opening",
     "load_config": "dragoman.config.files",

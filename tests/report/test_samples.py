@@ -7,7 +7,7 @@ from dragoman.report.samples import Window, make_sample, segment_windows, word_w
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
-from dragoman.translation.translator import Translation
+from dragoman.translation.result import Translation
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK, Vocabulary
 from dragoman.translation import length_batching, source_encoding
-from dragoman.translation.translator import TextConstraints, Translator, next_word
+from dragoman.translation.line_constraints import TextConstraints
+from dragoman.translation.translator import Translator, next_word
 from tests.streams import EndlessStream, assert_read_by_windows
 
 

@@ -15,7 +15,7 @@ from dragoman.errors import Interrupted
 from dragoman.text.words import words_in
 
 if TYPE_CHECKING:
-    from dragoman.translation.translator import Translation
+    from dragoman.translation.result import Translation
 
 SUMMARY = "train on a built-in corpus, translate and write a report, without a download"
 DESCRIPTION = (

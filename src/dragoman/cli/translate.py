@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from dragoman.runs.opening import Run
     from dragoman.translation.options import TranslationOptions
-    from dragoman.translation.translator import Translation, Translator
+    from dragoman.translation.result import Translation
+    from dragoman.translation.translator import Translator
 
     Chooser = Callable[[Sequence[Translation]], Sequence[Translation]]
 

@@ -18,7 +18,7 @@ from dragoman.scoring.scorer import ScoredPair
 from dragoman.text.scripts import LETTER_WITHOUT_SPACES
 from dragoman.text.side import TextSide
 from dragoman.text.words import raw_words
-from dragoman.translation.translator import Translation
+from dragoman.translation.result import Translation
 
 
 @dataclass(frozen=True, slots=True)

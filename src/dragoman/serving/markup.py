@@ -18,7 +18,7 @@ from dragoman.serving.html_text import Document, Element, Text, spans_of_words
 from dragoman.serving.service import Direction, Service, all_or_none, by_pair
 from dragoman.text.scripts import LETTER_WITHOUT_SPACES
 from dragoman.text.sentences import Span, sentence_spans, touches
-from dragoman.translation.translator import Translation
+from dragoman.translation.result import Translation
 
 MAX_GAP = 2
 """Words between two parts of an element that are included in it."""

@@ -18,7 +18,8 @@ from dragoman.serving.refusals import Refusal, invalid
 from dragoman.serving.scheduler import Scheduler, Task
 from dragoman.serving.settings import Settings
 from dragoman.text.sentences import Span, replace_sentences, sentence_spans
-from dragoman.translation.translator import Translation, Translator
+from dragoman.translation.result import Translation
+from dragoman.translation.translator import Translator
 
 AUTO = "auto"
 """The source language of texts whose language is to be detected."""

@@ -7,12 +7,10 @@ is too long for a model only the first `MAX_SEGMENTS` segments are translated, w
 from __future__ import annotations
 
 import copy
-import html
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from itertools import repeat, zip_longest
 from typing import NamedTuple, Unpack, overload
 
@@ -20,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span, segment_weights, surface_spans, word_links
-from dragoman.alignment.heat_map import heat_map_html, segment_heat_map
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine, ShortlistEngine, refuse_nan
@@ -33,10 +30,11 @@ from dragoman.search.stochastic import stochastic_beam_search
 from dragoman.text.links import Link
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import BOS, EOS, UNK
-from dragoman.text.words import is_blank, raw_words
+from dragoman.text.words import is_blank
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.glossary import Glossary, make_glossary
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
+from dragoman.translation.line_constraints import TextConstraints, text_constraints
 from dragoman.translation.options import (
     TranslationOptions,
     changed_sampling,
@@ -45,6 +43,7 @@ from dragoman.translation.options import (
     require_known,
     require_threads,
 )
+from dragoman.translation.result import Translation
 from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder
 from dragoman.translation.unknown_words import Replacement, UnknownWordReplacer, changed_replacer
 
@@ -54,87 +53,7 @@ GRID = 8
 """With phrase constraints a sentence has a beam for each number of their segments; this many are allowed for."""
 MAX_CONTINUATIONS = 200
 """The most probable next segments among which `complete` looks for words."""
-MAX_SHOWN = 60
-"""Segments of either side up to which a notebook shows the heat map."""
-
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class TextConstraints:
-    """Constraints on the translation of one line, as raw text of the target."""
-
-    prefix: str = ""
-    """The translation begins with it."""
-    phrases: Sequence[str] = ()
-    """Words and phrases that must appear in the translation."""
-
-
-@dataclass(frozen=True, eq=False)
-class Translation:
-    """A translation of one line with its scores and attention; a blank line has a blank translation.
-
-    >>> best = dragoman.load("RUN").translate("ab")
-    >>> best.source, best.text, best.tokens, best.alignment, best.finished
-    ('ab', 'AB', ['A', 'B'], [(0, 0)], True)
-    >>> best.attention.shape  # target tokens and EOS, source tokens and EOS
-    (3, 3)
-    """
-
-    source: str
-    """The line as it was given."""
-    text: str
-    """Its translation; raw text without line ends."""
-    score: float
-    """The log-probability after length normalisation, by which hypotheses are ranked."""
-    log_probability: float
-    """Natural logarithm, EOS included."""
-    tokens: list[str]
-    """T target segments, without EOS."""
-    source_tokens: list[str]
-    """S source segments, without EOS; for an ensemble the words of the line."""
-    attention: NDArray[np.float32] | None
-    """[T + 1, S], or [T + 1, S + 1] if the model reads EOS: row t was in use when segment t (the last one: EOS) was
-    predicted. None for a model without attention, and for a blank line."""
-    compute_alignment: Callable[[Sequence[Span], Sequence[Span]], list[Link]] = field(repr=False)
-    """Computes `links_between`."""
-    finished: bool
-    """False if the translation was truncated at the longest length."""
-    replacements: list[Replacement] = field(default_factory=list)
-    """The unknown words that were replaced in `text`; `tokens` has them as the model wrote them."""
-    token_log_probabilities: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    """[T + 1] natural logarithm of the probability of each of the `tokens` and of EOS; their sum is `log_probability`.
-    Empty for a blank line."""
-    source_spans: list[Span] = field(default_factory=list)
-    """[start, end) of each of the `source_tokens` in `source`, in characters."""
-    compute_target_spans: Callable[[], list[Span]] = field(default=list, repr=False)
-    """Computes `target_spans`."""
-
-    @cached_property
-    def alignment(self) -> list[Link]:
-        """(source word, target word) between the words of the raw lines, from 0; one for each target word.
-
-        Computed when first used: it takes longer than all other post-processing of the text.
-        """
-        return self.links_between(raw_words(self.source), raw_words(self.text))
-
-    def links_between(self, source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
-        """(source place, target place) between units of the source line and of the text, given by their spans in
-        characters; one for each target unit.
-        """
-        return self.compute_alignment(source_spans, target_spans)
-
-    @cached_property
-    def target_spans(self) -> list[Span]:
-        """[start, end) of each of the `tokens` in `text`, in characters; computed when first used."""
-        return self.compute_target_spans()
-
-    def _repr_html_(self) -> str:
-        """For notebooks: the text, and the alignment weights as a heat map."""
-        text = f'<p style="font-size:1.1em">{html.escape(self.text)}</p>'
-        if self.attention is None or not self.tokens or max(len(self.tokens), len(self.source_tokens)) > MAX_SHOWN:
-            return text
-        return text + heat_map_html(segment_heat_map(self.attention, self.source_tokens, self.tokens))
 
 
 class _PreparedLine(NamedTuple):
@@ -340,7 +259,7 @@ class Translator:
         if constraints is not None and translator._sampling is not None:
             raise ConfigError("constraints requires beam search; leave sample out")
         one = isinstance(text, str)
-        lines, demands = _text_constraints(text, prefix, constraints)
+        lines, demands = text_constraints(text, prefix, constraints)
         found = list(translator.translate_lines(lines, 1 if n_best is None else n_best, constraints=demands))
         if n_best is not None:
             return found[0] if one else found
@@ -669,37 +588,6 @@ def _blank(line: _PreparedLine) -> Translation:
     return Translation(line.text, "", 0.0, 0.0, [], [], None, lambda source_spans, target_spans: [], True)
 
 
-def _text_constraints(
-    text: str | Iterable[str],
-    prefix: str | Iterable[str] | None,
-    constraints: Iterable[str] | Iterable[Iterable[str]] | None,
-) -> tuple[Iterable[str], Iterator[TextConstraints] | None]:
-    """The lines of `translate` and their constraints; None without any.
-
-    Raises:
-        TypeError: one string is given where several are expected, or the other way round.
-    """
-    if isinstance(constraints, str):
-        raise TypeError(f"constraints is one string, {constraints!r}; give a list of words and phrases")
-    if isinstance(text, str):
-        if prefix is not None and not isinstance(prefix, str):
-            raise TypeError("prefix is not a string; for one line give one prefix")
-        if prefix is None and constraints is None:
-            return [text], None
-        return [text], iter([TextConstraints(prefix or "", [_phrase(phrase) for phrase in constraints or ()])])
-    if isinstance(prefix, str):
-        raise TypeError(f"prefix is one string, {prefix!r}; for several lines give one for each")
-    if prefix is None and constraints is None:
-        return text, None
-    if prefix is None or constraints is None:
-        begins: Iterable[str] = repeat("") if prefix is None else prefix
-        phrases: Iterable[str | Iterable[str]] = repeat(()) if constraints is None else constraints
-        pairs: Iterable[tuple[str, str | Iterable[str]]] = zip(begins, phrases, strict=False)
-    else:
-        pairs = zip(prefix, constraints, strict=True)
-    return text, (TextConstraints(begin, _phrases(each)) for begin, each in pairs)
-
-
 def _strings(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines.
 
@@ -710,15 +598,3 @@ def _strings(lines: Iterable[str]) -> Iterator[str]:
         if not isinstance(line, str):
             raise TypeError(f"line {number} is of type {type(line).__name__}, not a string")
         yield line
-
-
-def _phrases(phrases: str | Iterable[str]) -> list[str]:
-    if isinstance(phrases, str):
-        raise TypeError(f"constraints of a line are one string, {phrases!r}; give a list of words and phrases")
-    return list(phrases)
-
-
-def _phrase(phrase: str | Iterable[str]) -> str:
-    if not isinstance(phrase, str):
-        raise TypeError(f"constraints has {phrase!r} in it; for one line give words and phrases")
-    return phrase

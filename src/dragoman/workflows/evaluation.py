@@ -31,7 +31,7 @@ from dragoman.text.scripts import is_unsegmented
 from dragoman.text.segmentation import DEFAULT_RULES, train_segmentation
 from dragoman.text.vocabulary import SPECIALS, UNK
 from dragoman.text.words import words_in
-from dragoman.translation.translator import Translation
+from dragoman.translation.result import Translation
 
 log = logging.getLogger(__name__)
 

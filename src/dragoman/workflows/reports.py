@@ -25,7 +25,7 @@ from dragoman.scoring.scorer import ScoredPair
 from dragoman.text.corpus import Pair
 from dragoman.text.temporary import make_folder
 from dragoman.training.log import read_log
-from dragoman.translation.translator import Translation
+from dragoman.translation.result import Translation
 from dragoman.workflows.evaluation import RunEvaluation, measure
 
 DEV_SET = "Dev set"

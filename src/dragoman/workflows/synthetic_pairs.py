@@ -13,7 +13,8 @@ from dragoman.evaluation.bleu import ReferenceNgrams, bleu_statistics, sentence_
 from dragoman.text.corpus import Pair
 from dragoman.text.noise import add_noise
 from dragoman.text.words import is_blank, words_in
-from dragoman.translation.translator import Translation, Translator
+from dragoman.translation.result import Translation
+from dragoman.translation.translator import Translator
 
 
 class SyntheticPair(NamedTuple):

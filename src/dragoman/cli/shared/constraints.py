@@ -9,7 +9,7 @@ from dragoman.errors import InputError
 from dragoman.stored_files import decode_json
 from dragoman.text.lines import read_lines
 from dragoman.text.words import is_blank
-from dragoman.translation.translator import TextConstraints
+from dragoman.translation.line_constraints import TextConstraints
 
 
 def banned_words(words: Iterable[str], path: str | None) -> list[str]:

@@ -14,7 +14,7 @@ from dragoman.cli.shared.spacing import SpacingWatch
 from dragoman.scoring.nbest import BARS, ESCAPED_BARS
 from dragoman.text.lines import replace_output
 from dragoman.text.links import format_links
-from dragoman.translation.translator import Translation
+from dragoman.translation.result import Translation
 
 
 class Outputs:

@@ -1,0 +1,87 @@
+"""The translation of one line, with its scores, attention and alignment."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.alignment.extract import Span
+from dragoman.alignment.heat_map import heat_map_html, segment_heat_map
+from dragoman.text.links import Link
+from dragoman.text.words import raw_words
+from dragoman.translation.unknown_words import Replacement
+
+MAX_SHOWN = 60
+"""Segments of either side up to which a notebook shows the heat map."""
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A translation of one line with its scores and attention; a blank line has a blank translation.
+
+    >>> best = dragoman.load("RUN").translate("ab")
+    >>> best.source, best.text, best.tokens, best.alignment, best.finished
+    ('ab', 'AB', ['A', 'B'], [(0, 0)], True)
+    >>> best.attention.shape  # target tokens and EOS, source tokens and EOS
+    (3, 3)
+    """
+
+    source: str
+    """The line as it was given."""
+    text: str
+    """Its translation; raw text without line ends."""
+    score: float
+    """The log-probability after length normalisation, by which hypotheses are ranked."""
+    log_probability: float
+    """Natural logarithm, EOS included."""
+    tokens: list[str]
+    """T target segments, without EOS."""
+    source_tokens: list[str]
+    """S source segments, without EOS; for an ensemble the words of the line."""
+    attention: NDArray[np.float32] | None
+    """[T + 1, S], or [T + 1, S + 1] if the model reads EOS: row t was in use when segment t (the last one: EOS) was
+    predicted. None for a model without attention, and for a blank line."""
+    compute_alignment: Callable[[Sequence[Span], Sequence[Span]], list[Link]] = field(repr=False)
+    """Computes `links_between`."""
+    finished: bool
+    """False if the translation was truncated at the longest length."""
+    replacements: list[Replacement] = field(default_factory=list)
+    """The unknown words that were replaced in `text`; `tokens` has them as the model wrote them."""
+    token_log_probabilities: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """[T + 1] natural logarithm of the probability of each of the `tokens` and of EOS; their sum is `log_probability`.
+    Empty for a blank line."""
+    source_spans: list[Span] = field(default_factory=list)
+    """[start, end) of each of the `source_tokens` in `source`, in characters."""
+    compute_target_spans: Callable[[], list[Span]] = field(default=list, repr=False)
+    """Computes `target_spans`."""
+
+    @cached_property
+    def alignment(self) -> list[Link]:
+        """(source word, target word) between the words of the raw lines, from 0; one for each target word.
+
+        Computed when first used: it takes longer than all other post-processing of the text.
+        """
+        return self.links_between(raw_words(self.source), raw_words(self.text))
+
+    def links_between(self, source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
+        """(source place, target place) between units of the source line and of the text, given by their spans in
+        characters; one for each target unit.
+        """
+        return self.compute_alignment(source_spans, target_spans)
+
+    @cached_property
+    def target_spans(self) -> list[Span]:
+        """[start, end) of each of the `tokens` in `text`, in characters; computed when first used."""
+        return self.compute_target_spans()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the text, and the alignment weights as a heat map."""
+        text = f'<p style="font-size:1.1em">{html.escape(self.text)}</p>'
+        if self.attention is None or not self.tokens or max(len(self.tokens), len(self.source_tokens)) > MAX_SHOWN:
+            return text
+        return text + heat_map_html(segment_heat_map(self.attention, self.source_tokens, self.tokens))
