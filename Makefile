@@ -45,6 +45,7 @@ test-parts: .venv/installed
 	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "$(PARTS)"
 
 docs: .venv/docs
+	rm -rf docs/_build/html
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/pytest -m site
 	@echo "The site: docs/_build/html/index.html"

@@ -3,7 +3,7 @@
     python bench/decoding.py prepare MULTI30K TATOEBA --scratch DIR --joeynmt PYTHON --opennmt PYTHON
     python bench/decoding.py measure --scratch DIR --joeynmt PYTHON --opennmt PYTHON
 
-PYTHON is the interpreter of a virtual environment with that toolkit (see docs/performance.md); one peer is enough. The
+PYTHON is the interpreter of an environment with that toolkit (docs/lab-book/2026-11-speed.md); one peer is enough. The
 stage `prepare` segments Multi30k English-German with a joint BPE of 10,000 pieces, trains model B of bench/training.py
 with each peer (JoeyNMT needs longer), imports the checkpoint (`dragoman import`) and exports it in each precision. The
 stage `measure` translates with each toolkit's own command from file to file, always with the same search: beam search

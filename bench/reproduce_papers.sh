@@ -39,7 +39,7 @@ mapfile -t TEXT < <(files --train train; files --dev val
                     files --test test_2016_flickr test_2017_flickr test_2017_mscoco test_2018_flickr)
 
 # One recipe for all models, so that they differ in the model alone: with so few updates Adam learns more than the
-# papers' SGD and Adadelta (docs/presets.md, "Small models"). Words that occur once in the captions, which the training
+# papers' SGD and Adadelta (docs/papers/small-sizes.md, "Small models"). Words that occur once in the captions, which the training
 # text has twice, are unknown.
 WORDS=(text.source.min_frequency=3 text.target.min_frequency=3)
 TRAINING=(

@@ -6,7 +6,7 @@
     python bench/serving.py soak --scratch DIR
     python bench/serving.py restart --scratch DIR
 
-PYTHON is the interpreter of a virtual environment with OpenNMT-py 3.5.1 (see docs/performance.md), and `wrk` is the
+PYTHON is the interpreter of a virtual environment with OpenNMT-py 3.5.1 (docs/lab-book/2026-11-speed.md), `wrk` the
 load generator. `prepare` segments Multi30k English-German with a joint BPE of 3,000 pieces, trains model B of
 bench/training.py with OpenNMT-py, imports its checkpoint and exports it in int8: both servers have the same weights.
 

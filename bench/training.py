@@ -4,7 +4,7 @@
         --joeynmt PYTHON --opennmt PYTHON --yoyodyne PYTHON
 
 PYTHON is the interpreter of a virtual environment with that toolkit (JoeyNMT 2.3.0, OpenNMT-py 3.5.1, yoyodyne 0.5.27;
-see docs/performance.md for their requirements). All train on Multi30k English-German, segmented with a joint BPE of
+requirements: docs/lab-book/2026-11-speed.md). All train on Multi30k English-German, segmented with a joint BPE of
 10,000 pieces. Throughput is updates per second in steady state times the mean number of real target tokens, EOS
 included, of a batch of 64 sentences. Two models, float32, Adam, 64 sentences a batch, dropout 0.2, input feeding:
 

@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+from site_builder.kinds import add_kind
 from site_builder.printed import write
 from site_builder.search import KoreanBeginnings
 
@@ -43,7 +44,7 @@ nb_merge_streams = True
 html_theme = "furo"
 html_title = "Dragoman"
 html_static_path = ["_static"]
-html_css_files = ["wide-tables.css"]
+html_css_files = ["pages.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
@@ -53,5 +54,6 @@ copybutton_exclude = ".linenos, .gp"
 
 def setup(app: Sphinx) -> None:
     """Print the reference before Sphinx looks for pages."""
+    app.connect("doctree-read", add_kind)
     app.add_search_language(KoreanBeginnings)
     write(HERE / "reference" / "printed")

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 
 pytestmark = pytest.mark.docs
 
-TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorial.ipynb"
+TUTORIAL = Path(__file__).parents[1] / "docs" / "tutorials" / "train-and-look.ipynb"
 
 
 @pytest.fixture(scope="module")

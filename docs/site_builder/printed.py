@@ -26,7 +26,7 @@ from dragoman.config.section import Key, Section, keys_of
 from dragoman.errors import DragomanError
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#$~^{}])")
-_KIND = "*Reference, printed from the code.*"
+_KIND = "Printed from the code."
 
 
 def write(folder: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -87,3 +88,16 @@ def test_every_link_leads_to_a_page_and_a_place_that_exist() -> None:
 
 def test_pages_fit_a_phone() -> None:
     assert not [path for path in pages() if not page_of(path).viewport]
+
+
+def test_korean_words_are_found_without_their_particles() -> None:
+    index = (HTML / "searchindex.js").read_text(encoding="utf-8")
+    data = json.loads(index.removeprefix("Search.setIndex(").removesuffix(")"))
+    for query, page in (
+        ("말뭉치", "ko/first-translator"),
+        ("정렬", "ko/terms"),
+        ("번역기", "ko/index"),
+    ):
+        found = [data["terms"].get(query, []), data["titleterms"].get(query, [])]
+        numbers = {number for entry in found for number in ([entry] if isinstance(entry, int) else entry)}
+        assert page in {data["docnames"][number] for number in numbers}, query

@@ -22,7 +22,7 @@ DESCRIPTION = (
     "configuration. `translate`, `score` and `align` accept the folder in place of a run folder and\n"
     "then need no extras (no torch). In float32 translations are those of the run; --int8 quantises the\n"
     "model, which makes it smaller and faster; --shortlist restricts each sentence to a few likely\n"
-    "target words, which is faster still (see docs/export.md). Several runs with the same vocabularies\n"
+    "target words, which is faster still (see docs/how-to/export.md). Several runs with the same vocabularies\n"
     "become one ensemble, the one of `translate RUN1 RUN2`.\n"
     "With --web the folder is a web site that translates in the browser (see docs/browser.md)."
 )

@@ -1,6 +1,7 @@
 """A paper's model made small enough for the machine at hand: its sizes together, and what depends on them.
 
-What a paper states in absolute numbers either follows the sizes or stays; `docs/presets.md` has the list with reasons.
+What a paper states in absolute numbers either follows the sizes or stays; `docs/papers/small-sizes.md` says
+why for each.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Interpolated modified Kneser-Ney smoothing: an n-gram language model from text (Chen and Goodman 1998).
 
 Where the paper leaves a choice, it is that of KenLM's lmplz (Heafield et al. 2013), so that both estimate the same
-probabilities (docs/smt.md names two exceptions for small texts): sentences start with <s>, which is never predicted,
-and end with </s>; lower orders use the number of distinct preceding words as the count, except for n-grams that start
-with <s>; unigrams are interpolated with a uniform distribution over all words, <unk> and </s>, and the share of <unk>
-is its probability. Nothing is pruned.
+probabilities (docs/lab-book/2026-11-smt.md names two exceptions for small texts): sentences start with <s>, which is
+never predicted, and end with </s>; lower orders use the number of distinct preceding words as the count, except for
+n-grams that start with <s>; unigrams are interpolated with a uniform distribution over all words, <unk> and </s>, and
+the share of <unk> is its probability. Nothing is pruned.
 
 An n-gram has an index among those of its order and is identified by the index of its context and its last word, so
 that all work is sorting and counting pairs of integers in numpy.

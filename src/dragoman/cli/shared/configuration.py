@@ -32,8 +32,8 @@ def add_configuration_options(container: argparse._ActionsContainer) -> None:
         metavar="F",
         help="multiply all layer sizes by F, keeping their ratios (0.25 turns 1000 units into 250), and initial values "
         "with a stated range by 1 / sqrt(F), the clipping norm of plain SGD by sqrt(F); a local attention window then "
-        "follows the training text; rates and numbers of layers, words and sentences stay (docs/presets.md says why); "
-        "applied before --set",
+        "follows the training text; rates and numbers of layers, words and sentences stay "
+        "(docs/papers/small-sizes.md says why); applied before --set",
     )
     container.add_argument(
         "--sizes-only",

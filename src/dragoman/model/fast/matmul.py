@@ -2,7 +2,7 @@
 
 In float32 torch multiplies with MKL, which does not use its fastest code on processors of other makers than Intel.
 There oneDNN, which torch contains for other purposes, multiplies the 64 rows of a step 1.4 to 1.6 times as fast
-(docs/performance.md).
+(docs/lab-book/2026-11-speed.md).
 """
 
 from __future__ import annotations

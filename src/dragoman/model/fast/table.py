@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 
 
 class Replacement(NamedTuple):
-    """The faster form of a function, the source of its speed, and the measured gain (docs/performance.md)."""
+    """The faster form of a function, the source of its speed, the measured gain (docs/lab-book/2026-11-speed.md)."""
 
     fast: Function
     source: str

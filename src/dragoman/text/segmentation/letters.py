@@ -2,7 +2,7 @@
 
 A word is divided into its code points, Hangul syllables into their letters (as in the canonical decomposition, NFD), so
 that a syllable that the training text lacks is not unknown; joined letters become syllables again. Other letters keep
-their accents (docs/tasks.md has what was measured).
+their accents (docs/lab-book/2026-11-single-words.md has what was measured).
 
 After a tab a line may have tags between semicolons, as the features of UniMorph: "sezieren\\tV;SBJV;SG;3;PRS". Each is
 one segment, ";V", which no letter equals: a segment of a letter is a single code point.

@@ -1,0 +1,41 @@
+"""The kind of each page, written below its title: a tutorial, a how-to, a reference, an explanation, results."""
+
+from __future__ import annotations
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+KINDS = {
+    "start/": "Start",
+    "tutorials/": "Tutorial",
+    "learn/": "Tutorial: a question answered by a program",
+    "how-to/": "How-to",
+    "reference/": "Reference",
+    "papers/": "Explanation: a paper and its model",
+    "lab-book/": "Lab book: measurements, dated",
+    "contributing/": "For contributors",
+    "serving": "How-to",
+    "browser": "How-to",
+    "scale": "How-to",
+    "reproduction": "How-to",
+    "recipe": "Results",
+    "performance": "Results",
+    "reliability": "Results",
+    "comparison": "Explanation",
+    "faq": "Questions and answers",
+}
+"""Kind by page, or by the folder of pages."""
+
+
+def kind_of(page: str) -> str | None:
+    """The kind of a page by its name below docs/ without the suffix; None for the first page of a language."""
+    page = page.removeprefix("ko/")
+    return next((kind for place, kind in KINDS.items() if page == place or page.startswith(place)), None)
+
+
+def add_kind(app: Sphinx, doctree: nodes.document) -> None:
+    """Put the kind of a page below its title."""
+    kind = kind_of(app.env.docname)
+    title = next(iter(doctree.findall(nodes.title)), None)
+    if kind is not None and title is not None:
+        title.parent.insert(title.parent.index(title) + 1, nodes.paragraph("", kind, classes=["kind"]))
