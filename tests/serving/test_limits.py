@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from dragoman.errors import InputError
-from dragoman.serving.limits import Limits, read_keys
+from dragoman.serving.limits import Limits
 from dragoman.serving.refusals import Refusal
 
 
@@ -15,21 +12,6 @@ def _refusal(limits: Limits, key: str | None, address: str = "a", texts: int = 1
     with pytest.raises(Refusal) as refused:
         limits.admit(key, address, texts)
     return refused.value.status, refused.value.message, refused.value.retry_after
-
-
-def test_keys_are_read_from_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "keys"
-    path.write_text("# of the team\nsecret-1\n\nsecret-2 60\n")
-    assert read_keys(path) == {"secret-1": None, "secret-2": 60}
-    for text, expected in (
-        ("one two three\n", f"{path}: line 1: is not a key, alone or with its texts a minute: KEY 60"),
-        ("one 0\n", f"{path}: line 1: is not a key, alone or with its texts a minute: KEY 60"),
-        ("# nothing\n", f"{path}: has no API key; write one a line"),
-    ):
-        path.write_text(text)
-        with pytest.raises(InputError) as error:
-            read_keys(path)
-        assert str(error.value) == expected
 
 
 def test_a_key_is_needed_where_there_are_keys() -> None:

@@ -62,7 +62,8 @@ def add_options(parser: Parser) -> None:
     limits.add_argument(
         "--api-keys",
         metavar="FILE",
-        help="answer only requests with one of these keys; one a line, and after a space its texts a minute",
+        help="answer only requests with one of these keys; one a line, and after a space its texts a minute; read "
+        "again when the file has changed",
     )
     limits.add_argument(
         "--rate", type=positive_int, metavar="N", help="texts a minute for each key, or without keys each address"
@@ -92,13 +93,14 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Serve until a signal."""
-    from dragoman.serving.limits import read_keys
+    from dragoman.serving.key_file import KeyFile
     from dragoman.serving.logs import configure
     from dragoman.serving.models import Models, ServedFolder, default_threads
     from dragoman.serving.server import serve
     from dragoman.serving.settings import Settings
 
     folders = [ServedFolder.named(name) for name in options.folders]
+    key_file = None if options.api_keys is None else KeyFile(options.api_keys)
     settings = Settings(
         threads=options.threads or default_threads(),
         memory=None if options.memory is None else options.memory * 10**6,
@@ -108,7 +110,8 @@ def run(options: argparse.Namespace) -> None:
         max_body=options.max_body,
         request_seconds=options.timeout,
         requests_per_minute=options.rate,
-        keys=None if options.api_keys is None else read_keys(options.api_keys),
+        keys=None if key_file is None else key_file.keys,
+        key_file=key_file,
         cors_origins=tuple(options.cors),
         trusted_proxies=tuple(options.trusted_proxy),
     )

@@ -32,17 +32,17 @@ Table = Sequence[Sequence[str]]
 
 def markdown_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
     """The page as Markdown; `images` has the file of each figure and heat map."""
-    blocks = [f"# {result['title']}", result["note"], *_facts(result), "## Table", _markdown(scores_table(result))]
-    blocks += ["## Claims", _markdown(claims_table(result))]
+    blocks = [f"# {result['title']}", result["note"], *_facts(result), "## Table", markdown_table(scores_table(result))]
+    blocks += ["## Claims", markdown_table(claims_table(result))]
     for name, figure in result["figures"].items():
         blocks += [f"## {figure['title']}", f"![{figure['title']}]({images[name]})" if name in images else "No data."]
     for label, phrases in result["phrases"].items():
-        blocks += [f"## Phrases, {label}", _markdown(phrases_table(phrases)) if phrases else _NO_PHRASES]
+        blocks += [f"## Phrases, {label}", markdown_table(phrases_table(phrases)) if phrases else _NO_PHRASES]
     for sample in result["samples"]:
-        blocks += [f"## Line {sample['line']} of the test set", _markdown(sample_table(sample))]
+        blocks += [f"## Line {sample['line']} of the test set", markdown_table(sample_table(sample))]
     for model, pictures in images_of_heat_maps(result, images).items():
         blocks += [f"## Alignment weights of {model}", *(f"![alignment weights]({picture})" for picture in pictures)]
-    blocks += ["## Trainings", _markdown(models_table(result)), *_failures(result)]
+    blocks += ["## Trainings", markdown_table(models_table(result)), *_failures(result)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
@@ -189,7 +189,8 @@ def _signed(value: float | None) -> str:
     return "none" if value is None else f"{value:+.3g}"
 
 
-def _markdown(table: Table) -> str:
+def markdown_table(table: Table) -> str:
+    """A table as Markdown."""
     lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in table]
     return "\n".join(f"| {line} |" for line in (lines[0], " | ".join("---" for _ in table[0]), *lines[1:]))
 

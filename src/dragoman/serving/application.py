@@ -60,6 +60,8 @@ def create_app(models: Models, settings: Settings, *, preload: bool = False) -> 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         background = [asyncio.create_task(models.keep_fresh())]
+        if settings.key_file is not None:
+            background.append(asyncio.create_task(settings.key_file.keep_fresh(service.limits.set_keys)))
         if preload:
             background.append(asyncio.create_task(models.load_all()))
         yield

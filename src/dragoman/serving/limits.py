@@ -9,35 +9,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 
-from dragoman.errors import InputError
 from dragoman.serving.refusals import Refusal
-from dragoman.text.lines import read_lines
 
 MAX_CLIENTS = 10_000
 """Clients whose rates are remembered."""
-
-
-def read_keys(path: str | Path) -> dict[str, int | None]:
-    """The API keys of a file: one a line, and after a space, if it has a limit of its own, its texts a minute.
-
-    Empty lines and lines that begin with `#` are skipped.
-
-    Raises:
-        InputError: the file cannot be read, or a line of it has another form; the message does not repeat the line.
-    """
-    keys: dict[str, int | None] = {}
-    for number, line in enumerate(read_lines(str(path)), 1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
-            continue
-        if len(words) > 2 or (len(words) == 2 and not (words[1].isascii() and words[1].isdigit() and int(words[1]))):
-            raise InputError(f"{path}: line {number}: is not a key, alone or with its texts a minute: KEY 60")
-        keys[words[0]] = int(words[1]) if len(words) == 2 else None
-    if not keys:
-        raise InputError(f"{path}: has no API key; write one a line")
-    return keys
 
 
 @dataclass
@@ -58,7 +34,9 @@ class Limits:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`keys` with their texts a minute, None if none is needed; `per_minute` is the limit of all others."""
-        self._keys = None if keys is None else {_digest(key): limit for key, limit in keys.items()}
+        self._keys: dict[bytes, int | None] | None = None
+        if keys is not None:
+            self.set_keys(keys)
         self._per_minute = per_minute
         self._clock = clock
         self._buckets: OrderedDict[object, _Bucket] = OrderedDict()
@@ -67,6 +45,10 @@ class Limits:
     def key_required(self) -> bool:
         """Whether a request needs an API key."""
         return self._keys is not None
+
+    def set_keys(self, keys: Mapping[str, int | None]) -> None:
+        """Require one of these keys from now on; what clients have used is remembered."""
+        self._keys = {_digest(key): limit for key, limit in keys.items()}
 
     def admit(self, key: str | None, address: str, texts: int) -> None:
         """Let a request of `texts` texts in.

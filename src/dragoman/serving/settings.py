@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from dragoman.serving.key_file import KeyFile
+
 MAX_ALTERNATIVES = 10
 """Alternatives or completions of a text, and the largest n-best list."""
 MAX_BEAM = 50
@@ -34,6 +36,8 @@ class Settings:
     """Texts a minute for each address; None for no limit."""
     keys: Mapping[str, int | None] | None = field(default=None, repr=False)
     """API keys, each with its texts a minute if it has a limit of its own; None where no key is needed."""
+    key_file: KeyFile | None = field(default=None, repr=False)
+    """The file that `keys` come from, if they are to change with it."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may use the server."""
     trusted_proxies: tuple[str, ...] = ()

@@ -1,0 +1,83 @@
+"""The file of API keys, which is read again when it has changed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from dragoman.errors import InputError
+from dragoman.serving.logs import event
+from dragoman.text.lines import read_lines
+
+REFRESH_SECONDS = 2.0
+"""The time between two looks at the file."""
+
+
+def read_keys(path: str | Path) -> dict[str, int | None]:
+    """The API keys of a file: one a line, and after a space, if it has a limit of its own, its texts a minute.
+
+    Empty lines and lines that begin with `#` are skipped.
+
+    Raises:
+        InputError: the file cannot be read, or a line of it has another form; the message does not repeat the line.
+    """
+    keys: dict[str, int | None] = {}
+    for number, line in enumerate(read_lines(str(path)), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) > 2 or (len(words) == 2 and not (words[1].isascii() and words[1].isdigit() and int(words[1]))):
+            raise InputError(f"{path}: line {number}: is not a key, alone or with its texts a minute: KEY 60")
+        keys[words[0]] = int(words[1]) if len(words) == 2 else None
+    if not keys:
+        raise InputError(f"{path}: has no API key; write one a line")
+    return keys
+
+
+class KeyFile:
+    """A file of API keys."""
+
+    def __init__(self, path: str | Path) -> None:
+        """Read the file.
+
+        Raises:
+            InputError: as `read_keys`.
+        """
+        self._path = Path(path)
+        self._fingerprint = self._look()
+        self.keys: Mapping[str, int | None] = read_keys(path)
+        """As they were last read."""
+
+    def refresh(self) -> bool:
+        """Read the file again if it has changed; returns whether `keys` are new.
+
+        A file that is gone or damaged is told in the log, once, and the keys stay as they were.
+        """
+        now = self._look()
+        if now == self._fingerprint:
+            return False
+        self._fingerprint = now
+        try:
+            self.keys = read_keys(self._path)
+        except InputError as error:
+            event("API keys not read again", level=logging.ERROR, reason=str(error))
+            return False
+        event("API keys read again", keys=len(self.keys))
+        return True
+
+    async def keep_fresh(self, on_change: Callable[[Mapping[str, int | None]], None]) -> None:
+        """Look for changes until cancelled, and give the new keys to `on_change`."""
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            if await asyncio.to_thread(self.refresh):
+                on_change(self.keys)
+
+    def _look(self) -> tuple[int, int, int] | None:
+        """Changes with the file; None where there is none."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
