@@ -1,6 +1,7 @@
 """Rate and memory of preparing a corpus: cleaning, segmentation, vocabularies, storing; and of opening what is stored.
 
     python bench/preparation.py SOURCE TARGET --scratch DIR --pairs 200000 [--workers 1]
+    python bench/preparation.py SOURCE TARGET --scratch DIR --pairs 20000000 --workers 2 --stages store open_and_order
 
 The pairs of SOURCE and TARGET are repeated with noise: a number after a random word of both sides makes most of them
 different, every tenth is an exact repetition. A joint BPE model of 8,000 pieces is trained on the first 100,000. Each
@@ -28,6 +29,7 @@ import numpy as np
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
 from dragoman.data.batches import Batches, Budget, Position
 from dragoman.data.preparation import build_store
+from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.store import Store
 from dragoman.text.corpus import Cleaner, read_pairs
 from dragoman.text.lines import read_lines
@@ -66,7 +68,8 @@ def lines(folder: Path, count: int) -> Iterator[str]:
 
 
 def store(folder: Path, pairs: int, workers: int) -> dict[str, Any]:
-    """Clean, segment and store."""
+    """Clean, segment and store; a journal of a process that was killed is gone on with."""
+    journal = SegmentJournal(folder / "segments")
     segmentation = SubwordSegmentation((folder / "bpe.model").read_bytes())
     text = TextConfig(source=SIDE, target=SIDE, joint=True)
     prepared = build_store(
@@ -76,9 +79,22 @@ def store(folder: Path, pairs: int, workers: int) -> dict[str, Any]:
         text,
         Cleaner(CleaningConfig()),
         workers=workers,
+        journal=journal,
     )
     prepared.source.vocabulary.save(folder / "vocabulary")
-    return {"stored": len(prepared.store), "left_out": prepared.store.left_out}
+    kept = folder / "segments"
+    sizes = {"journal": kept.stat().st_size if kept.exists() else 0, "store": stored_bytes(folder / "store")}
+    kept.unlink(missing_ok=True)
+    return {f"{name}_mb": round(size / 1e6) for name, size in sizes.items()} | {
+        "stored": len(prepared.store),
+        "left_out": prepared.store.left_out,
+        "taken_from_the_journal": journal.taken,
+    }
+
+
+def stored_bytes(folder: Path) -> int:
+    """The size of the files of a store."""
+    return sum(path.stat().st_size for path in folder.iterdir())
 
 
 def sentencepiece_alone(folder: Path, pairs: int, workers: int) -> dict[str, Any]:
@@ -151,6 +167,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=200_000)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--label", default="now", help="name of the results")
+    parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES), help="what to measure")
     parser.add_argument("--stage", choices=STAGES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     folder = options.scratch / f"preparation-{options.pairs}"
@@ -163,7 +180,7 @@ def main() -> None:
         (folder / "bpe.model").write_bytes(train_model(lines(folder, 50_000), "bpe", VOCABULARY))
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     mine: dict[str, Any] = {"pairs": options.pairs, "workers": options.workers, "numpy": np.__version__}
-    for stage in STAGES:
+    for stage in options.stages:
         command = [sys.executable, __file__, *sys.argv[1:], "--stage", stage]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:

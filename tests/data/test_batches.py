@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
+from dragoman.data import permutation
 from dragoman.data.batches import Batch, Batches, Budget, Position, batch_ids, sorted_batches
 from dragoman.data.preparation import build_store
 from dragoman.data.store import Store
@@ -50,9 +52,12 @@ def same(one: Batch, other: Batch) -> bool:
     )
 
 
-@pytest.mark.parametrize("unit", ["tokens", "sentences"])
-def test_every_pair_once_an_epoch(store: Store, unit: str) -> None:
-    found = batches(store, Budget(unit, 32))  # type: ignore[arg-type]
+@pytest.mark.parametrize(("unit", "large"), [("tokens", PAIRS), ("sentences", PAIRS), ("tokens", PAIRS + 1)])
+def test_every_pair_once_an_epoch(
+    store: Store, monkeypatch: pytest.MonkeyPatch, unit: Literal["tokens", "sentences"], large: int
+) -> None:
+    monkeypatch.setattr(permutation, "LARGE", large)
+    found = batches(store, Budget(unit, 32))
     for number in (0, 1):
         rows = np.concatenate([batch.indices for batch in epoch(found, number)])
         assert sorted(rows.tolist()) == list(range(PAIRS))
@@ -111,7 +116,10 @@ def test_order_follows_from_seed_and_epoch(store: Store) -> None:
         assert [batch.indices.tolist() for batch in other] != [batch.indices.tolist() for batch in first]
 
 
-def test_resuming_anywhere_gives_the_same_batches(store: Store) -> None:
+@pytest.mark.parametrize("large", [False, True])
+def test_resuming_anywhere_gives_the_same_batches(store: Store, monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
+    if large:
+        monkeypatch.setattr(permutation, "LARGE", 1)
     made = batches(store)
     run = list(islice(made.from_position(Position(0, 0)), 2 * made.count(0) + 3))
     for stop in (0, 1, 5, made.count(0) - 2, made.count(0) - 1, made.count(0) + 4):

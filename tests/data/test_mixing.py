@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import islice
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from dragoman.config.building import build_config, override
 from dragoman.config.schema import CleaningConfig, Config, MixConfig, SideConfig, TextConfig
+from dragoman.data import mixing, permutation
 from dragoman.data.batches import Batches, Budget, Position
 from dragoman.data.mixing import Mix, choose_mix
 from dragoman.data.preparation import build_store
@@ -22,18 +24,27 @@ from dragoman.text.segmentation import train_segmentation
 SIZES = (30, 5, 12)
 
 
+def rows(mix: Mix, seed: int, epoch: int) -> np.ndarray:
+    drawn = mix.epoch(seed, epoch)
+    return drawn(np.arange(len(drawn)))
+
+
 def drawn(mix: Mix, epochs: int, seed: int = 1) -> np.ndarray:
-    return np.concatenate([mix.rows(seed, epoch) for epoch in range(epochs)])
+    return np.concatenate([rows(mix, seed, epoch) for epoch in range(epochs)])
 
 
 @given(
     st.lists(st.integers(1, 40), min_size=1, max_size=4),
     st.lists(st.floats(0.1, 10), min_size=4, max_size=4),
     st.integers(1, 7),
+    st.sampled_from([1, 60, 1000]),
 )
-def test_pairs_of_a_corpus_are_drawn_equally_often(sizes: list[int], weights: list[float], epochs: int) -> None:
+def test_pairs_of_a_corpus_are_drawn_equally_often(
+    sizes: list[int], weights: list[float], epochs: int, large: int
+) -> None:
     mix = Mix(sizes, weights[: len(sizes)])
-    counts = Counter(drawn(mix, epochs).tolist())
+    with mock.patch.object(mixing, "LARGE", large):
+        counts = Counter(drawn(mix, epochs).tolist())
     start = 0
     for size, share in zip(sizes, mix.shares, strict=True):
         of_corpus = [counts[row] for row in range(start, start + size)]
@@ -43,11 +54,13 @@ def test_pairs_of_a_corpus_are_drawn_equally_often(sizes: list[int], weights: li
     assert sum(counts.values()) == sum(counts[row] for row in range(start))
 
 
-def test_an_epoch_depends_on_seed_and_number_alone() -> None:
+@pytest.mark.parametrize("large", [1, 1000])
+def test_an_epoch_depends_on_seed_and_number_alone(monkeypatch: pytest.MonkeyPatch, large: int) -> None:
+    monkeypatch.setattr(mixing, "LARGE", large)
     mix = Mix(SIZES, (2, 2, 1))
-    assert np.array_equal(mix.rows(1, 3), Mix(SIZES, (4, 4, 2)).rows(1, 3))
-    assert not np.array_equal(mix.rows(1, 3), mix.rows(1, 2))
-    assert not np.array_equal(mix.rows(1, 3), mix.rows(2, 3))
+    assert np.array_equal(rows(mix, 1, 3), rows(Mix(SIZES, (4, 4, 2)), 1, 3))
+    assert not np.array_equal(rows(mix, 1, 3), rows(mix, 1, 2))
+    assert not np.array_equal(rows(mix, 1, 3), rows(mix, 2, 3))
 
 
 def test_shares_come_from_weights_or_from_sizes_and_temperature() -> None:
@@ -98,12 +111,15 @@ def test_a_store_counts_the_kept_pairs_of_each_corpus(store: Store, tmp_path: Pa
     assert store.left_out == {"empty side": 2}
 
 
-def test_batches_of_a_mix_resume_anywhere(store: Store) -> None:
+@pytest.mark.parametrize("large", [1, 1000])
+def test_batches_of_a_mix_resume_anywhere(store: Store, monkeypatch: pytest.MonkeyPatch, large: int) -> None:
+    for module in (mixing, permutation):
+        monkeypatch.setattr(module, "LARGE", large)
     mix = Mix(store.corpora, (1, 1, 1))
     batches = Batches(store, Budget("tokens", 40), pool=3, seed=4, source_eos=True, mix=mix)
     stream = list(islice(batches.from_position(Position(0, 0)), batches.count(0) + batches.count(1)))
     first = np.concatenate([batch.indices for batch, _ in stream[: batches.count(0)]])
-    assert sorted(first.tolist()) == sorted(mix.rows(4, 0).tolist())
+    assert sorted(first.tolist()) == sorted(rows(mix, 4, 0).tolist())
     middle = batches.count(0) + 2
     again = [batch.indices.tolist() for batch, _ in islice(batches.from_position(stream[middle - 1][1]), 3)]
     assert again == [batch.indices.tolist() for batch, _ in stream[middle : middle + 3]]

@@ -16,7 +16,7 @@ from dragoman.data.store_writer import StoreWriter
 from dragoman.errors import ConfigError, RunError
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.new_run import NewRun
-from dragoman.runs.parts import sort_files
+from dragoman.runs.parts import remove_unfinished, sort_files
 from dragoman.stored_files import dump_json
 from dragoman.text.vocabulary import Vocabulary
 
@@ -314,6 +314,19 @@ def test_a_killed_first_run_does_not_block_the_next(tmp_path: Path) -> None:
     assert subprocess.run([sys.executable, "-c", program, str(path), "0"], check=False).returncode == -9
     with NewRun(path, NEW) as new:
         new.take_place()
+    assert sorted(os.listdir(path)) == ["config.yaml", "run.json", "text"]
+
+
+def test_segmented_text_is_kept_until_its_run_takes_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with NewRun(path, NEW) as new:  # which is stopped
+        new.segments.write_text("the first chunks")
+    with NewRun(path, NEW) as new:
+        assert new.segments.read_text() == "the first chunks"
+        new.take_place()
+    assert sorted(os.listdir(path)) == ["config.yaml", "run.json", "text"]
+    new.segments.write_text("of a preparation that would have replaced the run")
+    remove_unfinished(path)
     assert sorted(os.listdir(path)) == ["config.yaml", "run.json", "text"]
 
 

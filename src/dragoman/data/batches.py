@@ -1,9 +1,10 @@
 """Batches of pairs of similar length as padded ids, in an order that depends on the seed and the epoch alone.
 
-An epoch is a permutation of the pairs, or of those that a mix of corpora draws. It is cut into pools; a pool is sorted
-by length, cut into batches by a budget, and its batches are shuffled. (With a pool of one batch of sentences, a batch
-is pairs drawn at random, as in Cho et al. 2014.) So a position in training is two integers, and resuming from it costs
-no more than counting.
+An epoch is a permutation of the pairs, or of those that a mix of corpora draws; that of a large corpus is computed
+where it is read, and not held in memory (`permutation`). It is cut into pools; a pool is sorted by length, cut into
+batches by a budget, and its batches are shuffled. (With a pool of one batch of sentences, a batch is pairs drawn at
+random, as in Cho et al. 2014.) So a position in training is two integers, and resuming from it costs no more than
+counting.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.mixing import Mix
+from dragoman.data.permutation import draw_permutation
 from dragoman.data.store import RaggedIds, Store
 from dragoman.text.padding import Padded, pad_slices
 
@@ -168,13 +170,16 @@ class Batches:
     def _order(self, epoch: int) -> Iterator[NDArray[np.int64]]:
         """The pairs of each batch of an epoch, int64 [B]."""
         rng = np.random.Generator(np.random.PCG64([self._seed, epoch]))
-        shuffled = rng.permutation(len(self._store) if self._mix is None else self._mix.rows(self._seed, epoch))
-        for start in range(0, len(shuffled), self._pool_rows):
+        drawn = None if self._mix is None else self._mix.epoch(self._seed, epoch)
+        count = len(self._store if drawn is None else drawn)
+        order = draw_permutation(rng, count)
+        for start in range(0, count, self._pool_rows):
+            rows = order(np.arange(start, min(start + self._pool_rows, count)))
             batches = list(
                 _cut_sorted(
                     self._store.source,
                     self._store.target,
-                    shuffled[start : start + self._pool_rows],
+                    rows if drawn is None else drawn(rows),
                     self._budget,
                     source_eos=self._source_eos,
                     sort=self._sort,

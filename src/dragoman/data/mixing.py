@@ -8,12 +8,14 @@ seed and the number of the epoch alone, so that training resumes exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import MixConfig
+from dragoman.data.permutation import LARGE, Permutation, draw_permutation
 from dragoman.data.store import RaggedIds
 from dragoman.errors import ConfigError
 
@@ -47,27 +49,62 @@ class Mix:
             for number, (size, share, repetitions) in enumerate(parts, 1)
         )
 
-    def rows(self, seed: int, epoch: int) -> NDArray[np.int64]:
-        """The pairs of an epoch in no particular order, as rows of the store: int64 [about the pairs of the store]."""
+    def epoch(self, seed: int, epoch: int) -> EpochRows:
+        """The pairs of an epoch in no particular order, about as many as the store has."""
         drawn = self.shares * self._sizes.sum()  # pairs of each corpus in an epoch
         starts, stops = (np.rint(drawn * number).astype(np.int64) for number in (epoch, epoch + 1))
+        large = bool((stops - starts).sum() >= LARGE)
         first = np.cumsum(self._sizes) - self._sizes  # [corpora] the first row of each
-        parts = [
-            first[number] + part
+        return EpochRows(
+            part
             for number, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True))
-            for part in self._passes(seed, number, start, stop)
-        ]
-        return np.concatenate(parts)
+            for part in self._passes(seed, number, start, stop, int(first[number]), large=large)
+        )
 
-    def _passes(self, seed: int, corpus: int, start: int, stop: int) -> Iterator[NDArray[np.int64]]:
+    def _passes(
+        self, seed: int, corpus: int, start: int, stop: int, first: int, *, large: bool
+    ) -> Iterator[_PartOfPass]:
         """The pairs `start` to `stop` of the endless sequence of permutations of a corpus."""
         size = int(self._sizes[corpus])
         while start < stop:
             number, place = divmod(start, size)
             count = min(size - place, stop - start)
             rng = np.random.Generator(np.random.PCG64([seed, corpus + 1, number]))
-            yield rng.permutation(size)[place : place + count]
+            yield _PartOfPass(draw_permutation(rng, size, large=large), place, count, first)
             start += count
+
+
+class _PartOfPass(NamedTuple):
+    """Some of the pairs of one permutation of a corpus."""
+
+    order: Permutation
+    place: int
+    """The first of them in the order."""
+    pairs: int
+    first: int
+    """The first row of the corpus in the store."""
+
+
+class EpochRows:
+    """The pairs of an epoch as rows of the store, computed where they are asked for."""
+
+    def __init__(self, parts: Iterable[_PartOfPass]) -> None:
+        self._parts = list(parts)
+        self._ends = np.cumsum([part.pairs for part in self._parts])  # [parts]
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def __call__(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows at `places` of the epoch, int64 [places]."""
+        rows = np.empty_like(places)
+        of_part = np.searchsorted(self._ends, places, side="right")
+        for number in np.unique(of_part).tolist():
+            part = self._parts[number]
+            chosen = of_part == number
+            inside = places[chosen] - (self._ends[number] - part.pairs)
+            rows[chosen] = part.first + part.order(part.place + inside)
+        return rows
 
 
 def choose_mix(config: MixConfig, sizes: Sequence[int]) -> Mix | None:

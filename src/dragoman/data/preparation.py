@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.config.schema import SideConfig, TextConfig
+from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.segmenting import segment_pairs
 from dragoman.data.store import Store
 from dragoman.data.store_writer import StoreWriter
@@ -46,6 +47,7 @@ def build_store(
     *,
     progress: ProgressCallback | None = None,
     workers: int | None = None,
+    journal: SegmentJournal | None = None,
 ) -> PreparedCorpus:
     """Segment, clean and store the training pairs, and make the vocabularies from the pairs that are kept.
 
@@ -54,12 +56,13 @@ def build_store(
 
     Args:
         workers: processes that segment; None for one a core. A small corpus is segmented in this process.
+        journal: keeps what is segmented, so that a preparation that was killed goes on.
 
     Raises:
         InputError: no pair is left after cleaning, or the folder cannot be written.
     """
     with StoreWriter(folder, joint=config.joint) as writer:
-        left_out = _store_segments(writer, pairs, segmentations, cleaner.check, progress, workers)
+        left_out = _store_segments(writer, pairs, segmentations, cleaner.check, progress, workers, journal)
         _require_training_pairs(writer, left_out)
         settings = (config.source, config.source if config.joint else config.target)
         vocabularies = [
@@ -82,6 +85,7 @@ def store_pairs(
     *,
     progress: ProgressCallback | None = None,
     workers: int | None = None,
+    journal: SegmentJournal | None = None,
 ) -> Store:
     """Store pairs with the segmentations and vocabularies of a run: the text of a fine-tuning, or the dev set.
 
@@ -96,7 +100,7 @@ def store_pairs(
     check = _empty_side if cleaner is None else cleaner.check
     with StoreWriter(folder, joint=False) as writer:
         segmentations = (source.segmentation, target.segmentation)
-        left_out = _store_segments(writer, pairs, segmentations, check, progress, workers)
+        left_out = _store_segments(writer, pairs, segmentations, check, progress, workers, journal)
         if not writer.pairs and cleaner is None:
             raise InputError(f"the dev set has no pair with text on both sides ({_listed(left_out)})")
         _require_training_pairs(writer, left_out)
@@ -113,6 +117,7 @@ def store_lines(
     *,
     progress: ProgressCallback | None = None,
     workers: int | None = None,
+    journal: SegmentJournal | None = None,
 ) -> tuple[Store, TextSide]:
     """Store text of one language, for a language model: the targets of pairs whose sources are empty.
 
@@ -125,7 +130,9 @@ def store_lines(
         InputError: no line is left, or the folder cannot be written.
     """
     with StoreWriter(folder, joint=False) as writer:
-        left_out = _store_segments(writer, lines, (WhitespaceSegmentation(), segmentation), check, progress, workers)
+        left_out = _store_segments(
+            writer, lines, (WhitespaceSegmentation(), segmentation), check, progress, workers, journal
+        )
         if not writer.pairs:
             raise InputError(f"no line is left after cleaning ({_listed(left_out)}); look at the text")
         if isinstance(vocabulary, SideConfig):
@@ -167,11 +174,12 @@ def _store_segments(
     check: Callable[[Pair, int, int], str | None],
     progress: ProgressCallback | None,
     workers: int | None,
+    journal: SegmentJournal | None,
 ) -> dict[str, int]:
     """Write the pairs that `check` accepts; return how many it refused, by reason."""
     left_out: dict[str, int] = {}
     done = 0
-    for chunk, segmented in segment_pairs(pairs, segmentations, workers):
+    for chunk, segmented in segment_pairs(pairs, segmentations, workers, journal):
         lengths = (segmented.source.lengths.tolist(), segmented.target.lengths.tolist())
         reasons = [check(*checked) for checked in zip(chunk, *lengths, strict=True)]
         for reason in filter(None, reasons):

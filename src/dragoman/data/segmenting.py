@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dragoman.alignment.expansion import expand_links
+from dragoman.data.segment_journal import SegmentJournal
+from dragoman.data.segmented_pairs import SegmentedPairs, SegmentLinks
 from dragoman.data.worker_processes import WorkerProcesses
 from dragoman.text.corpus import Pair
 from dragoman.text.segmentation import Segmentation
@@ -33,36 +32,44 @@ PATIENCE = 5.0
 """Seconds of segmenting in this process before others are started; starting one takes seconds of a core."""
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentLinks:
-    """Links between the segments of L pairs."""
-
-    links: NDArray[np.uint32]
-    """(source segment, target segment), both from 0 within their line: uint32 [links of all pairs, 2]."""
-    lengths: NDArray[np.int64]
-    """Links of each pair, int64 [L]."""
-
-
-class SegmentedPairs(NamedTuple):
-    """The segments of L pairs, and the links between them if the pairs have links."""
-
-    source: SegmentedLines
-    target: SegmentedLines
-    linked: SegmentLinks | None
-
-
 def segment_pairs(
-    pairs: Iterable[Pair], segmentations: tuple[Segmentation, Segmentation], workers: int | None = None
+    pairs: Iterable[Pair],
+    segmentations: tuple[Segmentation, Segmentation],
+    workers: int | None = None,
+    journal: SegmentJournal | None = None,
 ) -> Iterator[tuple[list[Pair], SegmentedPairs]]:
     """Yield chunks of pairs with their segments, in order.
 
     Args:
         workers: processes that segment; None for one a core. They are started only for a large corpus, and the
             result does not depend on them.
+        journal: has the chunks that an earlier start has segmented; the others are added to it.
     """
-    count = workers or _cores()
     segment = partial(segment_chunk, segmentations)
     chunks = _chunks(pairs)
+    if journal is None:
+        yield from _segmented_chunks(chunks, segment, workers or _cores())
+        return
+    journal.begin(segmentations)
+    try:
+        for chunk in chunks:
+            if (known := journal.take(chunk)) is None:
+                chunks = chain((chunk,), chunks)
+                break
+            yield chunk, known
+        else:
+            return
+        for chunk, segmented in _segmented_chunks(chunks, segment, workers or _cores()):
+            journal.append(chunk, segmented)
+            yield chunk, segmented
+    finally:
+        journal.close()
+
+
+def _segmented_chunks(
+    chunks: Iterator[list[Pair]], segment: Callable[[list[Pair]], SegmentedPairs], count: int
+) -> Iterator[tuple[list[Pair], SegmentedPairs]]:
+    """Segment chunks in this process, and in `count` others once that pays."""
     started = time.monotonic()
     for chunk in chunks:
         yield chunk, segment(chunk)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.data.block_digests import DigestingWriter
-from dragoman.data.segmenting import SegmentedPairs, SegmentLinks
+from dragoman.data.segmented_pairs import SegmentedPairs, SegmentLinks
 from dragoman.data.store import FORMAT, LINK_OFFSETS, LINKS, META, SIDES
 from dragoman.errors import InputError
 from dragoman.stored_files import dump_json

@@ -15,6 +15,7 @@ from dragoman.runs.layout import RunFolder
 from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.parts import (
     MARK,
+    SEGMENTS,
     complete_placing,
     is_marked,
     lies_in_parts,
@@ -77,6 +78,11 @@ class NewRun:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._files.__exit__(kind, error, trace)
+
+    @property
+    def segments(self) -> Path:
+        """The file for text that is segmented, which a kill leaves for the next start; removed by `take_place`."""
+        return self.place.path / SEGMENTS
 
     def take_place(self) -> RunFolder:
         """Move the run to its final folder, replacing an old run.

@@ -10,6 +10,7 @@ links. It replaces the old run by renaming, in steps that a later command comple
     RUN/.dragoman-complete/  the prepared run; from this renaming on, the new run is the valid one
     RUN/.dragoman-old.X/     the parts of the old run are moved here, and removed at the end
     RUN/.dragoman-moving/    the parts of the new run are moved from here into RUN
+    RUN/.dragoman-segments   text that is segmented for the new run: what a kill leaves, the next start goes on with
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ _MARK_REMEDY = "restore it from a copy of the run folder; without it the run can
 
 _PREFIX = ".dragoman-"
 _COMPLETE, _MOVING = f"{_PREFIX}complete", f"{_PREFIX}moving"
+SEGMENTS = f"{_PREFIX}segments"
 _NEW, _OLD = f"{_PREFIX}new.", f"{_PREFIX}old."
 
 
@@ -205,8 +207,11 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
         return list(entries)
 
 
-def remove_unfinished(run: Path) -> None:
+def remove_unfinished(run: Path, *, new: bool = False) -> None:
     """Remove what killed processes had begun to write or to remove; the caller holds the lock of the run.
+
+    Args:
+        new: whether a new run begins, which goes on with the text that is segmented.
 
     Raises:
         RunError: it cannot be removed.
@@ -218,6 +223,8 @@ def remove_unfinished(run: Path) -> None:
         temporary.remove_abandoned_folders(run, _NEW, remove_run)
         for old in run.glob(f"{_OLD}*"):
             remove_run(old)
+        if not new and os.path.lexists(run / SEGMENTS):
+            os.unlink(run / SEGMENTS)
     except OSError as error:
         raise RunError(f"{run}: what a killed process left here cannot be removed: {error.strerror}") from None
 
@@ -241,7 +248,7 @@ def preparing(run: Path) -> Iterator[Path]:
 
     The caller holds the lock of the run.
     """
-    remove_unfinished(run)
+    remove_unfinished(run, new=True)
     with temporary.temporary_folder(run, _NEW, remove_run) as new, temporary.preparing_for(run, new):
         yield new
 
@@ -286,6 +293,8 @@ def take_place(new: Path, run: Path) -> None:
     """
     try:
         temporary.sync_tree(new)
+        if os.path.lexists(run / SEGMENTS):
+            os.unlink(run / SEGMENTS)
         os.rename(new, run / _COMPLETE)
         temporary.sync_folder(run)
     except OSError as error:

@@ -11,6 +11,7 @@ import numpy as np
 from dragoman.config.fine_tuning import require_same_model
 from dragoman.config.schema import Config
 from dragoman.data.preparation import PreparedCorpus, store_pairs
+from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.store import RaggedIds, Store
 from dragoman.model.translation import TranslationModel
 from dragoman.model.weights import load_weights, restore_weights
@@ -54,14 +55,20 @@ class TrainedModel:
         return [self.folder.weights, self.folder.config, *sorted(self.folder.text.iterdir())]
 
     def store(
-        self, folder: Path, pairs: Iterable[Pair], *, cleaner: Cleaner, progress: ProgressCallback
+        self,
+        folder: Path,
+        pairs: Iterable[Pair],
+        *,
+        cleaner: Cleaner,
+        progress: ProgressCallback,
+        journal: SegmentJournal | None = None,
     ) -> PreparedCorpus:
         """Store other training pairs with the segmentations and vocabularies of the model.
 
         Raises:
             InputError: as for `store_pairs`.
         """
-        store = store_pairs(folder, pairs, self.source, self.target, cleaner, progress=progress)
+        store = store_pairs(folder, pairs, self.source, self.target, cleaner, progress=progress, journal=journal)
         return PreparedCorpus(store, self.source, self.target)
 
     def restore(self, model: TranslationModel) -> None:

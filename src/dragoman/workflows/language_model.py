@@ -11,6 +11,7 @@ from pathlib import Path
 from dragoman.config.language_model import LanguageConfig, override_language
 from dragoman.data.mixing import require_weights
 from dragoman.data.preparation import open_lines, store_lines
+from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.store import Store
 from dragoman.errors import InputError
 from dragoman.model.assembly import assemble_language_model, build_language_model
@@ -96,6 +97,7 @@ def train_language_model(
                 config.text,
                 lambda pair, _, segments: _refused(segments, config.cleaning.max_length),
                 progress=progress,
+                journal=SegmentJournal(new.segments),
             )
         for fact in _facts(store, side):
             console.info(fact)

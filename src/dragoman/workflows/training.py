@@ -20,6 +20,7 @@ from dragoman.config.scaling import scale
 from dragoman.config.schema import Config, SideConfig
 from dragoman.data.mixing import Mix, require_weights
 from dragoman.data.preparation import PreparedCorpus, build_store, store_pairs
+from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.store import Store
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, InputError, RunError
@@ -229,7 +230,7 @@ def _train_new(
             facts["fine-tuned from"] = str(trained.folder.path)
         save_summary(folder.inspection, summary._replace(facts=facts))
         text = TrainingText(corpora, alignments, held_out, cut=not dev)
-        prepared = _prepare(config, text, folder, dropped, console, trained)
+        prepared = _prepare(config, text, folder, dropped, console, trained, SegmentJournal(new.segments))
         prepared.source.save(folder.text, "source")
         prepared.target.save(folder.text, "target")
         config = _settle_window(config, prepared.store, folder, console)
@@ -389,6 +390,7 @@ def _prepare(
     dropped: str | Path | None,
     console: Console,
     trained: TrainedModel | None,
+    journal: SegmentJournal,
 ) -> PreparedCorpus:
     """Make the segmentations, unless a trained model has them; then store the corpus and make its vocabularies."""
     console.info("segmentation ...")
@@ -401,7 +403,9 @@ def _prepare(
     with nullcontext() if dropped is None else replace_output(dropped, keep_partial=True) as listing:
         cleaner = Cleaner(config.cleaning, listing)
         with console.counter("pairs", read.total) as progress:
-            prepared = store(folder.train_data, text.observed(), cleaner=cleaner, progress=progress)
+            prepared = store(folder.train_data, text.observed(), cleaner=cleaner, progress=progress, journal=journal)
+    if journal.taken:
+        console.info(f"preparation: went on after the {journal.taken:,} pairs that an earlier start had segmented")
     for fact in _text_facts(prepared):
         console.info(fact)
     if trained:
