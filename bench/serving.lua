@@ -29,7 +29,8 @@ end
 
 if pause > 0 then
     function delay()
-        return -pause * math.log(1 - math.random()) -- exponential, as of independent visitors
+        -- Exponential, as of independent visitors; the server closes connections that are idle for 10 seconds.
+        return math.min(-pause * math.log(1 - math.random()), 8000)
     end
 end
 

@@ -15,8 +15,8 @@ bench/training.py with OpenNMT-py, imports its checkpoint and exports it in int8
                sentences a second and processor seconds a sentence of server and clients. Beside it `dragoman
                translate` of the same text from file to file, and `Translator.translate` of one sentence at a time.
                Beam 5, log-probability divided by length.
-    overload   for a minute, visitors who together ask for five times what the server carried: statuses, memory, and how
-               soon a lone request takes its usual time again
+    overload   for a minute, 4,000 visitors who together ask for five times what the server carried: statuses, memory,
+               and how soon a lone request takes its usual time again
     soak       100,000 requests from 8 clients, sentences of at most 8 words: memory after each tenth
     restart    killed under load and started again: time until it is ready
 
@@ -64,8 +64,8 @@ PIECES = 3_000
 CLIENTS = (1, 8, 64, 256)
 EXCESS = 5
 """Offered load in `overload`, as a multiple of what the server carried from 64 clients."""
-VISITORS = 256
-"""Connections of `overload`."""
+VISITORS = 4_000
+"""Connections of `overload`: more than the server lets wait (`dragoman serve --max-waiting`)."""
 LONG_RUN, LONG_RUN_CLIENTS, LONG_RUN_WORDS = 100_000, 8, 8
 """Requests of `soak`, clients, and words of a sentence at most."""
 PATIENCE = 120.0
@@ -396,6 +396,8 @@ def one_at_a_time(options: argparse.Namespace) -> dict[str, float]:
 
 def overload(options: argparse.Namespace) -> None:
     """More visitors than the server can answer."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # each connection is an open file, on either side
     carried = next(row for row in read("load")["dragoman"]["clients"] if row["clients"] == 64)["sentences_per_second"]
     with our_server(options) as served:
         bodies = first_requests(served)
