@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.config.building import build_config, override
@@ -33,6 +33,7 @@ def drawn(mix: Mix, epochs: int, seed: int = 1) -> np.ndarray:
     return np.concatenate([rows(mix, seed, epoch) for epoch in range(epochs)])
 
 
+@example(sizes=[1, 1, 16, 40], weights=[1.0] * 4, epochs=2, large=60)  # epochs of 56 and of 60 pairs
 @given(
     st.lists(st.integers(1, 40), min_size=1, max_size=4),
     st.lists(st.floats(0.1, 10), min_size=4, max_size=4),

@@ -53,7 +53,7 @@ class Mix:
         """The pairs of an epoch in no particular order, about as many as the store has."""
         drawn = self.shares * self._sizes.sum()  # pairs of each corpus in an epoch
         starts, stops = (np.rint(drawn * number).astype(np.int64) for number in (epoch, epoch + 1))
-        large = bool((stops - starts).sum() >= LARGE)
+        large = bool(self._sizes.sum() >= LARGE)  # the same in all epochs: a permutation goes on in the next one
         first = np.cumsum(self._sizes) - self._sizes  # [corpora] the first row of each
         return EpochRows(
             part
