@@ -11,6 +11,7 @@ KINDS = {
     "learn/": "Tutorial: a question answered by a program",
     "how-to/": "How-to",
     "reference/": "Reference",
+    "papers/results": "Results",
     "papers/": "Explanation: a paper and its model",
     "lab-book/": "Lab book: measurements, dated",
     "contributing/": "For contributors",

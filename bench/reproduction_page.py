@@ -1,0 +1,116 @@
+"""Writes docs/papers/results.md from the results that bench/reproduce_papers.sh keeps.
+
+    python bench/reproduction_page.py
+
+A table of all claims with their verdicts, then a section for each experiment with our table beside the paper's. What
+is remarked there about an experiment, such as why a claim does not hold, is in bench/results/reproduction/remarks.yaml.
+tests/reproduction/test_results_page.py fails if the page is not that of the results.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from dragoman.reproduction.page import markdown_table, scores_table
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "bench" / "results" / "reproduction"
+PAGE = ROOT / "docs" / "papers" / "results.md"
+FOLDERS = {"captions": "Captions of Multi30k, English to German", "kftt": "KFTT, Japanese to English"}
+"""Folders of results, in the order of the page, and their corpora."""
+EXPERIMENTS = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
+"""Beginnings of their names, in the order of the page."""
+
+Result = Mapping[str, Any]
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def page() -> str:
+    """The whole page as Markdown."""
+    found = list(results())
+    remarks: dict[str, str] = yaml.safe_load((RESULTS / "remarks.yaml").read_text(encoding="utf-8")) or {}
+    blocks = [
+        "# The papers' tables, reproduced: results",
+        "This page is written by [`bench/reproduction_page.py`](../../bench/reproduction_page.py) from the results of "
+        "[`bench/reproduce_papers.sh`](../../bench/reproduce_papers.sh); [Reproduction](../reproduction.md) says how "
+        "the experiments are run, and which rule decides about a claim. Models and corpora are a small part of the "
+        "papers' in size: a claim that does not hold here is not refuted.",
+        summary(found),
+        "## All claims",
+        claims(found),
+    ]
+    for folder, result in found:
+        blocks += section(folder, result, remarks.get(f"{folder}/{result['experiment']}", ""))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def results() -> Iterator[tuple[str, Result]]:
+    """(folder, result) of each experiment that has been run, in the order of the page."""
+    for folder in FOLDERS:
+        paths = (RESULTS / folder).glob("*/result.json")
+        read = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(paths)]
+        for result in sorted(read, key=lambda one: EXPERIMENTS.index(one["experiment"].partition("-")[0])):
+            yield folder, result
+
+
+def summary(found: list[tuple[str, Result]]) -> str:
+    """How many claims were tested and decided."""
+    counts = Counter(claim["verdict"] for _, result in found for claim in result["claims"].values())
+    undecided = sum(counts.values()) - counts["holds"] - counts["does not hold"]
+    return (
+        f"{sum(counts.values())} claims of {len(found)} tables and figures: {counts['holds']} hold, "
+        f"{counts['does not hold']} do not hold, {undecided} are not decided at this size."
+    )
+
+
+def claims(found: list[tuple[str, Result]]) -> str:
+    """A row for each claim."""
+    rows = [["claim", "of", "ours: difference (95 % interval)", "verdict"]]
+    for folder, result in found:
+        for claim in result["claims"].values():
+            differences = []
+            for comparison in claim["comparisons"]:
+                low, high = comparison["interval"]
+                differences.append(f"{signed(comparison['mean'])} ({signed(low)} to {signed(high)})")
+            place = f"{result['paper']}, {claim['where']}" + (", on KFTT" if folder == "kftt" else "")
+            rows.append([claim["claim"], place, "; ".join(differences), claim["verdict"]])
+    return markdown_table(rows)
+
+
+def section(folder: str, result: Result, remark: str) -> list[str]:
+    """The section of an experiment."""
+    budget, corpus = result["budget"], result["corpus"]
+    pairs = ", ".join(f"{name} {corpus[name]['pairs']:,} pairs" for name in ("train", "dev", "test"))
+    source = f"../../bench/results/reproduction/{folder}/{result['experiment']}"
+    return [
+        f"## {result['title']}",
+        f"`dragoman reproduce {result['experiment']}`, scale {budget['scale']:g}, {budget['updates']:,} updates, "
+        f"{budget['seeds']} seeds. {FOLDERS[folder]}: {pairs}. [All numbers]({source}/result.json).",
+        markdown_table(scores_table(result)),
+        *(
+            f"![{figure['title']}]({source}/{name}.svg)"
+            for name, figure in result["figures"].items()
+            if (RESULTS / folder / result["experiment"] / f"{name}.svg").exists()
+        ),
+        "What differs: " + result["note"] if result["note"] else "",
+        remark.strip(),
+    ]
+
+
+def signed(value: float | None) -> str:
+    """A difference with its sign."""
+    return "none" if value is None else f"{value:+.3g}"
+
+
+if __name__ == "__main__":
+    main()
