@@ -26,6 +26,20 @@ def test_each_language_is_found_among_those_served() -> None:
     assert {one.language for one in among} == {"fr", "de"}
 
 
+def test_japanese_and_chinese_differ_by_their_characters() -> None:
+    detector = Detector(["de", "ja", "zh"])
+    for line, language in (
+        ("安貞2年（1228年） 帰国。", "ja"),  # no kana, but a character that Chinese writes in another way
+        ("『永平広録』（石井恭二訳、河出書房新社、2005年）", "ja"),
+        ("『国鉄の車両12 東海道線III』（保育社、1984年） ISBN 458653012X", "ja"),
+        ("他们在北京学习汉语。", "zh"),
+        ("他們在臺北學習漢語，這是很難的。", "zh"),
+        ("Der Name 東京 ist der einer Stadt, und 経済 ist ein Wort.", "de"),
+    ):
+        assert detector.rank(line)[0].language == language, line
+    assert Detector(["de", "zh"]).rank("清水寺は京都にある寺院。")[0].language == "zh"
+
+
 def test_a_text_without_letters_and_a_single_language_need_no_library() -> None:
     assert Detector(["de", "en"]).rank("123 😀") == [Detected("de", 0.0), Detected("en", 0.0)]
     assert Detector(["xx"]).rank("abc") == [Detected("xx", 100.0)]

@@ -26,14 +26,31 @@ class Detected(NamedTuple):
     """From 0 to 100."""
 
 
-_KANA = re.compile("[\u3041-\u30ff]")
+_KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa]")
 _HAN = re.compile("[\u3400-\u9fff]")
+_CHINESE_SETS, _JAPANESE_SET = ("gb2312", "big5"), "shift_jis"
+"""Encodings that have the characters of everyday use: simplified and traditional Chinese, Japanese."""
 
 
-def _has_kana(text: str) -> bool:
-    """Whether a text of Chinese characters and kana is Japanese: the library takes many such lines for Chinese."""
-    kana = len(_KANA.findall(text))
-    return kana > 0 and 10 * kana >= len(_HAN.findall(text))
+def _east_asian(text: str) -> str | None:
+    """Whether a text of Chinese characters is Japanese ("ja") or Chinese ("zh"); None if it does not show.
+
+    The library takes many Japanese lines for Chinese. Kana are Japanese; without them, the characters that both write
+    differently decide (simplified 东, traditional 東; 経 is neither): those that the character set of a language lacks.
+    """
+    kana, han = len(_KANA.findall(text)), _HAN.findall(text)
+    if kana and 10 * kana >= len(han):
+        return "ja"
+    japanese = _lacking(_JAPANESE_SET, han)
+    chinese = min(_lacking(name, han) for name in _CHINESE_SETS)
+    if japanese == chinese:
+        return "ja" if kana else None
+    return "ja" if japanese < chinese else "zh"
+
+
+def _lacking(encoding: str, characters: Sequence[str]) -> int:
+    """How many of the characters an encoding does not have."""
+    return len(characters) - len("".join(characters).encode(encoding, "ignore").decode(encoding))
 
 
 class Detector:
@@ -62,8 +79,11 @@ class Detector:
             return [Detected(code, 0.0) for code in codes]
         shares = {self._by_base[name]: float(share) for name, share in self._ranked(text) if name in self._by_base}
         known = {code: shares.get(code, 0.0) for code in codes}
-        if any(base_language(code) == "ja" for code in codes) and _has_kana(text):
-            known = {code: float(base_language(code) == "ja") for code in codes}
+        bases = {code: base_language(code) for code in codes}
+        if bases[max(codes, key=known.__getitem__)] in ("ja", "zh"):
+            written = _east_asian(text)
+            if written in bases.values():
+                known = {code: float(base == written) for code, base in bases.items()}
         total = sum(known.values()) or 1.0
         found = [Detected(code, round(100 * share / total, 1)) for code, share in known.items()]
         return sorted(found, key=lambda one: -one.confidence)
