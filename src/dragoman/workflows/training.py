@@ -8,24 +8,21 @@ or evaluation.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from dragoman.config.building import build_config, override
 from dragoman.config.scaling import scale
-from dragoman.config.schema import Config, SideConfig
+from dragoman.config.schema import Config
 from dragoman.data.mixing import Mix, require_weights
-from dragoman.data.preparation import PreparedCorpus, build_store, store_pairs
+from dragoman.data.preparation import PreparedCorpus, store_pairs
 from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.store import Store
 from dragoman.engines.torch_engine import TorchEngine
-from dragoman.errors import ConfigError, InputError, RunError
+from dragoman.errors import ConfigError, RunError
 from dragoman.evaluation.metrics import ExactMatch, bleu, chrf, corpus_score
-from dragoman.inspection.advice import seen_in_training
 from dragoman.inspection.summary import save_summary, summarise
 from dragoman.memory import require_rows
 from dragoman.model.assembly import assemble, build
@@ -38,11 +35,8 @@ from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
 from dragoman.runs.parts import remove_unfinished
-from dragoman.text.corpus import Cleaner, Corpora, GivenCorpora, Pair, as_paths, read_pairs
-from dragoman.text.held_out import HeldOut, hold_out
-from dragoman.text.lines import replace_output, write_lines
-from dragoman.text.segmentation import Segmentation, train_segmentation
-from dragoman.text.words import is_blank
+from dragoman.text.corpus import Corpora, GivenCorpora, Pair, as_paths, read_pairs
+from dragoman.text.held_out import HeldOut
 from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.joining import MINUTES, joined_ranks
@@ -53,13 +47,12 @@ from dragoman.training.ranks import Ranks
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.translator import Translator
 from dragoman.workflows.evaluation import tokenizer_of, warn_of_references_unfit_for_bleu
-from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
+from dragoman.workflows.fine_tuning import TrainedModel
 from dragoman.workflows.languages import with_languages, with_tokenizer
 from dragoman.workflows.other_ranks import follow_training, require_same_configuration, tell_text
 from dragoman.workflows.reports import DEV_SET, write_run_report
 from dragoman.workflows.training_steps import (
     dev_perplexity,
-    dropped_counts,
     prepare_model,
     require_regular_files,
     require_resumable,
@@ -67,12 +60,18 @@ from dragoman.workflows.training_steps import (
     target_workload,
     training_batches,
 )
+from dragoman.workflows.training_text import (
+    TrainingText,
+    hold_out_pairs,
+    prepare_text,
+    read_dev,
+    require_alignments,
+    save_dev,
+    settle_window,
+)
 
 SMALLER = (0.5, 0.25)
 """Factors of the sizes of smaller models that the forecast of a training can advise."""
-
-SEEN = 0.02
-"""Share of the dev set that is in the training text from which on the training begins with a warning."""
 
 
 @dataclass(frozen=True)
@@ -196,14 +195,14 @@ def _train_new(
     config = _checked(config)
     trained = None if start_from is None else TrainedModel.open(start_from, config)
     _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, device)
-    _require_alignments(config, corpora, alignments)
+    require_alignments(config, corpora, alignments)
     require_weights(config.training.mix, len(corpora))
     require_regular_files(path for files in (*corpora, *dev, alignments) for path in files)
     config, languages = with_languages(config, corpora)
     config, note = with_tokenizer(config)
     for line in filter(None, (languages, note)):
         console.info(line)
-    held_out = HeldOut(_read_dev(dev)) if dev else None
+    held_out = HeldOut(read_dev(dev)) if dev else None
     read = [
         *inputs,
         *(trained.files if trained else ()),
@@ -214,14 +213,14 @@ def _train_new(
     with NewRun(out, config, overwrite=overwrite, inputs=read, outputs=written) as new:
         folder = new.folder
         if held_out is None:
-            held_out = hold_out(read_pairs(corpora), partial(_can_be_held_out, config.cleaning.max_length))
+            held_out = hold_out_pairs(corpora, config.cleaning.max_length)
             origin = "held out of the training text (data/dev.jsonl)"
             console.info(
                 f"dev set: {len(held_out.pairs):,} pairs held out of the training text, in {new.place.dev_text}"
             )
         else:
             origin = " ".join(str(path) for files in dev for path in files)
-        _save_dev(folder, held_out.pairs)
+        save_dev(folder, held_out.pairs)
         summary = summarise(corpora, dev)
         for sentence in summary.warnings:
             console.info(f"warning: {sentence}")
@@ -230,10 +229,10 @@ def _train_new(
             facts["fine-tuned from"] = str(trained.folder.path)
         save_summary(folder.inspection, summary._replace(facts=facts))
         text = TrainingText(corpora, alignments, held_out, cut=not dev)
-        prepared = _prepare(config, text, folder, dropped, console, trained, SegmentJournal(new.segments))
+        prepared = prepare_text(config, text, folder, dropped, console, trained, SegmentJournal(new.segments))
         prepared.source.save(folder.text, "source")
         prepared.target.save(folder.text, "target")
-        config = _settle_window(config, prepared.store, folder, console)
+        config = settle_window(config, prepared.store, folder, console)
         store_pairs(folder.dev_data, held_out.pairs, prepared.source, prepared.target)
         return _train(config, folder, prepared, device, console, callbacks, ranks, new, trained)
 
@@ -326,170 +325,6 @@ def _require_memory(config: Config, source: int, target: int, device: DeviceName
     require_rows(config.search.beam, target, "search.beam: a beam")
     if config.training.validation.metric != "perplexity":
         require_rows(config.training.validation.beam, target, "training.validation.beam: a beam")
-
-
-# Text ----------------------------------------------------------------------------------------------------------------
-
-
-def _require_alignments(config: Config, corpora: Corpora, alignments: Sequence[Path]) -> None:
-    guided = config.training.guided_alignment
-    if guided and not alignments:
-        raise ConfigError(
-            f"training.guided_alignment: {guided} needs alignment links; give --alignments FILE for each corpus "
-            "(Pharaoh lines, such as 0-0 1-2)"
-        )
-    if alignments and not guided:
-        raise ConfigError("--alignments: has no effect with training.guided_alignment: 0; set its weight, such as 0.5")
-    if alignments and len(alignments) != len(corpora):
-        raise ConfigError(
-            f"--alignments: {len(alignments)} given for {len(corpora)} training corpora; give one for each, in their "
-            "order"
-        )
-
-
-def _read_dev(dev: Corpora) -> list[Pair]:
-    pairs = list(read_pairs(dev))
-    if not any(not is_blank(pair.source) and not is_blank(pair.target) for pair in pairs):
-        files = " ".join(str(path) for files in dev for path in files)
-        raise InputError(
-            f"the dev set ({files}) has no pair with text on both sides; training needs one to validate on"
-        )
-    return pairs
-
-
-def _can_be_held_out(longest: int, pair: Pair) -> bool:
-    """Whether both sides have words, but not more than `longest`."""
-    return all(0 < len(line.split()) <= longest for line in (pair.source, pair.target))
-
-
-@dataclass(frozen=True)
-class TrainingText:
-    """The pairs to train on, which can be read repeatedly."""
-
-    corpora: Corpora
-    alignments: Sequence[Path]
-    held_out: HeldOut
-    cut: bool
-    """Whether the dev set is a part of the corpora, which is left out."""
-
-    def pairs(self) -> Iterator[Pair]:
-        """Read the pairs without their links."""
-        pairs = read_pairs(self.corpora)
-        return self.held_out.without(pairs) if self.cut else pairs
-
-    def observed(self) -> Iterator[Pair]:
-        """Read the pairs with their links; `held_out.seen` then counts those of a given dev set."""
-        pairs = read_pairs(self.corpora, self.alignments)
-        return self.held_out.without(pairs) if self.cut else self.held_out.observed(pairs)
-
-
-def _prepare(
-    config: Config,
-    text: TrainingText,
-    folder: RunFolder,
-    dropped: str | Path | None,
-    console: Console,
-    trained: TrainedModel | None,
-    journal: SegmentJournal,
-) -> PreparedCorpus:
-    """Make the segmentations, unless a trained model has them; then store the corpus and make its vocabularies."""
-    console.info("segmentation ...")
-    store: Callable[..., PreparedCorpus]
-    read = _ReadPairs()
-    if trained is None:
-        store = partial(build_store, segmentations=_segmentations(config, text, read), config=config.text)
-    else:
-        store = trained.store
-    with nullcontext() if dropped is None else replace_output(dropped, keep_partial=True) as listing:
-        cleaner = Cleaner(config.cleaning, listing)
-        with console.counter("pairs", read.total) as progress:
-            prepared = store(folder.train_data, text.observed(), cleaner=cleaner, progress=progress, journal=journal)
-    if journal.taken:
-        console.info(f"preparation: went on after the {journal.taken:,} pairs that an earlier start had segmented")
-    for fact in _text_facts(prepared):
-        console.info(fact)
-    if trained:
-        unknown, large = unknown_segments(prepared.store)
-        console.info(f"warning: {unknown}; the model cannot learn these" if large else unknown)
-    seen, size = text.held_out.seen, len(text.held_out.pairs)
-    if seen >= SEEN * size:
-        console.info(f"warning: {seen_in_training('dev', seen, size)}")
-    return prepared
-
-
-class _ReadPairs:
-    """Counts the pairs that training a segmentation reads: as many are to be stored."""
-
-    def __init__(self) -> None:
-        self.total: int | None = None
-        """None if nothing was read."""
-
-    def counted(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """The same pairs."""
-        count = 0
-        for pair in pairs:
-            count += 1
-            yield pair
-        self.total = count
-
-
-def _segmentations(config: Config, text: TrainingText, read: _ReadPairs) -> tuple[Segmentation, Segmentation]:
-    source, target = config.text.source, config.text.target
-    if not config.text.joint:
-        return (
-            train_segmentation(source, (pair.source for pair in read.counted(text.pairs()))),
-            train_segmentation(target, (pair.target for pair in read.counted(text.pairs()))),
-        )
-    both = train_segmentation(source, _lines_of_both(read.counted(text.pairs())))
-    if source.segmentation != "words":
-        return both, both
-    # A joint vocabulary of words: each language is tokenised by its own rules.
-    return both, train_segmentation(SideConfig(language=target.language, segmentation="words"), ())
-
-
-def _lines_of_both(pairs: Iterable[Pair]) -> Iterator[str]:
-    for pair in pairs:
-        yield pair.source
-        yield pair.target
-
-
-def _settle_window(config: Config, store: Store, folder: RunFolder, console: Console) -> Config:
-    """Replace a window that is stated for another length of sentences by one for this text, also in RUN/config.yaml."""
-    attention = config.model.attention
-    if attention.reference_length is None:
-        return config
-    mean = len(store.source.ids) / len(store)
-    window = max(1, round(attention.window * mean / attention.reference_length))
-    console.info(
-        f"model.attention.window: {window} ({attention.window} for {attention.reference_length:g} source segments a "
-        f"line, here {mean:.1f})"
-    )
-    settled = override(config, [f"model.attention.window={window}", "model.attention.reference_length=null"])
-    folder.save_config(settled)
-    return settled
-
-
-def _text_facts(prepared: PreparedCorpus) -> tuple[str, str]:
-    store = prepared.store
-    sizes = f"{len(prepared.source.vocabulary):,} and {len(prepared.target.vocabulary):,}"
-    if prepared.source.vocabulary is prepared.target.vocabulary:
-        sizes = f"{len(prepared.source.vocabulary):,}, joint"
-    mean = len(store.source.ids) / len(store), len(store.target.ids) / len(store)
-    links = "" if store.links is None else f"; links a line: {len(store.links.links) / len(store):.1f}"
-    return (
-        f"pairs: kept {len(store):,}, {dropped_counts(store.left_out)}",
-        f"vocabulary: {sizes}; segments a line: {mean[0]:.1f} source, {mean[1]:.1f} target{links}",
-    )
-
-
-def _save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
-    path = folder.dev_text
-    path.parent.mkdir(parents=True, exist_ok=True)
-    entries = ({"source": pair.source, "target": pair.target, "origin": pair.origin} for pair in pairs)
-    write_lines(path, (json.dumps(entry, ensure_ascii=False) for entry in entries))
-
-
-# Training ------------------------------------------------------------------------------------------------------------
 
 
 def _train(

@@ -1,0 +1,213 @@
+"""The text of a training: dev set, segmentations, stored corpus, vocabularies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from dragoman.config.building import override
+from dragoman.config.schema import Config, SideConfig
+from dragoman.data.preparation import PreparedCorpus, build_store
+from dragoman.data.segment_journal import SegmentJournal
+from dragoman.data.store import Store
+from dragoman.errors import ConfigError, InputError
+from dragoman.inspection.advice import seen_in_training
+from dragoman.progress import Console
+from dragoman.runs.layout import RunFolder
+from dragoman.text.corpus import Cleaner, Corpora, Pair, read_pairs
+from dragoman.text.held_out import HeldOut, hold_out
+from dragoman.text.lines import replace_output, write_lines
+from dragoman.text.segmentation import Segmentation, train_segmentation
+from dragoman.text.words import is_blank
+from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
+from dragoman.workflows.training_steps import dropped_counts
+
+SEEN = 0.02
+"""Share of the dev set that is in the training text from which on the training begins with a warning."""
+
+
+def require_alignments(config: Config, corpora: Corpora, alignments: Sequence[Path]) -> None:
+    """Check that guided alignment has a file of links for each corpus.
+
+    Raises:
+        ConfigError: there are no links, more or fewer than corpora, or no guided alignment to use them.
+    """
+    guided = config.training.guided_alignment
+    if guided and not alignments:
+        raise ConfigError(
+            f"training.guided_alignment: {guided} needs alignment links; give --alignments FILE for each corpus "
+            "(Pharaoh lines, such as 0-0 1-2)"
+        )
+    if alignments and not guided:
+        raise ConfigError("--alignments: has no effect with training.guided_alignment: 0; set its weight, such as 0.5")
+    if alignments and len(alignments) != len(corpora):
+        raise ConfigError(
+            f"--alignments: {len(alignments)} given for {len(corpora)} training corpora; give one for each, in their "
+            "order"
+        )
+
+
+def read_dev(dev: Corpora) -> list[Pair]:
+    """Read a given dev set.
+
+    Raises:
+        InputError: a file cannot be read, or no pair has text on both sides.
+    """
+    pairs = list(read_pairs(dev))
+    if not any(not is_blank(pair.source) and not is_blank(pair.target) for pair in pairs):
+        files = " ".join(str(path) for files in dev for path in files)
+        raise InputError(
+            f"the dev set ({files}) has no pair with text on both sides; training needs one to validate on"
+        )
+    return pairs
+
+
+def hold_out_pairs(corpora: Corpora, longest: int) -> HeldOut:
+    """Hold out a part of the training text as the dev set, of pairs with at most `longest` words a side."""
+    return hold_out(read_pairs(corpora), partial(_can_be_held_out, longest))
+
+
+def _can_be_held_out(longest: int, pair: Pair) -> bool:
+    """Whether both sides have words, but not more than `longest`."""
+    return all(0 < len(line.split()) <= longest for line in (pair.source, pair.target))
+
+
+@dataclass(frozen=True)
+class TrainingText:
+    """The pairs to train on, which can be read repeatedly."""
+
+    corpora: Corpora
+    alignments: Sequence[Path]
+    held_out: HeldOut
+    cut: bool
+    """Whether the dev set is a part of the corpora, which is left out."""
+
+    def pairs(self) -> Iterator[Pair]:
+        """Read the pairs without their links."""
+        pairs = read_pairs(self.corpora)
+        return self.held_out.without(pairs) if self.cut else pairs
+
+    def observed(self) -> Iterator[Pair]:
+        """Read the pairs with their links; `held_out.seen` then counts those of a given dev set."""
+        pairs = read_pairs(self.corpora, self.alignments)
+        return self.held_out.without(pairs) if self.cut else self.held_out.observed(pairs)
+
+
+def prepare_text(
+    config: Config,
+    text: TrainingText,
+    folder: RunFolder,
+    dropped: str | Path | None,
+    console: Console,
+    trained: TrainedModel | None,
+    journal: SegmentJournal,
+) -> PreparedCorpus:
+    """Make the segmentations, unless a trained model has them; then store the corpus and make its vocabularies.
+
+    Args:
+        dropped: a file to write the pairs to that cleaning leaves out, or None.
+        trained: the model that a fine-tuning begins with, or None.
+        journal: what an earlier start has segmented.
+
+    Raises:
+        InputError: a file cannot be read, or no pair is left after cleaning.
+    """
+    console.info("segmentation ...")
+    store: Callable[..., PreparedCorpus]
+    read = _ReadPairs()
+    if trained is None:
+        store = partial(build_store, segmentations=_segmentations(config, text, read), config=config.text)
+    else:
+        store = trained.store
+    with nullcontext() if dropped is None else replace_output(dropped, keep_partial=True) as listing:
+        cleaner = Cleaner(config.cleaning, listing)
+        with console.counter("pairs", read.total) as progress:
+            prepared = store(folder.train_data, text.observed(), cleaner=cleaner, progress=progress, journal=journal)
+    if journal.taken:
+        console.info(f"preparation: went on after the {journal.taken:,} pairs that an earlier start had segmented")
+    for fact in _text_facts(prepared):
+        console.info(fact)
+    if trained:
+        unknown, large = unknown_segments(prepared.store)
+        console.info(f"warning: {unknown}; the model cannot learn these" if large else unknown)
+    seen, size = text.held_out.seen, len(text.held_out.pairs)
+    if seen >= SEEN * size:
+        console.info(f"warning: {seen_in_training('dev', seen, size)}")
+    return prepared
+
+
+class _ReadPairs:
+    """Counts the pairs that training a segmentation reads: as many are to be stored."""
+
+    def __init__(self) -> None:
+        self.total: int | None = None
+        """None if nothing was read."""
+
+    def counted(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """The same pairs."""
+        count = 0
+        for pair in pairs:
+            count += 1
+            yield pair
+        self.total = count
+
+
+def _segmentations(config: Config, text: TrainingText, read: _ReadPairs) -> tuple[Segmentation, Segmentation]:
+    source, target = config.text.source, config.text.target
+    if not config.text.joint:
+        return (
+            train_segmentation(source, (pair.source for pair in read.counted(text.pairs()))),
+            train_segmentation(target, (pair.target for pair in read.counted(text.pairs()))),
+        )
+    both = train_segmentation(source, _lines_of_both(read.counted(text.pairs())))
+    if source.segmentation != "words":
+        return both, both
+    # A joint vocabulary of words: each language is tokenised by its own rules.
+    return both, train_segmentation(SideConfig(language=target.language, segmentation="words"), ())
+
+
+def _lines_of_both(pairs: Iterable[Pair]) -> Iterator[str]:
+    for pair in pairs:
+        yield pair.source
+        yield pair.target
+
+
+def settle_window(config: Config, store: Store, folder: RunFolder, console: Console) -> Config:
+    """Replace a window that is stated for another length of sentences by one for this text, also in RUN/config.yaml."""
+    attention = config.model.attention
+    if attention.reference_length is None:
+        return config
+    mean = len(store.source.ids) / len(store)
+    window = max(1, round(attention.window * mean / attention.reference_length))
+    console.info(
+        f"model.attention.window: {window} ({attention.window} for {attention.reference_length:g} source segments a "
+        f"line, here {mean:.1f})"
+    )
+    settled = override(config, [f"model.attention.window={window}", "model.attention.reference_length=null"])
+    folder.save_config(settled)
+    return settled
+
+
+def _text_facts(prepared: PreparedCorpus) -> tuple[str, str]:
+    store = prepared.store
+    sizes = f"{len(prepared.source.vocabulary):,} and {len(prepared.target.vocabulary):,}"
+    if prepared.source.vocabulary is prepared.target.vocabulary:
+        sizes = f"{len(prepared.source.vocabulary):,}, joint"
+    mean = len(store.source.ids) / len(store), len(store.target.ids) / len(store)
+    links = "" if store.links is None else f"; links a line: {len(store.links.links) / len(store):.1f}"
+    return (
+        f"pairs: kept {len(store):,}, {dropped_counts(store.left_out)}",
+        f"vocabulary: {sizes}; segments a line: {mean[0]:.1f} source, {mean[1]:.1f} target{links}",
+    )
+
+
+def save_dev(folder: RunFolder, pairs: Sequence[Pair]) -> None:
+    """Write the dev set into the run, where resuming and reports find it."""
+    path = folder.dev_text
+    path.parent.mkdir(parents=True, exist_ok=True)
+    entries = ({"source": pair.source, "target": pair.target, "origin": pair.origin} for pair in pairs)
+    write_lines(path, (json.dumps(entry, ensure_ascii=False) for entry in entries))
