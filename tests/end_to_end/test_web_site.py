@@ -86,10 +86,10 @@ def site(run_folder: Path, shared_folder: Callable[[str, Callable[[Path], None]]
 @pytest.fixture
 def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     """`visit(host)`: the page in a browser of its own. In the end no policy must have been broken, and nothing
-    been requested from elsewhere."""
+    been requested from elsewhere; no script must have failed, unless with `failing` a script is damaged."""
     contexts, wrong = [], []
 
-    def opened(host: Host) -> Any:
+    def opened(host: Host, *, failing: bool = False) -> Any:
         context = browser.new_context()
         context.set_default_timeout(120_000)  # a busy machine is no failure
         contexts.append(context)
@@ -99,7 +99,7 @@ def visit(browser: Any) -> Iterator[Callable[..., Any]]:
         )
         page = context.new_page()
         page.on("console", lambda message: wrong.append(message.text) if "Policy" in message.text else None)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("pageerror", lambda error: None if failing else wrong.append(str(error)))
         page.goto(host.address)
         return page
 
@@ -167,8 +167,7 @@ def _assert_same(found: dict[str, Any], expected: dragoman.Translation) -> None:
     assert [tuple(link) for link in found["segment_alignment"]] == links
     assert [tuple(span) for span in found["segment_spans"]] == expected.target_spans
     if "attention" in found:
-        assert expected.attention is not None
-        assert found["attention"] == pytest.approx(expected.attention, abs=1e-3)
+        assert found["attention"] == pytest.approx(expected.segment_attention, abs=1e-3)
 
 
 def test_search_settings_mean_the_same_as_in_python(site: Path, visit: Callable[..., Any]) -> None:
@@ -232,6 +231,58 @@ def test_damaged_and_broken_off_files_are_told(site: Path, visit: Callable[..., 
         (copy / "model" / "encoder.onnx").rename(copy / "encoder")
         [kept] = page.evaluate(TRANSLATE, _requests({"text": "ab"}))  # the encoder is in the browser's cache
         assert kept["results"][0]["text"]
+
+
+def test_damaged_and_missing_scripts_of_the_page_are_told(
+    site: Path, visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    copy = tmp_path / "site"
+    shutil.copytree(site, copy)
+    shown = "() => document.getAnimations().forEach((one) => one.finish())"  # at once, not after some seconds
+    for name in ("main.js", "messages.js", "translator.js"):
+        content = (copy / name).read_bytes()
+        for damaged in (content[: len(content) // 2], None):
+            (copy / name).unlink() if damaged is None else (copy / name).write_bytes(damaged)
+            with serving(copy) as host:
+                page = visit(host, failing=True)
+                page.evaluate(shown)
+                sentence = page.locator("#not-started")
+                assert sentence.is_visible(), name
+                assert "a file of the page is missing, damaged or not wholly downloaded" in sentence.text_content()
+        (copy / name).write_bytes(content)
+    with serving(copy) as host:
+        page = visit(host)
+        page.wait_for_selector("body[data-ready]")
+        assert page.locator("#not-started").count() == 0
+
+
+def test_attention_belongs_to_its_segments_also_when_it_is_computed_after_reading_them(
+    train: Callable[..., int], visit: Callable[..., Any], tmp_path: Path
+) -> None:
+    require_runtime()
+    run, out = tmp_path / "run", tmp_path / "site"
+    # with large weights, so that each step attends to something else
+    settings = ["training.epochs=1", "model.attention.aligned_word=read", "model.init_scale=1"]
+    assert train(run, "--quiet", settings=settings) == 0
+    assert main(["export", str(run), "--web", "--out", str(out), "--languages", "de", "en", "--quiet"]) == 0
+    expected = dragoman.load(out / "model").translate("ab cab de")
+    assert expected.attention is not None
+    assert len(expected.attention) == len(expected.tokens) + 1
+    weights = expected.attention[1:]  # the step that predicts EOS reads the last segment
+    assert abs(weights - expected.attention[:-1]).max() > 0.01  # else a shift would not be noticed
+    with serving(out) as host:
+        page = visit(host)
+        [found] = page.evaluate(TRANSLATE, _requests({"text": "ab cab de", "attention": True}))
+        [translation] = found["results"][0]["sentences"][0]["translations"]
+        assert translation["segments"] == expected.tokens
+        assert translation["attention"] == pytest.approx(weights, abs=1e-3)
+        _type(page, "ab cab de")
+        page.wait_for_function(SHOWS, arg=["#target", expected.text])
+        page.click("#show-map")
+        page.wait_for_selector("#map tbody tr")
+        rows = page.locator("#map tbody tr").all()
+        shown = [[float(cell) for cell in row.locator("td").all_text_contents()] for row in rows]
+        assert shown == pytest.approx(weights, abs=0.006)
 
 
 def test_words_and_unknown_languages_are_refused(

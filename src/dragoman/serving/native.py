@@ -84,7 +84,7 @@ class SentenceTranslation(Struct, kw_only=True, omit_defaults=True):
     """[source word, word of `text`], from 0."""
     attention: list[list[float]] | UnsetType = UNSET
     """A row for each segment and the end of the sentence, a column for each source segment and, if the model reads it,
-    the end."""
+    the end. A model that attends after reading a word has no row for the end."""
 
 
 class Sentence(Struct, kw_only=True):
@@ -271,7 +271,7 @@ def _sentence(n_best: list[Translation], *, attention: bool) -> Sentence:
 
 
 def _translation(one: Translation, *, attention: bool) -> SentenceTranslation:
-    weights = one.attention.astype(float).round(4).tolist() if attention and one.attention is not None else UNSET
+    weights = one.segment_attention if attention else None
     return SentenceTranslation(
         text=one.text,
         score=one.score,
@@ -283,5 +283,5 @@ def _translation(one: Translation, *, attention: bool) -> SentenceTranslation:
         segment_alignment=one.links_between(one.source_spans, one.target_spans),
         words=raw_words(one.text),
         alignment=one.alignment,
-        attention=weights,
+        attention=UNSET if weights is None else weights.astype(float).round(4).tolist(),
     )

@@ -45,7 +45,8 @@ class Translation:
     """S source segments, without EOS; for an ensemble the words of the line."""
     attention: NDArray[np.float32] | None
     """[T + 1, S], or [T + 1, S + 1] if the model reads EOS: row t was in use when segment t (the last one: EOS) was
-    predicted. None for a model without attention, and for a blank line."""
+    predicted; `segment_attention` has the row that belongs to it. None for a model without attention, and for a blank
+    line."""
     compute_alignment: Callable[[Sequence[Span], Sequence[Span]], list[Link]] = field(repr=False)
     """Computes `links_between`."""
     finished: bool
@@ -59,6 +60,15 @@ class Translation:
     """[start, end) of each of the `source_tokens` in `source`, in characters."""
     compute_target_spans: Callable[[], list[Span]] = field(default=list, repr=False)
     """Computes `target_spans`."""
+    attention_shift: int = 0
+    """0 where row t of `attention` belongs to segment t, 1 where row t + 1 does, as in `Engine.attention_shift`."""
+
+    @property
+    def segment_attention(self) -> NDArray[np.float32] | None:
+        """`attention` without the rows that belong to no segment: row t belongs to segment t. The last row is that of
+        EOS, unless the model attends after reading a word (`attention_shift` 1): then EOS has none.
+        """
+        return None if self.attention is None else self.attention[self.attention_shift :]
 
     @cached_property
     def alignment(self) -> list[Link]:
@@ -82,6 +92,7 @@ class Translation:
     def _repr_html_(self) -> str:
         """For notebooks: the text, and the alignment weights as a heat map."""
         text = f'<p style="font-size:1.1em">{html.escape(self.text)}</p>'
-        if self.attention is None or not self.tokens or max(len(self.tokens), len(self.source_tokens)) > MAX_SHOWN:
+        weights = self.segment_attention
+        if weights is None or not self.tokens or max(len(self.tokens), len(self.source_tokens)) > MAX_SHOWN:
             return text
-        return text + heat_map_html(segment_heat_map(self.attention, self.source_tokens, self.tokens))
+        return text + heat_map_html(segment_heat_map(weights, self.source_tokens, self.tokens))

@@ -471,6 +471,7 @@ class Translator:
             tokens=tokens,
             source_tokens=line.source.pieces,
             attention=hypothesis.attention,
+            attention_shift=self._encoder.attention_shift,
             compute_alignment=partial(self._alignment, line, hypothesis, known, text),
             finished=hypothesis.finished,
             replacements=replacements,

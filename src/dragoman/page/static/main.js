@@ -373,4 +373,5 @@ const pageLanguage = kept("pageLanguage", preferredLanguage(navigator.languages)
 setPageLanguage(pageLanguage);
 find("page-language").value = document.documentElement.lang;
 showTyping();
+find("not-started").remove(); // all scripts are there
 begin();

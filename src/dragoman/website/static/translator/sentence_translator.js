@@ -138,7 +138,9 @@ export class SentenceTranslator {
    *   score, logProbability, finished
    *   segmentLogProbabilities                [T + 1]
    *   alignment, segmentAlignment            [source, target] links between words, and between segments
-   *   attention                              [T + 1][S], or with the source's EOS [T + 1][S + 1]; null without attention
+   *   attention                              [T + 1][S], or with the source's EOS [T + 1][S + 1]; row t belongs to segment
+   *                                          t, and EOS has none in a model that attends after reading a word; null
+   *                                          without attention
    */
   #translation(prepared, hypothesis, replaceUnknown) {
     const { line, source, prefix } = prepared;
@@ -168,7 +170,7 @@ export class SentenceTranslator {
       segmentLogProbabilities: hypothesis.tokenLogProbabilities,
       alignment: links(rawWords(line), rawWords(text)),
       segmentAlignment: links(source.spans, segmentSpans),
-      attention,
+      attention: attention?.slice(this.#engine.attentionShift) ?? null,
     };
   }
 
