@@ -24,6 +24,8 @@ RESULTS = ROOT / "bench" / "results" / "reproduction"
 PAGE = ROOT / "docs" / "papers" / "results.md"
 FOLDERS = {"captions": "Captions of Multi30k, English to German", "kftt": "KFTT, Japanese to English"}
 """Folders of results, in the order of the page, and their corpora."""
+LONGER = "captions-6000-updates"
+"""The folder of the experiments that were run again with more updates, to explain results of `captions`."""
 EXPERIMENTS = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 """Beginnings of their names, in the order of the page."""
 
@@ -48,6 +50,7 @@ def page() -> str:
         summary(found),
         "## All claims",
         claims(found),
+        *longer(found),
     ]
     for folder, result in found:
         blocks += section(folder, result, remarks.get(f"{folder}/{result['experiment']}", ""))
@@ -57,10 +60,16 @@ def page() -> str:
 def results() -> Iterator[tuple[str, Result]]:
     """(folder, result) of each experiment that has been run, in the order of the page."""
     for folder in FOLDERS:
-        paths = (RESULTS / folder).glob("*/result.json")
-        read = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(paths)]
-        for result in sorted(read, key=lambda one: EXPERIMENTS.index(one["experiment"].partition("-")[0])):
+        for result in sorted(
+            results_in(folder), key=lambda one: EXPERIMENTS.index(one["experiment"].partition("-")[0])
+        ):
             yield folder, result
+
+
+def results_in(folder: str) -> list[Result]:
+    """The results that a folder has, by the names of the experiments."""
+    paths = sorted((RESULTS / folder).glob("*/result.json"))
+    return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
 
 
 def summary(found: list[tuple[str, Result]]) -> str:
@@ -78,13 +87,39 @@ def claims(found: list[tuple[str, Result]]) -> str:
     rows = [["claim", "of", "ours: difference (95 % interval)", "verdict"]]
     for folder, result in found:
         for claim in result["claims"].values():
-            differences = []
-            for comparison in claim["comparisons"]:
-                low, high = comparison["interval"]
-                differences.append(f"{signed(comparison['mean'])} ({signed(low)} to {signed(high)})")
             place = f"{result['paper']}, {claim['where']}" + (", on KFTT" if folder == "kftt" else "")
-            rows.append([claim["claim"], place, "; ".join(differences), claim["verdict"]])
+            rows.append([claim["claim"], place, differences(claim), claim["verdict"]])
     return markdown_table(rows)
+
+
+def differences(claim: Mapping[str, Any]) -> str:
+    """The difference of each comparison of a claim; with its interval, where there is more than one seed."""
+    shown = []
+    for comparison in claim["comparisons"]:
+        low, high = comparison["interval"]
+        several = len(comparison["values"]) > 1
+        shown.append(signed(comparison["mean"]) + (f" ({signed(low)} to {signed(high)})" if several else ""))
+    return "; ".join(shown)
+
+
+def longer(found: list[tuple[str, Result]]) -> list[str]:
+    """The claims of the experiments that were run again with more updates, beside the same differences before."""
+    before = {
+        (result["experiment"], name): claim
+        for folder, result in found
+        if folder == "captions"
+        for name, claim in result["claims"].items()
+    }
+    rows = [["claim", "of", "2,000 updates", "6,000 updates", "seeds", "verdict then"]]
+    for result in results_in(LONGER):
+        for name, claim in result["claims"].items():
+            earlier = differences(before[result["experiment"], name])
+            place = f"{result['paper']}, {claim['where']}"
+            seeds = str(result["budget"]["seeds"])
+            rows.append([claim["claim"], place, earlier, differences(claim), seeds, claim["verdict"]])
+    if len(rows) == 1:
+        return []
+    return ["## The same with three times as many updates", markdown_table(rows)]
 
 
 def section(folder: str, result: Result, remark: str) -> list[str]:
