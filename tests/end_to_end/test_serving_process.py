@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from http.client import HTTPResponse
 from pathlib import Path
+from socket import socket
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -25,6 +29,13 @@ def _head(length: int) -> bytes:
     """The head of a request with a body of JSON."""
     kind = "Content-Type: application/json"
     return f"POST /translate HTTP/1.1\r\nHost: x\r\n{kind}\r\nContent-Length: {length}\r\n\r\n".encode()
+
+
+def _answered(connection: socket) -> tuple[int, object]:
+    """The status and the JSON of the answer to what was sent."""
+    with HTTPResponse(connection) as response:
+        response.begin()
+        return response.status, json.load(response)
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +77,18 @@ def test_the_client_of_deepl_works(server: Server) -> None:
             client.translate_text("ab", target_lang="XX")
 
 
+@pytest.fixture
+def _many_descriptors() -> Iterator[None]:
+    """As many open files as the system allows, for clients of many connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("_many_descriptors")
 def test_slow_and_idle_clients_hold_up_nobody(server: Server) -> None:
-    idle = [server.connect() for _ in range(200)]
+    idle = [server.connect() for _ in range(1000)]
     slow = server.connect()
     slow.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nq")
     head = server.connect()
@@ -77,6 +98,67 @@ def test_slow_and_idle_clients_hold_up_nobody(server: Server) -> None:
         assert server.translate("ab c") == "AB C"
     for connection in (*idle, slow, head):
         connection.close()
+
+
+def test_very_long_and_very_many_lines_are_answered(server: Server) -> None:
+    """While they are computed, others are answered too: a long request that waits is none of theirs."""
+    for text, status, answer in (
+        ("a" * 1_000_000, 400, "Invalid request: request (1000000) exceeds text limit (20000)"),
+        ("ab\n" * 5000, 200, "AB\n" * 5000),
+        ("ab" * 5000, 200, None),  # one line without a space
+        (["ab"] * 1001, 400, "Invalid request: request (1001) exceeds text limit (1000)"),
+        (["ab", ""] * 500, 200, ["AB", ""] * 500),
+    ):
+        body = json.dumps({"q": text, "source": "de", "target": "en"}).encode()
+        with closing(server.connect()) as connection:
+            connection.sendall(_head(len(body)) + body)
+            assert server.translate("ab c") == "AB C"
+            found = _answered(connection)
+        assert found[0] == status, answer
+        if answer is not None:
+            assert found[1] == {"translatedText" if status == 200 else "error": answer}
+
+
+def test_paths_lead_to_no_files_and_keys_to_no_prototypes(server: Server) -> None:
+    for path in (
+        b"/../../etc/passwd",
+        b"/..%2f..%2fetc/passwd",
+        b"/%2e%2e/%2e%2e/etc/passwd",
+        b"//etc/passwd",
+        b"/download_file/../../etc/passwd",
+        b"/download_file/..%2f..%2f..%2fetc%2fpasswd",
+        b"/style.css/../../files.py",
+        b"/..\\..\\etc\\passwd",
+        b"/style.css%00.js",
+    ):
+        answer = server.send(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert answer.startswith((b"HTTP/1.1 404 ", b"HTTP/1.1 400 ")), (path, answer[:80])
+    wanted = {"q": "ab c", "source": "de", "target": "en"}
+    keys = {"__proto__": {"q": "de"}, "constructor": {"prototype": {"target": "xx"}}, "__class__": 1, "": None}
+    for fields in (wanted | keys, keys | wanted):
+        body = json.dumps(fields).encode()
+        with closing(server.connect()) as connection:
+            connection.sendall(_head(len(body)) + body)
+            assert _answered(connection) == (200, {"translatedText": "AB C"})
+
+
+@pytest.mark.processes
+def test_requests_made_from_the_description_are_answered_as_described(server: Server) -> None:
+    """Valid and invalid ones, by Schemathesis: no answer is an error of the server, or has a status, a type or a body
+    that the description does not have."""
+    options = ["--seed", "1", "--max-examples", "20", "--generation-database", "none", "--phases", "coverage,fuzzing"]
+    checks = ["not_a_server_error", "status_code_conformance", "content_type_conformance"]
+    options += ["--checks", ",".join([*checks, "response_schema_conformance"]), "--suppress-health-check", "all"]
+    done = subprocess.run(
+        [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/spec", "--no-color", *options],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
+    made = re.search(r"(\d+) generated", done.stdout)
+    assert made is not None, done.stdout
+    assert int(made[1]) > 100
+    assert server.translate("ab c") == "AB C"
 
 
 def test_a_client_that_leaves_is_dropped(server: Server) -> None:
