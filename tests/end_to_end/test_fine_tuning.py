@@ -62,13 +62,18 @@ def test_a_model_goes_on_with_other_text(
     assert json.loads(new.inspection.read_text())["facts"]["fine-tuned from"] == str(run_folder)
 
 
-def test_a_stopped_fine_tuning_resumes_exactly(
-    run_folder: Path, other: tuple[list[str], list[str]], tmp_path: Path
+def test_a_stopped_fine_tuning_resumes_exactly_also_by_the_command_that_began_it(
+    run_folder: Path, other: tuple[list[str], list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     assert fine_tune(run_folder, other, whole, *SAME_HOWEVER_LONG, epochs=0.5) == 0
-    assert fine_tune(run_folder, other, stopped, *SAME_HOWEVER_LONG, epochs=0.25) == 0
-    assert main(["train", "--out", str(stopped), "--resume", "--threads", "1", "--set", "training.epochs=0.5"]) == 0
+    assert fine_tune(run_folder, other, stopped, *SAME_HOWEVER_LONG, "--resume", epochs=0.2) == 0
+    assert main(["train", "--out", str(stopped), "--resume", "--threads", "1", "--set", "training.epochs=0.3"]) == 0
+    assert "--from is ignored" not in capsys.readouterr().err
+    assert fine_tune(run_folder, other, stopped, *SAME_HOWEVER_LONG, "--resume", epochs=0.5) == 0
+    assert "--resume goes on with the weights and the configuration of the run; --from is ignored" in (
+        capsys.readouterr().err
+    )
     assert RunFolder(whole).weights.read_bytes() == RunFolder(stopped).weights.read_bytes()
 
 
@@ -88,7 +93,6 @@ def test_the_trained_weights_are_kept_if_nothing_is_better(
         (["text.source.vocabulary=99"], "text.source.vocabulary: is 99 here but"),
         ([METRIC, "--preset", "standard"], "--preset cannot be combined with --from"),
         ([METRIC, "--scale", "0.5"], "--scale cannot be combined with --from"),
-        ([METRIC, "--resume"], "a fine-tuning that was stopped is resumed without --from"),
     ],
 )
 def test_another_model_is_refused(

@@ -50,6 +50,8 @@ def test_two_ranks_train_a_run_and_go_on_with_it_and_only_the_first_prints(
         ),
         ([["--dev", "none.x", "none.y"]] * 2, "none.x: does not exist"),
         ([["--set", "training.sed=1"]] * 2, "unknown key 'training.sed'"),
+        ([["--updats", "5"]] * 2, "unknown option --updats"),
+        ([["--updates", "none"]] * 2, "argument --updates"),
     ],
 )
 def test_a_mistake_is_told_once(
@@ -61,6 +63,13 @@ def test_a_mistake_is_told_once(
     (said,) = (line for answer in answers for line in messages(answer["said"]))
     assert message in said
     assert not list(tmp_path.iterdir())
+
+
+def test_a_language_model_trains_in_one_process(ranks: RankProcesses, tmp_path: Path) -> None:
+    answers = ranks(2, "command", [str(tmp_path)] * 2, "lm", "train", "--train", "none.txt", "--out", "LM")
+    assert [answer["value"] for answer in answers] == [2, 2]
+    (said,) = (line for answer in answers for line in messages(answer["said"]))
+    assert "lm train trains in one process; start it without torchrun" in said
 
 
 def test_a_rank_needs_the_text_of_the_first_one(

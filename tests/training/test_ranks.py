@@ -190,6 +190,14 @@ def test_a_port_in_use_is_told(ranks: RankProcesses) -> None:
     )
 
 
+def test_another_version_of_the_program_is_refused_once(ranks: RankProcesses) -> None:
+    answers = ranks(2, "join_with_another_version", minutes=1.0)
+    assert [answer["code"] for answer in answers] == [2, 2]
+    (message,) = said_by(answers)
+    assert "dragoman (SHA-256 of its files) is 0123456789abcdef here and " in message
+    assert "install the same versions on all machines" in message
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_ranks_that_do_not_come_are_named(ranks: RankProcesses, rank: int) -> None:
     (answer,) = ranks(1, "join", environment=[{"WORLD_SIZE": "2", "RANK": str(rank)}], minutes=0.02)

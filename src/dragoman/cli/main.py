@@ -19,6 +19,7 @@ import dragoman
 from dragoman.cli.shared.limits import resources_checked
 from dragoman.cli.shared.parsing import Parser, Verb
 from dragoman.cli.shared.streams import Warnings, library_warnings_as_lines, printing, say, standard_streams
+from dragoman.cli.shared.torchrun import told_once_under_torchrun
 from dragoman.errors import ConfigError, DragomanError, OtherRankError, did_you_mean
 
 
@@ -167,7 +168,8 @@ def _run(arguments: Sequence[str]) -> None:
         verb = VERBS[name]
         parser = Parser(prog=f"dragoman {name}", description=verb.DESCRIPTION, examples=verb.EXAMPLES)
         verb.add_options(parser)
-        options = parser.parse(rest)
+        with told_once_under_torchrun():
+            options = parser.parse(rest)
         level = logging.ERROR if options.quiet else logging.WARNING
         logging.basicConfig(handlers=[Warnings()], level=level, force=True)
         with library_warnings_as_lines():

@@ -165,6 +165,8 @@ def _train(options: argparse.Namespace) -> None:
             console.info(
                 "--resume uses the corpus stored in the run; --train, --dev, --alignments and --dropped are ignored"
             )
+        if options.start_from is not None:
+            console.info("--resume goes on with the weights and the configuration of the run; --from is ignored")
         trained = resume_training(options.out, config, device=options.device, console=console)
     else:
         if options.resume:
@@ -211,7 +213,7 @@ def _load_config(options: argparse.Namespace, console: Console, *, resume: bool)
     from dragoman.config.presets import load_preset
     from dragoman.runs.layout import RunFolder
 
-    if options.start_from is not None:
+    if options.start_from is not None and not resume:
         config = _fine_tuning_config(options)
     elif options.config is not None:
         config = load_config(options.config, load_preset(options.preset) if options.preset else None)
@@ -247,11 +249,8 @@ def _fine_tuning_config(options: argparse.Namespace) -> Config:
     from dragoman.config.fine_tuning import fine_tuning
     from dragoman.runs.opening import trained_folder
 
-    given = {"--resume": options.resume, "--preset": options.preset is not None, "--scale": options.scale is not None}
+    given = {"--preset": options.preset is not None, "--scale": options.scale is not None}
     for option in (name for name, is_given in given.items() if is_given):
-        raise ConfigError(
-            f"{option} cannot be combined with --from, which takes the model of RUN; "
-            + ("a fine-tuning that was stopped is resumed without --from" if option == "--resume" else "leave it out")
-        )
+        raise ConfigError(f"{option} cannot be combined with --from, which takes the model of RUN; leave it out")
     config = fine_tuning(trained_folder(options.start_from).load_config())
     return config if options.config is None else load_config(options.config, config)

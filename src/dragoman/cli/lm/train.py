@@ -13,6 +13,7 @@ from dragoman.cli.shared.options import (
     length_settings,
 )
 from dragoman.cli.shared.parsing import Parser, language
+from dragoman.cli.shared.torchrun import require_one_process
 from dragoman.errors import ConfigError
 
 SUMMARY = "train a neural language model on text"
@@ -62,6 +63,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Train, or continue training, and print where the run is."""
+    require_one_process("lm train")
     if not options.resume:
         if not options.train:
             raise ConfigError("--train is required: give a text file (see dragoman lm train --help)")
