@@ -361,12 +361,19 @@ def test_a_busy_or_slow_server_says_so(light: Path) -> None:
         answer = client.post("/translate", json={"q": "ab", **PAIR})
         assert answer.status_code == 503
         assert "send less at a time" in answer.json()["error"]
-    with _strict(f"de:en={light}", max_waiting=0) as client:
+    with _strict(f"de:en={light}", max_waiting=0, cors_origins=("*",)) as client:
+        client.headers["Origin"] = "https://example.org"
         answer = client.post("/v1/translate", json={"text": "ab", **PAIR})
         assert answer.status_code == 503
         assert answer.headers["retry-after"] == "1"
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["detail"] == "The server is busy; try again later"
+        for path, key in (("/translate", "error"), ("/translate_file", "error"), ("/v2/translate", "message")):
+            busy = client.post(path, content=b"{ what is sent is not read")
+            assert (busy.status_code, busy.json()) == (503, {key: "The server is busy; try again later"})
+            assert busy.headers["access-control-allow-origin"] == "*"
+        assert client.get("/languages").status_code == client.post("/detect", json={"q": "ab"}).status_code == 200
+        assert 'dragoman_requests_total{route="/v2/translate",status="503"} 1.0' in client.get("/metrics").text
 
 
 def _in_loop(models: Models, steps: Callable[[Models], Any]) -> None:

@@ -161,6 +161,29 @@ def test_requests_made_from_the_description_are_answered_as_described(server: Se
     assert server.translate("ab c") == "AB C"
 
 
+def _waiting_sentences(server: Server) -> float:
+    with urlopen(f"{server.url}/metrics", timeout=30) as answer:
+        found = re.search(r"^dragoman_waiting_sentences (.*)$", answer.read().decode(), re.MULTILINE)
+    assert found is not None
+    return float(found[1])
+
+
+def test_a_connection_goes_on_after_a_request_that_was_refused_before_it_was_read(light: Path) -> None:
+    server = start_server(f"de:en={light}", "--max-waiting", "1")
+    with closing(server.connect()) as first, closing(server.connect()) as connection:
+        body = json.dumps({"q": ["ab c de f\n" * 50] * 1000, "source": "de", "target": "en"}).encode()
+        first.sendall(_head(len(body)) + body)
+        while not _waiting_sentences(server):
+            pass
+        connection.sendall(_head(100))
+        assert _answered(connection) == (503, {"error": "The server is busy; try again later"})
+        for part in (b"x" * 60, b"x" * 40):
+            connection.sendall(part)
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert _answered(connection) == (200, {"status": "ok"})
+    assert end_server(server) == 0
+
+
 def test_a_client_that_leaves_is_dropped(server: Server) -> None:
     body = json.dumps({"q": ["ab c de f"] * 1000, "source": "de", "target": "en"}).encode()
     for _ in range(3):
@@ -170,8 +193,8 @@ def test_a_client_that_leaves_is_dropped(server: Server) -> None:
             )
             connection.sendall(f"{head}\r\n\r\n".encode() + body)
     assert server.translate("ab c") == "AB C"
-    with urlopen(f"{server.url}/metrics", timeout=30) as answer:
-        assert "dragoman_waiting_sentences" in answer.read().decode()
+    while _waiting_sentences(server):
+        pass
 
 
 SMUGGLED = [

@@ -37,6 +37,8 @@ from dragoman.serving.settings import Settings
 
 GRACE_SECONDS = 30.0
 """Time for a client to receive its answer, beyond that for computing it."""
+TRANSLATING = frozenset(("/translate", "/translate_file", "/v1/translate", "/v1/complete", "/v2/translate"))
+"""The routes whose requests the scheduler may refuse."""
 PAGE = "/"
 """The route that stands in log and metrics for all files of the page."""
 
@@ -56,6 +58,8 @@ def create_app(models: Models, settings: Settings, *, preload: bool = False) -> 
                 expose_headers=["Retry-After"],
             )
         )
+
+    middleware.append(Middleware(_Busy, service=service))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -163,6 +167,26 @@ async def _failed(request: Request, error: Exception) -> Response:
     return error_response(request.url.path, 500, "Cannot translate text: the log of the server has the reason")
 
 
+class _Busy:
+    """Refuses requests while too many sentences wait, before anything of them is read.
+
+    The scheduler would refuse them too. But all requests share one thread, and of those that a server in overload gets
+    most are refused: reading and routing them takes several times as long as this.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"] in TRANSLATING:
+            refusal = self._service.scheduler.refusal()
+            if refusal is not None:
+                response = error_response(scope["path"], refusal.status, refusal.message, refusal.retry_after)
+                await response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
 class _Outermost:
     """Limits bodies and times, answers what nothing else has answered, counts and logs."""
 
@@ -198,8 +222,8 @@ class _Outermost:
             self._count(scope, answer, time.perf_counter() - began)
 
     def _count(self, scope: Scope, answer: _Answer, seconds: float) -> None:
-        found = scope.get("route")
-        route = PAGE if getattr(found, "name", None) == PAGE else getattr(found, "path", None)
+        found = scope.get("route")  # none for what was refused before it was routed
+        route = PAGE if getattr(found, "name", None) == PAGE else getattr(found, "path", scope["path"])
         route = route if route in self._routes else "other"
         status = answer.status or CLIENT_LEFT
         self._service.metrics.count_request(route, status, seconds)

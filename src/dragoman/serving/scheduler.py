@@ -124,8 +124,9 @@ class Scheduler:
         """
         if not texts:
             return []
-        if self.waiting >= self._max_waiting:
-            raise Refusal(503, "The server is busy; try again later", retry_after=self.retry_after())
+        refusal = self.refusal()
+        if refusal is not None:
+            raise refusal
         waiting = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
         done: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         job = _Job(task, texts, [None] * len(texts), waiting, done)
@@ -138,6 +139,12 @@ class Scheduler:
             self.waiting -= len(job.waiting)
             job.waiting = []
             self._jobs.pop(job, None)
+
+    def refusal(self) -> Refusal | None:
+        """What a request is answered that comes now, if too many sentences wait."""
+        if self.waiting < self._max_waiting:
+            return None
+        return Refusal(503, "The server is busy; try again later", retry_after=self.retry_after())
 
     def retry_after(self) -> int:
         """Seconds until about half of what waits now has been computed; from 1 to 60."""
