@@ -21,7 +21,7 @@ PAGES = [
 ]
 
 
-def _commands(text: str) -> Iterator[tuple[bool, str]]:
+def commands_of(text: str) -> Iterator[tuple[bool, str]]:
     """The commands of a page: those of blocks and, without the mark of being complete, those within sentences."""
     fenced = False
     lines = iter(text.splitlines())
@@ -74,7 +74,7 @@ def _parse(command: str, *, complete: bool) -> None:
 def test_every_command_on_a_page_is_accepted(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # whether a file exists must make no difference
     refused = []
-    for complete, command in _commands(page.read_text(encoding="utf-8")):
+    for complete, command in commands_of(page.read_text(encoding="utf-8")):
         try:
             _parse(command, complete=complete)
         except ConfigError as error:
@@ -93,7 +93,7 @@ python other.py
 
     dragoman translate RUN < a | sort
 """
-    found = list(_commands(page))
+    found = list(commands_of(page))
     assert [command.split()[1] for _, command in found] == [
         *("align", "evaluate", "smt", "train", "score", "aer", "translate")
     ]
@@ -111,5 +111,5 @@ python other.py
 
 
 def test_the_pages_show_commands_of_nearly_all_verbs() -> None:
-    commands = [command.split()[1:] for page in PAGES for _, command in _commands(page.read_text(encoding="utf-8"))]
+    commands = [command.split()[1:] for page in PAGES for _, command in commands_of(page.read_text(encoding="utf-8"))]
     assert len({find_verb(words)[0] for words in commands if words not in (["smt"], ["cluster"], ["--version"])}) >= 25
