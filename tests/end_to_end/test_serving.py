@@ -528,6 +528,21 @@ def test_the_examples_of_the_documentation_are_true(client: TestClient) -> None:
         _value(json.loads(example), answer.json(), first)
 
 
+def test_native_results_are_those_of_python(client: TestClient, light: Path) -> None:
+    text = "ab ÿ c"
+    wanted = {"text": text, **PAIR, "n_best": 2, "beam": 3, "attention": True, "replace_unk": True}
+    [result] = client.post("/v1/translate", json=wanted).json()["results"]
+    [sentence] = result["sentences"]
+    n_best = dragoman.load(light, threads=1).translate(text, n_best=2, beam=3, replace_unk=True)
+    assert result["text"] == n_best[0].text
+    for found, expected in zip(sentence["translations"], n_best, strict=True):
+        assert expected.attention is not None
+        assert found["text"] == expected.text
+        assert found["score"] == pytest.approx(expected.score, abs=1e-5)
+        assert found["attention"] == pytest.approx(expected.attention, abs=1e-4)
+        assert [tuple(link) for link in found["alignment"]] == expected.alignment
+
+
 def test_native_requests_that_cannot_be_met_are_refused(client: TestClient) -> None:
     for path, body, detail in (
         ("/v1/translate", {"text": "ab"}, "Object missing required field `target`"),

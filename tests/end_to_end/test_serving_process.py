@@ -119,6 +119,10 @@ def test_very_long_and_very_many_lines_are_answered(server: Server) -> None:
             assert found[1] == {"translatedText" if status == 200 else "error": answer}
 
 
+def test_only_this_machine_is_served_unless_told_otherwise(server: Server) -> None:
+    assert server.address[0] == "127.0.0.1"
+
+
 def test_paths_lead_to_no_files_and_keys_to_no_prototypes(server: Server) -> None:
     for path in (
         b"/../../etc/passwd",
