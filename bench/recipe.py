@@ -2,13 +2,15 @@
 
     python bench/recipe.py ../shared/data/multi30k-en-de-cs --scratch DIR
     python bench/recipe.py ../shared/data/multi30k-en-de-cs --scratch DIR --only base batch-512 --seeds 1 2 3
+    python bench/recipe.py ../shared/data/multi30k-en-de-cs --scratch DIR --costs
     python bench/recipe.py ../shared/data/multi30k-en-de-cs --scratch DIR --table
 
 `recipe_variations.py` has the variations. Each trains on Multi30k English-German for as many updates as cost the
 processor time of `--updates` updates of the preset (1,200: about five minutes of two cores), on one thread; its
 schedule ends with the last of them. What an update costs is measured once for each variation, in turn with the preset,
 as processor time of the training thread, because other programs may run beside it. So a row does not depend on the
-machine's load, and only the final choice needs wall clock. Products are in bfloat16.
+machine's load, and only the final choice needs wall clock; `--costs` measures them all at once, best while nothing
+else runs. Products are in bfloat16.
 
 Measured is the dev set (1,014 sentences; no test set is read): BLEU and chrF by beam 5 and greedily, and perplexity by
 token and by word (spaces), of which only the latter compares between vocabularies. `p` is the paired approximate
@@ -46,7 +48,7 @@ from dragoman.workflows.training import resume_training
 
 RESULTS = Path(__file__).parent / "results" / "recipe"
 COSTS = RESULTS / "costs.json"
-ROUNDS = 7
+ROUNDS = 5
 BEAMS = (1, 5)
 
 
@@ -56,7 +58,10 @@ def main() -> None:
     torch.set_num_threads(1)
     RESULTS.mkdir(parents=True, exist_ok=True)
     dev = list(read_pairs([corpus_files(options.data, "val")]))
-    if not options.table:
+    if options.costs:
+        for name in (*VARIATIONS, STANDARD):
+            cost(options, name)
+    elif not options.table:
         for seed in options.seeds:
             for name in options.only or (*VARIATIONS, STANDARD):
                 path = RESULTS / f"{name}.{options.updates}.{seed}.json"
@@ -77,6 +82,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--updates", type=int, default=1200, help="the budget, in updates of the preset (default: %(default)s)"
     )
+    parser.add_argument("--costs", action="store_true", help="only measure what an update of each variation costs")
     parser.add_argument("--table", action="store_true", help="only compare and print the rows that are there")
     return parser.parse_args()
 

@@ -67,6 +67,7 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         # the schedule
         "warmup-100": ("training.schedule.warmup=100",),
         "warmup-400": ("training.schedule.warmup=400",),
+        "inverse-sqrt": ("training.schedule.name=inverse-sqrt",),
         "average-0.99": ("training.average_decay=0.99",),
         "average-0.998": ("training.average_decay=0.998",),
         # regularisation
@@ -83,6 +84,7 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "encoder-2-layers": ("model.encoder.layers=2",),
         "decoder-2-layers": ("model.decoder.layers=2",),
         "reset-after": ("model.encoder.reset=after", "model.decoder.reset=after"),
+        "encoder-3-layers-residual": ("model.encoder.layers=3", "model.encoder.first_residual_layer=2"),
         "beta-0.999": ("training.optimiser.betas=[0.9, 0.999]",),
         "attentional-readout": ("model.readout.kind=attentional",),
     }
