@@ -1,11 +1,15 @@
-"""Time to quality: BLEU on Multi30k English-German after fixed training times, compared with the fastest peer.
+"""Time to quality: BLEU on Multi30k English-German after fixed training times, compared with two peers.
 
-    python bench/quality.py ../shared/data/multi30k-en-de-cs --scratch DIR --opennmt PYTHON --minutes 5 10 20 40
+    python bench/quality.py ../shared/data/multi30k-en-de-cs --scratch DIR --opennmt PYTHON --minutes 3 5 10 20 40
+    python bench/quality.py ../shared/data/multi30k-en-de-cs --scratch DIR --systems dragoman --minutes 20 --seeds 1 2 3
+    python bench/quality.py --table
 
 Dragoman trains with a time limit (`dragoman train --preset standard --minutes M`, one run for each M, start-up and the
-last validation included). OpenNMT-py 3.5.1 has no time limit: it trains model B of bench/training.py once for the
-longest time with a checkpoint every 150 updates, and the last checkpoint within M minutes is measured. Both translate
-test_2016_flickr with beam 5. Results, with the processor time used by other programs, go to bench/results/quality.json.
+last validation included). OpenNMT-py 3.5.1 has no time limit. Its recurrent model is model B of bench/training.py,
+trained for M minutes with a checkpoint every 150 updates; its Transformer has the recipe that bench/transformer.py has
+chosen on the dev set, whose schedule ends with the updates that fit into M minutes; of both the last checkpoint within
+M minutes is measured. All translate test_2016_flickr with beam 5. A row, with the processor time used by other
+programs, is a file in bench/results/quality; rows that are there are not repeated.
 
 BLEU is given in two forms: cased, tokenised by sacreBLEU's 13a; and as in the literature on Multi30k, lower-cased and
 tokenised, against the publishers' tokenised text (`tok/` in the data folder, 12,103 words). For the latter translations
@@ -17,135 +21,178 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import sys
 import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import sacrebleu
-import sentencepiece
-from decoders import peer_decoder
+import transformer
 from peers import PEERS, PYTHONPATH_OF_DRAGOMAN
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from training import prepare
+from transformer import peer_translations
 from watching import Watched, watch
 
 from dragoman.report.facts import machine_name
 from dragoman.runs.opening import open_run
-from dragoman.text.lines import read_lines, write_lines
+from dragoman.text.lines import read_lines
 from dragoman.training.log import read_log
 
-RESULTS = Path(__file__).parent / "results" / "quality.json"
+RESULTS = Path(__file__).parent / "results" / "quality"
 TEST = "test_2016_flickr"
 BEAM = 5
-PEER, MODEL = "opennmt", "B"
+MODEL = "B"
 START_AND_END = 0.5
 """Minutes subtracted from Dragoman's limit, which excludes reading, segmentation and the report."""
 
+Row = dict[str, Any]
+
 
 def main() -> None:
-    """Train and measure both toolkits; print and write the results."""
+    """Train and measure what is missing; print the table."""
     options = parse()
-    scratch = Path(options.scratch).resolve()
-    prepare(Path(options.data), scratch / "text")
-    result: dict[str, Any] = {
-        "date": time.strftime("%Y-%m-%d"),
-        "command": f"python bench/quality.py DATA --scratch DIR --opennmt PYTHON --minutes "
-        f"{' '.join(map(str, options.minutes))}",
-        "machine": {"processor": machine_name(), "threads": options.threads},
-        "minutes": {str(minutes): {} for minutes in options.minutes},
-    }
-    for minutes in options.minutes:
-        result["minutes"][str(minutes)]["dragoman"] = own_row(options, minutes, scratch)
-        write(result)
-    for minutes, row in peer_rows(options, scratch).items():
-        result["minutes"][str(minutes)][PEER] = row
-    write(result)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    if not options.table:
+        scratch = options.scratch.resolve()
+        for seed in options.seeds:
+            for minutes in options.minutes:
+                for system in options.systems:
+                    path = RESULTS / f"{system}.{minutes}.{seed}.json"
+                    if not path.exists():
+                        write(path, measured(options, system, minutes, seed, scratch))
+    print(table())
 
 
 def parse() -> argparse.Namespace:
     """Parse the command line."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("data", help="folder with Multi30k: train.en.gz, train.de.gz, val..., test_2016_flickr...")
-    parser.add_argument("--scratch", required=True, help="folder for text and runs")
-    parser.add_argument(f"--{PEER}", required=True, metavar="PYTHON", help=f"interpreter of {PEER}'s environment")
-    parser.add_argument("--minutes", nargs="+", type=int, default=[5, 10, 20, 40])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("data", type=Path, nargs="?", help="folder of Multi30k")
+    parser.add_argument("--scratch", type=Path, help="folder for text and runs")
+    parser.add_argument("--opennmt", metavar="PYTHON", help="interpreter of OpenNMT-py's environment")
+    parser.add_argument("--systems", nargs="+", choices=tuple(SYSTEMS), default=list(SYSTEMS))
+    parser.add_argument("--minutes", nargs="+", type=int, default=[3, 5, 10, 20, 40])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--threads", type=int, default=os.cpu_count())
-    return parser.parse_args()
+    parser.add_argument("--table", action="store_true", help="only print the rows that are there")
+    options = parser.parse_args()
+    if not options.table:
+        missing = [name for name in ("data", "scratch") if getattr(options, name) is None]
+        missing += ["--opennmt"] if options.opennmt is None and set(options.systems) - {"dragoman"} else []
+        if missing:
+            parser.error(f"missing: {', '.join(missing)}")
+    return options
 
 
-def own_row(options: argparse.Namespace, minutes: int, scratch: Path) -> dict[str, float]:
-    """Train the preset `standard` with a time limit and measure it."""
-    data, out = Path(options.data), scratch / f"dragoman.{minutes}"
-    train, dev = ([str(data / f"{part}.{language}.gz") for language in ("en", "de")] for part in ("train", "val"))
+def measured(options: argparse.Namespace, system: str, minutes: int, seed: int, scratch: Path) -> Row:
+    """Train a system for so many minutes, and measure it."""
+    out = scratch / f"{system}.{minutes}.{seed}"
+    watched, seconds, updates, found = SYSTEMS[system](options, minutes, seed, out)
+    references = list(read_lines(options.data / f"{TEST}.de.gz"))
+    tokenised = options.data / "tok" / f"{TEST}.lc.norm.tok.de.xz"
+    return {
+        "system": system,
+        "minutes": minutes,
+        "seed": seed,
+        "bleu": round(sacrebleu.corpus_bleu(found, [references]).score, 2),
+        "bleu_lowercased_tokenised": round(lowercased_tokenised_bleu(found, tokenised), 2),
+        "seconds": round(seconds),
+        "updates": updates,
+        "peak_memory_mb": round(watched.peak_mb),
+        "cores_used_by_others": round(watched.others, 2),
+        "threads": options.threads,
+        "processor": machine_name(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+Trained = tuple[Watched, float, int, list[str]]
+"""Measurements of the training, seconds until the model that is measured, its updates, and its translations."""
+
+
+def _dragoman(options: argparse.Namespace, minutes: int, seed: int, out: Path) -> Trained:
+    """The preset `standard` with a time limit."""
+    train, dev = (
+        [str(options.data / f"{part}.{language}.gz") for language in ("en", "de")] for part in ("train", "val")
+    )
+    out.parent.mkdir(parents=True, exist_ok=True)
     command = [
         *(sys.executable, "-m", "dragoman", "train", "--preset", "standard", "--overwrite"),
         *("--train", *train, "--dev", *dev, "--out", str(out), "--minutes", str(minutes - START_AND_END)),
-        *("--threads", str(options.threads)),
-        *("--set", "text.source.language=en", "text.target.language=de", "training.epochs=120"),
+        *("--threads", str(options.threads), "--set", "text.source.language=en", "text.target.language=de"),
+        *("training.epochs=120", f"training.seed={seed}"),
     ]
-    watched = _watch(options, command, 60 * minutes + 300, scratch, {"PYTHONPATH": PYTHONPATH_OF_DRAGOMAN})
+    watched = _watch(options, command, 60 * minutes + 300, out.parent, {"PYTHONPATH": PYTHONPATH_OF_DRAGOMAN})
     run = open_run(out)
     search = run.config.search.replaced(beam=BEAM)
-    lines = list(read_lines(data / f"{TEST}.en.gz"))
+    lines = list(read_lines(options.data / f"{TEST}.en.gz"))
     found = [best.text for best, *_ in run.translator(search).translate_lines(lines)]
-    return _row(watched, watched.seconds, found, data) | {"updates": read_log(run.folder.log)[-1]["update"]}
+    return watched, watched.seconds, read_log(run.folder.log)[-1]["update"], found
 
 
-def peer_rows(options: argparse.Namespace, scratch: Path) -> dict[int, dict[str, float]]:
-    """One training; each row is the last checkpoint that was there in time."""
-    folder = scratch / f"{PEER}.{MODEL}"
-    command = PEERS[PEER].command(getattr(options, PEER), MODEL, scratch, options.threads)
-    command += ["-save_checkpoint_steps", "150"]
+def _recurrent(options: argparse.Namespace, minutes: int, seed: int, out: Path) -> Trained:
+    """Model B of OpenNMT-py."""
+    text = out / "text"
+    prepare(options.data, text)
+    command = PEERS["opennmt"].command(options.opennmt, MODEL, out, options.threads)
+    command += ["-save_checkpoint_steps", "150", "-seed", str(seed)]
+    return _peer(options, command, minutes, out, text, MODEL, "none", {})
+
+
+def _transformer(options: argparse.Namespace, minutes: int, seed: int, out: Path) -> Trained:
+    """A small Transformer of OpenNMT-py with the recipe that is best on the dev set after the nearest budget."""
+    recipe, penalty = transformer.best(minutes)
+    text = transformer.text_folder(options.data, out.parent, recipe)
+    updates = transformer.updates_within(transformer.known_cost(recipe), 0.97 * minutes)
+    command = transformer.training_command(options.opennmt, recipe, updates, text, out, seed)
+    return _peer(options, command, minutes, out, text, transformer.NAME, penalty, transformer.FAST_PRODUCTS)
+
+
+SYSTEMS: dict[str, Callable[[argparse.Namespace, int, int, Path], Trained]] = {
+    "dragoman": _dragoman,
+    "opennmt-recurrent": _recurrent,
+    "opennmt-transformer": _transformer,
+}
+
+
+def _peer(
+    options: argparse.Namespace,
+    command: list[str],
+    minutes: int,
+    out: Path,
+    text: Path,
+    model: str,
+    length_penalty: str,
+    environment: Mapping[str, str],
+) -> Trained:
+    """Train for so many minutes at most; translate with the last checkpoint that was there in time."""
     began = time.time()
-    watched = _watch(options, command, 60 * max(options.minutes) + 5, scratch, {})
-    rows = {}
-    for minutes in options.minutes:
-        saved = [path for path in folder.glob("m_step_*.pt") if began < path.stat().st_mtime <= began + 60 * minutes]
-        if not saved:
-            sys.exit(f"{PEER} had saved nothing after {minutes} minutes")
-        last = max(saved, key=lambda path: path.stat().st_mtime)
-        then = scratch / f"{minutes} minutes"
-        (then / folder.name).mkdir(parents=True, exist_ok=True)
-        (then / folder.name / last.name).hardlink_to(last)
-        found = _translated_by_peer(options, then, scratch)
-        row = _row(watched, last.stat().st_mtime - began, found, Path(options.data))
-        rows[minutes] = row | {"updates": int(last.stem.rpartition("_")[2])}
-    return rows
-
-
-def _translated_by_peer(options: argparse.Namespace, then: Path, scratch: Path) -> list[str]:
-    """Translate the test set with the only checkpoint in `then`."""
-    pieces = sentencepiece.SentencePieceProcessor(model_file=str(scratch / "text" / "bpe.model"))
-    source, output = then / "test.en", then / "test.de"
-    lines = read_lines(Path(options.data) / f"{TEST}.en.gz")
-    write_lines(source, (" ".join(pieces.encode(line, out_type=str)) for line in lines))
-    decoder = peer_decoder(PEER, getattr(options, PEER), MODEL, then)
-    watched = watch(
-        decoder.command(source, output, BEAM, False), 1200, folder=then, environment=dict(decoder.environment)
-    )
-    if watched.exit_code:
-        sys.exit("the peer did not translate:\n" + "\n".join(line for _, line in watched.lines[-20:]))
-    return [pieces.decode(line.split()) for line in read_lines(output)]
+    watched = _watch(options, command, 60 * minutes + 5, out, environment)
+    saved = [
+        path
+        for path in (out / f"opennmt.{model}").glob("m_step_*.pt")
+        if began < path.stat().st_mtime <= began + 60 * minutes
+    ]
+    if not saved:
+        sys.exit(f"OpenNMT-py had saved nothing after {minutes} minutes")
+    last = max(saved, key=lambda path: path.stat().st_mtime)
+    within = out / "within"
+    (within / f"opennmt.{model}").mkdir(parents=True, exist_ok=True)
+    (within / f"opennmt.{model}" / last.name).hardlink_to(last)
+    lines = list(read_lines(options.data / f"{TEST}.en.gz"))
+    found = peer_translations(options.opennmt, model, text, within, lines, length_penalty)
+    return watched, last.stat().st_mtime - began, int(last.stem.rpartition("_")[2]), found
 
 
 def _watch(
-    options: argparse.Namespace, command: list[str], seconds: float, scratch: Path, environment: dict[str, str]
+    options: argparse.Namespace, command: list[str], seconds: float, folder: Path, environment: Mapping[str, str]
 ) -> Watched:
     print(" ".join(command[:6]), "...", file=sys.stderr, flush=True)
     threads = {"OMP_NUM_THREADS": str(options.threads)}
-    return watch(command, seconds, folder=scratch, environment=environment | threads)
-
-
-def _row(watched: Watched, seconds: float, found: list[str], data: Path) -> dict[str, float]:
-    references = list(read_lines(data / f"{TEST}.de.gz"))
-    return {
-        "bleu": sacrebleu.corpus_bleu(found, [references]).score,
-        "bleu_lowercased_tokenised": lowercased_tokenised_bleu(found, data / "tok" / f"{TEST}.lc.norm.tok.de.xz"),
-        "seconds": seconds,
-        "peak_memory_mb": watched.peak_mb,
-        "cores_used_by_others": watched.others,
-    }
+    return watch(command, seconds, folder=folder, environment={**environment, **threads})
 
 
 def lowercased_tokenised_bleu(found: list[str], references: Path) -> float:
@@ -155,15 +202,33 @@ def lowercased_tokenised_bleu(found: list[str], references: Path) -> float:
     return sacrebleu.corpus_bleu(tokenised, [list(read_lines(references))], tokenize="none", force=True).score
 
 
-def write(result: dict[str, Any]) -> None:
-    """Write the results so far to the file, and print them as a table."""
-    RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    for minutes, rows in result["minutes"].items():
-        scores = "  ".join(
-            f"{name} {row['bleu']:.2f}, lc tok {row['bleu_lowercased_tokenised']:.2f} ({row['seconds']:.0f} s)"
-            for name, row in rows.items()
-        )
-        print(f"{minutes:>3} minutes: {scores}", flush=True)
+def table() -> str:
+    """A Markdown table of the rows: mean of the seeds, and how far they deviate."""
+    groups: dict[tuple[int, str], list[Row]] = defaultdict(list)
+    for path in sorted(RESULTS.glob("*.json")):
+        row = json.loads(path.read_text(encoding="utf-8"))
+        groups[row["minutes"], row["system"]].append(row)
+    lines = [
+        "| minutes | system | seeds | updates | BLEU, cased | lower-cased, tokenised | memory, MB |",
+        "| --: | --- | --: | --: | --: | --: | --: |",
+    ]
+    for (minutes, system), rows in sorted(groups.items()):
+        scores = [_mean([row[key] for row in rows]) for key in ("bleu", "bleu_lowercased_tokenised")]
+        updates = round(statistics.mean(row["updates"] for row in rows))
+        memory = max(row["peak_memory_mb"] for row in rows)
+        lines.append(f"| {minutes} | {system} | {len(rows)} | {updates:,} | {' | '.join(scores)} | {memory:,} |")
+    return "\n".join(lines)
+
+
+def _mean(values: list[float]) -> str:
+    deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.1f}{deviation}"
+
+
+def write(path: Path, row: Row) -> None:
+    """Write a row and print it."""
+    path.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":
