@@ -10,7 +10,7 @@ processor time of `--updates` updates of the preset (1,200: about five minutes o
 schedule ends with the last of them. What an update costs is measured once for each variation, in turn with the preset,
 as processor time of the training thread, because other programs may run beside it. So a row does not depend on the
 machine's load, and only the final choice needs wall clock; `--costs` measures them all at once, best while nothing
-else runs. Products are in bfloat16.
+else runs. Aligning the text for guided alignment is part of its budget. Products are in bfloat16.
 
 Measured is the dev set (1,014 sentences; no test set is read): BLEU and chrF by beam 5 and greedily, and perplexity by
 token and by word (spaces), of which only the latter compares between vocabularies. `p` is the paired approximate
@@ -23,7 +23,10 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import resource
 import statistics
+import subprocess
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable
@@ -100,6 +103,8 @@ def configuration(name: str) -> Config:
 def cost(options: argparse.Namespace, name: str) -> dict[str, Any]:
     """The processor time of an update of a variation and of the preset, measured in turn once, then read."""
     known: dict[str, Any] = json.loads(COSTS.read_text(encoding="utf-8")) if COSTS.exists() else {}
+    if configuration(name).training.guided_alignment:
+        name = "base"  # the loss of the links is small beside an update
     if name not in known:
         several = {
             one: Updates(
@@ -127,9 +132,13 @@ def cost(options: argparse.Namespace, name: str) -> dict[str, Any]:
 
 def row(options: argparse.Namespace, name: str, seed: int, dev: list[Pair]) -> dict[str, Any]:
     """Train a variation for its updates, or finish that, and measure it."""
+    config = configuration(name)
+    guided = config.training.guided_alignment > 0
     paid = cost(options, name)
-    updates = round(options.updates * paid["preset_ms_an_update"] / paid["processor_ms_an_update"])
-    config = override(configuration(name), [f"training.updates={updates}", f"training.seed={seed}"])
+    links, aligning = aligned(options) if guided else (None, 0.0)
+    budget = options.updates * paid["preset_ms_an_update"] - 1000 * aligning
+    updates = round(budget / paid["processor_ms_an_update"])
+    config = override(config, [f"training.updates={updates}", f"training.seed={seed}"])
     out = options.scratch / f"{name}.{options.updates}.{seed}"
     print(f"{out.name}: {updates} updates of {paid['processor_ms_an_update']:.0f} ms", flush=True)
     console = Console(quiet=True)
@@ -138,7 +147,8 @@ def row(options: argparse.Namespace, name: str, seed: int, dev: list[Pair]) -> d
         resume_training(out, config, console=console)
     else:
         train, val = ([corpus_files(options.data, part)] for part in ("train", "val"))
-        dragoman.train(config, train, val, out, overwrite=True, console=console)
+        alignments = [links] if links else []
+        dragoman.train(config, train, val, out, alignments=alignments, overwrite=True, console=console)
     seconds = time.thread_time() - began
     run = dragoman.open_run(out)
     found: dict[str, Any] = {}
@@ -161,9 +171,25 @@ def row(options: argparse.Namespace, name: str, seed: int, dev: list[Pair]) -> d
         "dev_perplexity_by_token": round(perplexity.per_token, 3),
         "dev_perplexity_by_word": round(math.exp(perplexity.nll / words), 3),
         "processor_seconds_of_training": round(seconds),
+        "processor_seconds_of_alignment": round(aligning, 1),
         "cost": paid,
         "date": time.strftime("%Y-%m-%d"),
     }
+
+
+def aligned(options: argparse.Namespace) -> tuple[Path, float]:
+    """Links of the training text by eflomal, both directions symmetrised, and the processor seconds they took."""
+    folder = options.scratch / "links"
+    links, seconds = folder / "train.links", folder / "seconds"
+    if not seconds.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "dragoman", "align", "--quiet", "--aligner", "eflomal", "-o", str(links)]
+        command += ["--symmetrize", "grow-diag-final-and", *map(str, corpus_files(options.data, "train"))]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.write_text(str(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime), encoding="utf-8")
+    return links, float(seconds.read_text(encoding="utf-8"))
 
 
 def rows() -> list[Path]:

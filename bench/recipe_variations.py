@@ -77,6 +77,10 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "dropout-high": dropout(embedding=0.3, annotations=0.3, readout=0.4),
         "word-dropout-0.1": dropout(words=0.1),
         "locked-masks": ("model.dropout.variational=true",),
+        # the words that our aligner links, as a second goal of the attention
+        "guided-0.2": ("training.guided_alignment=0.2",),
+        "guided-0.5": ("training.guided_alignment=0.5",),
+        "guided-1": ("training.guided_alignment=1.0",),
         # the model
         "input-feeding": ("model.decoder.input_feeding=true",),
         "look-then-update": ("model.decoder.order=look-then-update", "model.attention.score=additive"),
