@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
@@ -52,8 +54,17 @@ copybutton_prompt_text = "$ "
 copybutton_exclude = ".linenos, .gp"
 
 
+def name_language(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Pages below ko/ say that they are Korean: browsers, screen readers and pages.css go by it."""
+    if pagename.startswith("ko/"):
+        context["language"] = "ko"
+
+
 def setup(app: Sphinx) -> None:
     """Print the reference before Sphinx looks for pages."""
     app.connect("doctree-read", add_kind)
+    app.connect("html-page-context", name_language)
     app.add_search_language(KoreanBeginnings)
     write(HERE / "reference" / "printed")

@@ -27,11 +27,23 @@ KINDS = {
 }
 """Kind by page, or by the folder of pages."""
 
+KOREAN_KINDS = {
+    "install": "시작",
+    "first-translator": "시작",
+    "tutorials/": "실습",
+    "learn/": "실습: 프로그램으로 답하는 질문",
+    "how-to/": "사용법",
+    "papers/": "해설: 논문과 그 모델",
+    "terms": "참고 자료",
+}
+"""The same for the pages below ko/."""
+
 
 def kind_of(page: str) -> str | None:
     """The kind of a page by its name below docs/ without the suffix; None for the first page of a language."""
+    kinds = KOREAN_KINDS if page.startswith("ko/") else KINDS
     page = page.removeprefix("ko/")
-    return next((kind for place, kind in KINDS.items() if page == place or page.startswith(place)), None)
+    return next((kind for place, kind in kinds.items() if page == place or page.startswith(place)), None)
 
 
 def add_kind(app: Sphinx, doctree: nodes.document) -> None:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
+
+import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 RECORD = DOCS / "ko" / "translated.json"
+"""Pages, their sources and the digests of these; names are below docs/."""
+
+TRANSLATED: dict[str, list[str]] = json.loads(RECORD.read_text(encoding="utf-8"))
 
 
 def digest(page: Path) -> str:
@@ -16,19 +22,43 @@ def digest(page: Path) -> str:
 
 
 def test_no_source_has_changed_since_it_was_translated() -> None:
-    record = json.loads(RECORD.read_text(encoding="utf-8"))
     changed = [
         f"{source} has changed: mend {page} and write {digest(DOCS / source)} into {RECORD.name}"
-        for page, (source, known) in record.items()
+        for page, (source, known) in TRANSLATED.items()
         if digest(DOCS / source) != known
     ]
     assert not changed, "\n".join(changed)
 
 
 def test_every_translated_page_is_recorded() -> None:
-    record = json.loads(RECORD.read_text(encoding="utf-8"))
-    pages = {path.relative_to(DOCS).as_posix() for path in (DOCS / "ko").rglob("*.md")}
-    assert pages == set(record)
+    found = [path for path in (DOCS / "ko").rglob("*") if path.suffix in (".md", ".ipynb")]
+    pages = {path.relative_to(DOCS).as_posix() for path in found if ".ipynb_checkpoints" not in path.parts}
+    assert pages == set(TRANSLATED)
+
+
+def code_of(page: Path) -> list[list[str]]:
+    """The lines of each block of code of a page, or cell of a notebook, without comments; directives are left out."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".ipynb":
+        blocks = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+    else:
+        found = re.findall(r"^```([^\n]*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+        blocks = [block for language, block in found if not language.startswith("{")]
+    return [[re.sub(r"(^|\s+)# .*", "", line) for line in block.splitlines()] for block in blocks]
+
+
+@pytest.mark.parametrize("page", TRANSLATED)
+def test_code_is_that_of_the_source(page: str) -> None:
+    assert code_of(DOCS / page) == code_of(DOCS / TRANSLATED[page][0])
+
+
+def test_only_comments_may_differ(tmp_path: Path) -> None:
+    english, korean = tmp_path / "a.md", tmp_path / "b.md"
+    english.write_text("```sh\ndragoman demo   # a comment\n```\n", encoding="utf-8")
+    korean.write_text("글\n```sh\ndragoman demo # 설명\n```\n```{toctree}\nterms\n```\n", encoding="utf-8")
+    assert code_of(english) == code_of(korean) == [["dragoman demo"]]
+    korean.write_text("```sh\ndragoman demo --out RUN # 설명\n```\n", encoding="utf-8")
+    assert code_of(english) != code_of(korean)
 
 
 def test_the_glossary_has_sixty_terms_and_one_korean_word_for_each() -> None:
