@@ -58,7 +58,7 @@ def start_server(*arguments: str) -> Server:
         assert process.stderr is not None
         log.extend(map(json.loads, process.stderr))
 
-    reader = threading.Thread(target=read)
+    reader = threading.Thread(target=read, daemon=True)  # a test that fails must not wait for it
     reader.start()
     return Server(process, str(log[0]["url"]), log, reader)
 

@@ -7,21 +7,28 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPResponse
 from pathlib import Path
+from select import select
 from socket import socket
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import deepl
 import pytest
+from deep_translator import LibreTranslator
+from deep_translator.exceptions import ServerException
 from libretranslatepy import LibreTranslateAPI
 
+from dragoman.cli.main import main
 from tests.end_to_end.server_process import COMMAND, Server, end_server, start_server
 
 
@@ -65,6 +72,15 @@ def test_the_client_of_libretranslate_works(server: Server) -> None:
     error.value.close()
 
 
+def test_a_client_that_sends_its_fields_in_the_query_string_works(server: Server) -> None:
+    """deep-translator does, to /translate."""
+    client = LibreTranslator(source="de", target="en", api_key="key", custom_url=f"{server.url}/")
+    assert client.translate("ab c") == "AB C"
+    assert client.translate_batch(["ab", "c"]) == ["AB", "C"]
+    with pytest.raises(ServerException):
+        LibreTranslator(source="de", target="ja", api_key="key", custom_url=f"{server.url}/").translate("ab")
+
+
 def test_the_client_of_deepl_works(server: Server) -> None:
     with closing(deepl.DeepLClient("key", server_url=server.url, send_platform_info=False)) as client:
         found = client.translate_text(["ab", "c"], source_lang="DE", target_lang="EN-US")
@@ -98,6 +114,20 @@ def test_slow_and_idle_clients_hold_up_nobody(server: Server) -> None:
         assert server.translate("ab c") == "AB C"
     for connection in (*idle, slow, head):
         connection.close()
+
+
+def test_a_request_that_arrives_too_slowly_is_answered_408(light: Path) -> None:
+    server = start_server(f"de:en={light}", "--body-timeout", "1.5")
+    try:
+        with closing(server.connect()) as slow:
+            slow.sendall(_head(1000) + b"{")
+            while not select([slow], [], [], 1)[0]:
+                slow.sendall(b" ")
+                assert server.translate("ab c") == "AB C"
+            assert _answered(slow) == (408, {"error": "The request did not arrive within 1.5 seconds"})
+            assert slow.recv(1) == b""  # closed: what would still come is the rest of that request
+    finally:
+        assert end_server(server) == 0
 
 
 def test_very_long_and_very_many_lines_are_answered(server: Server) -> None:
@@ -188,6 +218,40 @@ def test_a_connection_goes_on_after_a_request_that_was_refused_before_it_was_rea
     assert end_server(server) == 0
 
 
+@pytest.mark.slow
+def test_no_request_is_lost_while_new_weights_are_taken_up(light: Path, run_folder: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(light, tmp_path / "served"))
+    server = start_server(f"de:en={folder}")
+    enough = threading.Event()
+
+    def ask() -> set[str]:
+        answers = {server.translate("ab c")}
+        while not enough.is_set():
+            answers.add(server.translate("ab c"))
+        return answers
+
+    try:
+        with ThreadPoolExecutor(4) as clients:
+            asking = [clients.submit(ask) for _ in range(4)]
+            try:
+                for times in (1, 2):
+                    assert main(["export", str(run_folder), "--out", str(folder), "--overwrite", "--quiet"]) == 0
+                    for _ in range(600):
+                        if [line["event"] for line in server.log].count("model reloaded") == times:
+                            break
+                        enough.wait(0.1)
+                    else:
+                        raise AssertionError(server.log[-5:])
+            finally:
+                enough.set()
+            assert [one.result() for one in asking] == [{"AB C"}] * 4
+        answered = [line["status"] for line in server.log if line["event"] == "request"]
+        assert len(answered) > 8
+        assert set(answered) == {200}
+    finally:
+        assert end_server(server) == 0
+
+
 def test_a_client_that_leaves_is_dropped(server: Server) -> None:
     body = json.dumps({"q": ["ab c de f"] * 1000, "source": "de", "target": "en"}).encode()
     for _ in range(3):
@@ -260,7 +324,7 @@ def test_on_sigterm_what_has_begun_is_finished(light: Path) -> None:
         while True:  # until it refuses new connections
             try:
                 server.connect().close()
-            except ConnectionRefusedError:
+            except ConnectionError:  # refused; or reset, where it was waiting to be accepted
                 break
         connection.sendall(body[10:])
         answer = b""

@@ -77,6 +77,13 @@ def add_options(parser: Parser) -> None:
     ):
         limits.add_argument(name, type=positive_int, default=default, metavar="N", help=said)
     limits.add_argument(
+        "--body-timeout",
+        type=positive_float,
+        default=defaults.body_seconds,
+        metavar="SECONDS",
+        help="longest time in which a request arrives",
+    )
+    limits.add_argument(
         "--timeout",
         type=positive_float,
         default=defaults.request_seconds,
@@ -108,6 +115,7 @@ def run(options: argparse.Namespace) -> None:
         max_characters=options.max_characters,
         max_texts=options.max_texts,
         max_body=options.max_body,
+        body_seconds=options.body_timeout,
         request_seconds=options.timeout,
         requests_per_minute=options.rate,
         keys=None if key_file is None else key_file.keys,

@@ -127,6 +127,8 @@ def _routes(service: Service) -> list[Route]:
 def error_response(path: str, status: int, message: str, retry_after: int | None = None) -> Response:
     """An error as the API of a path writes it: LibreTranslate's, DeepL's, or RFC 9457 below /v1."""
     headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    if status == 408:
+        headers["Connection"] = "close"  # what still comes is the rest of the same request
     if path.startswith("/v1/"):
         problem = {"type": "about:blank", "title": _TITLES.get(status, "Error"), "status": status, "detail": message}
         response = json_response(problem, status, headers)

@@ -59,7 +59,9 @@ def is_json(request: Request) -> bool:
 
 
 async def read_fields(request: Request) -> dict[str, Any]:
-    """The fields of a JSON object or of a form; a field that a form has several times is a list.
+    """The fields of a JSON object, or of a form and the query string; a field that comes several times is a list.
+
+    LibreTranslate reads the query string beside a form and before it, and some of its clients send nothing else.
 
     Raises:
         Refusal: the body is neither, or not UTF-8.
@@ -69,18 +71,19 @@ async def read_fields(request: Request) -> dict[str, Any]:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
         fields, _ = await read_form(request)
-        return fields
-    if kind not in ("", "application/x-www-form-urlencoded"):
+    elif kind in ("", "application/x-www-form-urlencoded"):
+        fields = _decode_fields(await request.body(), "body")
+    else:
         raise Refusal(415, "The body must be JSON (Content-Type: application/json) or a form")
+    return fields | _decode_fields(request.scope["query_string"], "query string")
+
+
+def _decode_fields(encoded: bytes, part: str) -> dict[str, Any]:
+    """The fields of a part of a request, in the form `a=b&c=d`."""
     try:
-        found = parse_qs(
-            (await request.body()).decode("utf-8"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=MAX_FIELDS,
-        )
+        found = parse_qs(encoded.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except UnicodeDecodeError:
-        raise invalid("the body is not UTF-8") from None
+        raise invalid(f"the {part} is not UTF-8") from None
     except ValueError:
         raise invalid(f"more than {MAX_FIELDS} fields") from None
     return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
