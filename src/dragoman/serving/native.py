@@ -22,9 +22,10 @@ from dragoman.serving.service import AUTO, Direction, Service, all_or_none, usab
 from dragoman.serving.settings import MAX_ALTERNATIVES, MAX_BEAM
 from dragoman.text.sentences import Span, replace_sentences
 from dragoman.text.words import raw_words
+from dragoman.translation.completion import next_word
 from dragoman.translation.line_constraints import TextConstraints
 from dragoman.translation.result import Translation
-from dragoman.translation.translator import Translator, next_word
+from dragoman.translation.translator import Translator
 
 Short = Annotated[str, Meta(max_length=500)]
 Prefix = Annotated[str, Meta(max_length=2000)]

@@ -1,0 +1,86 @@
+"""Completion of a translation that a person has begun: which segments and words may come next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dragoman.config.schema import SearchConfig
+from dragoman.engines.protocol import ShortlistEngine, refuse_nan
+from dragoman.search.constraints import BatchConstraints, append_tokens
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import BOS, EOS, UNK
+from dragoman.translation.prepared_lines import PreparedLine
+from dragoman.translation.source_encoding import SourceEncoder
+
+MAX_CONTINUATIONS = 200
+"""The most probable next segments among which `Continuations` looks for words."""
+
+
+@dataclass(frozen=True)
+class Continuations:
+    """What may follow the beginning of a translation."""
+
+    encoder: SourceEncoder
+    target: TextSide
+    search: SearchConfig
+    banned: Sequence[list[int]]
+    """The segments of words and phrases that are never produced."""
+
+    def prefixes(self, line: PreparedLine, prefix: str, count: int) -> list[list[int]]:
+        """Target ids that begin with the prefix of `line`: these alone, then with one segment more, the most probable
+        first.
+        """
+        given = list(line.constraints.prefix)
+        found = self._next_segments(line, given)
+        if not prefix[-1:].isspace():
+            done = self.target.encode(prefix.rpartition(" ")[0]).ids
+            if len(done) < len(given):
+                found += [one for one in self._next_segments(line, done) if self._extends(one[0], prefix)]
+        found.sort(key=lambda one: -one[1])
+        return [given, *(ids for ids, _ in found[: 3 * count])]
+
+    def _extends(self, ids: Sequence[int], prefix: str) -> bool:
+        text = self.target.decode(ids)
+        return len(text) > len(prefix) and text.startswith(prefix)
+
+    def _next_segments(self, line: PreparedLine, ids: Sequence[int]) -> list[tuple[list[int], float]]:
+        """`ids` with one of the most probable next segments, and the log-probability of all."""
+        engine, source, lengths, segments = self.encoder.batch([line.source])
+        if isinstance(engine, ShortlistEngine):
+            engine = engine.full_vocabulary()
+        constraints = BatchConstraints.from_config(self.search, engine.vocabulary_size, segments, [], self.banned)
+        state, total, one = engine.start(source, lengths), 0.0, np.zeros(1, dtype=np.int64)
+        for place, token in enumerate([BOS, *ids]):
+            size = engine.vocabulary_size if place < len(ids) else min(MAX_CONTINUATIONS, engine.vocabulary_size)
+            step = engine.step(state, one, np.array([token], dtype=np.int64), size)
+            state = step.state
+            if place < len(ids):
+                total += float(step.log_probabilities[0, step.tokens[0] == ids[place]].max(initial=-np.inf))
+        refuse_nan(step.log_probabilities)
+        words = constraints.first_words(1)
+        for token in ids:
+            words = append_tokens(words, one, np.array([token]))
+        permitted = constraints.at_step(one, len(ids), words).permitted(step, 1)
+        return [
+            ([*ids, token], total + weight)
+            for token, weight in zip(permitted.tokens[0].tolist(), permitted.log_probabilities[0].tolist(), strict=True)
+            if token not in (EOS, UNK) and weight > -np.inf
+        ]
+
+
+def next_word(text: str, prefix: str) -> str:
+    """The word of a translation that goes on from `prefix`; "" at its end.
+
+    >>> next_word("the cat sat", "the"), next_word("the cat sat", "the c")
+    ('cat', 'cat')
+    """
+    prefix = prefix.rstrip() if text.startswith(prefix.rstrip()) else ""
+    place = len(prefix)
+    if place == len(text):
+        return ""
+    place += text[place] == " "
+    start = text.rfind(" ", 0, place) + 1
+    return text[start:].partition(" ")[0]

@@ -1,0 +1,132 @@
+"""From a hypothesis to a translation: its text, replaced unknown words, and links that are computed when asked for."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.alignment.extract import Span, segment_weights, surface_spans, word_links
+from dragoman.search.hypothesis import Hypothesis
+from dragoman.text.links import Link
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import UNK
+from dragoman.translation.prepared_lines import PreparedLine
+from dragoman.translation.result import Translation
+from dragoman.translation.source_encoding import SourceEncoder
+from dragoman.translation.unknown_words import Replacement, UnknownWordReplacer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Detokeniser:
+    """Makes translations of hypotheses."""
+
+    encoder: SourceEncoder
+    target: TextSide
+    unknown: UnknownWordReplacer | None = None
+    """Replaces unknown words."""
+    surfaces: dict[int, str] = field(default_factory=dict)
+    """Segments detokenised on their own."""
+    warned: bool = False
+    """Whether a phrase that hides within longer words was reported."""
+
+    def translation(self, line: PreparedLine, hypothesis: Hypothesis) -> Translation:
+        """The translation of a line that a hypothesis is."""
+        segments = hypothesis.tokens[:-1]
+        replacements = self._replacements(line, hypothesis)
+        # Words that are <unk> to the model but have a known text: those of the forced prefix, and replaced ones.
+        known = {place: piece for place, piece in enumerate(line.prefix[: len(segments)]) if segments[place] == UNK}
+        known |= {replacement.segment: replacement.target for replacement in replacements}
+        tokens = self.target.vocabulary.pieces(segments)
+        pieces = [known.get(place, piece) for place, piece in enumerate(tokens)]
+        text = " ".join(self.target.segmentation.join(pieces).splitlines())
+        self._warn_of_hidden_phrases(line, text)
+        return Translation(
+            source=line.text,
+            text=text,
+            score=hypothesis.score,
+            log_probability=hypothesis.log_probability,
+            tokens=tokens,
+            source_tokens=line.source.pieces,
+            attention=hypothesis.attention,
+            attention_shift=self.encoder.attention_shift,
+            compute_alignment=partial(self._alignment, line, hypothesis, known, text),
+            finished=hypothesis.finished,
+            replacements=replacements,
+            token_log_probabilities=hypothesis.token_log_probabilities,
+            source_spans=line.source.offsets,
+            compute_target_spans=partial(self._target_spans, hypothesis, known, text),
+        )
+
+    def _target_spans(self, hypothesis: Hypothesis, known: Mapping[int, str], text: str) -> list[Span]:
+        segments = enumerate(hypothesis.tokens[:-1])
+        return surface_spans([known.get(place) or self._surface(segment) for place, segment in segments], text)
+
+    def _alignment(
+        self,
+        line: PreparedLine,
+        hypothesis: Hypothesis,
+        known: Mapping[int, str],
+        text: str,
+        source_units: Sequence[Span],
+        target_units: Sequence[Span],
+    ) -> list[Link]:
+        """Links between units of the line and units of `text`, which has the `known` segments as they are."""
+        weights = self._weights(line, hypothesis)
+        if weights is None:
+            return []
+        # A dictionary may give several words for one segment; each is linked as the segment is.
+        surfaces = [
+            known[place].split() if place in known else [self._surface(segment)]
+            for place, segment in enumerate(hypothesis.tokens[:-1])
+        ]
+        spans = surface_spans([word for words in surfaces for word in words], text)
+        rows = np.array([place for place, words in enumerate(surfaces) for _ in words], dtype=np.int64)
+        return word_links(weights[rows], line.source.offsets, source_units, spans, target_units)
+
+    def _weights(self, line: PreparedLine, hypothesis: Hypothesis) -> NDArray[np.float32] | None:
+        """[T, S] the alignment weights of each target segment; None for a model without attention."""
+        if hypothesis.attention is None:
+            return None
+        return segment_weights(hypothesis.attention, self.encoder.attention_shift, len(line.source.pieces))
+
+    def _replacements(self, line: PreparedLine, hypothesis: Hypothesis) -> list[Replacement]:
+        """The replacements of unknown words, those of the forced prefix left out."""
+        if self.unknown is None:
+            return []
+        weights, segments = self._weights(line, hypothesis), hypothesis.tokens[:-1]
+        unknown = [place for place, segment in enumerate(segments) if segment == UNK and place >= len(line.prefix)]
+        if weights is None or not unknown:
+            return []
+        words = self.encoder.copied_words(line.text, line.source)
+        return self.unknown.replace(unknown, weights, line.source.offsets, line.text, words)
+
+    def _warn_of_hidden_phrases(self, line: PreparedLine, text: str) -> None:
+        """Warn once if a phrase was produced only as a part of longer words: its segments may go on."""
+        for phrase in line.phrases:
+            if not self.warned and not re.search(rf"(?<!\w){re.escape(phrase.strip())}(?!\w)", text):
+                log.warning(
+                    "line %d: %r appears only as a part of other words: %r (reported once)",
+                    line.number + 1,
+                    phrase,
+                    text,
+                )
+                self.warned = True
+
+    def _surface(self, segment: int) -> str:
+        """A segment detokenised on its own; cached, because that takes longer than the rest of an alignment."""
+        if segment not in self.surfaces:
+            self.surfaces[segment] = self.target.decode([segment])
+        return self.surfaces[segment]
+
+
+def blank_translation(line: PreparedLine) -> Translation:
+    """The translation of a line without segments."""
+    return Translation(line.text, "", 0.0, 0.0, [], [], None, lambda source_spans, target_spans: [], True)

@@ -1,0 +1,99 @@
+"""Lines before search: source segments, and constraints as target segments.
+
+Messages about a line count from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dragoman.errors import ConfigError, InputError
+from dragoman.search.constraints import IdConstraints
+from dragoman.text.side import Encoded, TextSide
+from dragoman.text.vocabulary import UNK
+from dragoman.translation.glossary import Glossary
+from dragoman.translation.line_constraints import TextConstraints
+from dragoman.translation.source_encoding import EncodedLine, SourceEncoder
+
+
+class PreparedLine(NamedTuple):
+    """A line and its constraints, segmented."""
+
+    number: int
+    """From 0."""
+    text: str
+    source: EncodedLine
+    constraints: IdConstraints
+    prefix: list[str]
+    """The segments of the forced prefix, those unknown to the model included."""
+    phrases: Sequence[str]
+    """The phrases that must appear."""
+
+
+@dataclass(frozen=True)
+class LinePreparation:
+    """How lines are prepared.
+
+    Raises:
+        InputError: a translation of the glossary is unknown to the model or banned.
+    """
+
+    encoder: SourceEncoder
+    target: TextSide
+    banned: Sequence[list[int]] = ()
+    """The segments of words and phrases that are never produced."""
+    glossary: Glossary | None = None
+
+    def __post_init__(self) -> None:
+        for term in self.glossary.terms if self.glossary else ():
+            self._phrase_ids(term.translation, term.origin)
+
+    def prepare(self, number: int, text: str | None, constraints: TextConstraints | None) -> PreparedLine:
+        """Segment and truncate line `number`, and segment its constraints.
+
+        Raises:
+            InputError: the line or its constraints are missing (None), or a phrase cannot appear in a translation.
+        """
+        if text is None or constraints is None:
+            raise InputError(
+                f"prefixes and constraints go on after the input has ended at line {number}"
+                if text is None
+                else f"prefixes or constraints end at line {number}, but the input goes on; give a line, blank or not, "
+                "for each of the input"
+            )
+        prefix = self.target.encode(constraints.prefix) if constraints.prefix else Encoded([], [], [])
+        terms = [] if self.glossary is None else [term.translation for term in self.glossary.find(text)]
+        wanted = [*constraints.phrases, *terms]
+        phrases = [self._phrase_ids(phrase, f"line {number + 1}") for phrase in wanted]
+        source = self.encoder.encode(text, f"line {number + 1}")
+        return PreparedLine(number, text, source, IdConstraints(prefix.ids, phrases), prefix.pieces, wanted)
+
+    def _phrase_ids(self, phrase: str, place: str) -> list[int]:
+        """The segments of a phrase that must appear in a translation; `place` says in a message who wants it."""
+        ids, pieces, _ = self.target.encode(phrase)
+        if UNK in ids:
+            raise InputError(
+                f"{place}: {phrase!r} cannot appear in a translation: the model does not know "
+                f"{pieces[ids.index(UNK)]!r}; leave it out, or give a word of the target vocabulary"
+            )
+        for banned in self.banned:
+            if any(ids[at : at + len(banned)] == banned for at in range(len(ids))):
+                raise InputError(f"{place}: {phrase!r} must appear in a translation, but is banned as well")
+        return ids
+
+
+def banned_ids(target: TextSide, word: str) -> list[int]:
+    """The segments of a word or phrase that is never produced.
+
+    Raises:
+        ConfigError: a segment is unknown to the model.
+    """
+    ids, pieces, _ = target.encode(word)
+    if UNK in ids:
+        raise ConfigError(
+            f"banned word {word!r}: the model does not know {pieces[ids.index(UNK)]!r}, so it never writes that; "
+            "leave it out"
+        )
+    return ids
