@@ -10,6 +10,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,15 @@ from starlette.testclient import TestClient
 
 import dragoman
 from dragoman.cli.main import main
+from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
 from dragoman.page.files import page_files
 from dragoman.serving.application import create_app
 from dragoman.serving.models import LoadedModel, Models, Pair, ServedFolder
+from dragoman.serving.scheduler import Lane
 from dragoman.serving.settings import MAX_ALTERNATIVES, Settings
+from dragoman.translation.translator import Translator
+from tests.translation.test_translator import SIDE, SIZE, copy
 
 PAIR = {"source": "de", "target": "en"}
 SETTINGS = Settings(max_characters=200, max_texts=20, max_body=20_000)
@@ -541,6 +546,23 @@ def test_native_results_are_those_of_python(client: TestClient, light: Path) -> 
         assert found["score"] == pytest.approx(expected.score, abs=1e-5)
         assert found["attention"] == pytest.approx(expected.attention, abs=1e-4)
         assert [tuple(link) for link in found["alignment"]] == expected.alignment
+
+
+def test_unknown_words_are_replaced_where_a_request_wants_it(
+    light: Path, toy_engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copier = Translator(toy_engine(SIZE, answer=copy), SIDE, SIDE, SearchConfig(beam=3, normalisation="none"))
+    models = _models(f"de:en={light}")
+    loaded = partial(LoadedModel, translator=copier, lane=Lane(1), attends=True, beam=3, bytes=0)
+    monkeypatch.setattr(models, "_open", lambda folder: loaded(folder.pair, fingerprint=folder.fingerprint()))
+    with TestClient(create_app(models, SETTINGS)) as client:
+
+        def best(**options: Any) -> str:
+            answer = client.post("/v1/translate", json={"text": "y", **PAIR, **options})
+            return answer.json()["results"][0]["text"]
+
+        assert best() == best(replace_unk=False) == "<unk>"
+        assert best(replace_unk=True) == "y"
 
 
 def test_native_requests_that_cannot_be_met_are_refused(client: TestClient) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
@@ -109,10 +109,10 @@ class Problem(Struct):
     detail: str
 
 
-_TYPES: tuple[type[Struct], ...] = (
+_TYPES: tuple[Any, ...] = (
     *(LibreTranslateRequest, LibreTranslateResponse, DetectRequest, DetectedLanguage, Language, FileResponse),
     *(TranslateRequest, TranslateResponse, CompleteRequest, CompleteResponse, DeepLRequest, DeepLResponse),
-    *(Error, Message, Problem),
+    *(Error, Message, Problem, list[DetectedLanguage], list[Language]),
 )
 _ERRORS = {
     400: "The request cannot be understood",
@@ -126,92 +126,134 @@ _ERRORS = {
 }
 
 
+class _Post(NamedTuple):
+    """A route that takes a request, and the types of its request, answer and errors."""
+
+    path: str
+    name: str
+    summary: str
+    request: type[Struct] | None
+    """None for a file."""
+    response: Any
+    error: type[Struct]
+    form: bool
+    """Whether a form is taken as well as JSON."""
+
+
+_POSTS = (
+    _Post(
+        "/translate",
+        "translate",
+        "Translate texts (LibreTranslate)",
+        LibreTranslateRequest,
+        LibreTranslateResponse,
+        Error,
+        form=True,
+    ),
+    _Post(
+        "/detect",
+        "detect",
+        "Detect the language of a text",
+        DetectRequest,
+        list[DetectedLanguage],
+        Error,
+        form=True,
+    ),
+    _Post("/translate_file", "translateFile", "Translate a file", None, FileResponse, Error, form=True),
+    _Post(
+        "/v1/translate",
+        "translateWithAlignment",
+        "Translate with n-best lists, scores, segments, alignment and attention",
+        TranslateRequest,
+        TranslateResponse,
+        Problem,
+        form=False,
+    ),
+    _Post(
+        "/v1/complete",
+        "complete",
+        "Complete the beginning of a translation",
+        CompleteRequest,
+        CompleteResponse,
+        Problem,
+        form=False,
+    ),
+    _Post(
+        "/v2/translate",
+        "translateDeepL",
+        "Translate texts (DeepL)",
+        DeepLRequest,
+        DeepLResponse,
+        Message,
+        form=True,
+    ),
+)
+
+
 def describe(pairs: Sequence[Pair]) -> Json:
     """The description as JSON, with the languages of `pairs` as those that a request may name."""
     schemas, components = msgspec.json.schema_components(_TYPES, ref_template="#/components/schemas/{name}")
+    by_type = dict(zip(_TYPES, schemas, strict=True))
     sources = sorted({pair.source for pair in pairs})
     targets = sorted({pair.target for pair in pairs})
-    fields = {"source": [AUTO, *sources], "target": targets, "source_lang": ["", *sources], "target_lang": targets}
+    codes = {"source": [AUTO, *sources], "target": targets, "source_lang": ["", *sources], "target_lang": targets}
     for name, component in components.items():
         if name.endswith("Request"):
-            for field in fields.keys() & component["properties"].keys():
-                component["properties"][field] |= {"enum": fields[field]}
-    by_type = dict(zip(_TYPES, schemas, strict=True))
+            for field in codes.keys() & component["properties"].keys():
+                component["properties"][field] |= {"enum": codes[field]}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Dragoman", "version": version("dragoman")},
+        "paths": {post.path: {"post": _post(post, by_type, codes)} for post in _POSTS} | _gets(by_type),
+        "components": {"schemas": components},
+    }
 
-    def post(
-        name: str, summary: str, request: type[Struct], response: Json, error: type[Struct], *, form: bool
-    ) -> Json:
-        kinds = ["application/json"] + (["application/x-www-form-urlencoded"] if form else [])
-        body = {kind: {"schema": by_type[request]} for kind in kinds}
-        operation = _operation(name, summary, response, by_type[error], tuple(_ERRORS))
-        return {"post": {**operation, "requestBody": {"required": True, "content": body}}}
 
-    file_body = {
+def _post(post: _Post, by_type: Mapping[Any, Json], codes: Mapping[str, list[str]]) -> Json:
+    """The operation of a route that takes a request."""
+    operation = _operation(post.name, post.summary, by_type[post.response], by_type[post.error], tuple(_ERRORS))
+    if post.request is None:
+        content = {"multipart/form-data": {"schema": _file_form(codes)}}
+    else:
+        kinds = ["application/json"] + (["application/x-www-form-urlencoded"] if post.form else [])
+        content = {kind: {"schema": by_type[post.request]} for kind in kinds}
+    return {**operation, "requestBody": {"required": True, "content": content}}
+
+
+def _file_form(codes: Mapping[str, list[str]]) -> Json:
+    """The form that brings a file."""
+    return {
         "type": "object",
         "required": ["file", "source", "target"],
         "properties": {
             "file": {"type": "string", "format": "binary"},
-            "source": {"type": "string", "enum": fields["source"]},
-            "target": {"type": "string", "enum": targets},
+            "source": {"type": "string", "enum": codes["source"]},
+            "target": {"type": "string", "enum": codes["target"]},
             "api_key": {"type": "string"},
         },
     }
-    file = _operation("translateFile", "Translate a file", by_type[FileResponse], by_type[Error], tuple(_ERRORS))
-    file["requestBody"] = {"required": True, "content": {"multipart/form-data": {"schema": file_body}}}
-    detected = {"type": "array", "items": by_type[DetectedLanguage]}
+
+
+def _gets(by_type: Mapping[Any, Json]) -> Json:
+    """The routes that take nothing."""
     status = {"type": "object", "properties": {"status": {"type": "string"}}}
+    error = by_type[Error]
     paths: Json = {
-        "/translate": post(
-            "translate",
-            "Translate texts (LibreTranslate)",
-            LibreTranslateRequest,
-            by_type[LibreTranslateResponse],
-            Error,
-            form=True,
-        ),
-        "/detect": post("detect", "Detect the language of a text", DetectRequest, detected, Error, form=True),
-        "/translate_file": {"post": file},
-        "/v1/translate": post(
-            "translateWithAlignment",
-            "Translate with n-best lists, scores, segments, alignment and attention",
-            TranslateRequest,
-            by_type[TranslateResponse],
-            Problem,
-            form=False,
-        ),
-        "/v1/complete": post(
-            "complete",
-            "Complete the beginning of a translation",
-            CompleteRequest,
-            by_type[CompleteResponse],
-            Problem,
-            form=False,
-        ),
-        "/v2/translate": post(
-            "translateDeepL", "Translate texts (DeepL)", DeepLRequest, by_type[DeepLResponse], Message, form=True
-        ),
+        path: {"get": _operation(name, summary, response, error, ())}
+        for path, name, summary, response in (
+            ("/languages", "languages", "The served languages", by_type[list[Language]]),
+            ("/frontend/settings", "frontendSettings", "Limits for clients", {"type": "object"}),
+            ("/v2/languages", "languagesDeepL", "The served languages (DeepL)", {"type": "array"}),
+            ("/v2/usage", "usageDeepL", "Nothing is counted (DeepL)", {"type": "object"}),
+            ("/health", "health", "Whether the server runs", status),
+            ("/spec", "spec", "This description", {"type": "object"}),
+            ("/ready", "ready", "Whether no model is being loaded", status),
+            ("/metrics", "metrics", "Measurements in Prometheus' text format", {}),
+        )
     }
-    for path, name, summary, response in (
-        ("/languages", "languages", "The served languages", {"type": "array", "items": by_type[Language]}),
-        ("/frontend/settings", "frontendSettings", "Limits for clients", {"type": "object"}),
-        ("/v2/languages", "languagesDeepL", "The served languages (DeepL)", {"type": "array"}),
-        ("/v2/usage", "usageDeepL", "Nothing is counted (DeepL)", {"type": "object"}),
-        ("/health", "health", "Whether the server runs", status),
-        ("/spec", "spec", "This description", {"type": "object"}),
-    ):
-        paths[path] = {"get": _operation(name, summary, response, by_type[Error], ())}
-    ready = _operation("ready", "Whether no model is being loaded", status, by_type[Error], ())
-    ready["responses"]["503"] = {"description": "A model is being loaded", "content": _json(status)}
-    paths["/ready"] = {"get": ready}
-    metrics = _operation("metrics", "Measurements in Prometheus' text format", {}, by_type[Error], ())
-    metrics["responses"]["200"]["content"] = {"text/plain": {"schema": {"type": "string"}}}
-    paths["/metrics"] = {"get": metrics}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Dragoman", "version": version("dragoman")},
-        "paths": paths,
-        "components": {"schemas": components},
-    }
+    paths["/ready"]["get"]["responses"]["503"] = {"description": "A model is being loaded", "content": _json(status)}
+    paths["/metrics"]["get"]["responses"]["200"]["content"] = {"text/plain": {"schema": {"type": "string"}}}
+    return paths
 
 
 def _operation(name: str, summary: str, response: Json, error: Json, statuses: tuple[int, ...]) -> Json:

@@ -51,7 +51,7 @@ export const KOREAN = {
   loading: (percent) => `번역기를 불러오는 중: ${percent}`,
   translating: "번역 중…",
   slow: "번역이 오래 걸리고 있습니다. 잠시만 기다려 주세요.",
-  busy: (seconds) => `번역기가 사용 중입니다. ${seconds}초 후에 다시 시도합니다. 입력한 텍스트는 유지됩니다.`,
+  busy: (seconds) => `번역 요청이 많습니다. ${seconds}초 후에 다시 시도합니다. 입력한 텍스트는 유지됩니다.`,
   unreachable: "번역기에 연결할 수 없습니다. 입력한 텍스트는 유지되며 자동으로 다시 시도합니다.",
   tryAgain: "다시 시도",
   keyNeeded: "이 번역기를 사용하려면 API 키가 필요합니다.",
