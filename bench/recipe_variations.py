@@ -86,6 +86,8 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         # parts that were better alone, together
         "fast": (*rate(0.0035), *LOW_DROPOUT),
         "fast-192-256": (*rate(0.0035), *LOW_DROPOUT, *sizes(192, 256)),
+        "fast-128-192": (*rate(0.0035), *LOW_DROPOUT, *sizes(128, 192)),
+        "faster-192-256": (*rate(0.005), *LOW_DROPOUT, *sizes(192, 256)),
         "faster": (*rate(0.005), *LOW_DROPOUT),
         "fast-dropout-none": (*rate(0.0035), *dropout(embedding=0.0, annotations=0.0, readout=0.0)),
         # the model
