@@ -1,0 +1,252 @@
+"""What several models give that one does not, and at what cost: ensembles, distillation, minimum risk, rescoring.
+
+    python bench/combining.py ../shared/data/multi30k-en-de-cs --scratch DIR
+    python bench/combining.py --table
+
+Models are trained on Multi30k English-German by the preset `standard` for `--updates` updates each, on one thread: four
+seeds; one of German-English; a student of the four seeds, on the same sources with their translations; and a language
+model of the German side. `METHODS` then translate test_2016_flickr; weights of rescoring are tuned on the dev set. All
+of it is done by commands, which a row repeats. Measured are BLEU (cased, 13a), and the processor seconds of training
+and of translating 1,000 sentences, each of which does not depend on what else runs. A row is a file in
+bench/results/combining; rows that are there are not repeated, and an interrupted training is resumed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import sacrebleu
+from peers import PYTHONPATH_OF_DRAGOMAN
+
+from dragoman.report.facts import machine_name
+from dragoman.text.lines import read_lines
+
+RESULTS = Path(__file__).parent / "results" / "combining"
+DEV, TEST = "val", "test_2016_flickr"
+SEEDS = (1, 2, 3, 4)
+BEAM, LIST = 5, 20
+"""Beam of translations, and size of n-best lists."""
+
+
+def main() -> None:
+    """Train the models and measure the methods that are missing; print the table."""
+    options = parse()
+    if not options.table:
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        models = Models(options.data.resolve(), options.scratch.resolve(), options.updates)
+        models.folder.mkdir(parents=True, exist_ok=True)
+        for name, method in METHODS.items():
+            path = RESULTS / f"{name}.json"
+            if not path.exists():
+                row = measured(models, name, method)
+                path.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
+                print(f"{name}: {row['bleu']} BLEU", file=sys.stderr, flush=True)
+    print(table())
+
+
+def parse() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("data", type=Path, nargs="?", help="folder of Multi30k")
+    parser.add_argument("--scratch", type=Path, help="folder for runs and lists")
+    parser.add_argument("--updates", type=int, default=4800, help="updates of each model (default: %(default)s)")
+    parser.add_argument("--table", action="store_true", help="only print the rows that are there")
+    options = parser.parse_args()
+    if not options.table and (options.data is None or options.scratch is None):
+        parser.error("give the folder of Multi30k and --scratch DIR, or --table")
+    return options
+
+
+class Models:
+    """Models that are trained when first asked for, and the processor seconds of each."""
+
+    def __init__(self, data: Path, scratch: Path, updates: int) -> None:
+        self.data, self.folder, self.updates = data, scratch / f"combining-{updates}", updates
+        self.used: set[str] = set()
+        """The models that were asked for."""
+
+    def file(self, part: str, language: str) -> str:
+        """A file of the data."""
+        return str(self.data / f"{part}.{language}.gz")
+
+    def forward(self, seed: int) -> str:
+        """The run of a seed, English to German."""
+        pairs = [self.file("train", "en"), self.file("train", "de")]
+        return self._train(f"seed-{seed}", self._translation_model("en", "de", pairs, seed))
+
+    def all_forward(self, count: int) -> list[str]:
+        """The runs of the first seeds."""
+        return [self.forward(seed) for seed in SEEDS[:count]]
+
+    def reverse(self) -> str:
+        """The run of German to English."""
+        pairs = [self.file("train", "de"), self.file("train", "en")]
+        return self._train("reverse", self._translation_model("de", "en", pairs, 1))
+
+    def student(self) -> str:
+        """The run that learns from the translations of all seeds."""
+        pairs = self.folder / "distilled.tsv"
+        sides = [self.file("train", "en"), self.file("train", "de")]
+        teachers = self.all_forward(len(SEEDS))
+        if not pairs.exists():
+            command = ["distill", *teachers, *sides, "-o", str(pairs), "--candidates", str(BEAM), "--beam", str(BEAM)]
+            self._record("distilled pairs", run(command, self.folder))
+        self.used.add("distilled pairs")
+        return self._train("student", self._translation_model("en", "de", [str(pairs)], 1))
+
+    def language_model(self) -> str:
+        """The run of the language model."""
+        files = ["--train", self.file("train", "de"), "--dev", self.file(DEV, "de")]
+        return self._train("language-model", ["lm", "train", *files, "--updates", str(self.updates)])
+
+    def seconds(self) -> dict[str, float]:
+        """The processor seconds of training each model that was asked for."""
+        known = self._known()
+        return {name: known[name] for name in sorted(self.used)}
+
+    def _translation_model(self, source: str, target: str, pairs: Sequence[str], seed: int) -> list[str]:
+        dev = [self.file(DEV, source), self.file(DEV, target)]
+        settings = [f"text.source.language={source}", f"text.target.language={target}", f"training.seed={seed}"]
+        return [
+            *("train", "--preset", "standard", "--train", *pairs, "--dev", *dev),
+            *("--updates", str(self.updates), "--set", *settings, "training.precision=bf16"),
+        ]
+
+    def _train(self, name: str, command: list[str]) -> str:
+        out = self.folder / name
+        if name not in self._known():
+            begun = (out / "run.json").exists()
+            seconds = run([*command, "--out", str(out), *(["--resume"] if begun else [])], self.folder)
+            self._record(name, seconds)
+        self.used.add(name)
+        return str(out)
+
+    def _known(self) -> dict[str, float]:
+        path = self.folder / "seconds.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def _record(self, name: str, seconds: float) -> None:
+        known = self._known() | {name: round(seconds, 1)}
+        (self.folder / "seconds.json").write_text(json.dumps(known, indent=1), encoding="utf-8")
+
+
+def run(command: Sequence[str], folder: Path) -> float:
+    """Run a command of Dragoman with one thread in a folder; its processor seconds.
+
+    Raises:
+        CalledProcessError: the command failed.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {**os.environ, "PYTHONPATH": PYTHONPATH_OF_DRAGOMAN, "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-m", "dragoman", *command, "--quiet"], cwd=folder, env=environment, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+Commands = list[list[str]]
+Method = Callable[[Models, str, str], Commands]
+"""Maps (models, part of the data, output file) to the commands that translate that part."""
+
+
+def translated(models: Models, runs: Sequence[str], part: str, out: str, *options: str) -> list[str]:
+    """The command that translates a part of the data with runs."""
+    beam = () if "--beam" in options else ("--beam", str(BEAM))
+    threads = ("--threads", "1")
+    return ["translate", *runs, "-i", models.file(part, "en"), "-o", out, *beam, *threads, *options]
+
+
+def rescored(models: Models, part: str, out: str, features: Mapping[str, str]) -> Commands:
+    """N-best lists of the first seed with more features, weighted as on the dev set."""
+    name = "-".join(key.strip("-") for key in features)
+
+    def with_features(part: str) -> tuple[Commands, str]:
+        plain, richer = f"{part}.{name}.nbest", f"{part}.{name}.features"
+        size = ("--format", "nbest", "--nbest", str(LIST), "--beam", str(LIST))
+        make = translated(models, [models.forward(1)], part, plain, *size)
+        flags = [word for feature in features.items() for word in feature]
+        source = ["--source", models.file(part, "en")] if "--reverse" in features else []
+        return [make, ["rescore", plain, *source, *flags, "-o", richer]], richer
+
+    weights = models.folder / f"{name}.weights"
+    if not weights.exists():
+        commands, tuned_on = with_features(DEV)
+        for command in commands:
+            run(command, models.folder)
+        run(["tune", tuned_on, "--reference", models.file(DEV, "de"), "-o", str(weights)], models.folder)
+    commands, richer = with_features(part)
+    return [*commands, ["rerank", richer, "--feature-weights", str(weights), "-o", out]]
+
+
+METHODS: Mapping[str, Method] = {
+    "one-greedy": lambda m, part, out: [translated(m, [m.forward(1)], part, out, "--beam", "1")],
+    "one": lambda m, part, out: [translated(m, [m.forward(1)], part, out)],
+    "one-seed-2": lambda m, part, out: [translated(m, [m.forward(2)], part, out)],
+    "one-seed-3": lambda m, part, out: [translated(m, [m.forward(3)], part, out)],
+    "one-seed-4": lambda m, part, out: [translated(m, [m.forward(4)], part, out)],
+    "one-beam-20": lambda m, part, out: [translated(m, [m.forward(1)], part, out, "--beam", str(LIST))],
+    "risk-chrf": lambda m, part, out: [
+        translated(m, [m.forward(1)], part, out, "--beam", str(LIST), "--nbest", str(LIST), "--mbr", "chrf")
+    ],
+    "risk-bleu": lambda m, part, out: [
+        translated(m, [m.forward(1)], part, out, "--beam", str(LIST), "--nbest", str(LIST), "--mbr", "bleu")
+    ],
+    "ensemble-2": lambda m, part, out: [translated(m, m.all_forward(2), part, out)],
+    "ensemble-4": lambda m, part, out: [translated(m, m.all_forward(4), part, out)],
+    "rescored-reverse": lambda m, part, out: rescored(m, part, out, {"--reverse": m.reverse()}),
+    "rescored-lm": lambda m, part, out: rescored(m, part, out, {"--lm": m.language_model()}),
+    "rescored-reverse-lm": lambda m, part, out: rescored(
+        m, part, out, {"--reverse": m.reverse(), "--lm": m.language_model()}
+    ),
+    "student": lambda m, part, out: [translated(m, [m.student()], part, out)],
+}
+
+
+def measured(models: Models, name: str, method: Method) -> dict[str, Any]:
+    """Translate the test set by a method, and measure it."""
+    models.used.clear()
+    out = models.folder / f"{TEST}.{name}"
+    commands = method(models, TEST, str(out))
+    seconds = sum(run(command, models.folder) for command in commands)
+    found, references = list(read_lines(out)), list(read_lines(models.file(TEST, "de")))
+    return {
+        "name": name,
+        "updates": models.updates,
+        "bleu": round(sacrebleu.corpus_bleu(found, [references]).score, 2),
+        "processor_seconds_of_translation": round(seconds, 1),
+        "sentences": len(found),
+        "processor_seconds_of_training": models.seconds(),
+        "commands": [_readable(command, models) for command in commands],
+        "processor": machine_name(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def _readable(command: Sequence[str], models: Models) -> str:
+    words = " ".join(["dragoman", *command])
+    return words.replace(f"{models.folder}/", "").replace(f"{models.data}/", "")
+
+
+def table() -> str:
+    """A Markdown table of the rows, in the order of the methods."""
+    lines = ["| method | BLEU | seconds a 1,000 sentences | seconds of training |", "| --- | --: | --: | --: |"]
+    for name in METHODS:
+        path = RESULTS / f"{name}.json"
+        if path.exists():
+            row = json.loads(path.read_text(encoding="utf-8"))
+            seconds = 1000 * row["processor_seconds_of_translation"] / row["sentences"]
+            training = sum(row["processor_seconds_of_training"].values())
+            lines.append(f"| {name} | {row['bleu']:.1f} | {seconds:.0f} | {training:,.0f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
