@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_documented_commands import commands_of
+
 DOCS = Path(__file__).parents[2] / "docs"
 RECORD = DOCS / "ko" / "translated.json"
 """Pages, their sources and the digests of these; names are below docs/."""
@@ -44,6 +46,7 @@ def code_of(page: Path) -> list[list[str]]:
     else:
         found = re.findall(r"^```([^\n]*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
         blocks = [block for language, block in found if not language.startswith("{")]
+    blocks.append("\n".join(command for complete, command in commands_of(text) if complete))  # also indented ones
     return [[re.sub(r"(^|\s+)# .*", "", line) for line in block.splitlines()] for block in blocks]
 
 
@@ -56,7 +59,7 @@ def test_only_comments_may_differ(tmp_path: Path) -> None:
     english, korean = tmp_path / "a.md", tmp_path / "b.md"
     english.write_text("```sh\ndragoman demo   # a comment\n```\n", encoding="utf-8")
     korean.write_text("글\n```sh\ndragoman demo # 설명\n```\n```{toctree}\nterms\n```\n", encoding="utf-8")
-    assert code_of(english) == code_of(korean) == [["dragoman demo"]]
+    assert code_of(english) == code_of(korean) == [["dragoman demo"], ["dragoman demo"]]
     korean.write_text("```sh\ndragoman demo --out RUN # 설명\n```\n", encoding="utf-8")
     assert code_of(english) != code_of(korean)
 
