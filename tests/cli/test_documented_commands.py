@@ -32,8 +32,9 @@ def commands_of(text: str) -> Iterator[tuple[bool, str]]:
             while line.endswith("\\"):
                 line = f"{line[:-1]} {next(lines).strip()}"
             for part in re.split(r" # |;|&&|\|(?!\w)|\bdo\b", line):
-                if part.split()[:1] in (["dragoman"], ["$"], [".venv/bin/dragoman"]):
-                    yield True, part.strip().removeprefix("$ ")
+                command = part.strip().removeprefix("$ ")  # of a transcript, which may hold other programs too
+                if command.split()[:1] in (["dragoman"], [".venv/bin/dragoman"]):
+                    yield True, command
         else:
             for span in re.findall(r"`+(dragoman [^`]+)`", line):
                 yield False, span

@@ -57,6 +57,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[:count]
             (folder / path.name).write_text("".join(lines), encoding="utf-8")
     shutil.copy(folder / "test.de", folder / "new.de")
+    for copy in ("corrections", "invoices", "invoices-dev", "new-dev"):
+        for language in ("de", "en"):
+            shutil.copy(folder / f"dev.{language}", folder / f"{copy}.{language}")
+    shutil.copy(folder / "dev.en", folder / "news.en")
+    for name, line in (("never.txt", "of"), ("begins.en", "1"), ("must.jsonl", '["1"]')):
+        (folder / name).write_text(f"{line}\n" * 20, encoding="utf-8")
+    (folder / "terms.tsv").write_text("1\t2\n", encoding="utf-8")
+    (folder / "pairs.tsv").write_text("1 Meter\t1 meter\n", encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(workflow, "write_run_report", lambda *_: None)
         for out in ("RUN", "RUN2"):
