@@ -1,0 +1,101 @@
+"""Draw the plots of docs/performance.md from the figures in bench/results, as SVG into docs/images.
+
+    python bench/performance_plots.py
+
+Three pictures: BLEU over minutes of training, translation (tokens a second, and milliseconds for a sentence that comes
+alone) beside OpenNMT-py with the same weights, and memory. Nothing is measured here; each picture names its file of
+results, whose first fields have the command and the machine. tests/site/test_performance.py compares page and results.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "bench" / "results"
+IMAGES = ROOT / "docs" / "images"
+DECODERS = {
+    "opennmt": "OpenNMT-py",
+    "dragoman torch fp32": "run folder",
+    "dragoman onnx fp32": "exported",
+    "dragoman onnx int8": "exported, int8",
+    "dragoman onnx int8 shortlist": "int8, shortlist",
+}
+"""Names of decoders in the results, and on the page."""
+
+OURS, PEER = "#2a6f97", "#a7a7a7"
+
+
+def read(name: str) -> dict[str, Any]:
+    """The results of one program, bench/results/NAME.json."""
+    results: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return results
+
+
+def quality() -> dict[str, list[tuple[int, float]]]:
+    """Minutes and BLEU by toolkit."""
+    rows = read("quality")["minutes"]
+    lengths = sorted(map(int, rows))
+    return {kit: [(length, rows[str(length)][kit]["bleu"]) for length in lengths] for kit in ("dragoman", "opennmt")}
+
+
+def translation() -> dict[str, dict[str, float]]:
+    """Tokens a second, milliseconds for a sentence alone, and megabytes by decoder, beam 5."""
+    decoders = read("decoding")["weights"]["opennmt"]["decoders"]
+    return {
+        label: {
+            "tokens a second": decoders[name]["multi30k beam 5"]["tokens_per_second"],
+            "milliseconds": 1000 / decoders[name]["multi30k beam 5 one at a time"]["sentences_per_second"],
+            "memory": decoders[name]["multi30k beam 5"]["peak_memory_mb"],
+        }
+        for name, label in DECODERS.items()
+    }
+
+
+def main() -> None:
+    """Draw all pictures."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams.update({"svg.hashsalt": "dragoman", "font.size": 9})
+    mpl.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
+    from matplotlib import pyplot as plt
+
+    def save(figure: Any, name: str) -> None:
+        figure.tight_layout()
+        figure.savefig(IMAGES / f"{name}.svg", metadata={"Date": None})
+        plt.close(figure)
+
+    figure, axes = plt.subplots(figsize=(5, 3))
+    drawn_as = {"dragoman": ("Dragoman, standard", OURS), "opennmt": ("OpenNMT-py", PEER)}
+    for kit, points in quality().items():
+        label, colour = drawn_as[kit]
+        axes.plot(*zip(*points, strict=True), "o-", label=label, color=colour)
+    axes.set(xlabel="minutes of training, two cores", ylabel="BLEU, test_2016_flickr", ylim=(0, 45))
+    axes.legend(frameon=False, loc="lower right")
+    save(figure, "performance-quality")
+
+    rows = translation()
+    colours = [PEER if label == "OpenNMT-py" else OURS for label in rows]
+
+    def bars(axes: Any, measure: str, title: str) -> None:
+        values = [row[measure] for row in rows.values()]
+        drawn = axes.barh(list(rows), values, color=colours)
+        axes.bar_label(drawn, [f"{value:,.0f}" for value in values], padding=3)
+        axes.set(title=title, xticks=[], xlim=(0, max(values) * 1.25))
+        axes.spines["bottom"].set_visible(False)
+        axes.invert_yaxis()
+
+    figure, both = plt.subplots(1, 2, figsize=(8, 2.4), sharey=True)
+    bars(both[0], "tokens a second", "output tokens a second")
+    bars(both[1], "milliseconds", "ms for a sentence that comes alone")
+    save(figure, "performance-translation")
+    figure, axes = plt.subplots(figsize=(5, 2.4))
+    bars(axes, "memory", "memory at most, MB")
+    save(figure, "performance-memory")
+
+
+if __name__ == "__main__":
+    main()
