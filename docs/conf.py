@@ -25,6 +25,7 @@ copyright = author
 version = release = dragoman.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+highlight_language = "none"  # blocks without a name are output, not Python
 suppress_warnings = ["misc.highlighting_failure"]  # requests without a version of HTTP, cells with a line for the shell
 exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
 root_doc = "index"
