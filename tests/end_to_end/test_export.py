@@ -19,6 +19,7 @@ import dragoman
 from dragoman.cli.main import main
 from dragoman.model.weights import save_weights
 from dragoman.runs import exported as export_folder
+from dragoman.runs.layout import RunFolder
 from dragoman.stored_files import dump_json
 
 from .conftest import Corpus
@@ -239,7 +240,7 @@ def test_given_translations_score_with_a_shortlist_as_without(
 
 def test_a_shortlist_longer_than_the_vocabulary_is_refused(run_folder: Path, tmp_path: Path, capsys: Printed) -> None:
     assert main(["export", str(run_folder), "--out", str(tmp_path / "light"), "--shortlist", "5000"]) == 2
-    size = len(dragoman.load(run_folder)._target.vocabulary)
+    size = len(RunFolder(run_folder).target_side().vocabulary)
     assert capsys.readouterr().err == (
         f"dragoman: error: --shortlist 5000: the target vocabulary has {size} entries, and a shortlist must be "
         "shorter; a fifth of the vocabulary is a good beginning\n"
