@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.config.building import override
 from dragoman.config.presets import load_preset
 from dragoman.config.scaling import scale
 from dragoman.config.schema import TrainingConfig
@@ -77,7 +78,8 @@ def test_without_a_limit_or_a_workload_there_is_no_forecast(
 
 
 def test_multiplications_are_those_of_matrices_but_embeddings() -> None:
-    config = load_preset("standard").model  # embeddings 256, tied with the output; GRUs of 320 (both ways) and 512
+    settings = ["model.encoder.size=320", "model.decoder.size=512"]
+    config = override(load_preset("standard"), settings).model  # GRUs; embeddings 256, tied with the output
     encoder = 2 * 3 * (256 * 320 + 320 * 320)
     decoder = 3 * (256 * 512 + 512 * 512)
     count = multiplications(config, 5000, 5000)
@@ -85,5 +87,5 @@ def test_multiplications_are_those_of_matrices_but_embeddings() -> None:
     assert encoder + decoder + 5000 * 256 < count < describe(config, 5000, 5000).count
     untied = load_preset("demo").model
     assert multiplications(untied, 5000, 5000) < describe(untied, 5000, 5000).count - 2 * 5000 * 128
-    half = multiplications(scale(load_preset("standard"), 0.5).model, 5000, 5000)
+    half = multiplications(scale(override(load_preset("standard"), settings), 0.5).model, 5000, 5000)
     assert 0.25 < half / count < 0.5
