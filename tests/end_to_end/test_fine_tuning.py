@@ -11,6 +11,7 @@ from dragoman.cli.main import main
 from dragoman.config.building import override
 from dragoman.config.fine_tuning import EPOCHS, RATE, fine_tuning, require_same_model
 from dragoman.config.presets import load_preset
+from dragoman.config.schema import MixConfig
 from dragoman.errors import ConfigError
 from dragoman.runs.layout import RunFolder
 
@@ -121,8 +122,11 @@ def test_what_is_no_trained_model_is_refused(
 
 
 def test_what_a_fine_tuning_may_change() -> None:
-    trained = override(load_preset("standard"), ["training.minutes=20", "training.updates=9"])
+    trained = override(
+        load_preset("standard"), ["training.minutes=20", "training.updates=9", "training.mix.weights=[2, 1]"]
+    )
     config = fine_tuning(trained)
+    assert config.training.mix == MixConfig(), "the corpora are others"
     assert (config.training.epochs, config.training.minutes, config.training.updates) == (EPOCHS, None, None)
     require_same_model(
         trained, override(config, ["model.dropout.embedding=0", "search.beam=2", "cleaning.max_ratio=3"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.config.schema import Config
+from dragoman.config.schema import Config, MixConfig
 from dragoman.config.section import differences
 from dragoman.errors import ConfigError
 
@@ -28,6 +28,7 @@ def fine_tuning(trained: Config) -> Config:
             precision="auto",
             optimiser=optimiser.replaced(learning_rate=RATE * optimiser.learning_rate),
             schedule=training.schedule.replaced(warmup=0),
+            mix=MixConfig(),  # its weights are those of the first training's corpora
         )
     )
 
