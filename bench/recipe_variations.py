@@ -40,6 +40,7 @@ def dropout(**places: float) -> Settings:
 
 
 LOW_DROPOUT = dropout(embedding=0.1, annotations=0.1, readout=0.1)
+HIGH_DROPOUT = dropout(embedding=0.3, annotations=0.3, readout=0.4)
 OLD_DROPOUT = dropout(embedding=0.2, annotations=0.2, readout=0.3)
 
 STANDARD = "standard"
@@ -78,7 +79,7 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "no-smoothing": ("training.label_smoothing=0.0",),
         "dropout-low": LOW_DROPOUT,
         "dropout-none": dropout(embedding=0.0, annotations=0.0, readout=0.0),
-        "dropout-high": dropout(embedding=0.3, annotations=0.3, readout=0.4),
+        "dropout-high": HIGH_DROPOUT,
         "word-dropout-0.1": dropout(words=0.1),
         "locked-masks": ("model.dropout.variational=true",),
         # the words that our aligner links, as a second goal of the attention
@@ -88,6 +89,11 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         # parts that were better alone, together
         "fast": (*rate(0.0035), *LOW_DROPOUT),
         "fast-192-256": (*rate(0.0035), *LOW_DROPOUT, *sizes(192, 256)),
+        "fast-192-256-dropout": (*rate(0.0035), *sizes(192, 256)),
+        "fast-192-256-warmup": (*rate(0.0035), *sizes(192, 256), "training.dropout_warmup=8"),
+        "fast-192-256-long-warmup": (*rate(0.0035), *HIGH_DROPOUT, *sizes(192, 256), "training.dropout_warmup=16"),
+        "fast-192-256-guided": (*rate(0.0035), *LOW_DROPOUT, *sizes(192, 256), "training.guided_alignment=0.2"),
+        "fast-192-256-deep": (*rate(0.0035), *LOW_DROPOUT, *sizes(192, 256), "model.encoder.layers=2"),
         "fast-128-192": (*rate(0.0035), *LOW_DROPOUT, *sizes(128, 192)),
         "faster-192-256": (*rate(0.005), *LOW_DROPOUT, *sizes(192, 256)),
         "faster": (*rate(0.005), *LOW_DROPOUT),

@@ -89,6 +89,31 @@ def test_the_mean_over_many_masks_is_what_went_in(variational: bool, fast: bool)
     assert (y == 0).float().mean().item() == pytest.approx(0.3, abs=0.01)
 
 
+@pytest.mark.parametrize("variational", [False, True])
+@both_forms
+def test_a_share_of_the_strength_drops_a_share_of_the_units(variational: bool, fast: bool) -> None:
+    torch.manual_seed(1)
+    place = in_form(Dropout(0.5, variational=variational), fast).train()
+    place.strength = 0.5
+    y = place(torch.ones(2000, 1, 50))
+    assert (y == 0).float().mean().item() == pytest.approx(0.25, abs=0.01)
+    assert y.mean().item() == pytest.approx(1, abs=0.02)
+    place.strength = 0.0
+    x = torch.ones(2, 1, 5)
+    assert place(x) is x
+
+
+def test_the_strength_is_that_of_all_places_and_of_word_dropout() -> None:
+    settings = ["dropout.embedding=0.5", "dropout.readout=0.5", "dropout.recurrent=0.5", "dropout.words=0.5"]
+    model = random_model(model_config(settings)).train()
+    batch = make_batch(model, PAIRS)
+    model.set_dropout_strength(0.0)
+    assert torch.equal(model.loss(batch).nll, model.eval().loss(batch).nll)
+    model.train().set_dropout_strength(1.0)
+    losses = {model.loss(batch).nll.item() for _ in range(3)}
+    assert len(losses) == 3
+
+
 class Recording(Dropout):
     """Remembers the mask of every call, by unrolling: what came out over what went in."""
 

@@ -44,6 +44,7 @@ SHORTER: dict[str, dict[str, Any]] = {
         "schedule__patience": 1,
         "validation__every": 4,
     },
+    "dropout that is yet to grow": {"dropout": 0.5, "dropout_warmup": 1e9},
     "a rank without a sentence in every update": {"sentences": 2, "label_smoothing": 0.1},
     "single precision": {"dtype": "float32", "label_smoothing": 0.1},
 }
@@ -59,7 +60,7 @@ def compare(ranks: RankProcesses, recipe: Recipe, tmp_path: Any) -> Callable[...
     """Train with one, two and three processes, and compare weights and losses."""
 
     def comparison(function: str = "training", *, sizes: Sequence[int] = (3,), **options: Any) -> None:
-        names = ("dtype", "sentences")
+        names = ("dtype", "dropout", "sentences")
         arguments = {name: options.pop(name) for name in names if name in options}
         values = recipe(**{"updates": 16, "log_every": 1, "optimiser__learning_rate": 0.01, **options}).values()
         alone = Answer(value=getattr(rank_process, function)(folder=str(tmp_path / "1"), recipe=values, **arguments))

@@ -58,6 +58,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "average_best": 2,
         "validation__every": 4,
     },
+    "dropout that grows": {"dropout_warmup": 2.0},
     "validations at equal shares": {"validation__every": 1000, "validation__at_least": 7},
 }
 

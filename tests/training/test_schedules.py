@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.config.schema import ScheduleConfig
 from dragoman.config.section import keys_of
-from dragoman.training.schedules import PlateauCounter, TrainingProgress, learning_rate
+from dragoman.training.schedules import PlateauCounter, TrainingProgress, dropout_strength, learning_rate
 
 NAMES = keys_of(ScheduleConfig)["name"].choices
 
@@ -72,6 +72,11 @@ def test_plateau_multiplies_by_the_factor_and_never_falls_below_the_minimum() ->
 def test_a_minimum_above_the_peak_is_the_peak() -> None:
     assert rate(fraction=1.0, name="cosine", min_learning_rate=5.0) == 1.0
     assert rate(plateaus=3, name="plateau", min_learning_rate=5.0) == 1.0
+
+
+def test_dropout_grows_linearly_over_its_epochs_and_then_stays() -> None:
+    assert [dropout_strength(4.0, epochs) for epochs in (0.0, 1.0, 3.0, 4.0, 9.0)] == [0.0, 0.25, 0.75, 1.0, 1.0]
+    assert dropout_strength(0.0, 0.0) == 1.0
 
 
 def test_plateaus_are_runs_of_validations_without_improvement() -> None:

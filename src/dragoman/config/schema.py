@@ -397,6 +397,13 @@ class TrainingConfig(Section):
         NonNegative,
         doc("weight of the guided alignment loss (Chen et al. 2016); requires train --alignments"),
     ] = 0.0
+    dropout_warmup: Annotated[
+        NonNegative,
+        doc(
+            "epochs over which all dropout probabilities grow linearly from 0 to those of the model (Morerio et al. "
+            "2017); 0: full from the start"
+        ),
+    ] = 0.0
     scheduled_sampling: Annotated[
         float,
         Meta(ge=0, le=1),

@@ -1,4 +1,4 @@
-"""Dropout with one mask per step or one per sentence."""
+"""Dropout with one mask per step or one per sentence, and with probabilities that grow during training."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ class Dropout(nn.Module):
     def __init__(self, probability: float, *, variational: bool = False) -> None:
         super().__init__()
         self.probability, self.variational = probability, variational
+        self.strength = 1.0
+        """Share of the probability that applies now, 0 to 1 (see `training.dropout_warmup`)."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Drop units of all steps at once; x [B, L, n], L steps."""
@@ -36,16 +38,17 @@ class Dropout(nn.Module):
 
     def prepare(self, sentences: int) -> DropUnits:
         """Prepare dropout for one unrolling over `sentences` sentences; x is rows grouped by sentence, [B*Q, .., n]."""
-        if not self.training or self.probability == 0:
+        probability = self.strength * self.probability
+        if not self.training or probability == 0:
             return keep_all
         if not self.variational:
-            return lambda x: self.dropout(x, self.probability)
+            return lambda x: self.dropout(x, probability)
         masks: list[Tensor] = []  # a single mask [B, 1, n], drawn at the first step
 
         def drop(x: Tensor) -> Tensor:
             if not masks:
                 ones = torch.ones(sentences, 1, x.shape[-1], dtype=x.dtype, device=x.device)
-                masks.append(self.dropout(ones, self.probability))
+                masks.append(self.dropout(ones, probability))
             grouped = x.reshape(sentences, -1, x.shape[-1])  # [B*Q, .., n] -> [B, Q, n]
             return (grouped * masks[0]).view(x.shape)  # [B, Q, n] -> [B*Q, .., n]
 

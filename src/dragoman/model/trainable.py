@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.data.batches import Batch
+from dragoman.model.dropout import Dropout
 from dragoman.model.guided_alignment import GuidedLoss
 from dragoman.model.linear import Linear
 from dragoman.model.output_layer import OutputLayer
@@ -38,6 +39,7 @@ class Trainable(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.precision: torch.dtype | None = None
+        self.dropout_strength = 1.0
 
     @property
     def device(self) -> torch.device:
@@ -60,6 +62,13 @@ class Trainable(nn.Module):
         for module in self.modules():
             if isinstance(module, Linear | OutputLayer):
                 module.precision = precision
+
+    def set_dropout_strength(self, strength: float) -> None:
+        """Set the share of all dropout probabilities that applies from now on, 0 to 1."""
+        self.dropout_strength = strength
+        for module in self.modules():
+            if isinstance(module, Dropout):
+                module.strength = strength
 
     @contextmanager
     def full_precision(self) -> Iterator[None]:

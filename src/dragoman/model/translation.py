@@ -174,8 +174,9 @@ class TranslationModel(Trainable):
     def _drop_words(self, vectors: Tensor, words: Tensor) -> Tensor:
         """Apply embedding dropout and word dropout to word vectors [B, n, E]."""
         vectors = self.embedding_dropout(vectors)
-        if self.training and self.word_dropout:
-            kept = torch.rand(words.shape, device=words.device) >= self.word_dropout  # [B, n]
+        dropped = self.dropout_strength * self.word_dropout
+        if self.training and dropped:
+            kept = torch.rand(words.shape, device=words.device) >= dropped  # [B, n]
             vectors = vectors * kept.unsqueeze(-1)  # [B, n, E] * [B, n, 1]
         return vectors
 

@@ -55,7 +55,7 @@ from dragoman.training.model_selection import ModelSelection
 from dragoman.training.objective import UpdateTotals
 from dragoman.training.optimisers import global_norm
 from dragoman.training.ranks import ALONE, Ranks
-from dragoman.training.schedules import PlateauCounter, TrainingProgress, learning_rate
+from dragoman.training.schedules import PlateauCounter, TrainingProgress, dropout_strength, learning_rate
 from dragoman.training.updater import Updater, UpdateSettings
 from dragoman.training.validation import Validators
 
@@ -247,7 +247,8 @@ class Trainer(Generic[Model]):
         """The settings of the next update."""
         schedule, optimiser = self._config.schedule, self._config.optimiser
         rate = learning_rate(schedule, optimiser.learning_rate, self._progress())
-        return UpdateSettings(rate, self._config.scheduled_sampling * self._clock.fraction())
+        sampled = self._config.scheduled_sampling * self._clock.fraction()
+        return UpdateSettings(rate, sampled, dropout_strength(self._config.dropout_warmup, self._clock.epochs()))
 
     def update(self, settings: UpdateSettings) -> None:
         """Change the weights once."""

@@ -1,4 +1,6 @@
-"""Learning rate schedules: the rate of every update, from the progress of the training.
+"""Schedules of the learning rate and of dropout: their values at every update, from the progress of the training.
+
+The learning rate:
 
     constant       peak
     halving        peak * 1/2 for every `every` epochs begun from epoch `start` on (Sutskever 2014, Luong 2015)
@@ -41,6 +43,15 @@ def learning_rate(config: ScheduleConfig, peak: float, progress: TrainingProgres
     """The learning rate of the update that starts now."""
     warmup = min(1.0, progress.update / config.warmup) if config.warmup else 1.0
     return warmup * _RATES[config.name](config, peak, progress)
+
+
+def dropout_strength(warmup: float, epochs: float) -> float:
+    """Share of the dropout probabilities after so many epochs, if they grow linearly over the first `warmup`.
+
+    Curriculum dropout (Morerio et al. 2017) with a linear curriculum: a model cannot overfit text that it has seen
+    once or twice, and learns faster from it without noise.
+    """
+    return min(1.0, epochs / warmup) if warmup else 1.0
 
 
 @dataclass

@@ -37,6 +37,11 @@ class UpdateSettings(NamedTuple):
     learning_rate: float
     sampled: float
     """Share of previous words that are sampled from the model."""
+    dropout_strength: float
+    """Share of the dropout probabilities that applies."""
+
+
+_NO_SETTINGS = UpdateSettings(0.0, 0.0, 0.0)
 
 
 class Updater(Generic[Model]):
@@ -84,6 +89,7 @@ class Updater(Generic[Model]):
         """Change the weights once; gives the totals over all ranks, and the norm of the gradient before clipping."""
         config = self._config
         set_rate(self.optimiser, settings.learning_rate)
+        self.model.set_dropout_strength(settings.dropout_strength)
         objective = TrainingObjective(
             config.loss_normalisation, config.label_smoothing, config.guided_alignment, settings.sampled
         )
@@ -102,11 +108,11 @@ class Updater(Generic[Model]):
         """Tell all ranks that the next update follows, or with None that the training is done."""
         if self._ranks.size > 1:
             goes_on = settings is not None
-            self._announcement(torch.tensor([float(goes_on), *(settings or (0.0, 0.0))], dtype=torch.float64))
+            self._announcement(torch.tensor([float(goes_on), *(settings or _NO_SETTINGS)], dtype=torch.float64))
 
     def announced(self) -> UpdateSettings | None:
         """What rank 0 announces."""
-        goes_on, *values = self._announcement(torch.zeros(3, dtype=torch.float64)).tolist()
+        goes_on, *values = self._announcement(torch.zeros(1 + len(_NO_SETTINGS), dtype=torch.float64)).tolist()
         return UpdateSettings(*values) if goes_on else None
 
     def _announcement(self, numbers: Tensor) -> Tensor:
