@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from recipe_variations import BASE, OLD_STANDARD, STANDARD, VARIATIONS, Settings
+from recipe_variations import BASE, OLD_STANDARD, STANDARD, VARIATIONS, Settings, same_cost
 from updates import Updates, corpus_files, others_seconds, rounds_in_turn, stored_corpus
 
 import dragoman
@@ -103,8 +103,7 @@ def configuration(name: str) -> Config:
 def cost(options: argparse.Namespace, name: str) -> dict[str, Any]:
     """The processor time of an update of a variation and of the preset, measured in turn once, then read."""
     known: dict[str, Any] = json.loads(COSTS.read_text(encoding="utf-8")) if COSTS.exists() else {}
-    if configuration(name).training.guided_alignment:
-        name = "base"  # the loss of the links is small beside an update
+    name = same_cost(name)
     if name not in known:
         several = {
             one: Updates(

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 from recipe import COSTS, STANDARD, VARIATIONS, configuration, write
+from recipe_variations import same_cost
 
 import dragoman
 from dragoman.config.building import override
@@ -69,7 +70,7 @@ def divided(data: Path, corpus: str) -> tuple[list[Pair], list[Pair]]:
 
 def row(options: argparse.Namespace, corpus: str, name: str) -> dict[str, Any]:
     """Train a variation on a corpus and measure it."""
-    paid = json.loads(COSTS.read_text(encoding="utf-8"))[name]
+    paid = json.loads(COSTS.read_text(encoding="utf-8"))[same_cost(name)]
     updates = round(options.updates * paid["preset_ms_an_update"] / paid["processor_ms_an_update"])
     out = options.scratch / f"{corpus}.{name}.{options.updates}"
     *_, source, target = CORPORA[corpus]
