@@ -51,7 +51,7 @@ def trained(factor: int, law: str, options: argparse.Namespace) -> dict[str, Any
     changes = {
         "training.batch.size": training.batch.size * factor,
         "training.optimiser.learning_rate": training.optimiser.learning_rate * LAWS[law](factor),
-        "training.schedule.warmup": round(training.schedule.warmup / factor),
+        "training.schedule.warmup": round(options.warmup / factor),
         "training.epochs": options.epochs,
         "training.seed": options.seed,
     }
@@ -78,6 +78,7 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path, required=True)
     parser.add_argument("--scale", type=float, default=0.15)
     parser.add_argument("--epochs", type=float, default=3)
+    parser.add_argument("--warmup", type=int, default=200, help="updates of the warm-up with the batch itself")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -6,15 +6,17 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
 import dragoman
 from dragoman.cli.main import main
-from dragoman.config.schema import FORMAT, SearchConfig
+from dragoman.config.schema import FORMAT, SearchConfig, SideConfig
 from dragoman.errors import abridged
+from dragoman.text.segmentation import Segmentation
+from dragoman.workflows import training_text
 from dragoman.workflows.training import resume_training
 
 from .conftest import SMALL, Corpus
@@ -58,6 +60,42 @@ def test_a_missing_file_is_answered_with_the_nearest_existing_one(corpus: Corpus
     wrong = corpus.train[0].with_name("trian.low")
     assert _train(corpus, tmp_path / "run", train=(wrong, corpus.train[1])) == 2
     assert said() == f"{wrong}: does not exist; did you mean {corpus.train[0]}?"
+    assert not (tmp_path / "run").exists()
+
+
+def _append(path: Path) -> None:
+    with path.open("a") as file:
+        file.write("more\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_append, "has changed while it was read; give the command again when nobody writes to it"),
+        (Path.unlink, "has disappeared while it was read; put it back and give the command again"),
+    ],
+)
+def test_text_that_changes_while_a_training_reads_it_is_refused(
+    corpus: Corpus,
+    tmp_path: Path,
+    said: Said,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Path], None],
+    message: str,
+) -> None:
+    """The text is read for the vocabularies, and again to be stored; between the two another program writes to it."""
+    files = [Path(shutil.copy(path, tmp_path)) for path in corpus.train]
+    train_segmentation = training_text.train_segmentation
+
+    def change_then_train(side: SideConfig, lines: Iterable[str]) -> Segmentation:
+        found = train_segmentation(side, lines)
+        if files[0].exists():
+            change(files[0])
+        return found
+
+    monkeypatch.setattr(training_text, "train_segmentation", change_then_train)
+    assert _train(corpus, tmp_path / "run", train=(files[0], files[1])) == 2
+    assert said() == f"{files[0]}: {message}"
     assert not (tmp_path / "run").exists()
 
 

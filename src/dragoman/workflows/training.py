@@ -37,6 +37,7 @@ from dragoman.runs.opening import open_run
 from dragoman.runs.parts import remove_unfinished
 from dragoman.text.corpus import Corpora, GivenCorpora, Pair, as_paths, read_pairs
 from dragoman.text.held_out import HeldOut
+from dragoman.text.unchanged import unchanged
 from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.joining import MINUTES, joined_ranks
@@ -134,7 +135,7 @@ def train(
         the run folder and the result: why training ended, and its best validation.
 
     Raises:
-        InputError: a file cannot be read, or no pair is left of it.
+        InputError: a file cannot be read, changes while it is read, or no pair is left of it.
         RunError: `out` holds something else, or a run without `overwrite`; with `resume`, it has no training state.
         ConfigError: the configuration is not valid, or its metric needs translations that are not made.
         TrainingError: loss, gradient or weights are no longer finite numbers.
@@ -197,43 +198,40 @@ def _train_new(
     _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, device)
     require_alignments(config, corpora, alignments)
     require_weights(config.training.mix, len(corpora))
-    require_regular_files(path for files in (*corpora, *dev, alignments) for path in files)
+    given = [path for files in (*corpora, *dev, alignments) for path in files]
+    require_regular_files(given)
     config, languages = with_languages(config, corpora)
     config, note = with_tokenizer(config)
     for line in filter(None, (languages, note)):
         console.info(line)
     held_out = HeldOut(read_dev(dev)) if dev else None
-    read = [
-        *inputs,
-        *(trained.files if trained else ()),
-        *alignments,
-        *(path for files in (*corpora, *dev) for path in files),
-    ]
+    read = [*inputs, *(trained.files if trained else ()), *given]
     written = [Path(dropped)] if dropped is not None else []
     with NewRun(out, config, overwrite=overwrite, inputs=read, outputs=written) as new:
         folder = new.folder
-        if held_out is None:
-            held_out = hold_out_pairs(corpora, config.cleaning.max_length)
-            origin = "held out of the training text (data/dev.jsonl)"
-            console.info(
-                f"dev set: {len(held_out.pairs):,} pairs held out of the training text, in {new.place.dev_text}"
-            )
-        else:
-            origin = " ".join(str(path) for files in dev for path in files)
-        save_dev(folder, held_out.pairs)
-        summary = summarise(corpora, dev)
-        for sentence in summary.warnings:
-            console.info(f"warning: {sentence}")
-        facts = {**summary.facts, DEV_SET: f"{len(held_out.pairs):,} pairs, {origin}"}
-        if trained is not None:
-            facts["fine-tuned from"] = str(trained.folder.path)
-        save_summary(folder.inspection, summary._replace(facts=facts))
-        text = TrainingText(corpora, alignments, held_out, cut=not dev)
-        prepared = prepare_text(config, text, folder, dropped, console, trained, SegmentJournal(new.segments))
-        prepared.source.save(folder.text, "source")
-        prepared.target.save(folder.text, "target")
-        config = settle_window(config, prepared.store, folder, console)
-        store_pairs(folder.dev_data, held_out.pairs, prepared.source, prepared.target)
+        with unchanged(given):
+            if held_out is None:
+                held_out = hold_out_pairs(corpora, config.cleaning.max_length)
+                origin = "held out of the training text (data/dev.jsonl)"
+                console.info(
+                    f"dev set: {len(held_out.pairs):,} pairs held out of the training text, in {new.place.dev_text}"
+                )
+            else:
+                origin = " ".join(str(path) for files in dev for path in files)
+            save_dev(folder, held_out.pairs)
+            summary = summarise(corpora, dev)
+            for sentence in summary.warnings:
+                console.info(f"warning: {sentence}")
+            facts = {**summary.facts, DEV_SET: f"{len(held_out.pairs):,} pairs, {origin}"}
+            if trained is not None:
+                facts["fine-tuned from"] = str(trained.folder.path)
+            save_summary(folder.inspection, summary._replace(facts=facts))
+            text = TrainingText(corpora, alignments, held_out, cut=not dev)
+            prepared = prepare_text(config, text, folder, dropped, console, trained, SegmentJournal(new.segments))
+            prepared.source.save(folder.text, "source")
+            prepared.target.save(folder.text, "target")
+            config = settle_window(config, prepared.store, folder, console)
+            store_pairs(folder.dev_data, held_out.pairs, prepared.source, prepared.target)
         return _train(config, folder, prepared, device, console, callbacks, ranks, new, trained)
 
 
