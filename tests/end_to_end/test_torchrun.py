@@ -1,0 +1,148 @@
+"""What a user of torchrun can get wrong: one clear message, exit code 2 of every rank, and no process left."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dragoman.cli.main import main
+from tests.training.rank_process import free_port
+
+from .conftest import SMALL, Corpus
+
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc to find processes"),
+]
+
+MARK = "DRAGOMAN_TEST_MARK"
+BRIEF = ("training.updates=4", "training.validation.metric=perplexity")
+TWO_RANKS = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--no-python"]
+CHANGING = """
+import sys
+from dragoman.cli.main import main
+from dragoman.workflows import training_text
+train_segmentation = training_text.train_segmentation
+def then_change(side, lines):
+    found = train_segmentation(side, lines)
+    with open("train.low", "a") as file:
+        file.write("more\\n")
+    return found
+training_text.train_segmentation = then_change
+sys.exit(main(sys.argv[1:]))
+"""
+"""Trains on text that changes between its two readings."""
+
+
+def marked(mark: str) -> list[str]:
+    """The command lines of the processes that have this mark in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and f"{MARK}={mark}\0".encode() in (entry / "environ").read_bytes():
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+class Started:
+    """Commands that were started together, and what they said."""
+
+    def __init__(self, commands: list[list[str]], folder: Path, environments: list[dict[str, str]]) -> None:
+        mark = uuid.uuid4().hex
+        running = [
+            subprocess.Popen(
+                command,
+                cwd=folder,
+                env={**os.environ, "OMP_NUM_THREADS": "1", **environment, MARK: mark},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            for command, environment in zip(commands, environments, strict=True)
+        ]
+        assert len(marked(mark)) == len(running)
+        self.said = "".join(process.communicate(timeout=120)[0] for process in running)
+        self.codes = [process.returncode for process in running]
+        deadline = time.monotonic() + 5  # a process that has ended is in /proc until its parent has noticed
+        while marked(mark) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.left = marked(mark)
+
+
+def require_refused(started: Started, message: str) -> None:
+    assert started.left == []
+    (said,) = (line for line in started.said.splitlines() if line.startswith("dragoman:"))
+    assert re.search(message, said)
+
+
+@pytest.fixture
+def folder(corpus: Corpus, tmp_path: Path) -> Path:
+    for path in (*corpus.train, *corpus.dev):
+        shutil.copy(path, tmp_path)
+    return tmp_path
+
+
+TEXT = "--train train.low train.up --dev dev.low dev.up"
+WORDS = f"train --preset demo {TEXT} --out RUN --threads 1 --set {' '.join((*SMALL, *BRIEF))}"
+DRAGOMAN = f"exec {sys.executable} -m dragoman"
+
+
+def _other_outputs(folder: Path) -> None:
+    (folder / "RUN").mkdir()
+    (folder / "RUN" / "config.yaml").write_text("years: of work\n")
+
+
+def _two_texts(folder: Path) -> None:
+    """A run in two folders, 0 and 1, on different text."""
+    for rank, lines in enumerate((300, 200)):
+        (folder / str(rank)).mkdir()
+        for name in ("train.low", "train.up", "dev.low", "dev.up"):
+            text = (folder / name).read_text().splitlines(keepends=True)
+            (folder / str(rank) / name).write_text("".join(text[:lines]))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder / str(rank))
+            assert main([*WORDS.split(), "--quiet"]) == 0
+
+
+def _nothing(folder: Path) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("before", "script", "message"),
+    [
+        (_nothing, f"{DRAGOMAN} {WORDS.replace('train.up', 'trian.up')}", "trian.up: does not exist; did you mean"),
+        (_other_outputs, f"{DRAGOMAN} {WORDS}", "RUN: contains config.yaml but no valid run.json"),
+        (
+            _nothing,
+            f"{DRAGOMAN} {WORDS} training.epochs=$((1 + RANK))",
+            "the option set is .*epochs=2.* here and .*epochs=1.* on rank 0; start all ranks with the same command",
+        ),
+        (_nothing, f"exec {sys.executable} -c '{CHANGING}' {WORDS}", "train.low: has changed while it was read"),
+        (_two_texts, f"cd $RANK && {DRAGOMAN} train --out RUN --resume --updates 8", r"the stored text .* is \w+"),
+    ],
+    ids=["a file that is missing", "other files in the folder", "other settings", "text that changes", "other text"],
+)
+def test_a_mistake_under_torchrun_is_told_once_and_leaves_no_process(
+    folder: Path, before: Callable[[Path], object], script: str, message: str
+) -> None:
+    before(folder)
+    command = [*TWO_RANKS, "--master-port", str(free_port()), "sh", "-c", script]
+    started = Started([command], folder, [{}])
+    assert started.codes == [1]  # torchrun's own
+    # It ends the others when the first one has ended, unless they have by then.
+    assert re.search(r"Root Cause .*exitcode +: 2 ", started.said, re.DOTALL), started.said
+    require_refused(started, message)
+    if before is _other_outputs:
+        assert (folder / "RUN" / "config.yaml").read_text() == "years: of work\n"
