@@ -87,6 +87,15 @@ def test_every_link_leads_to_a_page_and_a_place_that_exist() -> None:
     assert checked > 1000
 
 
+def test_tutorials_show_their_outputs_without_progress_bars() -> None:
+    shown = list((HTML / "tutorials").glob("*.html"))
+    assert len(shown) == len(list((HTML.parents[1] / "tutorials").glob("*.ipynb")))
+    for path in shown:
+        text = path.read_text(encoding="utf-8")
+        assert text.count("cell_output") >= 5, path.name
+        assert not re.search(r"%\||it/s|\x1b", text), path.name
+
+
 def test_pages_fit_a_phone() -> None:
     assert not [path for path in pages() if not page_of(path).viewport]
 
