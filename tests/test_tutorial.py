@@ -1,4 +1,4 @@
-"""The first tutorial runs from its first cell to its last, and shows what it says it does; building the site runs all."""
+"""The first tutorial runs from its first cell to its last and shows what it says; building the site runs them all."""
 
 from __future__ import annotations
 
