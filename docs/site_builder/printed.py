@@ -221,6 +221,25 @@ def public_names() -> list[str]:
     return [name for name in dragoman.__all__ if name != "__version__"]
 
 
+RESULTS = (
+    "dragoman.text.corpus.Pair",
+    "dragoman.runs.opening.Run",
+    "dragoman.scoring.scorer.Scorer",
+    "dragoman.scoring.scorer.ScoredPair",
+    "dragoman.workflows.training.TrainedRun",
+    "dragoman.training.loop.TrainingResult",
+    "dragoman.training.callbacks.UpdateEvent",
+    "dragoman.training.callbacks.ValidationEvent",
+    "dragoman.training.callbacks.CheckpointEvent",
+    "dragoman.workflows.evaluation.MeasureOptions",
+    "dragoman.workflows.evaluation.RunEvaluation",
+    "dragoman.evaluation.evaluate.Evaluation",
+    "dragoman.evaluation.evaluate.MetricScore",
+    "dragoman.config.sampling.Sampling",
+    "dragoman.progress.Console",
+)
+"""Classes that are not imported by name but met as arguments and results of the public ones."""
+
 _FIELDS_ELSEWHERE = ("Config", "SearchConfig")  # their keys are the page of the configuration
 
 
@@ -238,6 +257,9 @@ def python_page() -> str:
         lines += ["```{eval-rst}", f".. autoclass:: dragoman.{name}", *members, "```", ""]
         if not members:
             lines += ["Its keys are on the page [Configuration](configuration.md).", ""]
+    lines += ["## Arguments and results", "", "What the functions above take and return besides; made by them.", ""]
+    for path in RESULTS:
+        lines += ["```{eval-rst}", f".. autoclass:: {path}()", "   :members:", "   :undoc-members:", "```", ""]
     return "\n".join(lines)
 
 

@@ -1,12 +1,15 @@
 """Recurrent neural machine translation with attention: training, translation and word alignment.
 
-This is the public API. Each name is imported when it is first used, so that importing the package is fast:
+This is the public API: read parallel text (`read_pairs`, `write_demo_corpus`), configure and train a model
+(`load_preset`, `load_config`, `override`, `train`), open what was trained (`load`, `open_run`), translate
+(`Translator`, `Translation`), measure (`read_test_set`, `measure`). Each name is imported when it is first used, so
+that importing the package is fast. Errors that the user can fix are `DragomanError`.
 
-    import dragoman
-
-    translator = dragoman.load("RUN")
-    translation = translator.translate("Ein Hund läuft.")
-    print(translation.text, translation.alignment)
+>>> import dragoman
+>>> translator = dragoman.load("RUN")  # a run folder or an exported folder
+>>> best = translator.translate("ab c")
+>>> best.text, best.alignment
+('AB C', [(0, 0), (1, 1)])
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ class DragomanError(Exception):
     """
 
     exit_code = 2
+    """What the command exits with; the page on exit codes lists all."""
 
 
 class ConfigError(DragomanError):

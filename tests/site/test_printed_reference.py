@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import re
 from pathlib import Path
 
 import pytest
 
 import dragoman
-from docs.site_builder.printed import page_of_command, pages, parser_of, public_names, write
+from docs.site_builder.printed import RESULTS, page_of_command, pages, parser_of, public_names, write
 from dragoman.cli.main import EXTRAS, VERBS
 from dragoman.config.building import override
 from dragoman.config.presets import load_preset, preset_comments, preset_names
 from dragoman.config.schema import Config
 from dragoman.config.section import Section
+from dragoman.runs.opening import Run
+from dragoman.scoring.scorer import Scorer
+
+_MODULES = ("dragoman", *(path.rpartition(".")[0] for path in RESULTS))
+"""The modules of classes that a user of the public names meets."""
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +77,25 @@ def test_every_public_name_is_documented(printed: dict[str, str]) -> None:
     missing = [name for name in public_names() if f":: dragoman.{name}\n" not in page]
     assert not missing
     assert "dragoman.__version__" in page
+
+
+def test_classes_that_public_names_take_and_return_are_documented_too(printed: dict[str, str]) -> None:
+    page = printed["python"]
+    assert all(f":: {path}()\n" in page for path in RESULTS)
+    documented = {path.rpartition(".")[2] for path in RESULTS} | set(public_names())
+    callables = [getattr(dragoman, name) for name in public_names()]
+    for value in list(callables):
+        if inspect.isclass(value):
+            callables += [member for name, member in vars(value).items() if not name.startswith("_")]
+    callables += [Run.scorer, Run.translator, Scorer.score]
+    named: set[str] = set()
+    for value in filter(inspect.isfunction, callables):
+        named |= set(re.findall(r"\w+", " ".join(map(str, value.__annotations__.values()))))
+    modules = [importlib.import_module(name) for name in _MODULES]
+    found = [vars(module)[name] for module in modules for name in named & set(vars(module))]
+    ours = {one.__name__ for one in found if inspect.isclass(one) and one.__module__.startswith("dragoman.")}
+    assert ours >= {"Run", "Pair", "TrainedRun", "RunEvaluation", "UpdateEvent", "ScoredPair"}
+    assert ours <= documented
 
 
 def test_every_route_and_extra_is_listed(printed: dict[str, str]) -> None:

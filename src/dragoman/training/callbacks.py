@@ -79,10 +79,22 @@ class TrainingCallback:
     """
 
     def on_update(self, event: UpdateEvent) -> None:
-        """Called after each update of the weights."""
+        """Called after each update of the weights.
+
+        Args:
+            event: its number, loss, learning rate and gradient norm.
+        """
 
     def on_validation(self, event: ValidationEvent) -> None:
-        """Called after each validation on the dev set, the last one included."""
+        """Called after each validation on the dev set, the last one included.
+
+        Args:
+            event: what was measured, and whether it is the best so far.
+        """
 
     def on_checkpoint(self, event: CheckpointEvent) -> None:
-        """Called after each saved training state but that before the first update."""
+        """Called after each saved training state but that before the first update.
+
+        Args:
+            event: the file of the state.
+        """

@@ -81,6 +81,16 @@ class Translation:
     def links_between(self, source_spans: Sequence[Span], target_spans: Sequence[Span]) -> list[Link]:
         """(source place, target place) between units of the source line and of the text, given by their spans in
         characters; one for each target unit.
+
+        Args:
+            source_spans, target_spans: [start, end) of each unit in `source` and in `text`.
+
+        Returns:
+            links in the order of the target units, from 0; none for a model without attention.
+
+        >>> best = dragoman.load("RUN").translate("ab c")
+        >>> best.links_between([(0, 1), (1, 2), (3, 4)], [(0, 2), (3, 4)])  # letters and words
+        [(0, 0), (2, 1)]
         """
         return self.compute_alignment(source_spans, target_spans)
 

@@ -97,7 +97,19 @@ class Translator:
         banned: Iterable[str] = (),
         unknown: UnknownWordReplacer | None = None,
     ) -> Translator:
-        """The translator of several models, which have one `target` side."""
+        """The translator of several models, which have one `target` side; `dragoman.load` of several runs makes one.
+
+        Args:
+            ensemble: the models with their source sides, and how their answers are combined.
+            target: the target side of all of them.
+            search, sampling, banned, unknown: as for `Translator`.
+
+        Raises:
+            ConfigError: a banned word is unknown to the models.
+
+        >>> dragoman.load("RUN", "RUN", combine="logits").translate("ab c").text
+        'AB C'
+        """
         engine, source = ensemble.members[0].engine, ensemble.sources[0]
         translator = cls(engine, source, target, search, sampling, banned=banned, unknown=unknown)
         translator._lines = replace(translator._lines, encoder=ensemble)
