@@ -35,10 +35,12 @@ class Agreement:
 
     @property
     def precision(self) -> float:
+        """|A ∩ P| / |A|."""
         return _share(self.links_possible, self.links)
 
     @property
     def recall(self) -> float:
+        """|A ∩ S| / |S|."""
         return _share(self.links_sure, self.sure)
 
     @property

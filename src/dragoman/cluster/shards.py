@@ -23,6 +23,7 @@ class Inputs:
 
     @property
     def name(self) -> str:
+        """The name of the output file: that of the first input."""
         return self.files[0].name
 
     @property
@@ -46,6 +47,7 @@ class Shard:
 
     @property
     def lines(self) -> int:
+        """The number of lines of its units."""
         return sum(unit.lines for unit in self.units)
 
     @property

@@ -35,6 +35,7 @@ class PreparedCorpus:
 
     @property
     def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        """The vocabularies of source and target."""
         return self.source.vocabulary, self.target.vocabulary
 
 

@@ -236,18 +236,23 @@ class Graph:
         return last, stacked
 
     def tanh(self, x: Value) -> Value:
+        """The hyperbolic tangent of each element."""
         return self.node("Tanh", x)
 
     def sigmoid(self, x: Value) -> Value:
+        """1 / (1 + exp(-x)) of each element."""
         return self.node("Sigmoid", x)
 
     def matmul(self, x: Value, y: Value) -> Value:
+        """The product of matrices, [..., m, k] and [..., k, n] -> [..., m, n]."""
         return self.node("MatMul", x, y)
 
     def concat(self, *parts: Value, axis: int) -> Value:
+        """The parts side by side along an axis."""
         return self.node("Concat", *parts, axis=axis)
 
     def gather(self, x: Value, indices: Value, axis: int = 0) -> Value:
+        """The entries of x at the indices of an axis."""
         return self.node("Gather", x, indices, axis=axis)
 
     def distinct(self, x: Value) -> Distinct:
@@ -268,6 +273,7 @@ class Graph:
         return value
 
     def where(self, condition: Value, x: Value, y: Value) -> Value:
+        """x where the condition holds, y elsewhere; bounded if both are."""
         chosen = self.node("Where", condition, x, y)
         return self.bound(chosen) if self.is_bounded(x) and self.is_bounded(y) else chosen
 
@@ -283,9 +289,11 @@ class Graph:
         return self.node("Flatten", x, axis=axis)
 
     def transpose(self, x: Value, *order: int) -> Value:
+        """x with its axes in another order."""
         return self.node("Transpose", x, perm=order)
 
     def unsqueeze(self, x: Value, *axes: int) -> Value:
+        """x with new axes of size 1 at these places."""
         return self.node("Unsqueeze", x, self.integers(*axes))
 
     def size(self, x: Value, axis: int) -> Value:
@@ -309,6 +317,7 @@ class Graph:
         return self.node("ReduceSum", x, self.integers(axis), keepdims=1)
 
     def to(self, x: Value, kind: str) -> Value:
+        """x in another type, by its name in `_TYPES`."""
         return self.node("Cast", x, to=_TYPES[kind])
 
     def positions(self, x: Value, axis: int) -> Value:

@@ -47,6 +47,7 @@ class Duplicate:
 
     @property
     def exact(self) -> bool:
+        """Whether it is the same line."""
         return self.similarity > 1
 
 

@@ -36,6 +36,7 @@ class Parameter:
 
     @property
     def count(self) -> int:
+        """The number of its elements."""
         return math.prod(self.shape)
 
 
@@ -49,6 +50,7 @@ class Part:
 
     @property
     def count(self) -> int:
+        """The number of elements of its parameters."""
         return sum(parameter.count for parameter in self.parameters)
 
 

@@ -75,6 +75,7 @@ class FeedForward(nn.Module):
         self.dropout, self.readout_dropout = dropout, readout_dropout
 
     def forward(self, vectors: Tensor) -> Tensor:
+        """Readouts [B*T, O] of the word vectors [B, n - 2 + T, E]."""
         windows = vectors.unfold(1, self.history, 1).transpose(2, 3)  # [B, T, n - 1, E], the oldest word first
         hidden = windows.flatten(2).flatten(0, 1)  # [B, T, (n - 1) * E] -> [B*T, (n - 1) * E]
         for number, layer in enumerate(self.layers):
@@ -104,6 +105,7 @@ class Recurrent(nn.Module):
         self.size = decoder.readout.size
 
     def forward(self, vectors: Tensor) -> Tensor:
+        """Readouts [B*T, O] of the word vectors [B, T, E]."""
         first = vectors[:, 0]  # [B, T, E] -> [B, E]; gives the zero state its rows, type and device
         layers = tuple(layer.cell.zero(first) for layer in self.decoder.layers)
         state = self.decoder.initial_state(InitialState(layers, first))

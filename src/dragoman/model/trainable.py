@@ -43,6 +43,7 @@ class Trainable(nn.Module):
 
     @property
     def device(self) -> torch.device:
+        """Where the parameters are."""
         return self.output.weight.device
 
     def loss(

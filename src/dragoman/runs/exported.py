@@ -47,14 +47,17 @@ class ExportFolder:
 
     @property
     def text(self) -> Path:
+        """The folder of segmentations and vocabularies."""
         return self.path / TEXT
 
     @property
     def encoder(self) -> Path:
+        """The graph of the encoder."""
         return self.path / ENCODER
 
     @property
     def step(self) -> Path:
+        """The graph of one step of the decoder."""
         return self.path / STEP
 
     @classmethod

@@ -42,18 +42,22 @@ class RunFolder:
 
     @property
     def config(self) -> Path:
+        """The complete configuration."""
         return self.path / "config.yaml"
 
     @property
     def text(self) -> Path:
+        """The folder of segmentations and vocabularies."""
         return self.path / "text"
 
     @property
     def train_data(self) -> Path:
+        """The folder of the stored training corpus."""
         return self.path / "data" / "train"
 
     @property
     def dev_data(self) -> Path:
+        """The folder of the stored dev set."""
         return self.path / "data" / "dev"
 
     @property
@@ -63,26 +67,32 @@ class RunFolder:
 
     @property
     def inspection(self) -> Path:
+        """Facts about the text and advice, for the report."""
         return self.path / "data" / "inspection.json"
 
     @property
     def weights(self) -> Path:
+        """The best weights so far."""
         return self.path / "model.safetensors"
 
     @property
     def checkpoints(self) -> Path:
+        """The folder of training states."""
         return self.path / "checkpoints"
 
     @property
     def log(self) -> Path:
+        """Every measurement, a JSON object a line."""
         return self.path / "log.jsonl"
 
     @property
     def tensorboard(self) -> Path:
+        """The folder of the same measurements for TensorBoard."""
         return self.path / "tensorboard"
 
     @property
     def report(self) -> Path:
+        """The report as one HTML page."""
         return self.path / "report.html"
 
     @classmethod

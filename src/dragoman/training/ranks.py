@@ -62,6 +62,7 @@ class Ranks:
 
     @property
     def store(self) -> Store:
+        """The key-value store through which the ranks agree; a lone rank has none."""
         assert self._store is not None, "there are other ranks"
         return self._store
 

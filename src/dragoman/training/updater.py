@@ -72,6 +72,7 @@ class Updater(Generic[Model]):
 
     @property
     def device(self) -> torch.device:
+        """Where the parameters are."""
         return self.model.device
 
     @property
