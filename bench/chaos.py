@@ -11,7 +11,7 @@ Parts: `kills` (a process killed at every write point), `calls` (whether strace 
 measured along the way), `ranks` (processes of one training, killed under torchrun; not in the slice).
 
 Every trial is drawn from `--seed`. Results go to bench/results/chaos-NAME.json; a failure lists what repeats it.
-docs/reliability.md has the table. The exit code is 1 if a promise was broken.
+docs/lab-book/2026-11-reliability.md has the table. The exit code is 1 if a promise was broken.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/reliability.md has the figures of the campaign's results."""
+"""The lab book has the figures of the campaign's results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def test_the_table_has_a_row_with_the_figures_of_every_promise() -> None:
-    rows = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8").splitlines()
+    rows = (ROOT / "docs" / "lab-book" / "2026-11-reliability.md").read_text(encoding="utf-8").splitlines()
     results = sorted((ROOT / "bench" / "results").glob("chaos-*.json"))
     for path in results:
         contents = json.loads(path.read_text(encoding="utf-8"))

@@ -52,7 +52,7 @@ class Result:
 
     part: str
     promise: str
-    """What dragoman promises, as a sentence for docs/reliability.md."""
+    """What dragoman promises, as a sentence for the lab book."""
     unit: str
     """What a trial is, in the plural: "write points", "lines", "files"."""
     trials: int = 0
