@@ -43,11 +43,13 @@ LOW_DROPOUT = dropout(embedding=0.1, annotations=0.1, readout=0.1)
 HIGH_DROPOUT = dropout(embedding=0.3, annotations=0.3, readout=0.4)
 OLD_DROPOUT = dropout(embedding=0.2, annotations=0.2, readout=0.3)
 
+NO_WARMUP = "training.dropout_warmup=0"
+
 STANDARD = "standard"
 """The preset as it was before these experiments; its updates are the currency of budgets."""
-OLD_STANDARD: Settings = (*vocabulary(5000), *rate(0.0015), *batch(1024), *sizes(320, 512), *OLD_DROPOUT)
+OLD_STANDARD: Settings = (*vocabulary(5000), *rate(0.0015), *batch(1024), *sizes(320, 512), *OLD_DROPOUT, NO_WARMUP)
 
-BASE: Settings = (*vocabulary(3000), *rate(0.0025), *batch(768), *sizes(256, 384), *OLD_DROPOUT)
+BASE: Settings = (*vocabulary(3000), *rate(0.0025), *batch(768), *sizes(256, 384), *OLD_DROPOUT, NO_WARMUP)
 """What all variations change."""
 
 SECOND: Settings = (*rate(0.005), *sizes(192, 256), "training.dropout_warmup=8")
@@ -112,6 +114,7 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "second-rate-0.007": (*SECOND, *rate(0.007)),
         "second-dropout-high": (*SECOND, *HIGH_DROPOUT, "training.dropout_warmup=16"),
         "second-dropout-low": (*SECOND, *LOW_DROPOUT),
+        "second-dropout-later": (*SECOND, "training.dropout_warmup=16"),
         "second-no-smoothing": (*SECOND, "training.label_smoothing=0.0"),
         "second-embedding-192": (*SECOND, *embedding(192)),
         "second-vocabulary-2000": (*SECOND, *vocabulary(2000)),

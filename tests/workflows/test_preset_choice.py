@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.text.corpus import read_pairs
-from dragoman.workflows.preset_choice import PresetChoice, choose_preset, side_of
+from dragoman.workflows.preset_choice import CHARACTERS, LARGER_VOCABULARY, PresetChoice, choose_preset, side_of
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,19 @@ def test_sentences_and_unreadable_files_get_the_standard_preset(tmp_path: Path) 
     assert choose_preset([[tmp_path / "missing.tsv"]]) == PresetChoice("standard")
     with pytest.raises(InputError, match=r"x\.tsv:1: 1 tab-separated column"):
         choose_preset(corpus(tmp_path, "x.tsv", "a"))
+
+
+def test_sentences_of_very_many_characters_get_a_larger_vocabulary(tmp_path: Path) -> None:
+    characters = "".join(map(chr, range(0x4E00, 0x4E00 + CHARACTERS - 1)))
+    assert choose_preset(corpus(tmp_path, "x.tsv", f"{characters}\tA")).settings == [
+        f"text.{side}.vocabulary={LARGER_VOCABULARY}" for side in ("source", "target")
+    ]
+    assert choose_preset(corpus(tmp_path, "x.tsv", f"{characters[1:]}\tA")) == PresetChoice("standard")
+    choice = choose_preset(corpus(tmp_path, "x.tsv", *[f"{characters}\tA"] * 2001))
+    assert choice.line == (
+        "vocabulary: 8,000, because the first 2,000 pairs have 1,500 different characters; "
+        "--preset standard has its own"
+    )
 
 
 def test_every_set_of_words_is_recognised_and_no_set_of_sentences(shared_data: Path) -> None:

@@ -8,6 +8,9 @@ tags after a tab (see `text.segmentation.letters`), or if both sides are words o
 
 A side of which more than a tenth of the lines end as sentences do, or of lines longer than `LONGEST` symbols in the
 mean, is neither: words without spaces may be a sentence of Chinese, Japanese or Thai.
+
+Sentences with very many different characters, such as those of Chinese, get a larger vocabulary than that of
+`standard`, which could not even hold their characters.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from dragoman.text.corpus import Corpora, read_pairs
+from dragoman.text.corpus import Corpora, Pair, read_pairs
 from dragoman.text.words import words_in
 
 SENTENCES, WORDS = "standard", "characters"
@@ -34,6 +37,11 @@ LONGEST = 20.0
 
 PHRASE = 3.0
 """Words of a line in the mean, up to which what has a pronunciation counts as a word: the syllables of Vietnamese."""
+
+CHARACTERS = 1500
+"""Different characters in the first pairs from which on sentences get the larger vocabulary."""
+
+LARGER_VOCABULARY = 8000
 
 EXCEPTIONS = 0.1
 """Share of the lines that may be otherwise."""
@@ -69,7 +77,7 @@ def choose_preset(corpora: Corpora) -> PresetChoice:
     if tagged:
         source, target = source or "word", target or "word"
     if source is None or target is None:
-        return PresetChoice(SENTENCES)
+        return _for_sentences(pairs)
     named = {"word": "letters", "symbols": "symbols between spaces"}
     return PresetChoice(
         WORDS,
@@ -81,6 +89,18 @@ def choose_preset(corpora: Corpora) -> PresetChoice:
         f"preset: {WORDS}, because the text has single words (source: {named[source]}{' and tags' if tagged else ''}, "
         f"target: {named[target]}); "
         f"--preset {SENTENCES} is for sentences",
+    )
+
+
+def _for_sentences(pairs: Sequence[Pair]) -> PresetChoice:
+    characters = len({character for pair in pairs for line in (pair.source, pair.target) for character in line})
+    if characters < CHARACTERS:
+        return PresetChoice(SENTENCES)
+    return PresetChoice(
+        SENTENCES,
+        [f"text.{side}.vocabulary={LARGER_VOCABULARY}" for side in ("source", "target")],
+        f"vocabulary: {LARGER_VOCABULARY:,}, because the first {len(pairs):,} pairs have {characters:,} different "
+        f"characters; --preset {SENTENCES} has its own",
     )
 
 
