@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -59,6 +60,7 @@ def pages() -> dict[str, str]:
         "presets": presets_page(),
         "python": python_page(),
         "http": http_page(),
+        "json": json_page(),
         "exit-codes": exit_codes_page(),
     }
 
@@ -328,6 +330,45 @@ def _schema_type(schema: Mapping[str, Any]) -> str:
 
 def _json_word(value: object) -> str:
     return _yaml(value)
+
+
+SCHEMAS = Path(__file__).parents[1] / "reference" / "schemas"
+"""JSON Schemas of what commands print and write; a test holds real outputs against them."""
+
+
+def json_page() -> str:
+    """Every JSON output and file that users read, with its fields, from its schema."""
+    lines = ["# JSON outputs", "", _KIND, ""]
+    lines += [
+        "What commands print and write as JSON, in UTF-8. A schema (JSON Schema 2020-12) names every field; tests"
+    ]
+    lines += ["hold real outputs against it. `.*` stands for any name, `[]` for the entries of a list. Requests to a"]
+    lines += ["server and their answers are on the page [HTTP](http.md), whose schemas are at its route `/spec`.", ""]
+    for path in sorted(SCHEMAS.glob("*.json")):
+        schema = json.loads(path.read_text(encoding="utf-8"))
+        lines += [f"## {schema['title']}", "", _escaped(schema["description"]), ""]
+        lines += [f"Schema: {{download}}`{path.name} <../schemas/{path.name}>`", ""]
+        lines += ["| field | type | |", "| --- | --- | --- |", *_field_rows(schema, ""), ""]
+    return "\n".join(lines)
+
+
+def _field_rows(schema: Mapping[str, Any], place: str) -> Iterator[str]:
+    """A row for each field of a schema, those of its parts after it."""
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        yield from _place_rows(schema["additionalProperties"], f"{place}.*")
+    if isinstance(schema.get("items"), Mapping):
+        yield from _place_rows(schema["items"], f"{place}[]")
+    required = schema.get("required", ())
+    for name, field in schema.get("properties", {}).items():
+        yield from _place_rows(field, f"{place}.{name}".removeprefix("."), optional=name not in required)
+
+
+def _place_rows(field: Mapping[str, Any], place: str, *, optional: bool = False) -> Iterator[str]:
+    kinds = field.get("type", "any")
+    shown = " or ".join([kinds] if isinstance(kinds, str) else kinds)
+    words = [field.get("description", ""), "may be missing" if optional else ""]
+    yield f"| `{place}` | {shown} | {_escaped('; '.join(filter(None, words)))} |"
+    yield from _field_rows(field, place)
 
 
 def exit_codes_page() -> str:

@@ -11,6 +11,7 @@ from dragoman.cli.main import main
 from dragoman.runs.language_model import open_language_run
 from dragoman.scoring.nbest import read_nbest
 from dragoman.text.lines import read_lines, write_lines
+from tests.schemas import require_fits
 
 SMALL = (
     "text.segmentation=whitespace",
@@ -49,6 +50,7 @@ def train(path, name, *settings, more=()):
 def test_a_trained_model_knows_what_can_be_known(folder, capsys, name):
     assert main(["lm", "perplexity", str(folder / name), "-i", str(folder / "dev"), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
+    require_fits("perplexity", figures)
     # Three nouns and two verbs are chance, the rest is not: exp((log 3 + log 2) / 5) = 1.43 at best.
     assert 1.42 < figures["perplexity"] < 1.6
     assert (figures["lines"], figures["tokens"], figures["unknown"]) == (20, 100, 0)
