@@ -380,11 +380,12 @@ def exit_codes_page() -> str:
     lines += ["| 130 | stopped by Ctrl-C, SIGTERM or SIGHUP; what was done so far is kept |", ""]
     lines += ["A reader that closes the pipe (`| head`) ends a command with 0. Messages begin with `dragoman: error:`,"]
     lines += ["name the file, line or key, and say what to do. In Python they are exceptions:", ""]
-    lines += ["| exception | exit code | when |", "| --- | --: | --- |"]
+    lines += ["| exception | exit code | when | what to do |", "| --- | --: | --- | --- |"]
     for error in [DragomanError, *DragomanError.__subclasses__()]:
-        meaning = _escaped((inspect.getdoc(error) or "").partition("\n")[0])
+        meaning, _, remedy = (_escaped(part) for part in (inspect.getdoc(error) or "").partition("\n\n"))
+        remedy = "what the message says" if error is DragomanError else remedy
         code = error.exit_code if error.__name__ != "OtherRankError" else "that of the rank"
-        lines.append(f"| `{error.__name__}` | {code} | {meaning} |")
+        lines.append(f"| `{error.__name__}` | {code} | {meaning} | {remedy} |")
     lines += ["", "## Extras", "", "A command that needs a package which is not installed names the extra to install:"]
     lines += ["`pip install 'dragoman[train]'`.", "", "| extra | packages |", "| --- | --- |"]
     lines += [

@@ -32,29 +32,47 @@ class DragomanError(Exception):
 
 
 class ConfigError(DragomanError):
-    """A configuration key or value, a preset's name, or an option is wrong."""
+    """A configuration key or value, a preset's name, or an option is wrong.
+
+    Correct what the message names; `dragoman config PRESET` lists the keys, `--help` the options.
+    """
 
 
 class InputError(DragomanError):
-    """A text file, or a line of one, cannot be used; or a file cannot be read or written."""
+    """A text file, or a line of one, cannot be used; or a file cannot be read or written.
+
+    Correct the line or the path that the message names, or make room on the disk.
+    """
 
 
 class RunError(DragomanError):
-    """A run folder lacks a part, has a newer format, or holds damaged weights."""
+    """A run folder lacks a part, has a newer format, or holds damaged weights.
+
+    Give the folder that `train` or `export` wrote, copy it again, or upgrade Dragoman.
+    """
 
 
 class TrainingError(DragomanError):
-    """Training cannot go on."""
+    """Training cannot go on.
+
+    Change what the message names, and train again.
+    """
 
 
 class Interrupted(DragomanError):
-    """A signal stopped the command; its state has been saved."""
+    """A signal stopped the command; its state has been saved.
+
+    Run the command again; a training goes on with `--resume`.
+    """
 
     exit_code = 130
 
 
 class OtherRankError(DragomanError):
-    """Another rank of this training ended with this exit code, and its message says why."""
+    """Another rank of this training ended with this exit code, and its message says why.
+
+    Follow the message of that rank.
+    """
 
     def __init__(self, exit_code: int) -> None:
         super().__init__("another rank of this training has ended; its message says why")

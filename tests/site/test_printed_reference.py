@@ -98,6 +98,16 @@ def test_classes_that_public_names_take_and_return_are_documented_too(printed: d
     assert ours <= documented
 
 
+def test_every_family_of_errors_has_its_remedy(printed: dict[str, str]) -> None:
+    families = set()
+    for path in Path(dragoman.__file__).parent.rglob("*.py"):
+        families |= set(re.findall(r"^class (\w+)\(DragomanError\)", path.read_text(encoding="utf-8"), re.MULTILINE))
+    assert families >= {"ConfigError", "InputError", "RunError", "TrainingError", "Interrupted"}
+    for family in families:
+        [row] = re.findall(rf"^\| `{family}` \|(.*)\|$", printed["exit-codes"], flags=re.MULTILINE)
+        assert row.split("|")[2].strip().endswith("."), family
+
+
 def test_every_route_and_extra_is_listed(printed: dict[str, str]) -> None:
     from dragoman.serving.openapi import describe
 
