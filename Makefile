@@ -44,9 +44,10 @@ tests: .venv/installed
 test-parts: .venv/installed
 	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "$(PARTS)"
 
+# Notebooks are run side by side, which their cache does not allow.
 docs: .venv/docs
 	rm -rf docs/_build/html
-	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+	NOTEBOOKS=force OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -j $(PROCESSES) -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/pytest -m site
 	@echo "The site: docs/_build/html/index.html"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from types import ModuleType
 
@@ -30,10 +31,19 @@ def _row(label: str) -> list[float]:
 
 
 def test_bleu_over_minutes_is_that_of_the_results(plots: ModuleType) -> None:
-    for kit, label in (("opennmt", "OpenNMT-py"), ("dragoman", "Dragoman, `standard`")):
+    for kit, label in (("opennmt", "OpenNMT-py"), ("dragoman", "Dragoman, the former `standard`")):
         table = PAGE[PAGE.index("| minutes |") :]
         line = next(line for line in table.splitlines() if line.startswith(f"| {label} |"))
         assert [float(cell) for cell in line.split("|")[2:6]] == [round(bleu, 1) for _, bleu in plots.quality()[kit]]
+
+
+def test_bleu_of_the_preset_of_today_is_that_of_the_results() -> None:
+    line = next(line for line in PAGE.splitlines() if line.startswith("| Dragoman, `standard` |"))
+    rows = [
+        json.loads((ROOT / "bench" / "results" / "quality" / f"dragoman.{minutes}.1.json").read_text(encoding="utf-8"))
+        for minutes in (5, 10)
+    ]
+    assert [float(cell) for cell in line.split("|")[2:4]] == [round(row["bleu"], 1) for row in rows]
 
 
 def test_speed_and_memory_of_translation_are_those_of_the_results(plots: ModuleType) -> None:
