@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import resource
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import cycle, islice
@@ -140,7 +142,8 @@ STAGES: dict[str, Callable[[Path, int, int], dict[str, Any]]] = {
 
 def measured(stage: str, folder: Path, pairs: int, workers: int) -> dict[str, Any]:
     """Run one stage in this process; processor seconds, rate and peak memory."""
-    began = time.monotonic()
+    began, sampled = time.monotonic(), SampledMemory()
+    sampled.start()
     found = STAGES[stage](folder, pairs, workers)
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     seconds = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
@@ -149,7 +152,46 @@ def measured(stage: str, folder: Path, pairs: int, workers: int) -> dict[str, An
         "pairs_per_processor_second": round(pairs / seconds),
         "wall_seconds": round(time.monotonic() - began, 2),
         "peak_mb": peak_mb(),
+        "peak_with_workers_mb": sampled.peak_mb,
     }
+
+
+class SampledMemory(threading.Thread):
+    """The largest sum of the memory of this process and its workers, from one sample a second.
+
+    Pages that several processes share are divided among them (PSS), so that they count once.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.peak_mb = 0
+
+    def run(self) -> None:
+        while True:
+            self.peak_mb = max(self.peak_mb, round(sum(map(shared_kb, [os.getpid(), *children()])) / 1024))
+            time.sleep(1)
+
+
+def children() -> list[int]:
+    """The processes that this one has started."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = stat.read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if int(parent) == os.getpid():
+            found.append(int(stat.parent.name))
+    return found
+
+
+def shared_kb(process: int) -> int:
+    """The proportional memory of a process; 0 if it has ended."""
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def peak_mb() -> int:

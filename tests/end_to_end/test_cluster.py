@@ -23,6 +23,7 @@ from dragoman.translation import length_batching
 from tests.cluster.local_pool import LocalPool
 
 from .conftest import Corpus
+from .session_processes import session_processes
 
 pytestmark = pytest.mark.processes
 
@@ -161,18 +162,6 @@ def test_an_address_where_nobody_listens_is_refused(address: str, message: str) 
         pass
 
 
-def _processes(group: int) -> dict[int, str]:
-    """The processes of a session, with their names."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and os.getsid(int(entry.name)) == group:
-                found[int(entry.name)] = (entry / "cmdline").read_bytes().decode().replace("\0", " ").strip()
-        except (OSError, ValueError):
-            continue
-    return {process: name for process, name in found.items() if name}
-
-
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc to find the processes of workers")
 def test_ray_goes_on_when_a_worker_is_killed_and_leaves_no_process(light: Path, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is not installed (extra `cluster`)")
@@ -190,7 +179,7 @@ def test_ray_goes_on_when_a_worker_is_killed_and_leaves_no_process(light: Path, 
         while not (journals.exists() and list(journals.iterdir())) and time.monotonic() < deadline:
             assert driver.poll() is None, driver.stderr.read() if driver.stderr else ""
             time.sleep(0.05)
-        [actor] = [process for process, name in _processes(driver.pid).items() if "Actor" in name]
+        [actor] = [process for process, name in session_processes(driver.pid).items() if "Actor" in name]
         os.kill(actor, signal.SIGKILL)
         output, error = driver.communicate(timeout=100)
     finally:
@@ -202,4 +191,4 @@ def test_ray_goes_on_when_a_worker_is_killed_and_leaves_no_process(light: Path, 
     for name in ("a.gz", "b"):
         assert list(read_lines(tmp_path / "out" / name)) == [line.upper() for line in read_lines(texts / name)]
     assert not (tmp_path / "out" / "failed.jsonl").exists()
-    assert _processes(driver.pid) == {}
+    assert session_processes(driver.pid) == {}
