@@ -503,3 +503,13 @@ def test_a_failure_of_one_output_names_what_is_kept_of_the_others(tmp_path: Path
     with pytest.raises(InputError) as caught:
         fail(tmp_path / "a", tmp_path / "b")
     assert f"the output so far is in {tmp_path}/b.partial" in caught.value.__notes__
+
+
+@pytest.mark.parametrize("suffix", ["gz", "xz", "zst"])
+def test_equal_lines_are_equal_compressed_files(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = []
+    for second in (1e9, 2e9):
+        monkeypatch.setattr("time.time", lambda second=second: second)
+        write_lines(tmp_path / f"text.{suffix}", ["ab c", "d"])
+        written.append((tmp_path / f"text.{suffix}").read_bytes())
+    assert written[0] == written[1]

@@ -34,7 +34,7 @@ OBJECT_STORE = 200 << 20
 QUEUED = 2
 """Tasks of a worker: the one that it computes and the next."""
 START_SECONDS = 300.0
-"""Within so many seconds the first worker must be ready."""
+"""Within so many seconds a worker must be ready, at the start and after all have ended."""
 CONNECT_SECONDS = 5.0
 MAX_FAILED_STARTS = 5
 """Workers that may end before they are ready, one after the other."""
@@ -170,6 +170,8 @@ class RayPool:
             ray.kill(worker.actor)
         self._again.extend((task, values) for task, _, values in worker.tasks)
         self._workers[self._workers.index(worker)] = self._start()
+        if not self.workers():
+            self._deadline = time.monotonic() + START_SECONDS
 
     def _require_start(self) -> None:
         if self._deadline is not None and time.monotonic() > self._deadline:
