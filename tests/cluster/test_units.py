@@ -12,6 +12,7 @@ from dragoman.cluster.inputs import find_file, find_inputs, read_texts
 from dragoman.cluster.units import Opened, Unit, read_hypotheses, read_phrase_pairs, read_sentence_pairs
 from dragoman.errors import InputError
 from dragoman.text.lines import write_lines
+from tests.cluster.object_storage import object_storage
 
 
 def _units(read: Callable[[Opened], Iterator[Unit]], *paths: Path) -> list[Unit]:
@@ -116,3 +117,29 @@ def test_files_of_another_file_system_are_read_as_local_ones(tmp_path: Path) -> 
     for wrong, message in (("nowhere://x/y", "cannot be opened"), (f"file://{tmp_path}/x*", "no file matches")):
         with pytest.raises(InputError, match=message):
             find_inputs([wrong])
+
+
+def test_files_of_object_storage_are_read_as_local_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fs = pytest.importorskip("pyarrow.fs", reason="pyarrow is not installed (extra `cluster`)")
+    if not hasattr(fs, "S3FileSystem"):
+        pytest.skip("this pyarrow was built without S3")
+    with object_storage(monkeypatch) as storage:
+        for name in ("a.gz", "b.zst", "c.xz", "d"):
+            write_lines(tmp_path / name, [name, "ä"])
+            storage.objects[f"texts/in/{name}"] = (tmp_path / name).read_bytes()
+        storage.objects["texts/in/deeper/e"] = storage.objects["texts/other"] = b"no\n"
+        files = find_inputs(["s3://texts/in/*"])
+        assert [file.name for file in files] == ["a.gz", "b.zst", "c.xz", "d"]
+        for file in files:
+            with file.open() as stored:
+                assert [text.line for text in read_texts(file, stored)] == [file.name, "ä"]
+            file.require_unchanged()
+        storage.objects["texts/in/d"] += b"more\n"
+        with pytest.raises(InputError, match="s3://texts/in/d: has changed while the command ran"):
+            files[3].require_unchanged()
+        del storage.objects["texts/in/d"]
+        with pytest.raises(InputError, match="s3://texts/in/d: has disappeared while the command ran"):
+            files[3].open()
+        for wrong, message in (("s3://texts/none", "does not exist"), ("s3://texts/in/x*", "no file matches")):
+            with pytest.raises(InputError, match=message):
+                find_inputs([wrong])
