@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import dragoman
 from dragoman.cli.main import main
 from tests.training.rank_process import free_port
 
@@ -28,19 +30,22 @@ MARK = "DRAGOMAN_TEST_MARK"
 BRIEF = ("training.updates=4", "training.validation.metric=perplexity")
 TWO_RANKS = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--no-python"]
 CHANGING = """
-import sys
+import os, sys
 from dragoman.cli.main import main
 from dragoman.workflows import training_text
 train_segmentation = training_text.train_segmentation
 def then_change(side, lines):
     found = train_segmentation(side, lines)
-    with open("train.low", "a") as file:
-        file.write("more\\n")
+    if os.environ["CHANGE"] == "unlink":
+        os.unlink("train.low")
+    else:
+        with open("train.low", "a") as file:
+            file.write("more\\n")
     return found
 training_text.train_segmentation = then_change
 sys.exit(main(sys.argv[1:]))
 """
-"""Trains on text that changes between its two readings."""
+"""Trains on text that changes between its two readings, or disappears."""
 
 
 def marked(mark: str) -> list[str]:
@@ -96,6 +101,7 @@ def folder(corpus: Corpus, tmp_path: Path) -> Path:
 TEXT = "--train train.low train.up --dev dev.low dev.up"
 WORDS = f"train --preset demo {TEXT} --out RUN --threads 1 --set {' '.join((*SMALL, *BRIEF))}"
 DRAGOMAN = f"exec {sys.executable} -m dragoman"
+_CHANGED = f"export CHANGE={{}}; exec {sys.executable} -c '{CHANGING}' {WORDS}"
 
 
 def _other_outputs(folder: Path) -> None:
@@ -115,6 +121,14 @@ def _two_texts(folder: Path) -> None:
             assert main([*WORDS.split(), "--quiet"]) == 0
 
 
+def _two_versions(folder: Path) -> None:
+    """A copy of dragoman in version/ that differs in a comment."""
+    copy = folder / "version" / "dragoman"
+    shutil.copytree(Path(dragoman.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    with (copy / "training" / "updater.py").open("a") as file:
+        file.write("# later\n")
+
+
 def _nothing(folder: Path) -> None:
     pass
 
@@ -129,10 +143,24 @@ def _nothing(folder: Path) -> None:
             f"{DRAGOMAN} {WORDS} training.epochs=$((1 + RANK))",
             "the option set is .*epochs=2.* here and .*epochs=1.* on rank 0; start all ranks with the same command",
         ),
-        (_nothing, f"exec {sys.executable} -c '{CHANGING}' {WORDS}", "train.low: has changed while it was read"),
+        (_nothing, _CHANGED.format("append"), "train.low: has changed while it was read"),
+        (_nothing, _CHANGED.format("unlink"), "train.low: has disappeared while it was read; put it back"),
+        (
+            _two_versions,
+            f"[ $RANK = 0 ] || export PYTHONPATH=$PWD/version; {DRAGOMAN} {WORDS}",
+            r"dragoman \(SHA-256 of its files\) is \w+ here and \w+ on rank 0; install the same versions",
+        ),
         (_two_texts, f"cd $RANK && {DRAGOMAN} train --out RUN --resume --updates 8", r"the stored text .* is \w+"),
     ],
-    ids=["a file that is missing", "other files in the folder", "other settings", "text that changes", "other text"],
+    ids=[
+        "a file that is missing",
+        "other files in the folder",
+        "other settings",
+        "text that changes",
+        "text that disappears",
+        "other code",
+        "other text",
+    ],
 )
 def test_a_mistake_under_torchrun_is_told_once_and_leaves_no_process(
     folder: Path, before: Callable[[Path], object], script: str, message: str
@@ -146,3 +174,29 @@ def test_a_mistake_under_torchrun_is_told_once_and_leaves_no_process(
     require_refused(started, message)
     if before is _other_outputs:
         assert (folder / "RUN" / "config.yaml").read_text() == "years: of work\n"
+
+
+def test_a_port_in_use_and_an_address_where_nobody_listens_are_told_by_the_rank_that_meets_them(folder: Path) -> None:
+    """Without torchrun: it opens the port itself, and tells of both in its own words."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        ports = [other.getsockname()[1], free_port()]
+        environments = [
+            {
+                "RANK": str(rank),
+                "LOCAL_RANK": "0",
+                "WORLD_SIZE": "2",
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port),
+            }
+            for rank, port in enumerate(ports)
+        ]
+        command = [sys.executable, "-m", "dragoman", *WORDS.split(), "--rank-timeout", "0.02"]
+        started = Started([command] * 2, folder, environments)
+    assert started.codes == [2, 2]
+    assert started.left == []
+    first, second = (line for line in started.said.splitlines() if line.startswith("dragoman:"))
+    assert f"MASTER_PORT {ports[0]}: rank 0 cannot listen there (address already in use)" in first
+    assert f"MASTER_PORT {ports[1]}: no rank 0 answers there (Connection refused)" in second
+    assert not (folder / "RUN").exists()

@@ -16,7 +16,7 @@ def unchanged(paths: Iterable[Path]) -> Iterator[None]:
 
     A second reading of a file that another program writes to gives other lines than the first, and errors that name
     only what follows from that, such as sides of different length. So this is looked at first where the block fails
-    with an InputError, too.
+    with an InputError, too, or an error of the operating system, such as that of a file that has disappeared.
 
     Raises:
         InputError: a file does not exist at the start, has disappeared, or has another size or time of modification.
@@ -27,7 +27,7 @@ def unchanged(paths: Iterable[Path]) -> Iterator[None]:
             raise not_found(path)
     try:
         yield
-    except InputError:
+    except (InputError, OSError):
         _require(before)
         raise
     _require(before)
