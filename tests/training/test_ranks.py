@@ -137,6 +137,24 @@ def test_another_number_of_ranks_goes_on_at_the_same_place(
     assert resumed["value"]["losses"] == pytest.approx(straight["losses"], rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("ending", "last"),
+    [
+        ({"minutes": 0.02}, None),
+        # Steps too small to change a weight: the second validation is no better, nor is the third.
+        ({"validation__every": 2, "validation__patience": 2, "optimiser__learning_rate": 1e-30}, 6),
+    ],
+    ids=["minutes", "patience"],
+)
+def test_rank_0_ends_the_training_for_all(
+    ranks: RankProcesses, recipe: Recipe, tmp_path: Path, ending: dict[str, Any], last: int | None
+) -> None:
+    values = recipe(epochs=100_000.0, **ending).values()
+    first, second = (answer["value"] for answer in ranks(2, "training", folder=str(tmp_path / "run"), recipe=values))
+    assert first["update"] == second["update"] == (last or first["update"]) > 0
+    assert first["weights"] == second["weights"]
+
+
 # Failures ------------------------------------------------------------------------------------------------------------
 
 
