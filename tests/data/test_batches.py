@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
+from dragoman.data import batches as batches_module
 from dragoman.data import permutation
 from dragoman.data.batches import Batch, Batches, Budget, Position, batch_ids, sorted_batches
 from dragoman.data.preparation import build_store
@@ -123,11 +124,33 @@ def test_resuming_anywhere_gives_the_same_batches(store: Store, monkeypatch: pyt
     made = batches(store)
     run = list(islice(made.from_position(Position(0, 0)), 2 * made.count(0) + 3))
     for stop in (0, 1, 5, made.count(0) - 2, made.count(0) - 1, made.count(0) + 4):
-        resumed = list(islice(batches(store).from_position(run[stop][1]), len(run) - stop - 1))
-        assert len(resumed) == len(run) - stop - 1
-        for (batch, position), (expected, expected_position) in zip(resumed, run[stop + 1 :], strict=True):
-            assert same(batch, expected)
-            assert position == expected_position
+        for counted in (False, True):
+            again = batches(store)
+            if counted:
+                assert again.count(run[stop][1].epoch) == made.count(run[stop][1].epoch)
+            resumed = list(islice(again.from_position(run[stop][1]), len(run) - stop - 1))
+            assert len(resumed) == len(run) - stop - 1
+            for (batch, position), (expected, expected_position) in zip(resumed, run[stop + 1 :], strict=True):
+                assert same(batch, expected)
+                assert position == expected_position
+
+
+def test_pools_that_were_counted_are_not_made_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    pools: list[int] = []
+    cut_sorted = batches_module._cut_sorted
+
+    def counting(source: Any, target: Any, rows: Any, *arguments: Any, **options: Any) -> Any:
+        pools.append(len(rows))
+        return cut_sorted(source, target, rows, *arguments, **options)
+
+    monkeypatch.setattr(batches_module, "_cut_sorted", counting)
+    made = batches(store)
+    count = made.count(0)
+    assert made.count(0) == count
+    every, pools[:] = list(pools), []
+    next(made.from_position(Position(0, count - 1)))
+    assert len(every) > 1
+    assert pools == every[-1:]
 
 
 def test_position_after_the_last_batch_is_the_next_epoch(store: Store) -> None:

@@ -4,7 +4,7 @@ An epoch is a permutation of the pairs, or of those that a mix of corpora draws;
 where it is read, and not held in memory (`permutation`). It is cut into pools; a pool is sorted by length, cut into
 batches by a budget, and its batches are shuffled. (With a pool of one batch of sentences, a batch is pairs drawn at
 random, as in Cho et al. 2014.) So a position in training is two integers, and resuming from it costs no more than
-counting.
+counting the batches of the epoch, once.
 """
 
 from __future__ import annotations
@@ -148,6 +148,7 @@ class Batches:
         self._source_eos = source_eos
         self._sort = sort
         self._mix = mix
+        self._counted: tuple[int, list[int]] = (-1, [])  # an epoch, and the number of batches of each of its pools
 
     def from_position(self, position: Position) -> Iterator[tuple[Batch, Position]]:
         """Yield batches without end, each with the position after it, from which a resumed run continues exactly.
@@ -156,7 +157,9 @@ class Batches:
         """
         epoch, first = position
         while True:
-            for number, (rows, is_last) in enumerate(_marking_last(self._order(epoch))):
+            passed = self._pools_before(epoch, first)
+            batches = chain.from_iterable(self._pools(epoch, passed))
+            for number, (rows, is_last) in enumerate(_marking_last(batches), sum(passed)):
                 if number >= first:
                     after = Position(epoch + 1, 0) if is_last else Position(epoch, number + 1)
                     batch = _gather(self._store.source, self._store.target, rows, source_eos=self._source_eos)
@@ -165,15 +168,28 @@ class Batches:
 
     def count(self, epoch: int) -> int:
         """The number of batches in an epoch; with a budget in tokens, epochs differ a little."""
-        return sum(1 for _ in self._order(epoch))
+        if self._counted[0] != epoch:
+            self._counted = epoch, [len(batches) for batches in self._pools(epoch)]
+        return sum(self._counted[1])
 
-    def _order(self, epoch: int) -> Iterator[NDArray[np.int64]]:
-        """The pairs of each batch of an epoch, int64 [B]."""
+    def _pools_before(self, epoch: int, first: int) -> list[int]:
+        """The number of batches of each pool that ends before the batch `first`; empty where none were counted."""
+        counts = self._counted[1] if self._counted[0] == epoch else []
+        return counts[: np.searchsorted(np.cumsum(counts), first, side="right")]
+
+    def _pools(self, epoch: int, passed: Sequence[int] = ()) -> Iterator[list[NDArray[np.int64]]]:
+        """The pairs of each batch, int64 [B], of each pool of an epoch.
+
+        Args:
+            passed: the number of batches of each of the first pools, which are left out.
+        """
         rng = np.random.Generator(np.random.PCG64([self._seed, epoch]))
         drawn = None if self._mix is None else self._mix.epoch(self._seed, epoch)
         count = len(self._store if drawn is None else drawn)
         order = draw_permutation(rng, count)
-        for start in range(0, count, self._pool_rows):
+        for batch_count in passed:
+            rng.permutation(batch_count)  # what follows is drawn as if these pools had been made
+        for start in range(len(passed) * self._pool_rows, count, self._pool_rows):
             rows = order(np.arange(start, min(start + self._pool_rows, count)))
             batches = list(
                 _cut_sorted(
@@ -185,8 +201,7 @@ class Batches:
                     sort=self._sort,
                 )
             )
-            for number in rng.permutation(len(batches)):
-                yield batches[number]
+            yield [batches[number] for number in rng.permutation(len(batches))]
 
 
 def _pool_rows(store: Store, budget: Budget, pool: int) -> int:
