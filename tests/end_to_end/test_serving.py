@@ -497,7 +497,7 @@ def test_folders_that_cannot_be_served_are_refused(light: Path, tmp_path: Path) 
     assert main(["serve", str(tmp_path / "nothing"), "--quiet"]) == 2
 
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "serving.md"
+EXAMPLES = Path(__file__).parents[2] / "docs" / "serving-requests.md"
 
 
 def _value(example: Any, found: Any, place: str) -> None:

@@ -102,8 +102,16 @@ def _many_descriptors() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def _resident_memory(server: Server) -> int:
+    """Bytes of memory that the server's process holds; 0 where the system has no /proc."""
+    status = Path(f"/proc/{server.process.pid}/status")
+    found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    return int(found[1]) * 1024 if found else 0
+
+
 @pytest.mark.usefixtures("_many_descriptors")
 def test_slow_and_idle_clients_hold_up_nobody(server: Server) -> None:
+    before = _resident_memory(server)
     idle = [server.connect() for _ in range(1000)]
     slow = server.connect()
     slow.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nq")
@@ -112,6 +120,7 @@ def test_slow_and_idle_clients_hold_up_nobody(server: Server) -> None:
     for letter in b"=ab":
         slow.sendall(bytes([letter]))
         assert server.translate("ab c") == "AB C"
+    assert _resident_memory(server) < before + 64 * 2**20
     for connection in (*idle, slow, head):
         connection.close()
 
