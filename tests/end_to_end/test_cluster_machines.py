@@ -29,7 +29,10 @@ def ray_machines(count: int) -> Iterator[tuple[Any, list[Any]]]:
     from ray.cluster_utils import Cluster
 
     # The paths of Ray's sockets, below its folder, may have 107 bytes: more than some TMPDIR leave.
-    with tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp") as folder:
+    with tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp") as folder, pytest.MonkeyPatch.context() as patch:
+        # `Cluster` writes its address into RAY_TMPDIR/ray, which must exist, whatever `temp_dir` is.
+        patch.setenv("RAY_TMPDIR", folder)
+        (Path(folder) / "ray").mkdir()
         settings = {"object_store_memory": 100 << 20, "include_dashboard": False, "temp_dir": folder}
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **settings})
         try:
