@@ -9,7 +9,15 @@ from collections.abc import Sequence
 import pytest
 
 from dragoman.serving.refusals import Refusal
-from dragoman.serving.scheduler import BATCH_SECONDS, FIRST_LIMIT, LEAST_CHARACTERS, Lane, Scheduler, Task
+from dragoman.serving.scheduler import (
+    BATCH_SECONDS,
+    FIRST_LIMIT,
+    LARGEST_SHARE,
+    LEAST_CHARACTERS,
+    Lane,
+    Scheduler,
+    Task,
+)
 
 
 class Computer:
@@ -162,6 +170,33 @@ def test_a_full_queue_refuses_and_says_when_to_come_again() -> None:
         assert 1 <= (refused.value.retry_after or 0) <= 60
         compute.permits.release(10)
         assert await asyncio.gather(*tasks) == [["A!"], ["B!", "C!"]]
+        scheduler.close()
+
+    asyncio.run(run())
+
+
+def test_one_large_request_does_not_fill_the_queue() -> None:
+    async def run() -> None:
+        compute, scheduler, lane = Computer(), Scheduler(1, 2 * LARGEST_SHARE), Lane(1)
+        large = asyncio.create_task(scheduler.run(_task(compute, lane), ["word"] * 5000))
+        await asyncio.sleep(0)
+        small = asyncio.create_task(scheduler.run(_task(compute, lane), ["hello"]))
+        await asyncio.sleep(0)
+        assert scheduler.waiting > 2 * LARGEST_SHARE
+        compute.permits.release(3)  # one batch of the large request has begun, and one more is its turn
+        assert await small == ["HELLO!"]
+        assert not large.done()
+        second = asyncio.create_task(scheduler.run(_task(compute, lane), ["word"] * 5000))
+        await asyncio.sleep(0)
+        with pytest.raises(Refusal):
+            await scheduler.run(_task(compute, lane), ["hello"])
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+        compute.permits.release(10_000)
+        assert await scheduler.run(_task(compute, lane), ["hello"]) == ["HELLO!"]
+        assert len(await large) == 5000
+        assert scheduler.waiting == scheduler._counted == 0
         scheduler.close()
 
     asyncio.run(run())

@@ -73,7 +73,11 @@ def add_options(parser: Parser) -> None:
         ("--max-characters", defaults.max_characters, "longest text, in characters"),
         ("--max-texts", defaults.max_texts, "texts of a request"),
         ("--max-body", defaults.max_body, "longest request, in bytes"),
-        ("--max-waiting", defaults.max_waiting, "sentences that wait, from which on requests are answered 503"),
+        (
+            "--max-waiting",
+            defaults.max_waiting,
+            "sentences that wait, of each request at most 100 counted, from which on requests are answered 503",
+        ),
     ):
         limits.add_argument(name, type=positive_int, default=default, metavar="N", help=said)
     limits.add_argument(

@@ -29,6 +29,9 @@ FIRST_LIMIT = 2000
 LEAST_CHARACTERS = 500
 """Characters that a batch may have whatever was measured: a sentence alone costs several times its share of a batch,
 and would else remain alone."""
+LARGEST_SHARE = 100
+"""Sentences that a request counts for at most where the waiting ones are limited. Requests take turns, so that how long
+a new one waits depends on how many others wait, and hardly on how long they are."""
 SMOOTHING = 0.3
 """Weight of the newest batch in the estimate of the speed."""
 
@@ -83,6 +86,11 @@ class _Job:
     def __post_init__(self) -> None:
         self.left = len(self.texts)
 
+    @property
+    def share(self) -> int:
+        """What its waiting sentences count for."""
+        return min(len(self.waiting), LARGEST_SHARE)
+
 
 class _Chosen(NamedTuple):
     length: int
@@ -100,7 +108,7 @@ class Scheduler:
     """Computes the sentences of all requests in `threads` threads; used from one event loop."""
 
     def __init__(self, threads: int, max_waiting: int) -> None:
-        """Requests are refused while more than `max_waiting` sentences wait."""
+        """Requests are refused while `max_waiting` sentences wait, of each request at most `LARGEST_SHARE` counted."""
         self._threads = threads
         self._max_waiting = max_waiting
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="batch")
@@ -109,6 +117,8 @@ class Scheduler:
         self._running = 0
         self.waiting = 0
         """Sentences in no batch yet."""
+        self._counted = 0
+        """The sum of the shares of all requests."""
         self.on_batch: Callable[[int, float], None] = lambda sentences, seconds: None
         """Called after each batch."""
         self._seconds_per_sentence = 0.01
@@ -132,17 +142,17 @@ class Scheduler:
         job = _Job(task, texts, [None] * len(texts), waiting, done)
         self._jobs[job] = None
         self.waiting += len(texts)
+        self._counted += job.share
         self._start()
         try:
             return await done
         finally:
-            self.waiting -= len(job.waiting)
-            job.waiting = []
+            self._wait_for(job, [])
             self._jobs.pop(job, None)
 
     def refusal(self) -> Refusal | None:
         """What a request is answered that comes now, if too many sentences wait."""
-        if self.waiting < self._max_waiting:
+        if self._counted < self._max_waiting:
             return None
         return Refusal(503, "The server is busy; try again later", retry_after=self.retry_after())
 
@@ -203,12 +213,18 @@ class Scheduler:
         for one in chosen:
             taken.setdefault(one.job, set()).add(one.place)
         for job, places in taken.items():
-            job.waiting = [place for place in job.waiting if place not in places]
+            self._wait_for(job, [place for place in job.waiting if place not in places])
             del self._jobs[job]
             if job.waiting:
                 self._jobs[job] = None  # to the end
-        self.waiting -= len(chosen)
         return _Batch(lane, chosen, max(one.length for one in chosen) * len(chosen) * rows)
+
+    def _wait_for(self, job: _Job, places: list[int]) -> None:
+        """From now on these sentences of a request wait."""
+        before = job.share
+        self.waiting += len(places) - len(job.waiting)
+        job.waiting = places
+        self._counted += job.share - before
 
     def _window(self, first: _Job, most: float) -> Iterator[_Chosen]:
         """About `most` characters of sentences that may be computed with the first of `first`, of all jobs in turn."""

@@ -21,7 +21,7 @@ class Settings:
     memory: int | None = None
     """Bytes of models, as their files have them, that are kept loaded; None for no limit."""
     max_waiting: int = 2000
-    """Sentences that wait; a request that finds more is refused with 503."""
+    """Sentences that wait, of each request at most 100 counted; a request that finds as many is refused with 503."""
     max_characters: int = 20_000
     """Characters of one text."""
     max_texts: int = 1000
