@@ -186,7 +186,7 @@ def test_paths_lead_to_no_files_and_keys_to_no_prototypes(server: Server) -> Non
 
 
 @pytest.mark.processes
-def test_requests_made_from_the_description_are_answered_as_described(server: Server) -> None:
+def test_requests_made_from_the_description_are_answered_as_described(server: Server, tmp_path: Path) -> None:
     """Valid and invalid ones, by Schemathesis: no answer is an error of the server, or has a status, a type or a body
     that the description does not have."""
     options = ["--seed", "1", "--max-examples", "20", "--generation-database", "none", "--phases", "coverage,fuzzing"]
@@ -196,6 +196,7 @@ def test_requests_made_from_the_description_are_answered_as_described(server: Se
         [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/spec", "--no-color", *options],
         capture_output=True,
         text=True,
+        cwd=tmp_path,  # it keeps what it has found in the current folder
     )
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
     made = re.search(r"(\d+) generated", done.stdout)
