@@ -11,7 +11,10 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 SHORT = [*sorted((DOCS / "how-to").glob("*.md")), *sorted((DOCS / "start").glob("*.md"))]
 SHORT += sorted(DOCS.glob("serving*.md"))
-SHORT += [DOCS / f"{name}.md" for name in ("comparison", "faq", "performance", "recipe", "reliability", "reproduction")]
+SHORT += [
+    DOCS / f"{name}.md"
+    for name in ("browser", "comparison", "faq", "performance", "recipe", "reliability", "reproduction")
+]
 WRAPPED = [page for page in SHORT if page.stem != "recipe"]
 LINE = 100
 
