@@ -9,7 +9,8 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, tee
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,12 +19,13 @@ from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.segmented_pairs import SegmentedPairs, SegmentLinks
 from dragoman.data.worker_processes import WorkerProcesses
 from dragoman.text.corpus import Pair
+from dragoman.text.links import Link
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.base import SegmentedLines, Segments, index_pieces
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.words import raw_words
 
-CHUNK = 5000
+CHUNK = 10_000
 """Pairs that are segmented together: enough that the cost of sending them to another process, and of the pieces that
 recur in each chunk, is small."""
 CHUNK_CHARACTERS = 4_000_000
@@ -45,7 +47,7 @@ def segment_pairs(
             result does not depend on them.
         journal: has the chunks that an earlier start has segmented; the others are added to it.
     """
-    segment = partial(segment_chunk, segmentations)
+    segment = partial(segment_text, segmentations)
     chunks = _chunks(pairs)
     if journal is None:
         yield from _segmented_chunks(chunks, segment, workers or _cores())
@@ -66,19 +68,40 @@ def segment_pairs(
         journal.close()
 
 
+class ChunkText(NamedTuple):
+    """What is segmented of a chunk: it is sent to other processes, which need no more of the pairs."""
+
+    sources: list[str]
+    targets: list[str]
+    links: list[Sequence[Link]] | None
+    """Of each pair; None where no alignment was given."""
+
+    @classmethod
+    def of(cls, chunk: Sequence[Pair]) -> ChunkText:
+        """The text of pairs, either all of them with links or none."""
+        linked = bool(chunk) and chunk[0].links is not None
+        return cls(
+            [pair.source for pair in chunk],
+            [pair.target for pair in chunk],
+            [pair.links or () for pair in chunk] if linked else None,
+        )
+
+
 def _segmented_chunks(
-    chunks: Iterator[list[Pair]], segment: Callable[[list[Pair]], SegmentedPairs], count: int
+    chunks: Iterator[list[Pair]], segment: Callable[[ChunkText], SegmentedPairs], count: int
 ) -> Iterator[tuple[list[Pair], SegmentedPairs]]:
     """Segment chunks in this process, and in `count` others once that pays."""
     started = time.monotonic()
     for chunk in chunks:
-        yield chunk, segment(chunk)
+        yield chunk, segment(ChunkText.of(chunk))
         if count > 1 and time.monotonic() - started >= PATIENCE:
             break
     else:
         return
+    kept, sent = tee(chunks)
     with WorkerProcesses(segment, count, "segment the corpus") as processes:
-        yield from processes.map(chunks)
+        for chunk, (_, segmented) in zip(kept, processes.map(map(ChunkText.of, sent)), strict=True):
+            yield chunk, segmented
 
 
 def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
@@ -95,16 +118,16 @@ def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         yield chunk
 
 
-def segment_chunk(segmentations: tuple[Segmentation, Segmentation], chunk: Sequence[Pair]) -> SegmentedPairs:
-    """Segment pairs, either all of them with links or none."""
-    lines = [pair.source for pair in chunk], [pair.target for pair in chunk]
-    if not chunk or chunk[0].links is None:
-        source, target = (_segment_lines(*side) for side in zip(segmentations, lines, strict=True))
+def segment_text(segmentations: tuple[Segmentation, Segmentation], text: ChunkText) -> SegmentedPairs:
+    """Segment the lines of a chunk, and link the segments if the lines have links."""
+    sides = text.sources, text.targets
+    if text.links is None:
+        source, target = (_segment_lines(*side) for side in zip(segmentations, sides, strict=True))
         return SegmentedPairs(source, target, None)
     sources, targets = (
-        [segmentation.segment(line) for line in side] for segmentation, side in zip(segmentations, lines, strict=True)
+        [segmentation.segment(line) for line in side] for segmentation, side in zip(segmentations, sides, strict=True)
     )
-    links = _link_segments(chunk, sources, targets)
+    links = _link_segments(text, text.links, sources, targets)
     indexed = (index_pieces(line.pieces for line in side) for side in (sources, targets))
     return SegmentedPairs(next(indexed), next(indexed), links)
 
@@ -115,10 +138,13 @@ def _segment_lines(segmentation: Segmentation, lines: Sequence[str]) -> Segmente
     return index_pieces(segmentation.segment(line).pieces for line in lines)
 
 
-def _link_segments(chunk: Sequence[Pair], sources: list[Segments], targets: list[Segments]) -> SegmentLinks:
+def _link_segments(
+    text: ChunkText, of_words: Sequence[Sequence[Link]], sources: list[Segments], targets: list[Segments]
+) -> SegmentLinks:
+    lines = zip(text.sources, text.targets, of_words, sources, targets, strict=True)
     links = [
-        expand_links(pair.links or (), source.offsets, raw_words(pair.source), target.offsets, raw_words(pair.target))
-        for pair, source, target in zip(chunk, sources, targets, strict=True)
+        expand_links(between, source.offsets, raw_words(source_line), target.offsets, raw_words(target_line))
+        for source_line, target_line, between, source, target in lines
     ]
     flat = np.array(list(chain.from_iterable(links)), np.uint32).reshape(-1, 2)
     return SegmentLinks(flat, np.array([len(of_pair) for of_pair in links], np.int64))

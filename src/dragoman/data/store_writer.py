@@ -28,22 +28,23 @@ class PieceIndex:
 
     def __init__(self) -> None:
         self._provisional: dict[str, int] = {}
-        self._counts: list[int] = []
+        self._counts = np.zeros(0, np.int64)  # of the provisional ids, and room for more
 
     def add(self, pieces: Iterable[str]) -> NDArray[np.uint32]:
         """Give new pieces an id; return the provisional ids of all `pieces`, uint32 [pieces]."""
         ids = [self._provisional.setdefault(piece, len(self._provisional)) for piece in pieces]
-        self._counts.extend([0] * (len(self._provisional) - len(self._counts)))
+        if (missing := len(self._provisional) - len(self._counts)) > 0:
+            self._counts = np.concatenate((self._counts, np.zeros(missing + len(self._counts), np.int64)))
         return np.array(ids, np.uint32)
 
     def count(self, stored: NDArray[np.uint32]) -> None:
         """Count the provisional ids that were written."""
-        for index, count in zip(*np.unique(stored, return_counts=True), strict=True):
-            self._counts[index] += int(count)
+        np.add.at(self._counts, stored, 1)
 
     def counts(self) -> dict[str, int]:
         """How often each piece was stored; pieces of left-out pairs only are not included."""
-        return {piece: count for piece, count in zip(self._provisional, self._counts, strict=True) if count}
+        counts = self._counts[: len(self._provisional)].tolist()
+        return {piece: count for piece, count in zip(self._provisional, counts, strict=True) if count}
 
     def vocabulary_ids(self, vocabulary: Vocabulary) -> NDArray[np.int64]:
         """The id in `vocabulary` of every provisional id, int64 [provisional ids]."""

@@ -38,7 +38,12 @@ REASONS = ("empty side", "too long", "length ratio", "duplicate")
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A line, its translation, and their origin for messages, such as "train.en:17"."""
+    """A line, its translation, and their origin for messages, such as "train.en:17".
+
+    >>> pair = next(dragoman.read_test_set(["test.low", "test.up"]))
+    >>> pair.origin, pair.references == (pair.target,)
+    ('test.low:1', True)
+    """
 
     source: str
     target: str
@@ -180,6 +185,7 @@ def _read_corpus(
 
 def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | None, corpus: int) -> Iterator[Pair]:
     pairs = enumerate(zip_longest(read_lines(source, on_undecodable), read_lines(target, on_undecodable)), 1)
+    place = str(source)  # made once: text of millions of lines is read here
     for number, (source_line, target_line) in pairs:
         if source_line is None or target_line is None:
             shorter = number - 1
@@ -189,7 +195,7 @@ def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | N
                 f"{source} has {counts[0]:,} lines but {target} has {counts[1]:,}; "
                 "line k of one must be the translation of line k of the other"
             )
-        yield Pair(source_line, target_line, f"{source}:{number}", corpus=corpus)
+        yield Pair(source_line, target_line, f"{place}:{number}", corpus=corpus)
 
 
 def _read_tsv(path: Path, on_undecodable: OnUndecodable | None, corpus: int, several: bool) -> Iterator[Pair]:
@@ -328,14 +334,17 @@ class Cleaner:
         return reason
 
     def _reason(self, pair: Pair, source_segments: int, target_segments: int) -> str | None:
-        shorter, longer = min(source_segments, target_segments), max(source_segments, target_segments)
+        config = self._config
+        shorter, longer = source_segments, target_segments
+        if shorter > longer:
+            shorter, longer = longer, shorter
         if shorter == 0:
             return "empty side"
-        if longer > self._config.max_length:
+        if longer > config.max_length:
             return "too long"
-        if self._config.max_ratio is not None and longer > self._config.max_ratio * shorter:
+        if config.max_ratio is not None and longer > config.max_ratio * shorter:
             return "length ratio"
-        if self._config.duplicates == "drop":
+        if config.duplicates == "drop":
             if not self._digests.add(digest(pair)[:8]):
                 return "duplicate"
             if self._digests.full and not self._told:
