@@ -587,6 +587,21 @@ def test_native_requests_that_cannot_be_met_are_refused(client: TestClient) -> N
         assert detail in answer.json()["detail"], body
 
 
+def test_what_is_wrong_with_a_native_body_is_said(client: TestClient) -> None:
+    for content, reason in (
+        (b'{"text": "ab", ', "Input data was truncated"),
+        (b'{"text" "ab"}', "JSON is malformed: expected ':' (byte 8)"),
+        (b"text=ab&target=en", "JSON is malformed: invalid character"),
+        (b'{"text": "\xff"}', "the body is not UTF-8"),
+        (b'{"text": ' + b"[" * 5000, "Expected `"),
+        (b"[1]", "Expected `object`, got `array`"),
+    ):
+        for path in ("/v1/translate", "/v1/complete"):
+            answer = client.post(path, content=content, headers={"Content-Type": "application/json"})
+            assert answer.status_code == 400
+            assert answer.json()["detail"].startswith(f"Invalid request: {reason}"), content[:20]
+
+
 def test_segments_have_probabilities_and_links_without_their_spaces(client: TestClient) -> None:
     answer = client.post("/v1/translate", json={"text": "ab c", **PAIR, "n_best": 2})
     for one in answer.json()["results"][0]["sentences"][0]["translations"]:

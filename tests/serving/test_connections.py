@@ -19,6 +19,7 @@ class Transport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.closed = asyncio.Event()
+        self.written = b""
 
     def close(self) -> None:
         self.closed.set()
@@ -30,7 +31,7 @@ class Transport(asyncio.Transport):
         return default
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Lost."""
+        self.written += data
 
 
 def _protocol() -> tuple[_Protocol, Transport]:
@@ -53,6 +54,7 @@ def test_a_connection_without_a_whole_head_is_closed(monkeypatch: pytest.MonkeyP
             if sent:
                 protocol.data_received(sent)
             await transport.closed.wait()
+            assert transport.written[:12] == (b"HTTP/1.1 408" if sent else b"")
 
     asyncio.run(run())
 

@@ -26,6 +26,11 @@ STOP_SECONDS = 30
 """The longest time in which requests that have begun are finished after SIGTERM."""
 DESCRIPTORS = 65536
 BACKLOG = 2048
+_SENTENCE = b'{"error":"The head of the request did not arrive within %g seconds"}' % HEADER_SECONDS
+_TOO_SLOW = (
+    b"HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    b"Content-Length: %d\r\n\r\n%b" % (len(_SENTENCE), _SENTENCE)
+)
 
 
 def serve(models: Models, settings: Settings, host: str, port: int, *, preload: bool = False) -> None:
@@ -98,6 +103,8 @@ class _Protocol(H11Protocol):
     """Closes connections on which the head of a request takes too long, the first or a later one."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _begun = False
+    """Whether a part of a head has arrived."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -106,6 +113,7 @@ class _Protocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
             self._expect_head()
+        self._begun = True
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._head_is_complete()
@@ -115,6 +123,7 @@ class _Protocol(H11Protocol):
         super().connection_lost(exc)
 
     def _expect_head(self) -> None:
+        self._begun = False
         self._deadline = self.loop.call_later(HEADER_SECONDS, self._too_slow)
 
     def _head_is_complete(self) -> None:
@@ -124,4 +133,6 @@ class _Protocol(H11Protocol):
 
     def _too_slow(self) -> None:
         if not self.transport.is_closing() and self.conn.our_state is not h11.SEND_BODY:
+            if self._begun and self.conn.our_state is h11.IDLE:
+                self.transport.write(_TOO_SLOW)
             self.transport.close()
