@@ -107,6 +107,17 @@ def test_a_run_that_was_kept_without_its_states_is_trained_again(tmp_path: Path)
     assert (tmp_path / "run" / "weights").read_text() == "--overwrite"
 
 
+def test_a_run_of_which_only_configuration_and_log_were_kept_is_trained_again(tmp_path: Path) -> None:
+    trains = "import os; assert not os.listdir('run'), os.listdir('run'); open('run/weights', 'w').close()"
+    step = Step("run", (trains,), Path("run", "weights"), resumable=("raise SystemExit(1)",))
+    plan = [step, _append("a", ("run",))]
+    run_steps(plan, tmp_path, jobs=1, console=QUIET)
+    (tmp_path / "run" / "weights").unlink()
+    for name in ("config.yaml", "log.jsonl"):
+        (tmp_path / "run" / name).touch()
+    assert run_steps([*plan, _append("b", ("run",))], tmp_path, jobs=1, console=QUIET)["b"].state == "done"
+
+
 def test_an_interruption_stops_the_running_steps_and_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waits = (
         "import os, signal, sys, time; signal.signal(15, lambda *_: (open('saved', 'w').close(), sys.exit(130)));"

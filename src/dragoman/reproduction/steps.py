@@ -148,7 +148,10 @@ class _Process:
         self._records = records = folder / "steps"
         self._output = folder / step.output
         self._start = time.monotonic()
-        self._before = (_record(records, step.name) or {}).get("seconds", 0.0) if step.resumable else 0.0
+        record = _record(records, step.name) or {}
+        self._before = record.get("seconds", 0.0) if step.resumable else 0.0
+        if step.resumable and record.get("state") == "done":
+            _remove_kept_files(self._output.parent)
         self.log = folder / "logs" / f"{step.name}.log"
         for place in (self.log, self._output):
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -159,7 +162,7 @@ class _Process:
         run = self._output.parent
         if self.step.resumable and (run / "checkpoints").is_dir():
             return self.step.resumable
-        if self.step.resumable and (run / "run.json").exists():  # without its states: it was kept for its log
+        if self.step.resumable and (run / "run.json").exists():  # without its states
             return (*self.step.command, "--overwrite")
         return self.step.command
 
@@ -195,6 +198,16 @@ class _Process:
         with replace_file(self._records / f"{self.step.name}.json") as file:
             json.dump(record, file, ensure_ascii=False)
             file.write("\n")
+
+
+def _remove_kept_files(run: Path) -> None:
+    """Remove what is left of a finished training of which only configuration and log were kept, to train it again.
+
+    Without its mark `train` would take such a folder for somebody else's.
+    """
+    if not (run / "run.json").exists():
+        for name in ("config.yaml", "log.jsonl"):
+            (run / name).unlink(missing_ok=True)
 
 
 class _Progress:
