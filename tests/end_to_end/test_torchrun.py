@@ -1,10 +1,14 @@
-"""What a user of torchrun can get wrong: one clear message, exit code 2 of every rank, and no process left."""
+"""What a user of torchrun can get wrong: one clear message, exit code 2 of every rank, and no process left.
+
+And what stops a training: a signal to torchrun, a rank that hangs.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -17,6 +21,7 @@ import pytest
 
 import dragoman
 from dragoman.cli.main import main
+from dragoman.training.log import read_log
 from tests.training.rank_process import free_port
 
 from .conftest import SMALL, Corpus
@@ -200,3 +205,50 @@ def test_a_port_in_use_and_an_address_where_nobody_listens_are_told_by_the_rank_
     assert f"MASTER_PORT {ports[0]}: rank 0 cannot listen there (address already in use)" in first
     assert f"MASTER_PORT {ports[1]}: no rank 0 answers there (Connection refused)" in second
     assert not (folder / "RUN").exists()
+
+
+CODES = """
+import os, sys
+from pathlib import Path
+from dragoman.cli.main import main
+code = main(sys.argv[1:])
+Path(f"code-{os.environ['RANK']}").write_text(str(code))
+sys.exit(code)
+"""
+"""Trains, and writes the exit code of each rank to a file: torchrun has one of its own."""
+LONG = "training.validation.at_least=0 training.validation.every=1000000 training.log_every=1"
+
+
+def wait_for_updates(run: Path, count: int, process: subprocess.Popen[str]) -> None:
+    """Wait until the log of a run that is being trained has so many records of updates."""
+    deadline = time.monotonic() + 300
+    while not (run / "log.jsonl").exists() or (run / "log.jsonl").read_text().count('"train"') < count:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_signal_to_torchrun_saves_once_and_ends_all_ranks(folder: Path) -> None:
+    words = [*WORDS.split(), *LONG.split(), "training.updates=1000000"]
+    command = [*TWO_RANKS, "--master-port", str(free_port()), sys.executable, "-c", CODES, *words]
+    mark = uuid.uuid4().hex
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1", MARK: mark},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    wait_for_updates(folder / "RUN", 5, process)
+    process.send_signal(signal.SIGTERM)
+    said, _ = process.communicate(timeout=120)
+    assert marked(mark) == []
+    assert [(folder / f"code-{rank}").read_text() for rank in range(2)] == ["130", "130"]
+    [line] = re.findall(r"dragoman: SIGTERM: state saved after update (\d+); --resume continues from there", said)
+    records = [record["update"] for record in read_log(folder / "RUN" / "log.jsonl") if record["kind"] == "train"]
+    assert records == list(range(1, int(line) + 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["train", "--out", "RUN", "--resume", "--updates", str(int(line) + 2), "--quiet"]) == 0
+    assert read_log(folder / "RUN" / "log.jsonl")[-1]["update"] == int(line) + 2
