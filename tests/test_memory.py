@@ -56,6 +56,26 @@ print(before, faults())
     assert after < 1000 < before
 
 
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has the settings")
+def test_freed_memory_is_returned_from_between_what_is_used() -> None:
+    program = """
+from dragoman.memory import keep_freed_memory, return_freed_memory
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096 >> 20
+
+keep_freed_memory()
+blocks = [bytearray(1 << 20) for _ in range(64)]
+del blocks[:-1]
+before = resident()
+return_freed_memory()
+print(before - resident())
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert 50 < int(found.stdout) < 70
+
+
 def test_the_message_has_both_sizes() -> None:
     require_memory(100, "it", "make it smaller", 100)
     message = "^it needs 101 bytes of memory, but there are 100 bytes here; make it smaller$"

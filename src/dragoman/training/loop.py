@@ -24,6 +24,7 @@ from torch import Tensor
 from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batches
 from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
+from dragoman.memory import return_freed_memory
 from dragoman.model.trainable import Model
 from dragoman.model.weights import weights_of
 from dragoman.progress import Console
@@ -386,6 +387,7 @@ class Trainer(Generic[Model]):
         self._require_finite()
         with self._excluded_from_speed():
             results, best = self._selection.validate(self._diverged)
+            return_freed_memory()
         if self._callbacks:
             validated = ValidationEvent(*self._time(), results, best, self._selection.weights)
             self._call(lambda callback: callback.on_validation(validated))

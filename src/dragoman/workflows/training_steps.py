@@ -23,7 +23,7 @@ from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.precision import Configured, settle_precision
 from dragoman.training.validation import perplexity
 
-DEV_BUDGET = Budget("tokens", 8192)
+DEV_BUDGET = Budget("tokens", 2048)
 """Batch size for the perplexity of the dev set: without gradients, larger batches than in training fit into memory."""
 
 MAY_CHANGE = (
