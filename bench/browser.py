@@ -7,7 +7,8 @@ browser on the page's own thread, without cutting it into sentences. Translation
 scores: those of the browser, of Python, and of the second hypothesis of Python, which says how close the choice was.
 
 Times are those of the int8 site: from opening the page in a new browser, which has nothing in its cache, until the
-first translation stands on it; and of a sentence of 12 words. Load averages say how busy the machine was.
+first translation stands on it; and of a sentence of 12 words, on one thread, and in turn on one and on two, which sites
+take on three cores. Load averages say how busy the machine was.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ from dragoman.text.lines import read_lines
 from dragoman.website.site import export_site
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.web import open_browser, serving
+from tests.web import HEADERS, open_browser, serving
 
+ISOLATED = {"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp"}
+"""Headers of a host without which no threads are used."""
 CHUNK = 20
 """Lines of one call to the browser."""
 OPEN = """
@@ -78,12 +81,17 @@ def main() -> None:
             with serving(out) as host:
                 if int8:
                     result["times"] = times(browser, host.address, source)
+                if int8:
+                    HEADERS.update(ISOLATED)
+                    result["threads"] = threads(browser, host.address, source)
+                    for header in ISOLATED:
+                        del HEADERS[header]
                 result[name] |= agreement(browser, host.address, out / "model", source, reference)
             print(
                 name, json.dumps({key: value for key, value in result[name].items() if key != "different"}), flush=True
             )
     result["load_after"] = os.getloadavg()
-    print(json.dumps(result["times"]))
+    print(json.dumps(result["times"] | {"threads": result["threads"]}))
     if options.out:
         options.out.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -124,6 +132,30 @@ def agreement(browser: Any, address: str, model: Path, source: list[str], refere
         "bleu": {name: round(sacrebleu.corpus_bleu(lines, [reference]).score, 2) for name, lines in texts.items()},
         "median_milliseconds": round(statistics.median(one["milliseconds"] for one in found), 1),
         "different": different,
+    }
+
+
+def threads(browser: Any, address: str, source: list[str]) -> dict[str, dict[str, float]]:
+    """Milliseconds of sentences of 12 words on one and on two threads, in turn."""
+    lines = [line for line in source if len(line.split()) == 12][:CHUNK]
+    pages, spent = {}, {}
+    for count in (1, 2):
+        # The page's own policy forbids the workers that the runtime starts; that of the site's worker does not.
+        page = browser.new_context(bypass_csp=True).new_page()
+        page.set_default_timeout(0)
+        page.goto(address)
+        page.evaluate(f'Object.defineProperty(navigator, "hardwareConcurrency", {{ value: {count + 1} }})')
+        page.evaluate(OPEN)
+        assert page.evaluate("() => crossOriginIsolated")
+        pages[count], spent[count] = page, []
+    for _ in range(5):
+        for count, page in pages.items():
+            spent[count] += [one["milliseconds"] for one in page.evaluate(TRANSLATE, lines)]
+    for page in pages.values():
+        page.context.close()
+    return {
+        str(count): {"fastest": round(min(all_of_it), 1), "median": round(statistics.median(all_of_it), 1)}
+        for count, all_of_it in spent.items()
     }
 
 

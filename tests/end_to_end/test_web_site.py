@@ -23,7 +23,7 @@ from dragoman.text.segmentation.letters import LetterSegmentation
 from dragoman.text.segmentation.words import WordSegmentation
 from dragoman.text.side import TextSide
 from dragoman.website.site import export_site
-from tests.web import Host, open_browser, require_runtime, serving
+from tests.web import HEADERS, Host, open_browser, require_runtime, serving
 
 pytestmark = pytest.mark.browser
 
@@ -198,6 +198,35 @@ def test_page_translates_what_is_typed_also_without_a_network(site: Path, visit:
     page.goto(host.address)  # nobody answers any more
     _type(page, "ab c")
     page.wait_for_function(SHOWS, arg=["#target", best])
+
+
+FOUR_CORES = 'Object.defineProperty(navigator, "hardwareConcurrency", { value: 4 });'
+
+
+def test_threads_are_used_where_the_headers_of_the_host_allow_them(
+    site: Path, visit: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = dragoman.load(site / "model").translate("ab c").text
+    copy = tmp_path / "site"
+    shutil.copytree(site, copy)
+    with (copy / "translator" / "worker.js").open("a") as worker:
+        worker.write(FOUR_CORES)
+
+    def threads() -> int:
+        with serving(copy) as host:
+            page = visit(host)
+            _type(page, "ab c")
+            page.wait_for_function(SHOWS, arg=["#target", best])
+            found = sum("ort-wasm" in worker.url for worker in page.workers)
+            page.evaluate(FOUR_CORES)  # here the page's own policy forbids the workers of the runtime
+            [[first, *_]] = page.evaluate(SEARCH, [["ab c", {}]])
+            assert first["text"] == best
+        return found + 1
+
+    assert threads() == 1
+    monkeypatch.setitem(HEADERS, "Cross-Origin-Opener-Policy", "same-origin")
+    monkeypatch.setitem(HEADERS, "Cross-Origin-Embedder-Policy", "require-corp")
+    assert threads() == 3
 
 
 def _type(page: Any, text: str) -> None:
