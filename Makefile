@@ -48,7 +48,7 @@ test-parts: .venv/installed
 docs: .venv/docs
 	rm -rf docs/_build/html
 	NOTEBOOKS=force OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -j $(PROCESSES) -d docs/_build/doctrees docs docs/_build/html
-	$(BIN)/pytest -m site
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m site
 	@echo "The site: docs/_build/html/index.html"
 
 format: .venv/installed

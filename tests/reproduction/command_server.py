@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 NEEDED = (
@@ -42,8 +43,8 @@ NEEDED = (
 """Modules that the commands of an experiment import."""
 
 
-def serve(path: str) -> None:
-    """Fork a child for each connection."""
+def serve(path: str, run: Callable[[list[str]], int] | None = None) -> None:
+    """Fork a child for each connection, which calls `run` (the command itself, unless given) with its words."""
     for name in NEEDED:
         importlib.import_module(name)
     import dragoman.workflows.training
@@ -60,7 +61,7 @@ def serve(path: str) -> None:
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             server.close()
-            _answer(connection)
+            _answer(connection, run)
             os._exit(0)
         connection.close()
 
@@ -72,22 +73,25 @@ def _reap(*_: object) -> None:
             pass
 
 
-def _answer(connection: socket.socket) -> None:
-    """Run a command with the client's output, and send its exit code."""
-    data, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, 1)
+def _answer(connection: socket.socket, run: Callable[[list[str]], int] | None) -> None:
+    """Run a command with the client's input and output, and send its exit code."""
+    data, descriptors, _, _ = socket.recv_fds(connection, 1 << 16, 3)
     request = json.loads(data)
     os.chdir(request["folder"])
-    for descriptor in (1, 2):
-        os.dup2(descriptors[0], descriptor)
+    for descriptor, standard in zip(descriptors, (0, 1, 2), strict=True):
+        os.dup2(descriptor, standard)
+        os.close(descriptor)
+    sys.stdin = os.fdopen(0, closefd=False)  # a thread of the server holds the lock of the one before
     from dragoman.cli.main import main
 
     code = 1
     try:
-        code = main(request["command"])
+        code = (run or main)(request["command"])
     except SystemExit as end:
         code = int(end.code or 0)
     finally:
-        sys.stdout.flush()
+        with suppress(OSError):
+            sys.stdout.flush()
         connection.sendall(bytes([code]))
 
 
@@ -96,8 +100,8 @@ def ask(path: str, command: list[str]) -> int:
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
     request = json.dumps({"folder": os.getcwd(), "command": command}).encode()
-    socket.send_fds(connection, [request], [2])
-    return connection.recv(1)[0]
+    socket.send_fds(connection, [request], [0, 1, 2])
+    return (connection.recv(1) or b"\1")[0]
 
 
 def _end_with_input() -> None:

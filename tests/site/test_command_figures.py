@@ -1,23 +1,74 @@
-"""The page on testing states how many commands the pages have, and how many of them their test cannot run."""
+"""The page on testing states how much of the pages is run; the README is short; the reference has every public name."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import pytest
-
-from tests.cli.test_documented_commands import PAGES, ROOT, commands_of
-from tests.site.test_command_runs import _prepared
-
-pytestmark = pytest.mark.site
+import dragoman
+from docs.site_builder.printed import public_names, python_page
+from tests.cli.test_documented_commands import ROOT, commands_of
+from tests.site.page_blocks import blocks_of, english_pages
 
 
-def test_the_page_on_testing_counts_the_commands_of_pages() -> None:
-    pages = [page for page in PAGES if not {"lab-book", "learn", "ko"} & set(page.relative_to(ROOT).parts)]
-    found = [command for page in pages for complete, command in commands_of(_text(page)) if complete]
-    never = sum(_prepared(command) is None for command in found)
+@dataclass
+class Count:
+    """Blocks of the pages by what the tests do with them."""
+
+    blocks: int = 0
+    run: int = 0
+    compared: int = 0
+    python: int = 0
+    files: int = 0
+    left: int = 0
+    elsewhere: int = 0
+    commands: int = 0
+    commands_left: list[str] = field(default_factory=list)
+
+
+def count() -> Count:
+    found = Count()
+    for page in english_pages():
+        for block in blocks_of(page):
+            found.blocks += 1
+            commands = [command for _, command in commands_of(f"```\n{block.text}\n```")] if block.is_shell else []
+            found.commands += len(commands)
+            if block.reason is not None:
+                found.left += 1
+                found.elsewhere += "tests/" in block.reason
+                found.commands_left += commands
+            elif block.file is not None or block.is_list_of_files:
+                found.files += 1
+            elif block.is_python:
+                found.python += 1
+            else:
+                found.run += not block.is_output
+                found.compared += block.is_output or any(shown for _, shown in block.steps())
+    return found
+
+
+def test_the_page_on_testing_counts_the_blocks_of_pages() -> None:
+    found = count()
     stated = " ".join(_text(ROOT / "docs" / "contributing" / "testing.md").split())
-    assert f"have {len(found)} commands in blocks, of which {never} are never run" in stated
+    for words in (
+        f"The pages in English have {found.blocks} blocks",
+        f"{found.commands} commands of `dragoman`",
+        f"{found.run} blocks of commands and {found.python} of Python are run",
+        f"{found.compared} outputs are compared",
+        f"{found.files} blocks are files",
+        f"{found.left} blocks are not run",
+        f"{found.elsewhere} of them name the test",
+        f"{len(found.commands_left)} commands of `dragoman` in them",
+    ):
+        assert words in stated, words
+
+
+def test_the_page_on_testing_states_how_many_public_names_the_reference_has() -> None:
+    page, names = python_page(), public_names()
+    missing = [name for name in dragoman.__all__ if f":: dragoman.{name}\n" not in page and name != "__version__"]
+    assert not missing
+    stated = " ".join(_text(ROOT / "docs" / "contributing" / "testing.md").split())
+    assert f"{len(names)} of {len(names)} public names (100 %)" in stated
 
 
 def test_the_readme_is_short() -> None:

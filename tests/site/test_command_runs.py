@@ -1,164 +1,158 @@
-"""The commands that pages print are run, in the order of their page, on one small run; `make docs` does this.
+"""The blocks of pages are run in the order of their page, on one small run, and what pages print is compared.
 
-Every command of a block runs in a fork of this process that has imported what it needs, in a folder that has the files
-which pages name. Trainings are shortened to two updates of a small model. A command that names a file which neither
-the folder nor an earlier command of its page has made is left out and counted; so is one for a shell (pipes, loops).
+Each page has a folder of its own, a copy of one that has the files which pages name. Its blocks are given to bash, in
+which `dragoman` is a command that takes about a second (`page_server.py`): trainings make two updates of a small model.
+A block that is not run says why, in a comment in front of it (`page_blocks.py`); `make docs` runs this.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
-import shlex
 import shutil
 import signal
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-import dragoman
-from dragoman.cli.main import find_verb, main
-from tests.cli.test_documented_commands import PAGES, ROOT, commands_of
-from tests.reproduction.command_server import NEEDED
+from tests.cli.test_documented_commands import ROOT
+from tests.site import toy_folder
+from tests.site.page_blocks import Block, blocks_of, english_pages, same
 
 pytestmark = pytest.mark.site
 
-SMALL = (
-    *("model.embedding.source=16", "model.embedding.target=16", "model.encoder.size=16", "model.decoder.size=16"),
-    *("model.attention.size=16", "model.readout.size=16", "text.source.vocabulary=300", "text.target.vocabulary=300"),
-    *("training.precision=fp32", "training.validation.at_least=0"),
-)
-WRITTEN = {"-o", "--out", "--output", "--alignments", "--attention", "--listing", "--dropped", "--report", "--matrix"}
-"""Options whose value a command writes; alignments are read by `train`."""
+CLIENT = ROOT / "tests" / "reproduction" / "command_server.py"
+PAGES = [page for page in english_pages() if any(block.reason is None for block in blocks_of(page))]
 
-LEFT_OUT = ("demo", "serve", "reproduce", "smt train", "smt tune", "smt translate", "smt nbest")
-"""Commands that take minutes, that never end, or whose systems are too large for a page's small text; their own tests
-run them; so do those of web sites, which need a runtime that npm fetches."""
 
-FEW = 300
-"""Pairs of the training text."""
+_TOY = re.compile(r"warning: .* were truncated at the maximum length")
+"""What only models print that were trained for a second."""
+
+
+class Shell:
+    """Runs lines of a shell in a folder, and notes how every command of `dragoman` in them ended."""
+
+    def __init__(self, programs: Path) -> None:
+        self._programs = programs
+
+    def run(self, lines: str, folder: Path) -> tuple[int, list[str]]:
+        """The exit code, 2 where a command before the last failed, and the lines that were printed."""
+        path = f"{self._programs}{os.pathsep}{os.environ['PATH']}"
+        notes = folder / ".failed"
+        notes.unlink(missing_ok=True)
+        done = subprocess.run(
+            ["bash", "-e", "-c", lines],
+            cwd=folder,
+            env={**os.environ, "PATH": path, "LC_ALL": "C.UTF-8"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        lines = done.stdout.replace(f"{folder}/", "").splitlines()
+        return done.returncode or 2 * notes.exists(), [line for line in lines if not _TOY.search(line)]
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files that pages name: German and English text, RUN, and other runs of the same shape."""
-    for module in NEEDED:
-        importlib.import_module(module)  # once here, not in every child
-    import dragoman.workflows.training as workflow
-
-    folder = tmp_path_factory.mktemp("pages")
-    text = tmp_path_factory.mktemp("text")
-    files = dragoman.write_demo_corpus(text, "de", "en")
-    for part, count in (("train", FEW), ("dev", 20), ("test", 20)):
-        for path in files[part]:
-            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)[:count]
-            (folder / path.name).write_text("".join(lines), encoding="utf-8")
-    shutil.copy(folder / "test.de", folder / "new.de")
-    for copy in ("corrections", "invoices", "invoices-dev", "new-dev"):
-        for language in ("de", "en"):
-            shutil.copy(folder / f"dev.{language}", folder / f"{copy}.{language}")
-    shutil.copy(folder / "dev.en", folder / "news.en")
-    for name, line in (("never.txt", "of"), ("begins.en", "1"), ("must.jsonl", '["1"]')):
-        (folder / name).write_text(f"{line}\n" * 20, encoding="utf-8")
-    (folder / "terms.tsv").write_text("1\t2\n", encoding="utf-8")
-    (folder / "pairs.tsv").write_text("1 Meter\t1 meter\n", encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workflow, "write_run_report", lambda *_: None)
-        for out in ("RUN", "RUN2"):
-            arguments = ["train", "--preset", "demo", "--train", "train.de", "train.en", "--dev", "dev.de", "dev.en"]
-            assert _run([*arguments, "--out", out, "--updates", "20", "--set", *SMALL], folder, None, None) == 0
-    for name in ("RUN1", "RUN3"):
-        shutil.copytree(folder / "RUN", folder / name)
-    return folder
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    """A shell whose programs are forks of a server; one for each process of pytest."""
+    programs = tmp_path_factory.mktemp("bin")
+    server = programs / "s"
+    client = f"{sys.executable} -I -S {CLIENT} {server}"
+    for name in ("dragoman", "python", "pip"):
+        _program(programs / name, f'{client} {name} "$@" || {{ code=$?; touch .failed; exit $code; }}')
+    curl = shutil.which("curl")
+    _program(programs / "curl", f'exec {curl} -sS --fail-with-body "${{@//:5000/:$(cat .port)}}"')
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.site.page_server", str(server), str(programs / "dragoman")],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        yield Shell(programs)
+        assert process.stdin is not None
+        process.stdin.close()
 
 
-def _run(arguments: Sequence[str], folder: Path, read: str | None, write: str | None) -> int:
-    """Run a command in a child of this process; its exit code. Errors stay in FOLDER/.stderr."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        signal.alarm(300)  # one that waits for something ends, and is reported
-        try:
-            os.chdir(folder)
-            for number, name, flags in (
-                (0, read or os.devnull, os.O_RDONLY),
-                (1, write or os.devnull, os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
-                (2, ".stderr", os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
-            ):
-                os.dup2(os.open(name, flags, 0o644), number)
-            sys.stdin, sys.stdout, sys.stderr = map(os.fdopen, (0, 1, 2), "rww")
-            import dragoman.workflows.training as workflow
-
-            workflow.write_run_report = lambda *_: None
-            code = main(arguments)
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+def _program(path: Path, line: str) -> None:
+    path.write_text(f"#!/bin/bash\n{line}\n", encoding="utf-8")
+    path.chmod(0o755)
 
 
-def _prepared(command: str) -> tuple[list[str], str | None, str | None] | None:
-    """Words, standard input and standard output of a command; None for one that needs a shell or elides something."""
-    if re.search(r"[$|;&*]|\.\.\.|<\(", command):
-        return None
-    words = shlex.split(command)[1:]
-    streams: dict[str, str] = {}
-    while len(words) > 2 and words[-2] in ("<", ">"):
-        streams[words[-2]] = words[-1]
-        words = words[:-2]
-    if {"<", ">", "2>"} & set(words) or words[:1] in (["--version"], ["--help"]):
-        return None
-    name, _ = find_verb(words)
-    if "--web" in words or name in LEFT_OUT or name.startswith("cluster"):
-        return None
-    if name in ("train", "lm train"):
-        if "--minutes" in words:
-            del words[words.index("--minutes") : words.index("--minutes") + 2]
-        words += ["--updates", "2"] if "--updates" not in words else []
-        if "--preset" not in words and "--from" not in words and "--resume" not in words and name == "train":
-            words += ["--preset", "demo"]
-        small = SMALL if name == "train" and "--from" not in words and "--resume" not in words else ()
-        if "--set" in words:
-            words[words.index("--set") + 1 : words.index("--set") + 1] = small
-        elif small:
-            words += ["--set", *small]
-        if "--out" in words and "--resume" not in words:
-            words += ["--overwrite"]
-    if name == "export":
-        words += ["--overwrite"]
-        if "--shortlist" in words:
-            words[words.index("--shortlist") + 1] = "50"  # shorter than the vocabulary here
-    return words, streams.get("<"), streams.get(">")
+@pytest.fixture(scope="session")
+def toy(shell: Shell, shared_folder: Callable[[str, Callable[[Path], None]], Path]) -> Path:
+    """The folder with what pages name; made once for all processes."""
+
+    def fill(folder: Path) -> None:
+        def command(line: str) -> None:
+            code, printed = shell.run(line, folder)
+            assert code == 0, "\n".join([line, *printed])
+
+        folder.mkdir()
+        toy_folder.fill(folder, command)
+
+    return shared_folder("pages", fill)
 
 
-def _missing(words: Sequence[str], read: str | None, folder: Path) -> list[str]:
-    """The files and folders that a command reads and that are not there."""
-    names = [read] if read else []
-    written = WRITTEN - {"--alignments"} if words[0] == "train" else WRITTEN
-    for before, word in zip(["", *words], words, strict=False):
-        looks_like_file = re.fullmatch(r"[\w/-]+(\.[\w.-]+)+|[A-Z][A-Z0-9-]+|demo-run", word)
-        if looks_like_file and before not in written and "=" not in word and not word.replace(".", "").isdigit():
-            names.append(word)
-    return [name for name in names if name not in dragoman.__all__ and not (folder / name).exists()]
+@pytest.fixture
+def folder(toy: Path, tmp_path: Path) -> Iterator[Path]:
+    """A copy of it for one page; a server that the page starts is ended."""
+    folder = tmp_path / "page"
+    shutil.copytree(toy, folder)
+    yield folder
+    with suppress(FileNotFoundError, ProcessLookupError):
+        os.kill(int((folder / ".servers").read_text()), signal.SIGKILL)
 
 
-def test_the_commands_of_pages_run(folder: Path) -> None:
-    failed, ran, left = [], 0, []
-    pages = [page for page in PAGES if not {"lab-book", "learn", "ko"} & set(page.relative_to(ROOT).parts)]
-    for page in pages:
-        for complete, command in commands_of(page.read_text(encoding="utf-8")):
-            if not complete:
-                continue
-            prepared = _prepared(command)
-            if prepared is None or _missing(prepared[0], prepared[1], folder):
-                left.append(f"{page.relative_to(ROOT)}: {command}")
-                continue
-            ran += 1
-            if code := _run(prepared[0], folder, prepared[1], prepared[2]):
-                message = (folder / ".stderr").read_text(encoding="utf-8").strip().splitlines()[-1:]
-                failed.append(f"{page.relative_to(ROOT)}: {command}\n    {code} {''.join(message)}")
-    print(f"{ran} commands ran, {len(left)} were left out", *left, sep="\n")
-    assert not failed, "\n".join(failed)
-    assert ran >= 60, "\n".join(left)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_blocks_of_a_page_run_and_print_what_it_shows(page: Path, folder: Path, shell: Shell) -> None:
+    wrong: list[str] = []
+    programs: list[str] = []
+    printed: list[str] = []
+    blocks = list(blocks_of(page))
+    for block in blocks:
+        if block.file is not None:  # some pages show a file behind the command that reads it
+            (folder / block.file).write_text(f"{block.text}\n", encoding="utf-8")
+    for block in blocks:
+        if block.reason is not None:
+            continue
+        for command in block.said("before"):
+            wrong += _unlike(block, command, None, *shell.run(command, folder))
+        if block.file is not None:
+            (folder / block.file).write_text(f"{block.text}\n", encoding="utf-8")
+        elif block.is_list_of_files:
+            names = [line.split()[0] for line in block.text.splitlines()]
+            wrong += [f"{block.place}: {name} does not exist" for name in names if not (folder / name).exists()]
+        elif block.is_python:
+            programs += [*block.said("given"), block.text]
+            (folder / "program.py").write_text("\n".join(programs), encoding="utf-8")
+            code, printed = shell.run("python program.py", folder)
+            wrong += _unlike(block, "python", None, code, printed)
+        elif block.is_shell or block.is_output:
+            for command, shown in block.steps():
+                if command:
+                    code, printed = shell.run(command, folder)
+                wrong += _unlike(block, command, shown, code if command else 0, printed)
+        else:
+            wrong.append(f"{block.place}: a block of {block.language} says neither what it is nor why it is not run")
+    assert not wrong, "\n\n".join(wrong)
+
+
+def _unlike(block: Block, command: str, shown: list[str] | None, code: int, printed: list[str]) -> Iterator[str]:
+    """What is wrong with a command: its end, or what it printed."""
+    said = "\n    ".join(["", *printed[-12:]])
+    refused = shown is not None and any(line.startswith("dragoman: error:") for line in shown)
+    if code != (2 if refused else 0):
+        yield f"{block.place}: {command}\n  ended with {code}:{said}"
+    elif shown is not None and not same(shown, printed, words_vary=block.words_vary):
+        wanted = "\n    ".join(["", *shown])
+        yield f"{block.place}: {command}\n  the page shows:{wanted}\n  it printed:{said}"

@@ -18,12 +18,13 @@ RECORD = DOCS / "ko" / "translated.json"
 TRANSLATED: dict[str, list[str]] = json.loads(RECORD.read_text(encoding="utf-8"))
 
 
-NAVIGATION = re.compile(rb"^```\{toctree\}\n.*?^```\n", re.MULTILINE | re.DOTALL)
+NOT_TEXT = re.compile(rb"^(?:```\{toctree\}\n.*?^```\n|(?:<!-- [^\n]* -->\n)+\n?)", re.MULTILINE | re.DOTALL)
+"""Lists of pages, and comments for the tests."""
 
 
 def digest(page: Path) -> str:
-    """The first digits of the SHA-256 of a page without its lists of pages, which are not text."""
-    return hashlib.sha256(NAVIGATION.sub(b"", page.read_bytes())).hexdigest()[:16]
+    """The first digits of the SHA-256 of a page without what is not text."""
+    return hashlib.sha256(NOT_TEXT.sub(b"", page.read_bytes())).hexdigest()[:16]
 
 
 def test_no_source_has_changed_since_it_was_translated() -> None:
