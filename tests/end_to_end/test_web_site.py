@@ -195,6 +195,7 @@ def test_page_translates_what_is_typed_also_without_a_network(site: Path, visit:
         _type(page, "ab c")
         page.wait_for_function(SHOWS, arg=["#target", best])
         page.wait_for_function(KEPT)
+        _assert_installable(page)
     page.goto(host.address)  # nobody answers any more
     _type(page, "ab c")
     page.wait_for_function(SHOWS, arg=["#target", best])
@@ -232,6 +233,14 @@ def test_threads_are_used_where_the_headers_of_the_host_allow_them(
 def _type(page: Any, text: str) -> None:
     page.wait_for_selector("body[data-ready]")
     page.fill("#source", text)
+
+
+def _assert_installable(page: Any) -> None:
+    """Nothing but that the tests' browser keeps nothing is in the way of installing the site."""
+    session = page.context.new_cdp_session(page)
+    assert session.send("Page.getAppManifest")["errors"] == []
+    found = session.send("Page.getInstallabilityErrors")["installabilityErrors"]
+    assert [error["errorId"] for error in found] in ([], ["in-incognito"])
 
 
 def test_damaged_and_broken_off_files_are_told(site: Path, visit: Callable[..., Any], tmp_path: Path) -> None:
