@@ -1,4 +1,4 @@
-"""Pages of one job are short, and their lines fit a terminal and a diff."""
+"""Pages are short, their lines fit a terminal and a diff, and each says which kind of page it is."""
 
 from __future__ import annotations
 
@@ -8,34 +8,54 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
-SHORT = [*sorted((DOCS / "how-to").glob("*.md")), *sorted((DOCS / "start").glob("*.md"))]
-SHORT += sorted(DOCS.glob("serving*.md"))
-SHORT += [
-    DOCS / f"{name}.md"
-    for name in ("browser", "comparison", "faq", "performance", "recipe", "reliability", "reproduction")
-]
-WRAPPED = [page for page in SHORT if page.stem != "recipe"]
+from docs.site_builder.kinds import kind_of
+from tests.cli.test_documented_commands import PAGES, ROOT
+
+DOCS = ROOT / "docs"
 LINE = 100
+WITHOUT_LENGTH = {
+    "index.md": "the first page, most of which are lists for the site",
+    "learn/README.md": "a list of the pages below it",
+    "papers/results.md": "printed by bench/reproduction_page.py",
+}
+"""Pages that may be shorter than 40 lines or longer than 120; so may those of the lab book, which is a diary."""
+
+WITHOUT_WRAPPING = {"papers/results.md": "printed by bench/reproduction_page.py"}
+
+ENGLISH = [page for page in PAGES if DOCS in page.parents and DOCS / "ko" not in page.parents]
+NAMES = [page.relative_to(DOCS).as_posix() for page in ENGLISH]
 
 
-@pytest.mark.parametrize("page", SHORT, ids=lambda page: page.stem)
-def test_a_page_has_40_to_120_lines(page: Path) -> None:
-    lines = len(page.read_text(encoding="utf-8").splitlines())
-    assert 40 <= lines <= 120, f"{page.name} has {lines} lines: divide it, or put it together with another"
+def _lines(page: Path) -> list[str]:
+    """The lines of a page without comments for the tests and lists of pages for the site."""
+    text = re.sub(r"^```\{toctree\}\n.*?^```\n", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return [line for line in text.splitlines() if not line.startswith("<!-- ")]
 
 
-def long_lines(text: str) -> Iterator[str]:
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in WITHOUT_LENGTH and "lab-book/" not in name])
+def test_a_page_has_40_to_120_lines(name: str) -> None:
+    lines = len("\n".join(_lines(DOCS / name)).strip().splitlines())
+    assert 40 <= lines <= 120, f"{name} has {lines} lines: divide it, or put it together with another"
+
+
+def long_lines(lines: list[str]) -> Iterator[str]:
     """Lines of sentences that are too long; tables, code, pictures and links that fill a line have their own length."""
     fenced = False
-    for line in text.splitlines():
+    for line in lines:
         fenced ^= line.startswith("```")
-        own = fenced or line.startswith(("|", "    ", "`", "![")) or re.search(r"\]\([^)]{30,}\)", line)
+        own = fenced or line.startswith(("|", "    ", "`", "![")) or re.search(r"\]\([^)]{30,}\)|`[^`]{60,}`", line)
         if len(line) > LINE and not own:
             yield line
 
 
 def test_sentences_are_wrapped() -> None:
-    found = [f"{page.name}: {line}" for page in WRAPPED for line in long_lines(page.read_text(encoding="utf-8"))]
+    pages = [name for name in NAMES if name not in WITHOUT_WRAPPING]
+    found = [f"{name}: {line}" for name in pages for line in long_lines(_lines(DOCS / name))]
     assert not found, "\n".join(found)
-    assert list(long_lines("short\n" + "a " * 51 + "\n```\n" + "b " * 60 + "\n```\n")) == ["a " * 51]
+    assert list(long_lines(["short", "a " * 51, "```", "b " * 60, "```"])) == ["a " * 51]
+
+
+def test_every_page_says_which_kind_it_is() -> None:
+    without = [name for name in NAMES if kind_of(name.removesuffix(".md")) is None]
+    assert without == ["index.md"]
+    assert set(WITHOUT_LENGTH) | set(WITHOUT_WRAPPING) <= set(NAMES)
