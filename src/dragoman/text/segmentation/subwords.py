@@ -22,11 +22,13 @@ from typing import Literal
 
 import numpy as np
 import sentencepiece
+from numpy.typing import NDArray
 
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.stored_files import read_regular
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.segmentation.base import SegmentedLines, Segments, printable, save_description
+from dragoman.text.segmentation.word_ids import WordIds, encodes_words
 from dragoman.text.vocabulary import SPECIALS, UNK
 
 _SAMPLE = 1_000_000  # lines; more hardly change the model
@@ -46,6 +48,7 @@ class SubwordSegmentation:
         self._model = model
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         self._pieces: list[str] | None = None
+        self._words: WordIds | Literal[False] | None = None  # None: not known whether words can be encoded
 
     def __reduce__(self) -> tuple[type[SubwordSegmentation], tuple[bytes]]:
         return SubwordSegmentation, (self._model,)
@@ -83,9 +86,7 @@ class SubwordSegmentation:
     def segment_lines(self, lines: Sequence[str]) -> SegmentedLines:
         """Segment many raw lines, without places: the pieces that `segment` gives, several times as fast."""
         printed = [printable(line) for line in lines]
-        rows = self._processor.encode(printed, num_threads=1)  # lists: an array a line would take a microsecond more
-        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-        ids = np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum()))
+        ids, lengths = self._ids_of(printed)
         surfaces: dict[str, int] = {}  # of pieces that the model does not know, numbered from the size of the model on
         names = self._names()
         ends = np.cumsum(lengths)
@@ -106,6 +107,16 @@ class SubwordSegmentation:
             rank[ids],
             lengths,
         )
+
+    def _ids_of(self, lines: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The ids of all lines, int32 [ids], and their number in each line, int64 [lines]."""
+        if self._words is None:
+            self._words = WordIds(self._processor) if encodes_words(self._processor) else False
+        if self._words and (found := self._words.encode(lines)) is not None:
+            return found
+        rows = self._processor.encode(lines, num_threads=1)  # lists: an array a line would take a microsecond more
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        return np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum())), lengths
 
     def _names(self) -> list[str]:
         """All pieces of the model by id."""
