@@ -3,7 +3,8 @@
     python bench/moving_picture.py RUN --text "27. Januar 2035, 15:25"
 
 starts `dragoman serve RUN`, drives its page in Chromium (Playwright, extra `dev`), and writes
-docs/images/serving-page.webp, an animation of under 500 kB. Run it again when the page has changed.
+docs/images/serving-page.webp, an animation of under 500 kB, and its last picture, serving-page.png. Run it again when
+the page has changed.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from PIL import Image
 from playwright.sync_api import Error, sync_playwright
 
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "serving-page.webp"
+STILL = PICTURE.with_suffix(".png")
 WIDTH, HEIGHT = 900, 560
 
 
@@ -71,6 +73,7 @@ def main() -> None:
         server.wait()
     pictures, durations = [frame for frame, _ in frames], [duration for _, duration in frames]
     pictures[0].save(PICTURE, save_all=True, append_images=pictures[1:], duration=durations, loop=0, quality=80)
+    pictures[-1].save(STILL, optimize=True)
     print(f"{PICTURE}: {len(frames)} frames, {PICTURE.stat().st_size / 1000:.0f} kB")
 
 
