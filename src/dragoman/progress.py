@@ -21,7 +21,15 @@ ProgressCallback = Callable[[int], None]
 
 
 class Console:
-    """Messages and progress bars: bars on a terminal only, and nothing but warnings if `quiet`."""
+    """Messages and progress bars: bars on a terminal only, and nothing but warnings if `quiet`.
+
+    >>> import io
+    >>> from dragoman.progress import Console
+    >>> said = io.StringIO()
+    >>> Console(quiet=True, stream=said).warning("a line is blank")
+    >>> said.getvalue()
+    'warning: a line is blank\\n'
+    """
 
     def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
         """`stream` takes the place of standard error."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import pkgutil
 import re
 import shutil
 from functools import cached_property
@@ -14,6 +15,7 @@ from types import FunctionType
 import pytest
 
 import dragoman
+from docs.site_builder.printed import RESULTS as MADE
 
 from .conftest import SMALL, Corpus
 
@@ -27,10 +29,15 @@ MEMBERS = [
 ]
 METHODS = [name for name in MEMBERS if callable(attrgetter(name)(dragoman))]
 EXAMPLES = [*NAMES, *(name for name in METHODS if not name.startswith("TrainingCallback."))]  # its class has one
+RESULTS = [*MADE, *(f"{path}.{name}" for path in MADE for name in ("scorer", "translator") if path.endswith(".Run"))]
+"""Classes that are met as arguments and results of the public names, and the methods of a run."""
+
 FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(dragoman, name))]
 
 
 def _documented(name: str) -> str:
+    if name.startswith("dragoman."):
+        return inspect.getdoc(pkgutil.resolve_name(name)) or ""
     return inspect.getdoc(attrgetter(name)(dragoman) if name else dragoman) or ""
 
 
@@ -53,7 +60,7 @@ def _yaml(values: dict[str, object]) -> str:
     return yaml.safe_dump(values)
 
 
-@pytest.mark.parametrize("name", ["", *EXAMPLES])
+@pytest.mark.parametrize("name", ["", *EXAMPLES, *RESULTS])
 def test_the_example_of_a_public_name_does_what_it_says(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,3 +87,13 @@ def test_every_member_of_a_public_class_is_documented() -> None:
     assert {"Translation.alignment", "Translator.complete", "TrainingCallback.on_update"} <= set(MEMBERS)
     for name in MEMBERS:
         assert _documented(name), name
+
+
+def test_help_shows_keys_with_their_defaults_and_no_annotations() -> None:
+    assert str(inspect.signature(dragoman.SearchConfig)).startswith("(*, beam=5, normalisation='mean', alpha=0.6,")
+    assert str(inspect.signature(dragoman.Config)).endswith(
+        "text=TextConfig(), cleaning=CleaningConfig(), model=ModelConfig(), training=TrainingConfig(), "
+        "search=SearchConfig())"
+    )
+    given = inspect.signature(dragoman.SearchConfig).bind(beam=7)
+    assert dragoman.SearchConfig(**given.kwargs).beam == 7

@@ -18,6 +18,11 @@ class Sampling(Section):
 
     The log-probability of a sample is always that of the model itself, whatever distribution it was drawn from.
 
+    >>> from dragoman.config.sampling import Sampling
+    >>> drawing = dragoman.open_run("RUN").translator(sampling=Sampling(temperature=0.5, seed=7))
+    >>> len(drawing.translate("ab", n_best=2))
+    2
+
     Raises:
         ConfigError: a value out of its range.
     """

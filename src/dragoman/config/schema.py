@@ -437,6 +437,12 @@ class TrainingConfig(Section):
 class SearchConfig(Section):
     """Decoding; the defaults of `translate`, `evaluate` and `tree`.
 
+    Beam search (Sutskever et al. 2014, section 3.2), with the length normalisation and coverage penalty of Wu et al.
+    2016, eq. 14. Penalties are in nats, lengths in tokens. `dragoman config` prints what each key means.
+
+    Raises:
+        ConfigError: from `override` and `load_config`, which check types and ranges; a value given here is not checked.
+
     >>> dragoman.SearchConfig(beam=10).normalisation
     'mean'
     """
@@ -481,8 +487,11 @@ class SearchConfig(Section):
 class Config(Section):
     """The complete configuration of a translation model: immutable sections with typed keys.
 
-    `dragoman config PRESET` prints every key with its meaning; `load_preset` and `load_config` make one, and `override`
-    another one from it.
+    `dragoman config PRESET` prints every key with its meaning, range and source; `load_preset` and `load_config` make
+    one, and `override` another one from it. Sizes are units, lengths and batches segments or pairs, times minutes.
+
+    Raises:
+        ConfigError: from these functions, which check types and ranges; a value given here is not checked.
 
     >>> dragoman.Config().search.beam
     5

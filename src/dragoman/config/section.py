@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from inspect import Parameter, Signature
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Self, Union, dataclass_transform, get_args, get_origin
 
@@ -26,8 +27,35 @@ def doc(description: str) -> Meta:
     return Meta(description=description)
 
 
+class SectionType(msgspec.StructMeta):
+    """The type of sections. Their signature has keys and defaults only: `help` shows it in one line of a terminal or
+    two, where annotations, descriptions and the defaults of inner sections take thousands of characters."""
+
+    @property
+    def __signature__(cls) -> Signature:
+        """Every key with its default, an inner section as `TextConfig()`; keys without a default have none."""
+        names, defaults = cls.__struct_fields__, cls.__struct_defaults__
+        padded = (*(msgspec.NODEFAULT,) * (len(names) - len(defaults)), *defaults)
+        shown = zip(names, map(_shown, padded), strict=True)
+        return Signature([Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in shown])
+
+
+def _shown(default: object) -> object:
+    """A default as `help` shows it."""
+    if default is msgspec.NODEFAULT:
+        return Parameter.empty
+    return _Inner(type(default).__name__) if isinstance(default, msgspec.Struct) else default
+
+
+class _Inner(str):
+    """The name of an inner section, in place of all its values."""
+
+    def __repr__(self) -> str:
+        return f"{self}()"
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-class Section(msgspec.Struct, frozen=True, kw_only=True):
+class Section(msgspec.Struct, frozen=True, kw_only=True, metaclass=SectionType):
     """A part of a configuration; types and ranges are checked when it is built from values (`building`)."""
 
     def replaced(self, **changes: Any) -> Self:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain, tee
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -98,10 +99,16 @@ def _segmented_chunks(
             break
     else:
         return
-    kept, sent = tee(chunks)
+    sent: deque[list[Pair]] = deque()
+
+    def texts() -> Iterator[ChunkText]:
+        for chunk in chunks:
+            sent.append(chunk)
+            yield ChunkText.of(chunk)
+
     with WorkerProcesses(segment, count, "segment the corpus") as processes:
-        for chunk, (_, segmented) in zip(kept, processes.map(map(ChunkText.of, sent)), strict=True):
-            yield chunk, segmented
+        for _, segmented in processes.map(texts()):
+            yield sent.popleft(), segmented
 
 
 def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:

@@ -59,7 +59,13 @@ class ReferencePerplexity:
 
 @dataclass(frozen=True, slots=True)
 class MetricScore:
-    """The score of one metric, with the signature needed to reproduce it."""
+    """The score of one metric, with the signature needed to reproduce it.
+
+    >>> pairs = list(dragoman.read_test_set(["test.low", "test.up"]))
+    >>> scores = dragoman.measure(dragoman.open_run("RUN"), pairs).evaluation.scores
+    >>> scores[0].name, scores[0].signature.split("|")[0], scores[0].higher_is_better
+    ('BLEU', 'nrefs:1', True)
+    """
 
     name: str
     value: float
@@ -86,7 +92,13 @@ class SliceTable:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All scores of one set of translations."""
+    """All scores of one set of translations: BLEU, chrF, TER and exact match in percent, perplexity per token.
+
+    >>> pairs = list(dragoman.read_test_set(["test.low", "test.up"]))
+    >>> evaluation = dragoman.measure(dragoman.open_run("RUN"), pairs).evaluation
+    >>> evaluation.sentences, 0 <= evaluation.score("BLEU") <= 100, evaluation.perplexity.per_token > 1
+    (20, True, True)
+    """
 
     sentences: int
     scores: tuple[MetricScore, ...]
@@ -98,8 +110,12 @@ class Evaluation:
     """Fewest and most references of a sentence."""
 
     def score(self, name: str) -> float:
-        """Return the score of the metric of that name."""
-        return next(score.value for score in self.scores if score.name == name)
+        """Return the score of the metric of that name, such as "BLEU" or "chrF".
+
+        Raises:
+            KeyError: there is no metric of that name.
+        """
+        return {score.name: score.value for score in self.scores}[name]
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain values; infinite figures are null."""

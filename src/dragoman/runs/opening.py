@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """The contents of a run folder or an exported folder, ready to use."""
+    """The contents of a run folder or an exported folder, ready to use; `dragoman.open_run` makes one.
+
+    >>> run = dragoman.open_run("RUN")
+    >>> run.config.text.source.segmentation, run.parameters > 1000
+    ('characters', True)
+    """
 
     folder: RunFolder | ExportFolder
     config: Config
@@ -56,11 +61,20 @@ class Run:
         return self.engine.model
 
     def scorer(self) -> Scorer:
-        """Scores and aligns given translations."""
+        """Scores and aligns given translations.
+
+        >>> [scored] = dragoman.open_run("RUN").scorer().score([("ab", "AB")])
+        >>> scored.alignment
+        [(0, 0)]
+        """
         return Scorer(self.engine, self.source, self.target)
 
     def translator(self, search: SearchConfig | None = None, sampling: Sampling | None = None) -> Translator:
-        """Translates raw lines, with the search settings of the run unless others are given."""
+        """Translates raw lines, with the search settings of the run unless others are given.
+
+        >>> dragoman.open_run("RUN").translator(dragoman.SearchConfig(beam=2)).translate("ab").text
+        'AB'
+        """
         return Translator(self.engine, self.source, self.target, search or self.config.search, sampling=sampling)
 
 

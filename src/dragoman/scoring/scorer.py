@@ -51,7 +51,12 @@ WINDOW_TARGETS = 1024
 
 @dataclass(frozen=True, eq=False)
 class ScoredPair:
-    """The probability of one target given its source, with the alignment weights."""
+    """The probability of one target given its source, with the alignment weights.
+
+    >>> [scored] = dragoman.open_run("RUN").scorer().score([("ab", "AB")])
+    >>> scored.target_tokens, scored.token_log_probabilities.shape, scored.attention.shape
+    (['A', 'B'], (3,), (3, 3))
+    """
 
     log_probability: float
     """Natural logarithm of the probability of the target given the source, EOS included."""
@@ -106,7 +111,15 @@ class _EncodedPair(NamedTuple):
 
 
 class Scorer:
-    """A model, or an ensemble, and the text sides that belong to it."""
+    """A model, or an ensemble, and the text sides that belong to it; `Run.scorer` makes one.
+
+    It computes the probability of given translations word by word (forced decoding), and searches for nothing.
+
+    >>> scorer = dragoman.open_run("RUN").scorer()
+    >>> right, wrong = scorer.score([("ab c", "AB C"), ("ab c", "AB D")])
+    >>> right.log_probability > wrong.log_probability
+    True
+    """
 
     def __init__(self, engine: Engine, source: TextSide, target: TextSide) -> None:
         assert engine.vocabulary_size == len(target.vocabulary)

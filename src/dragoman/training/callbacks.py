@@ -9,7 +9,12 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class UpdateEvent:
-    """What `TrainingCallback.on_update` receives."""
+    """What `TrainingCallback.on_update` receives.
+
+    >>> class Rates(dragoman.TrainingCallback):
+    ...     def on_update(self, event):
+    ...         print(f"{event.seconds:.0f} s: update {event.update} at rate {event.learning_rate}")
+    """
 
     update: int
     """Updates so far."""
@@ -20,13 +25,20 @@ class UpdateEvent:
     loss: float
     """Negative log-likelihood of this update's batches, in nats per target token, EOS included."""
     learning_rate: float
+    """That of this update."""
     gradient_norm: float
     """Before clipping."""
 
 
 @dataclass(frozen=True)
 class ValidationEvent:
-    """What `TrainingCallback.on_validation` receives."""
+    """What `TrainingCallback.on_validation` receives.
+
+    >>> class Best(dragoman.TrainingCallback):
+    ...     def on_validation(self, event):
+    ...         if event.best:
+    ...             print(event.results["perplexity"], event.weights)
+    """
 
     update: int
     epoch: float
@@ -42,7 +54,12 @@ class ValidationEvent:
 
 @dataclass(frozen=True)
 class CheckpointEvent:
-    """What `TrainingCallback.on_checkpoint` receives."""
+    """What `TrainingCallback.on_checkpoint` receives.
+
+    >>> class Copy(dragoman.TrainingCallback):
+    ...     def on_checkpoint(self, event):
+    ...         print(f"update {event.update} can be resumed from {event.path}")
+    """
 
     update: int
     epoch: float

@@ -71,14 +71,24 @@ Reason = Literal["epochs", "updates", "minutes", "patience", "callback"]
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """The end of a training and its best result."""
+    """The end of a training and its best result.
+
+    >>> config = dragoman.override(dragoman.load_config("small.yaml"), ["training.epochs=0.2"])
+    >>> result = dragoman.train(config, [["train.low", "train.up"]], [["dev.low", "dev.up"]], "ENDED").result
+    >>> result.reason, result.best_update <= result.update, result.seconds > 0
+    ('epochs', True, True)
+    """
 
     reason: Reason
     """All epochs or updates are done, the minutes are used up, or too many validations brought no improvement."""
     update: int
+    """Updates in all."""
     epochs: float
+    """Passes over the training data, with fraction."""
     seconds: float
+    """Seconds of training; the time between a stop and a resumption is not counted."""
     metric: str
+    """What validations measured: `training.validation.metric`."""
     best: float
     """The best value of `metric`, and ..."""
     best_update: int

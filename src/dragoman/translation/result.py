@@ -24,6 +24,10 @@ MAX_SHOWN = 60
 class Translation:
     """A translation of one line with its scores and attention; a blank line has a blank translation.
 
+    Of T target segments in `tokens` and S source segments in `source_tokens`, `token_log_probabilities` is [T + 1] and
+    `attention` [T + 1, S + 1], or [T + 1, S] if the model does not read EOS. `log_probability` is a natural logarithm,
+    EOS included; `score` is the same after length normalisation and coverage penalty (Wu et al. 2016, eq. 14).
+
     >>> best = dragoman.load("RUN").translate("ab")
     >>> best.source, best.text, best.tokens, best.alignment, best.finished
     ('ab', 'AB', ['A', 'B'], [(0, 0)], True)

@@ -54,6 +54,9 @@ GRID = 8
 class Translator:
     """A model and the text sides that belong to it; `dragoman.load` makes one.
 
+    It searches with a beam (Sutskever et al. 2014, section 3.2) as its `SearchConfig` says, or samples. Raw lines go
+    in, raw lines come out: it segments, truncates lines of more than 1,000 segments, and joins words again.
+
     >>> translator = dragoman.load("RUN")
     >>> translator.translate("ab c").text
     'AB C'

@@ -48,7 +48,14 @@ SLICES: dict[str, Callable[[Sequence[Pair], int], Slicing]] = {
 
 @dataclass(frozen=True)
 class MeasureOptions:
-    """What to compute besides the scores of the whole test set."""
+    """What to compute besides the scores of the whole test set.
+
+    >>> from dragoman.workflows.evaluation import MeasureOptions
+    >>> run, pairs = dragoman.open_run("RUN"), list(dragoman.read_test_set(["test.low", "test.up"]))
+    >>> measured = dragoman.measure(run, pairs, options=MeasureOptions(slices=["reference-length"]))
+    >>> [table.name for table in measured.evaluation.slicings]
+    ['reference length in words']
+    """
 
     slices: Sequence[str] = ("source-length",)
     """Keys of `SLICES`, or `rarity`."""
@@ -68,13 +75,22 @@ class MeasureOptions:
 
 @dataclass(frozen=True)
 class RunEvaluation:
-    """A test set, its translations by a run, and their evaluation."""
+    """A test set, its translations by a run, and their evaluation.
+
+    >>> pairs = list(dragoman.read_test_set(["test.low", "test.up"]))
+    >>> measured = dragoman.measure(dragoman.open_run("RUN"), pairs)
+    >>> len(measured.translations) == len(measured.references) == measured.evaluation.sentences
+    True
+    """
 
     search: SearchConfig
     """The search settings used."""
     references: Sequence[str]
+    """The first reference of each pair."""
     translations: Sequence[Translation]
+    """In the order of the pairs."""
     evaluation: Evaluation
+    """All scores."""
 
 
 def measure(
@@ -98,6 +114,7 @@ def measure(
 
     Returns:
         the translations and their evaluation; `evaluation.score("BLEU")` is one score, `evaluation.table()` shows all.
+        BLEU, chrF and TER are those of sacreBLEU, in percent; perplexity is per target token, EOS included.
 
     Raises:
         InputError: there are no pairs.

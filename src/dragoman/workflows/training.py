@@ -77,7 +77,13 @@ SMALLER = (0.5, 0.25)
 
 @dataclass(frozen=True)
 class TrainedRun:
-    """A run folder after training, and the result of the training."""
+    """A run folder after training, and the result of the training.
+
+    >>> config = dragoman.override(dragoman.load_config("small.yaml"), ["training.epochs=0.2"])
+    >>> trained = dragoman.train(config, [["train.low", "train.up"]], [["dev.low", "dev.up"]], "TRAINED")
+    >>> trained.folder.path.name, trained.result.epochs < 0.3
+    ('TRAINED', True)
+    """
 
     folder: RunFolder
     result: TrainingResult
