@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 from site_builder.kinds import add_kind
+from site_builder.korean import word
 from site_builder.printed import write
 from site_builder.search import KoreanBeginnings
 
@@ -58,9 +59,10 @@ copybutton_exclude = ".linenos, .gp"
 def name_language(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Pages below ko/ say that they are Korean: browsers, screen readers and pages.css go by it."""
+    """Pages below ko/ say that they are Korean: browsers, screen readers, pages.css and the theme's words go by it."""
     if pagename.startswith("ko/"):
         context["language"] = "ko"
+        context["_"] = context["gettext"] = word
 
 
 def setup(app: Sphinx) -> None:

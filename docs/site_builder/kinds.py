@@ -34,6 +34,8 @@ KOREAN_KINDS = {
     "learn/": "실습: 프로그램으로 답하는 질문",
     "how-to/": "사용법",
     "papers/": "해설: 논문과 그 모델",
+    "serving": "사용법",
+    "browser": "사용법",
     "terms": "참고 자료",
 }
 """The same for the pages below ko/."""
