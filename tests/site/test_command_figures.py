@@ -1,7 +1,9 @@
-"""The page on testing states how much of the pages is run; the README is short; the reference has every public name."""
+"""The page about pages states how much of them is run; the README is short; the reference has every public name."""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,9 +49,9 @@ def count() -> Count:
     return found
 
 
-def test_the_page_on_testing_counts_the_blocks_of_pages() -> None:
+def test_the_page_about_pages_counts_their_blocks() -> None:
     found = count()
-    stated = " ".join(_text(ROOT / "docs" / "contributing" / "testing.md").split())
+    stated = " ".join(_text(ROOT / "docs" / "contributing" / "pages.md").split())
     for words in (
         f"The pages in English have {found.blocks} blocks",
         f"{found.commands} commands of `dragoman`",
@@ -59,16 +61,35 @@ def test_the_page_on_testing_counts_the_blocks_of_pages() -> None:
         f"{found.left} blocks are not run",
         f"{found.elsewhere} of them name the test",
         f"{len(found.commands_left)} commands of `dragoman` in them",
+        f"the {_cells()} cells of code of the five notebooks",
     ):
         assert words in stated, words
 
 
-def test_the_page_on_testing_states_how_many_public_names_the_reference_has() -> None:
+def _cells() -> int:
+    notebooks = [json.loads(_text(path)) for path in (ROOT / "docs" / "tutorials").glob("*.ipynb")]
+    assert len(notebooks) == 5
+    return sum(cell["cell_type"] == "code" for notebook in notebooks for cell in notebook["cells"])
+
+
+def test_it_states_how_many_public_names_the_reference_has() -> None:
     page, names = python_page(), public_names()
     missing = [name for name in dragoman.__all__ if f":: dragoman.{name}\n" not in page and name != "__version__"]
     assert not missing
-    stated = " ".join(_text(ROOT / "docs" / "contributing" / "testing.md").split())
+    stated = " ".join(_text(ROOT / "docs" / "contributing" / "pages.md").split())
     assert f"{len(names)} of {len(names)} public names (100 %)" in stated
+
+
+def test_the_path_from_a_clone_to_a_translator_is_that_of_the_readme() -> None:
+    page, readme = _text(ROOT / "docs" / "contributing" / "pages.md"), _text(ROOT / "README.md")
+    steps = re.findall(r"^\| (\d) \| (.*) \| ([\d,]*) ?\|$", page, flags=re.MULTILINE)
+    assert [int(number) for number, _, _ in steps] == [1, 2, 3, 4, 5, 6]
+    for _, shown, _ in steps[2:]:
+        assert shown.strip("`") in readme, shown
+    times = json.loads(_text(ROOT / "bench" / "results" / "demo-time.json"))
+    assert steps[2][2] == f"{times['total']['median_seconds']:.0f}"
+    assert f"{times['installation']['median_seconds']} s of it for installing" in page
+    assert int(steps[4][2].replace(",", "")) == 60 * int(steps[4][1].rpartition("--minutes ")[2].strip("`"))
 
 
 def test_the_readme_is_short() -> None:
