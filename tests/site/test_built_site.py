@@ -112,7 +112,9 @@ def test_korean_words_are_found_without_their_particles() -> None:
             ("빔", "ko/learn/beam-size"),  # 빔이
             ("균등", "ko/learn/uniform-attention"),  # 균등한
             ("핍홀", "ko/papers/sutskever2014"),  # 핍홀이
-            ("정렬 오류", "ko/learn/alignment-error"),
+            ("정렬 오류", "ko/how-to/measure-alignments"),  # 정렬 오류율은
+            ("용어 사전", "ko/how-to/terminology"),  # 용어 사전에는
+            ("서버", "ko/serving"),  # 서버의, 서버와
         ):
             # The search shows results from the end of its list.
             ranked = page.evaluate(
