@@ -15,9 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import sacrebleu
-from peers import PYTHONPATH_OF_DRAGOMAN
+from timed_commands import TimedCommands, run
 
 from dragoman.report.facts import machine_name
 from dragoman.text.lines import read_lines
@@ -43,7 +40,6 @@ def main() -> None:
     if not options.table:
         RESULTS.mkdir(parents=True, exist_ok=True)
         models = Models(options.data.resolve(), options.scratch.resolve(), options.updates)
-        models.folder.mkdir(parents=True, exist_ok=True)
         for name, method in METHODS.items():
             path = RESULTS / f"{name}.json"
             if not path.exists():
@@ -67,12 +63,11 @@ def parse() -> argparse.Namespace:
 
 
 class Models:
-    """Models that are trained when first asked for, and the processor seconds of each."""
+    """Models that are trained when first asked for."""
 
     def __init__(self, data: Path, scratch: Path, updates: int) -> None:
         self.data, self.folder, self.updates = data, scratch / f"combining-{updates}", updates
-        self.used: set[str] = set()
-        """The models that were asked for."""
+        self.commands = TimedCommands(self.folder)
 
     def file(self, part: str, language: str) -> str:
         """A file of the data."""
@@ -81,7 +76,7 @@ class Models:
     def forward(self, seed: int) -> str:
         """The run of a seed, English to German."""
         pairs = [self.file("train", "en"), self.file("train", "de")]
-        return self._train(f"seed-{seed}", self._translation_model("en", "de", pairs, seed))
+        return self.commands.train(f"seed-{seed}", self._translation_model("en", "de", pairs, seed))
 
     def all_forward(self, count: int) -> list[str]:
         """The runs of the first seeds."""
@@ -90,28 +85,21 @@ class Models:
     def reverse(self) -> str:
         """The run of German to English."""
         pairs = [self.file("train", "de"), self.file("train", "en")]
-        return self._train("reverse", self._translation_model("de", "en", pairs, 1))
+        return self.commands.train("reverse", self._translation_model("de", "en", pairs, 1))
 
     def student(self) -> str:
         """The run that learns from the translations of all seeds."""
-        pairs = self.folder / "distilled.tsv"
+        pairs = "distilled.tsv"
         sides = [self.file("train", "en"), self.file("train", "de")]
         teachers = self.all_forward(len(SEEDS))
-        if not pairs.exists():
-            command = ["distill", *teachers, *sides, "-o", str(pairs), "--candidates", str(BEAM), "--beam", str(BEAM)]
-            self._record("distilled pairs", run(command, self.folder))
-        self.used.add("distilled pairs")
-        return self._train("student", self._translation_model("en", "de", [str(pairs)], 1))
+        command = ["distill", *teachers, *sides, "-o", pairs, "--candidates", str(BEAM), "--beam", str(BEAM)]
+        self.commands.once("distilled pairs", command)
+        return self.commands.train("student", self._translation_model("en", "de", [pairs], 1))
 
     def language_model(self) -> str:
         """The run of the language model."""
         files = ["--train", self.file("train", "de"), "--dev", self.file(DEV, "de")]
-        return self._train("language-model", ["lm", "train", *files, "--updates", str(self.updates)])
-
-    def seconds(self) -> dict[str, float]:
-        """The processor seconds of training each model that was asked for."""
-        known = self._known()
-        return {name: known[name] for name in sorted(self.used)}
+        return self.commands.train("language-model", ["lm", "train", *files, "--updates", str(self.updates)])
 
     def _translation_model(self, source: str, target: str, pairs: Sequence[str], seed: int) -> list[str]:
         dev = [self.file(DEV, source), self.file(DEV, target)]
@@ -120,36 +108,6 @@ class Models:
             *("train", "--preset", "standard", "--train", *pairs, "--dev", *dev),
             *("--updates", str(self.updates), "--set", *settings, "training.precision=bf16"),
         ]
-
-    def _train(self, name: str, command: list[str]) -> str:
-        out = self.folder / name
-        if name not in self._known():
-            begun = (out / "run.json").exists()
-            seconds = run([*command, "--out", str(out), *(["--resume"] if begun else [])], self.folder)
-            self._record(name, seconds)
-        self.used.add(name)
-        return str(out)
-
-    def _known(self) -> dict[str, float]:
-        path = self.folder / "seconds.json"
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-    def _record(self, name: str, seconds: float) -> None:
-        known = self._known() | {name: round(seconds, 1)}
-        (self.folder / "seconds.json").write_text(json.dumps(known, indent=1), encoding="utf-8")
-
-
-def run(command: Sequence[str], folder: Path) -> float:
-    """Run a command of Dragoman with one thread in a folder; its processor seconds.
-
-    Raises:
-        CalledProcessError: the command failed.
-    """
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    environment = {**os.environ, "PYTHONPATH": PYTHONPATH_OF_DRAGOMAN, "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-m", "dragoman", *command, "--quiet"], cwd=folder, env=environment, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 Commands = list[list[str]]
@@ -212,7 +170,7 @@ METHODS: Mapping[str, Method] = {
 
 def measured(models: Models, name: str, method: Method) -> dict[str, Any]:
     """Translate the test set by a method, and measure it."""
-    models.used.clear()
+    models.commands.used.clear()
     out = models.folder / f"{TEST}.{name}"
     commands = method(models, TEST, str(out))
     seconds = sum(run(command, models.folder) for command in commands)
@@ -223,7 +181,7 @@ def measured(models: Models, name: str, method: Method) -> dict[str, Any]:
         "bleu": round(sacrebleu.corpus_bleu(found, [references]).score, 2),
         "processor_seconds_of_translation": round(seconds, 1),
         "sentences": len(found),
-        "processor_seconds_of_training": models.seconds(),
+        "processor_seconds_of_training": models.commands.seconds(),
         "commands": [_readable(command, models) for command in commands],
         "processor": machine_name(),
         "date": time.strftime("%Y-%m-%d"),
