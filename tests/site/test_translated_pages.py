@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_documented_commands import commands_of
+from tests.site.test_page_shape import LINE, long_lines
 
 DOCS = Path(__file__).parents[2] / "docs"
 RECORD = DOCS / "ko" / "translated.json"
@@ -74,3 +75,12 @@ def test_the_glossary_has_sixty_terms_and_one_korean_word_for_each() -> None:
     assert len(terms) >= 60
     assert len({english for english, _ in terms}) == len(terms)
     assert len({korean for _, korean in terms}) == len(terms)
+
+
+def test_korean_pages_are_short_and_wrapped() -> None:
+    """They have fewer lines than their sources, since Hangul takes fewer characters; so only the upper limit holds."""
+    pages = sorted((DOCS / "ko").rglob("*.md"))
+    lines = {page: page.read_text(encoding="utf-8").splitlines() for page in pages}
+    assert not [page for page in pages if len(lines[page]) > 120]
+    long = [f"{page.relative_to(DOCS)}: {line}" for page in pages for line in long_lines(lines[page])]
+    assert not long, f"wrap at {LINE}:\n" + "\n".join(long)
