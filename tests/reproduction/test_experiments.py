@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -75,6 +76,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("experiments")
 
 
+def _reproduce(name: str, corpus: list[str], folder: Path) -> list[str]:
+    """The command that runs an experiment at toy size."""
+    scale = "0.02" if name.startswith("cho2014") else "0.012"  # word vectors of 100 numbers become 2
+    size = ["--scale", scale, "--updates", "4", "--seeds", "1", "--jobs", "2", "--quiet", "--set", *SETTINGS]
+    return ["reproduce", name, *corpus, "--out", str(folder), *size]
+
+
 @pytest.mark.usefixtures("commands_by_server")
 @pytest.mark.parametrize("name", experiment_names())
 def test_an_experiment_runs_to_its_pages(
@@ -83,9 +91,7 @@ def test_an_experiment_runs_to_its_pages(
     for package in ("thot", "kenlm"):
         pytest.importorskip(package)
     monkeypatch.setattr(phrases, "CHOSEN", 8)
-    scale = "0.02" if name.startswith("cho2014") else "0.012"  # word vectors of 100 numbers become 2
-    size = ["--scale", scale, "--updates", "4", "--seeds", "1", "--jobs", "2", "--quiet", "--set", *SETTINGS]
-    assert main(["reproduce", name, *corpus, "--out", str(folder), *size]) == 0
+    assert main(_reproduce(name, corpus, folder)) == 0
     result = json.loads((folder / name / "result.json").read_text(encoding="utf-8"))
     assert result["failed"] == {}
     experiment = load_experiment(name)
@@ -101,6 +107,22 @@ def test_an_experiment_runs_to_its_pages(
         assert experiment.systems[experiment.rows()[0]].label in text
     for figure in experiment.figures:
         assert (folder / name / f"{figure}.svg").stat().st_size > 1000
+
+
+@pytest.mark.usefixtures("commands_by_server")
+def test_pages_are_written_again_from_configurations_and_logs_of_the_runs(corpus: list[str], folder: Path) -> None:
+    command = _reproduce("bahdanau2015-table1", corpus, folder)  # which needs the words that its models know
+    assert main(command) == 0
+    page = folder / "bahdanau2015-table1" / "result.md"
+    before = page.read_text(encoding="utf-8")
+    page.unlink()
+    for path in (folder / "bahdanau2015-table1" / "runs").glob("*/*"):
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in ("config.yaml", "log.jsonl"):
+            path.unlink()
+    assert main(command) == 0
+    assert page.read_text(encoding="utf-8") == before
 
 
 def test_every_claim_of_the_package_names_where_the_paper_makes_it() -> None:

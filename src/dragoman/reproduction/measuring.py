@@ -21,7 +21,7 @@ from dragoman.reproduction.phrases import phrase_statistics
 from dragoman.reproduction.plan import Plan
 from dragoman.reproduction.steps import Outcome
 from dragoman.runs.layout import RunFolder
-from dragoman.text.lines import read_lines
+from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.links import read_links
 from dragoman.text.scripts import line_lengths
 from dragoman.text.vocabulary import UNK
@@ -190,13 +190,25 @@ def _parts(plan: Plan, outcomes: Mapping[str, Outcome]) -> dict[str, NDArray[np.
 
 def _without_unknown(plan: Plan, outcomes: Mapping[str, Outcome]) -> NDArray[np.bool_]:
     """[N] whether no word of a test pair is unknown to any of the models."""
-    lines = {side: plan.corpus.lines("test", side) for side in ("source", "target")}
-    known = np.ones(len(lines["source"]), dtype=np.bool_)
+    known = np.ones(len(plan.corpus.lines("test", "source")), dtype=np.bool_)
     for model in plan.experiment.used_models():
-        if (outcome := outcomes.get(f"train-{model}-seed1")) is None or outcome.state != "done":
-            continue
-        folder = RunFolder(plan.folder / plan.run(model, 1))
-        sides = plan.sides(plan.experiment.models[model].swapped)
-        for text, side in zip((folder.source_side(), folder.target_side()), sides, strict=True):
-            known &= [UNK not in text.encode(line).ids for line in lines[side]]
+        outcome = outcomes.get(f"train-{model}-seed1")
+        if outcome is not None and outcome.state == "done":
+            known &= _known_to(plan, model)
     return known
+
+
+def _known_to(plan: Plan, model: str) -> NDArray[np.bool_]:
+    """[N] whether a model knows all words of a test pair; kept in a file, since its run folder may be deleted."""
+    kept = plan.folder / "systems" / f"{model}.known"
+    if not kept.exists():
+        folder = RunFolder(plan.folder / plan.run(model, 1))
+        known = np.ones(len(plan.corpus.lines("test", "source")), dtype=np.bool_)
+        for text, side in zip(
+            (folder.source_side(), folder.target_side()),
+            plan.sides(plan.experiment.models[model].swapped),
+            strict=True,
+        ):
+            known &= [UNK not in text.encode(line).ids for line in plan.corpus.lines("test", side)]
+        write_lines(kept, map(str, known.astype(int)))
+    return np.array([line == "1" for line in read_lines(kept)])
