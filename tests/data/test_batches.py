@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -151,6 +152,28 @@ def test_pools_that_were_counted_are_not_made_again(store: Store, monkeypatch: p
     next(made.from_position(Position(0, count - 1)))
     assert len(every) > 1
     assert pools == every[-1:]
+
+
+def test_counts_that_a_state_keeps_are_taken_by_the_same_batches_only(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = batches(store)
+    position = Position(0, made.count(0) * 2 // 3)
+    expected = list(islice(made.from_position(position), made.count(0)))
+    kept = json.loads(json.dumps(made.counts()))
+    again, other = batches(store), batches(store, seed=2)
+    other.take_counts(kept)
+    assert other.counts()["epoch"] == -1
+    again.take_counts(None)
+    assert again.counts()["epoch"] == -1
+    again.take_counts(kept)
+    assert again.counts() == kept
+    with monkeypatch.context() as patch:
+        patch.setattr(batches_module, "_cut_sorted", None)  # nothing is counted again
+        assert again.count(0) == made.count(0)
+    found = list(islice(again.from_position(position), made.count(0)))
+    assert [after for _, after in found] == [after for _, after in expected]
+    assert all(same(one, two) for (one, _), (two, _) in zip(found, expected, strict=True))
 
 
 def test_position_after_the_last_batch_is_the_next_epoch(store: Store) -> None:

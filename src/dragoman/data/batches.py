@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,10 @@ ROUND = 16
 """With a budget in tokens, larger batches have a multiple of this number of sentences: matrix kernels are compiled for
 each shape, so a few sizes that recur are faster than a new size every time."""
 
+
+ORDER = 1
+"""Version of the order of batches: raise it when pools are drawn or cut in another way, so that counts which a training
+state keeps are not taken."""
 
 Sort = Literal["target", "longer"]
 """The length that pairs are sorted by: the target's, or that of the longer side."""
@@ -171,6 +175,22 @@ class Batches:
         if self._counted[0] != epoch:
             self._counted = epoch, [len(batches) for batches in self._pools(epoch)]
         return sum(self._counted[1])
+
+    def counts(self) -> dict[str, Any]:
+        """What is counted so far, to be kept with the state of a training as JSON."""
+        epoch, pools = self._counted
+        return {"of": self._identity(), "epoch": epoch, "pools": pools}
+
+    def take_counts(self, kept: dict[str, Any] | None) -> None:
+        """Take what `counts` gave, unless it is of another store or order: a large epoch takes seconds to count."""
+        if kept is not None and kept["of"] == self._identity():
+            self._counted = kept["epoch"], kept["pools"]
+
+    def _identity(self) -> list[object]:
+        """What the batches of an epoch depend on."""
+        store, budget = self._store, self._budget
+        sizes = [len(store), len(store.source.ids), len(store.target.ids), self._pool_rows, self._seed]
+        return [ORDER, *sizes, budget.unit, budget.size, self._sort, self._source_eos, str(self._mix)]
 
     def _pools_before(self, epoch: int, first: int) -> list[int]:
         """The number of batches of each pool that ends before the batch `first`; empty where none were counted."""

@@ -187,6 +187,7 @@ class Trainer(Generic[Model]):
         callbacks: Sequence[TrainingCallback],
     ) -> None:
         self.counters = counters
+        self._batches = batches
         self._updater = updater
         self._model = updater.model
         self._config = config
@@ -237,6 +238,7 @@ class Trainer(Generic[Model]):
         self.counters.restore(saved.values["counters"])
         self._selection.several.kept = [SavedValidation(*kept) for kept in saved.values["best_several"]]
         self._interval = LogInterval(**saved.values["interval"])
+        self._batches.take_counts(saved.values.get("batches"))
         self._log.truncate(saved.values["log_size"])
         self._start()
         self._log.open_tensorboard(self.counters.update)
@@ -432,6 +434,7 @@ class Trainer(Generic[Model]):
         values = {
             "recipe": self._recipe(),
             "counters": asdict(replace(self.counters, seconds=self._clock.seconds)),
+            "batches": self._batches.counts(),
             "average_updates": 0 if self._average is None else self._average.updates,
             "interval": self._interval.as_numbers(),
             "best_several": self._selection.several.kept,
