@@ -1,10 +1,11 @@
 """Make the moving picture of the server's page: type a sentence, point at words, open the dialog of other words.
 
     python bench/moving_picture.py RUN --text "27. Januar 2035, 15:25"
+    python bench/moving_picture.py RUN --text "Zwei Kinder spielen im Schnee." --still
 
 starts `dragoman serve RUN`, drives its page in Chromium (Playwright, extra `dev`), and writes
-docs/images/serving-page.webp, an animation of under 500 kB, and its last picture, serving-page.png. Run it again when
-the page has changed.
+docs/images/serving-page.webp, an animation of under 500 kB, or its last picture alone, serving-page.png. Run both again
+when the page has changed.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run")
     parser.add_argument("--text", required=True)
+    parser.add_argument("--still", action="store_true", help="write the last picture alone")
     options = parser.parse_args()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -71,9 +73,12 @@ def main() -> None:
     finally:
         server.terminate()
         server.wait()
+    if options.still:
+        frames[-1][0].save(STILL, optimize=True)
+        print(f"{STILL}: {STILL.stat().st_size / 1000:.0f} kB")
+        return
     pictures, durations = [frame for frame, _ in frames], [duration for _, duration in frames]
     pictures[0].save(PICTURE, save_all=True, append_images=pictures[1:], duration=durations, loop=0, quality=80)
-    pictures[-1].save(STILL, optimize=True)
     print(f"{PICTURE}: {len(frames)} frames, {PICTURE.stat().st_size / 1000:.0f} kB")
 
 
