@@ -15,8 +15,8 @@ bench/training.py with OpenNMT-py, imports its checkpoint and exports it in int8
                sentences a second and processor seconds a sentence of server and clients. Beside it `dragoman
                translate` of the same text from file to file, and `Translator.translate` of one sentence at a time.
                Beam 5, log-probability divided by length.
-    overload   for a minute, 4,000 visitors who together ask for five times what the server carried: statuses, memory,
-               and how soon a lone request takes its usual time again
+    overload   for a minute, 4,000 visitors who together ask for five times what 64 clients got just before: statuses,
+               memory, processor time, and how soon a lone request takes its usual time again
     soak       100,000 requests from 8 clients, sentences of at most 8 words: memory after each tenth
     restart    killed under load and started again: time until it is ready
 
@@ -398,11 +398,11 @@ def overload(options: argparse.Namespace) -> None:
     """More visitors than the server can answer."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))  # each connection is an open file, on either side
-    carried = next(row for row in read("load")["dragoman"]["clients"] if row["clients"] == 64)["sentences_per_second"]
     with our_server(options) as served:
+        carried = wrk(served, clients=64, seconds=15)["sentences_per_second"]
         bodies = first_requests(served)
         usual = median([served.ask(body) for body in bodies * 3][20:])
-        before = served.megabytes()
+        before, began = served.megabytes(), served.processor_seconds()
         pause = 1000 * VISITORS / (EXCESS * carried)  # were every answer immediate, they would offer EXCESS x carried
         memory = []
         with generator(served, clients=VISITORS, seconds=60, pause_ms=pause) as process:
@@ -410,16 +410,26 @@ def overload(options: argparse.Namespace) -> None:
                 memory.append(served.megabytes())
                 time.sleep(0.5)
             result = counted(process.stdout.read() if process.stdout else "")
+            spent = served.processor_seconds() - began
         ended, normal = time.perf_counter(), 0.0
         while normal == 0 and time.perf_counter() - ended < PATIENCE:
             if median([served.ask(body) for body in bodies[:5]]) < 2 * usual:
                 normal = time.perf_counter() - ended
         result |= {
             "visitors": VISITORS,
+            "carried_per_second": round(carried, 1),
             "offered_per_second": round(EXCESS * carried, 1),
+            "answered_per_second": round(result["statuses"].get("200", 0) / result["seconds"], 1),
+            "server_processor_seconds": round(spent, 1),
             "usual_ms": round(usual, 2),
             "seconds_until_usual": round(normal, 2),
-            "megabytes": {"before": round(before), "most": round(max(memory)), "after": round(served.megabytes())},
+            "load_average": round(os.getloadavg()[0], 1),
+            "megabytes": {
+                "before": round(before),
+                "after each tenth": [round(memory[len(memory) * tenth // 10 - 1]) for tenth in range(1, 11)],
+                "most": round(max(memory)),
+                "after": round(served.megabytes()),
+            },
         }
     print(json.dumps(result, indent=1))
     write("overload", result, options)
@@ -464,15 +474,6 @@ def restart(options: argparse.Namespace) -> None:
 
 
 # Results -------------------------------------------------------------------------------------------------------------
-
-
-def read(part: str) -> dict[str, Any]:
-    """A part of the results."""
-    found = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    if part not in found:
-        sys.exit(f"{RESULTS.name} has no part {part!r}; run the stage {part} first")
-    result: dict[str, Any] = found[part]
-    return result
 
 
 def write(part: str, found: Mapping[str, Any], options: argparse.Namespace) -> None:
