@@ -1,8 +1,9 @@
-"""Ranks of a training under torchrun, killed at random moments; torchrun starts them again.
+"""Ranks of a training under torchrun, killed or stopped at random moments; torchrun starts them again.
 
 One torchrun with --max-restarts starts two ranks, of which one is killed after a drawn time: while Python starts, while
-the ranks find each other, in an update, or while rank 0 saves its state, which it does after every update. The last
-training is left to end, and its weights are compared with those of ranks that were never killed.
+the ranks find each other, in an update, or while rank 0 saves its state, which it does after every update. Some are
+stopped by SIGSTOP instead, as if they hung: the other rank names them after its time limit. The last training is left
+to end, and its weights are compared with those of ranks that were never killed.
 """
 
 from __future__ import annotations
@@ -27,8 +28,13 @@ OF_ONE_TRAINING = 12
 """Kills of one training; then it is left to end."""
 STARTING = 0.3
 """Share of the kills that come within `START` seconds of the start of the ranks; the others while they train."""
+HUNG = 0.15
+"""Share of those while they train that stop the rank instead."""
+TIME_LIMIT = 0.5
+"""How long ranks wait for each other, in minutes."""
 START, TRAINING = 6.0, 2.0
 """The longest time of a kill after the ranks have been started, and after the first update of theirs, in seconds."""
+STARTING_FACT, TRAINING_FACT, HUNG_FACT = "killed while starting", "killed while training", "stopped while training"
 SIZE = 2
 UPDATES = 300
 PATIENCE = 600.0
@@ -39,11 +45,11 @@ def run(settings: Settings) -> list[Result]:
     """Kill ranks of trainings until there were enough."""
     result = Result(
         "ranks",
-        "Ranks that are killed at random moments are started again by torchrun --max-restarts, and the training ends "
-        "bit for bit like one whose ranks were never killed.",
+        "Ranks that are killed or stopped at random moments are started again by torchrun --max-restarts, and the "
+        "training ends bit for bit like one whose ranks were never killed.",
         "kills of ranks",
     )
-    result.facts.update({"killed while starting": 0, "killed while training": 0, "rank 0": 0, "trainings": 0})
+    result.facts.update(dict.fromkeys((STARTING_FACT, TRAINING_FACT, HUNG_FACT, "rank 0", "trainings"), 0))
     corpus = small_text(settings)
     wanted = KILLS if settings.trials is None else settings.trials
     whole = settings.scratch / "whole"
@@ -75,7 +81,8 @@ def _torchrun(run_folder: Path, corpus: Text) -> Iterator[subprocess.Popen[bytes
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(SIZE)]
     command += ["--max-restarts", "1000", "--monitor-interval", "0.1", "-m", "dragoman", "train", "--preset", "demo"]
-    command += [*corpus.options, "--out", str(run_folder), "--resume", "--rank-timeout", "5", "--set", *changes]
+    command += [*corpus.options, "--out", str(run_folder), "--resume"]
+    command += ["--rank-timeout", str(TIME_LIMIT), "--set", *changes]
     with (run_folder.parent / f"{run_folder.name}.txt").open("wb") as output:
         process = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
     try:
@@ -102,14 +109,15 @@ def _kill_often(
             break
         time.sleep(draw.uniform(0, START if starting else TRAINING))
         rank = draw.randrange(SIZE)
+        hung = not starting and draw.random() < HUNG
         try:
-            os.kill(ranks[rank], signal.SIGKILL)
+            os.kill(ranks[rank], signal.SIGSTOP if hung else signal.SIGKILL)
         except ProcessLookupError:
             break  # the training is done
         known |= set(ranks.values())
         count += 1
         result.trials += 1
-        result.facts["killed while starting" if starting else "killed while training"] += 1
+        result.facts[STARTING_FACT if starting else HUNG_FACT if hung else TRAINING_FACT] += 1
         result.facts["rank 0"] += rank == 0
     return count
 

@@ -46,7 +46,7 @@ SHORTER: dict[str, dict[str, Any]] = {
     },
     "dropout that is yet to grow": {"dropout": 0.5, "dropout_warmup": 1e9},
     "a rank without a sentence in every update": {"sentences": 2, "label_smoothing": 0.1},
-    "single precision": {"dtype": "float32", "label_smoothing": 0.1},
+    "single precision": {"dtype": "float32", "label_smoothing": 0.1, "updates": 50, "sizes": (2, 3)},
 }
 
 
