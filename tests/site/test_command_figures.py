@@ -96,8 +96,14 @@ def test_the_path_from_a_clone_to_a_translator_is_that_of_the_readme() -> None:
     assert int(steps[4][2].replace(",", "")) == 60 * int(steps[4][1].rpartition("--minutes ")[2].strip("`"))
 
 
-def test_the_readme_is_short() -> None:
-    assert len(_text(ROOT / "README.md").splitlines()) < 100
+def test_the_readmes_are_short_and_have_one_picture_and_five_links_further() -> None:
+    for name in ("README.md", "README.ko.md"):
+        text = _text(ROOT / name)
+        assert len(text.splitlines()) < 100, name
+        assert len(re.findall(r"!\[", text)) == 1, name
+        rows = re.findall(r"^\| \[[^]]+\]\(([^)]+)\)", text, flags=re.MULTILINE)
+        assert len(rows) == 5, name
+        assert all((ROOT / row).is_file() for row in rows), name
 
 
 def _text(page: Path) -> str:
