@@ -127,6 +127,10 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "second-warmup-400": (*SECOND, "training.schedule.warmup=400"),
         "second-deep": (*SECOND, "model.encoder.layers=2"),
         "second-guided": (*SECOND, "training.guided_alignment=0.2"),
+        # heads of the attention
+        "second-heads-2": (*SECOND, "model.attention.heads=2"),
+        "second-heads-4": (*SECOND, "model.attention.heads=4"),
+        "second-heads-8": (*SECOND, "model.attention.heads=8"),
     }
 )
 """Settings over `BASE`, by name."""

@@ -126,6 +126,14 @@ COMPOSITIONS = {
         "decoder.first_residual_layer=3",
         "decoder.order=update-then-look",
     ],
+    "heads": ["attention.score=general", "attention.heads=2", "decoder.order=update-then-look"],
+    "heads of scaled dots, looked at first": [
+        "attention.score=scaled-dot",
+        "attention.heads=3",
+        "encoder.size=6",
+        "encoder.direction=forward",
+        "bridge.kind=tanh-last",
+    ],
     "local-m": ["attention.scope=local-m", "attention.window=1", "decoder.order=update-then-look"],
     "local-p": ["attention.scope=local-p", "attention.window=2", "decoder.order=update-then-look"],
     "local-p, fed, reversed": [

@@ -51,6 +51,12 @@ CONTRADICTIONS = {
     "model.attention.score=dot model.decoder.size=7": "model.attention.score: dot multiplies states of 7 with",
     "model.attention.score=location model.attention.scope=local-m": "model.attention.score: location needs scope",
     "model.attention.score=general model.attention.coverage=true": "model.attention.coverage: only additive and concat",
+    "model.attention.score=additive model.attention.heads=2": "model.attention.heads: several need the score dot,",
+    "model.attention.heads=2 model.attention.score=dot model.attention.scope=local-p model.encoder.size=256 "
+    "model.decoder.size=512": "model.attention.heads: several need",
+    "model.attention.heads=3 model.attention.score=general": "model.attention.heads: 3 must divide the size of a state",
+    "model.attention.score=general model.attention.heads=2 model.encoder.size=5 model.encoder.direction=forward "
+    "model.bridge.kind=mean": "model.attention.heads: 2 must divide the size of an annotation, which is 5",
     "model.readout.kind=linear model.decoder.order=update-then-look": "model.readout.kind: linear ignores the context",
     "model.embedding.tied=output model.readout.size=7": "model.embedding.tied: output makes the target embedding the",
     "model.embedding.tied=all model.readout.size=512": "model.embedding.tied: all requires text.joint: true",

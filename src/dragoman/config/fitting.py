@@ -139,6 +139,17 @@ def _check_attention(model: ModelConfig) -> None:
         raise ValueError(
             f"model.attention.score: location needs scope global; {attention.scope} needs a score of annotations"
         )
+    if attention.heads > 1:
+        if attention.score not in ("dot", "scaled-dot", "general") or attention.scope != "global":
+            raise ValueError(
+                "model.attention.heads: several need the score dot, scaled-dot or general over the scope global, not "
+                f"{attention.score} over {attention.scope}"
+            )
+        for what, size in (("a state", model.decoder.size), ("an annotation", width)):
+            if size % attention.heads:
+                raise ValueError(
+                    f"model.attention.heads: {attention.heads} must divide the size of {what}, which is {size}"
+                )
     if attention.coverage and attention.score not in ("additive", "normed-additive", "concat", "concat-identity"):
         raise ValueError(f"model.attention.coverage: only additive and concat scores support it, not {attention.score}")
 

@@ -185,6 +185,13 @@ class AttentionConfig(Section):
         ),
     ] = "additive"
     size: Annotated[Count, doc("hidden size of additive scores (n' in Bahdanau 2015 A.2.2)")] = 512
+    heads: Annotated[
+        Count,
+        doc(
+            "dot, scaled-dot and general scores: heads, each with a slice of query, keys and annotations and weights "
+            "of its own (Vaswani et al. 2017 section 3.2.2, without its projections); alignments are their mean"
+        ),
+    ] = 1
     scope: Annotated[
         Literal["global", "local-m", "local-p"],
         doc("global: all positions; local-m, local-p: a window around position t or a predicted one (Luong 2015)"),

@@ -1,7 +1,7 @@
 """Attention in the step graph, as `model/attention.py` states it: energies, weights and contexts of N queries.
 
 Letters: B sentences, Q queries of a sentence, N = B*Q, S positions, H units of a query, W units of an annotation,
-A alignment size.
+A alignment size, K heads.
 """
 
 from __future__ import annotations
@@ -52,10 +52,32 @@ def prepare_attention(g: Graph, model: TranslationModel, layout: Value, time: Va
             coverage = group(g.narrowed(coverage, g.size(memory.mask, 1)))  # [N, S'] -> [B, Q, S]
         energies = energies_of(g, attention.score, memory.keys, queries, group, coverage)
         weights = weights_of(g, attention.scope, memory.mask, energies, queries, group, time)
-        context = g.flatten(g.matmul(weights, memory.vectors), 2)  # [B, Q, S], [B, S, W] -> [B, Q, W] -> [N, W]
-        return g.bound(context) if g.is_bounded(memory.vectors) else context, g.flatten(weights, 2)
+        return g.matmul(weights, memory.vectors), weights  # [B, Q, S], [B, S, W] -> [B, Q, W]
 
-    return attend
+    def attend_with_heads(queries: Value) -> tuple[Value, Value]:
+        heads = attention.heads
+        # [B, K, Q, A/K], [B, K, A/K, S] -> [B, K, Q, S]
+        products = g.matmul(_divide(g, group(queries), heads), g.transpose(_divide(g, memory.keys, heads), 0, 1, 3, 2))
+        # as if the heads of a query were queries of their own: [B, K, Q, S] -> [B, K*Q, S]
+        energies = g.reshape(products, 0, -1, g.size(memory.mask, 1))
+        flat = weights_of(g, attention.scope, memory.mask, energies, queries, group, time)
+        weights = g.node("Reshape", flat, g.node("Shape", products))  # [B, K*Q, S] -> [B, K, Q, S]
+        contexts = g.matmul(weights, _divide(g, memory.vectors, heads))  # [B, K, S, W/K] -> [B, K, Q, W/K]
+        context = g.reshape(g.transpose(contexts, 0, 2, 1, 3), 0, 0, -1)  # -> [B, Q, K, W/K] -> [B, Q, W]
+        mean = g.node("Squeeze", g.total(weights, 1), g.integers(1)) / g.number(heads)  # [B, 1, Q, S] -> [B, Q, S]
+        return context, mean
+
+    def attend_rows(queries: Value, coverage: Value | None) -> tuple[Value, Value]:
+        context, weights = attend(queries, coverage) if attention.heads == 1 else attend_with_heads(queries)
+        rows = g.flatten(context, 2)  # [B, Q, W] -> [N, W]
+        return g.bound(rows) if g.is_bounded(memory.vectors) else rows, g.flatten(weights, 2)
+
+    return attend_rows
+
+
+def _divide(g: Graph, x: Value, heads: int) -> Value:
+    """The slices of K heads: [B, n, A] -> [B, n, K, A/K] -> [B, K, n, A/K]."""
+    return g.transpose(g.reshape(x, 0, 0, heads, -1), 0, 2, 1, 3)
 
 
 def _memory(g: Graph, score: AttentionScore, *, bounded: bool) -> MemoryInputs:

@@ -211,7 +211,7 @@ def _cell(settings: CellConfig, biases: bool, directions: int = 1) -> Cell:
 
 def _source(config: ModelConfig, annotation: int) -> Attention | FixedContext | None:
     if config.decoder.context == "attended":
-        return Attention(_score(config, annotation), _scope(config))
+        return Attention(_score(config, annotation), _scope(config), config.attention.heads)
     return FixedContext() if config.decoder.context == "fixed" else None
 
 
@@ -229,7 +229,7 @@ def _score(config: ModelConfig, annotation: int) -> AttentionScore:
         return Location(query, settings.max_positions, masked=settings.masked, reads_backwards=backwards)
     if settings.score == "general":
         return General(query, annotation)
-    return Dot(query, scaled=settings.score == "scaled-dot")
+    return Dot(query // settings.heads, scaled=settings.score == "scaled-dot")
 
 
 def _scope(config: ModelConfig) -> AttentionScope:

@@ -4,7 +4,7 @@ Queries are rows grouped by sentence: [B*Q, H] holds Q queries for each of B sen
 given target, the hypotheses of a beam, or a single one. Annotations are stored once per sentence.
 
 Letters: B sentences, Q queries of a sentence, S positions, H units of a query, W units of an annotation, A alignment
-size.
+size, K heads.
 """
 
 from __future__ import annotations
@@ -70,14 +70,34 @@ def weighted_sums(vectors: Tensor) -> Callable[[Tensor], Tensor]:
     return lambda weights: torch.bmm(weights, vectors)  # [B, Q, S], [B, S, W] -> [B, Q, W]
 
 
+def divide(x: Tensor, heads: int) -> Tensor:
+    """Slice k of each vector for head k, the heads of a sentence one after the other: [B, n, A] -> [B*K, n, A/K]."""
+    if heads == 1:
+        return x
+    sliced = x.view(*x.shape[:2], heads, -1)  # [B, n, A] -> [B, n, K, A/K]
+    return sliced.transpose(1, 2).flatten(0, 1)  # -> [B, K, n, A/K] -> [B*K, n, A/K]
+
+
+def join(x: Tensor, heads: int) -> Tensor:
+    """The slices of all heads side by side, as before `divide`: [B*K, n, A/K] -> [B, n, A]."""
+    if heads == 1:
+        return x
+    return x.view(-1, heads, *x.shape[1:]).transpose(1, 2).flatten(2)  # -> [B, n, K, A/K] -> [B, n, A]
+
+
 class Attention(nn.Module):
-    """Attention: the score gives energies, the scope normalises them to weights, which average the annotations."""
+    """Attention: the score gives energies, the scope normalises them to weights, which average the annotations.
+
+    heads: with K > 1 the score compares slice k of the query with slice k of the keys, which weighs slice k of the
+           annotations (Vaswani et al. 2017, section 3.2.2, without projections for each head); the alignment weights
+           are the mean over the heads
+    """
 
     weighted_sums = staticmethod(weighted_sums)
 
-    def __init__(self, score: AttentionScore, scope: AttentionScope) -> None:
+    def __init__(self, score: AttentionScore, scope: AttentionScope, heads: int = 1) -> None:
         super().__init__()
-        self.score, self.scope = score, scope
+        self.score, self.scope, self.heads = score, scope, heads
 
     def precompute(self, annotations: Annotations, initial: InitialState) -> AttentionMemory:
         """Compute the memory of a batch once, before the first step."""
@@ -86,17 +106,22 @@ class Attention(nn.Module):
 
     def prepare(self, memory: AttentionMemory) -> Attend:
         """Prepare the attention over `memory` for one unrolling."""
-        mask = memory.mask
-        energies, weigh = self.score.prepare(memory.keys), self.scope.prepare(mask)
-        contexts = self.weighted_sums(memory.vectors)
+        mask, heads = memory.mask, self.heads
+        of_heads = mask if heads == 1 else mask.repeat_interleave(heads, 0)  # [B, S] -> [B*K, S]
+        energies, weigh = self.score.prepare(divide(memory.keys, heads)), self.scope.prepare(of_heads)
+        contexts = self.weighted_sums(divide(memory.vectors, heads))
 
         def attend(queries: Tensor, times: Tensor, coverage: Tensor | None = None) -> AttentionResult:
             grouped = queries.view(len(mask), -1, queries.shape[-1])  # [B*Q, H] -> [B, Q, H]
             # the longest sentences may have left the batch since coverage was summed: [B*Q, S'] -> [B, Q, S]
             covered = None if coverage is None else coverage[:, : mask.shape[1]].unflatten(0, grouped.shape[:2])
-            weights, centres = weigh(energies(grouped, covered), grouped, times)
+            divided = divide(grouped, heads)  # [B, Q, H] -> [B*K, Q, H/K]
+            weights, centres = weigh(energies(divided, covered), divided, times)  # [B*K, Q, S]
+            context = join(contexts(weights), heads)  # [B*K, Q, W/K] -> [B, Q, W]
+            if heads > 1:
+                weights = weights.view(-1, heads, *weights.shape[1:]).mean(1)  # -> [B, K, Q, S] -> [B, Q, S]
             return AttentionResult(
-                contexts(weights).flatten(0, 1),  # [B, Q, W] -> [B*Q, W]
+                context.flatten(0, 1),  # [B, Q, W] -> [B*Q, W]
                 weights.flatten(0, 1),  # [B, Q, S] -> [B*Q, S]
                 None if centres is None else centres.flatten(),  # [B, Q] -> [B*Q]
             )

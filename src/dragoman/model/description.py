@@ -151,7 +151,8 @@ def _attention(config: ModelConfig) -> str:
     score = f"{settings.score} of {settings.size}" if settings.score.endswith("additive") else settings.score
     window = "" if settings.scope == "global" else f", window {settings.window}"
     slots = f", {settings.max_positions} slots" if settings.score == "location" else ""
-    return f"{score}, {settings.scope}{window}{slots}{', with coverage' if settings.coverage else ''}"
+    heads = f", {settings.heads} heads" if settings.heads > 1 else ""
+    return f"{score}, {settings.scope}{window}{slots}{heads}{', with coverage' if settings.coverage else ''}"
 
 
 def _readout(config: ModelConfig) -> str:

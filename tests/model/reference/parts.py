@@ -134,6 +134,19 @@ def alignment_weights(config: ModelConfig, w: Weights, s: Array, h: Array, t: in
     return look.global_weights(e)
 
 
+def see_with_heads(config: ModelConfig, w: Weights, s: Array, h: Array) -> tuple[Array, Array]:
+    """Head by head, each with a slice of the state, of what it is compared with, and of the annotations."""
+    heads, score = config.attention.heads, config.attention.score
+    keys = np.array([w["W_a"] @ h_j for h_j in h]) if score == "general" else h
+    contexts, weights = [], []
+    for k in range(heads):
+        of_s, of_keys, of_h = (x[..., k * x.shape[-1] // heads : (k + 1) * x.shape[-1] // heads] for x in (s, keys, h))
+        e = look.scaled_dot(of_s, of_keys) if score == "scaled-dot" else look.dot(of_s, of_keys)
+        weights.append(look.global_weights(e))
+        contexts.append(weights[-1] @ of_h)
+    return np.concatenate(contexts), np.mean(weights, axis=0)
+
+
 def read_out(config: ModelConfig, w: Weights, s: Array, y: Array, c: Array | None) -> Array:
     kind = config.readout.kind
     if kind == "linear":
@@ -160,6 +173,10 @@ def translate(config: ModelConfig, w: Weights, source: Words, target: Words) -> 
         nonlocal coverage
         if decoder.context != "attended":
             return summary(config, w, encoded) if decoder.context == "fixed" else None
+        if config.attention.heads > 1:
+            context, mean = see_with_heads(config, w, s, h)
+            weights.append(mean)
+            return context
         weights.append(alignment_weights(config, w, s, h, t, coverage))
         coverage = coverage + weights[-1]
         return weights[-1] @ h
