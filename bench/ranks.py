@@ -27,6 +27,7 @@ import fcntl
 import json
 import os
 import select
+import signal
 import socket
 import struct
 import subprocess
@@ -68,6 +69,7 @@ RESULTS = ROOT / "bench" / "results" / "ranks.json"
 def main() -> None:
     """Measure, print and write."""
     options = parse()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # namespaces are removed on the way
     if options.rank is not None:
         work = {"sums": rank_sums, "updates": rank_updates}[options.stage]
         print(json.dumps(work(options.sizes)), flush=True)

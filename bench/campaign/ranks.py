@@ -28,7 +28,7 @@ OF_ONE_TRAINING = 12
 """Kills of one training; then it is left to end."""
 STARTING = 0.3
 """Share of the kills that come within `START` seconds of the start of the ranks; the others while they train."""
-HUNG = 0.15
+HUNG = 0.25
 """Share of those while they train that stop the rank instead."""
 TIME_LIMIT = 0.5
 """How long ranks wait for each other, in minutes."""
