@@ -236,6 +236,7 @@ def small_preset(name: str) -> Config:
         "decoder.size": 6,
         "attention.size": 7,
         "attention.window": 1,
+        "attention.heads": min(model.attention.heads, 2),
         "attention.max_positions": 6,  # fewer than the longest sentence here has words
         "readout.size": 5,
         "readout.rank": 3 if model.readout.rank else "null",

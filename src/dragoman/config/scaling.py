@@ -42,8 +42,9 @@ class ScaledValue(NamedTuple):
 def scale(config: Config, factor: float, *, sizes_only: bool = False) -> Config:
     """The configuration of a model whose sizes are `factor` times as large, rounded to whole numbers from 1 on.
 
-    So the ratios of a paper stay: 500 maxout units are half of 1000 at any scale, but for the rounding. Unless
-    `sizes_only`, three things follow:
+    So the ratios of a paper stay: 500 maxout units are half of 1000 at any scale, but for the rounding. Encoder and
+    decoder stay multiples of the heads of the attention, which divide their states. Unless `sizes_only`, three things
+    follow:
 
     - Initial values with a stated range or deviation are divided by sqrt(factor). The gain of a layer of n units with
       U(-a, a) is a sqrt(n / 3): 1.8 for the 0.1 and 1,000 units of Luong et al. 2015, but 0.65 for 128 units with the
@@ -61,7 +62,8 @@ def scale(config: Config, factor: float, *, sizes_only: bool = False) -> Config:
     for section, key in SIZES:
         size = model[section][key]
         if size is not None:
-            model[section][key] = max(1, round(size * factor))
+            step = model["attention"]["heads"] if section in ("encoder", "decoder") else 1
+            model[section][key] = step * max(1, round(size * factor / step))
     if not sizes_only:
         if model["initialisation"] in ABSOLUTE_LAWS:
             model["init_scale"] = _rounded(model["init_scale"] / math.sqrt(factor))
