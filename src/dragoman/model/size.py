@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import nn
-from torch.overrides import TorchFunctionMode
 
 from dragoman.errors import ConfigError
 
@@ -21,7 +20,7 @@ def without_memory(assemble: Callable[[], Model]) -> Model:
         ConfigError: a matrix has more than 2^63 bytes.
     """
     try:
-        with torch.device("meta"), _NothingDrawn():
+        with torch.device("meta"):
             return assemble()
     except RuntimeError as error:
         if "overflow" not in str(error):
@@ -30,18 +29,6 @@ def without_memory(assemble: Callable[[], Model]) -> Model:
             "the model is too large for any machine: one of its matrices alone has more than 2^63 bytes (9.2 EB); use "
             "smaller sizes (--scale)"
         ) from None
-
-
-class _NothingDrawn(TorchFunctionMode):
-    """Inside, the functions of torch.nn.init do nothing: on `meta` some of them import torch's compiler for seconds."""
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        given = kwargs or {}
-        if getattr(function, "__module__", None) == "torch.nn.init":
-            return given["tensor"] if "tensor" in given else args[0]
-        return function(*args, **given)
 
 
 def parameter_count(model: nn.Module) -> int:
