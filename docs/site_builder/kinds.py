@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from docutils import nodes
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from docutils.nodes import document
+    from sphinx.application import Sphinx
 
 KINDS = {
     "start/": "Start",
@@ -48,8 +51,10 @@ def kind_of(page: str) -> str | None:
     return next((kind for place, kind in kinds.items() if page == place or page.startswith(place)), None)
 
 
-def add_kind(app: Sphinx, doctree: nodes.document) -> None:
+def add_kind(app: Sphinx, doctree: document) -> None:
     """Put the kind of a page below its title."""
+    from docutils import nodes  # here, as the tests of pages run without the packages that build the site
+
     kind = kind_of(app.env.docname)
     title = next(iter(doctree.findall(nodes.title)), None)
     if kind is not None and title is not None:
