@@ -83,7 +83,8 @@ class Ranks:
         try:
             if error is not None and not isinstance(error, OtherRankError):
                 said = self._store.add("tellers", 1) == 1
-                self._store.set(_FAILED, json.dumps(code))
+                if said:
+                    self._store.set(_FAILED, json.dumps(code))
         except RuntimeError:
             said = self.leads  # the store has gone with rank 0
         self._leave()
@@ -97,6 +98,7 @@ class Ranks:
         """Close the connections; rank 0 waits a little for the others, because the store may end with it."""
         if self._group is not None:
             dist.destroy_process_group(self._group)
+            self._group = None  # what holds the group keeps its connections open, and the others wait for this rank
         with suppress(RuntimeError):
             left = self.store.add(_LEFT, 1)
             until = time.monotonic() + GRACE
