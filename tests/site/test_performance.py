@@ -39,9 +39,9 @@ def test_bleu_over_minutes_is_that_of_the_results(plots: ModuleType) -> None:
 
 def test_bleu_of_the_preset_of_today_is_that_of_the_results() -> None:
     line = next(line for line in PAGE.splitlines() if line.startswith("| Dragoman, `standard` with one head |"))
+    folder = ROOT / "bench" / "results" / "quality"
     rows = [
-        json.loads((ROOT / "bench" / "results" / "quality" / f"dragoman-one-head.{minutes}.1.json").read_text(encoding="utf-8"))
-        for minutes in (5, 10)
+        json.loads((folder / f"dragoman-one-head.{minutes}.1.json").read_text(encoding="utf-8")) for minutes in (5, 10)
     ]
     assert [float(cell) for cell in line.split("|")[2:4]] == [round(row["bleu"], 1) for row in rows]
 
