@@ -37,7 +37,7 @@ def test_bleu_over_minutes_is_that_of_the_results(plots: ModuleType) -> None:
         assert [float(cell) for cell in line.split("|")[2:6]] == [round(bleu, 1) for _, bleu in plots.quality()[kit]]
 
 
-def test_bleu_of_the_preset_of_today_is_that_of_the_results() -> None:
+def test_bleu_of_standard_with_one_head_is_that_of_the_results() -> None:
     line = next(line for line in PAGE.splitlines() if line.startswith("| Dragoman, `standard` with one head |"))
     folder = ROOT / "bench" / "results" / "quality"
     rows = [
