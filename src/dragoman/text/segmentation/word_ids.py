@@ -19,8 +19,6 @@ MOST = 200_000
 """Words that are remembered, some 50 MB; then all are forgotten, and the frequent ones are soon back."""
 _TEXT = "a  b ² … Ａ ﬁ e\u0301 \u00a0x "
 """Of this any normalisation of SentencePiece changes something, but "identity" extra spaces only."""
-
-
 _LINE_END = "\n"
 
 
