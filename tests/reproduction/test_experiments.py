@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +15,7 @@ from dragoman.cli.main import main
 from dragoman.errors import ConfigError
 from dragoman.reproduction import phrases, steps
 from dragoman.reproduction.experiment import experiment_names, load_experiment
+from tests.server_processes import running
 
 pytestmark = pytest.mark.reproduction
 
@@ -36,17 +35,8 @@ SETTINGS = (
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The socket of a server that runs commands."""
     path = tmp_path_factory.mktemp("server") / "s"
-    with subprocess.Popen(
-        [sys.executable, str(SERVER), str(path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
+    with running([sys.executable, str(SERVER), str(path)]):
         yield path
-        assert process.stdin is not None
-        process.stdin.close()
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_documented_commands import ROOT
+from tests.server_processes import running
 from tests.site import toy_folder
 from tests.site.page_blocks import Block, blocks_of, english_pages, same
 
@@ -69,18 +70,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
         _program(programs / name, f'{client} {name} "$@" || {{ code=$?; touch .failed; exit $code; }}')
     curl = shutil.which("curl")
     _program(programs / "curl", f'exec {curl} -sS --fail-with-body "${{@//:5000/:$(cat .port)}}"')
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.site.page_server", str(server), str(programs / "dragoman")],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
+    with running([sys.executable, "-m", "tests.site.page_server", str(server), str(programs / "dragoman")], ROOT):
         yield Shell(programs)
-        assert process.stdin is not None
-        process.stdin.close()
 
 
 def _program(path: Path, line: str) -> None:
