@@ -81,13 +81,30 @@ class Started:
             )
             for command, environment in zip(commands, environments, strict=True)
         ]
-        assert len(marked(mark)) == len(running)
+        try:
+            self._require_marks_are_seen(mark, running)
+        except BaseException:
+            for process in running:
+                process.kill()
+                process.communicate()
+            raise
         self.said = "".join(process.communicate(timeout=120)[0] for process in running)
         self.codes = [process.returncode for process in running]
         deadline = time.monotonic() + 5  # a process that has ended is in /proc until its parent has noticed
         while marked(mark) and time.monotonic() < deadline:
             time.sleep(0.05)
         self.left = marked(mark)
+
+    @staticmethod
+    def _require_marks_are_seen(mark: str, running: list[subprocess.Popen[str]]) -> None:
+        """Without this a mark that is never seen would look like no process left.
+
+        ``Popen`` returns while the kernel still replaces the program, whose environment reads as empty until then.
+        """
+        deadline = time.monotonic() + 10
+        while len(marked(mark)) < len(running):
+            assert time.monotonic() < deadline, "the processes started have no mark in /proc"
+            time.sleep(0.01)
 
 
 def require_refused(started: Started, message: str) -> None:
