@@ -59,6 +59,9 @@ BASE: Settings = (*vocabulary(3000), *rate(0.0025), *batch(768), *sizes(256, 384
 SECOND: Settings = (*rate(0.005), *sizes(192, 256), "training.dropout_warmup=8")
 """What the second round changes: the best of the first, with dropout that grows."""
 
+THIRD: Settings = (*SECOND, "model.attention.heads=4")
+"""The preset as it is, from which longer budgets go: the best of the second round, with four heads."""
+
 VARIATIONS: Mapping[str, Settings] = MappingProxyType(
     {
         "base": (),
@@ -135,6 +138,18 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "second-heads-2": (*SECOND, "model.attention.heads=2"),
         "second-heads-4": (*SECOND, "model.attention.heads=4"),
         "second-heads-8": (*SECOND, "model.attention.heads=8"),
+        # longer budgets: more capacity, and what keeps it from overfitting
+        "third-256-384": (*THIRD, *sizes(256, 384)),
+        "third-dropout-high": (*THIRD, *HIGH_DROPOUT),
+        "third-256-384-dropout-high": (*THIRD, *sizes(256, 384), *HIGH_DROPOUT),
+        "third-256-384-vocabulary-5000": (*THIRD, *sizes(256, 384), *vocabulary(5000)),
+        "third-word-dropout-0.1": (*THIRD, *dropout(words=0.1)),
+        "third-deep": (*THIRD, "model.encoder.layers=2"),
+        "third-vocabulary-5000": (*THIRD, *vocabulary(5000)),
+        "third-embedding-384": (*THIRD, *embedding(384)),
+        "third-locked-masks": (*THIRD, "model.dropout.variational=true"),
+        "third-rate-0.0035": (*THIRD, *rate(0.0035)),
+        "third-batch-1536": (*THIRD, *batch(1536)),
     }
 )
 """Settings over `BASE`, by name."""
