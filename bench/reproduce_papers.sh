@@ -107,6 +107,7 @@ mkdir -p "$LONGER"
 for experiment in bahdanau2015-table1 bahdanau2015-figure2 bahdanau2015-figure3; do
     run "$experiment" 6000 3 "${TEXT[@]}" --join 5 --out "$LONGER" --set "${WORDS[@]}" "${TRAINING[@]}"
 done
+run sutskever2014-figure2 6000 3 "${TEXT[@]}" --join 5 --out "$LONGER" --set "${WORDS[@]}" "${TRAINING[@]}"
 for experiment in luong2015-table1 luong2015-figures5-6; do
     run "$experiment" 6000 1 "${TEXT[@]}" --join 5 --out "$LONGER" --set "${WORDS[@]}" "${TRAINING[@]}"
 done
