@@ -24,8 +24,11 @@ RESULTS = ROOT / "bench" / "results" / "reproduction"
 PAGE = ROOT / "docs" / "papers" / "results.md"
 FOLDERS = {"captions": "Captions of Multi30k, English to German", "kftt": "KFTT, Japanese to English"}
 """Folders of results, in the order of the page, and their corpora."""
-LONGER = "captions-6000-updates"
-"""The folder of the experiments that were run again with more updates, to explain results of `captions`."""
+REPEATED = {
+    "captions-6000-updates": "The same with three times as many updates",
+    "captions-3000-pairs": "The same with a tenth of the captions",
+}
+"""Folders of experiments that were run again on other terms, to explain results of `captions`, and their headings."""
 EXPERIMENTS = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 """Beginnings of their names, in the order of the page."""
 
@@ -50,7 +53,7 @@ def page() -> str:
         summary(found),
         "## All claims",
         claims(found),
-        *longer(found),
+        *repeated(found),
     ]
     for folder, result in found:
         blocks += section(folder, result, remarks.get(f"{folder}/{result['experiment']}", ""))
@@ -87,9 +90,14 @@ def claims(found: list[tuple[str, Result]]) -> str:
     rows = [["claim", "of", "ours: difference (95 % interval)", "verdict"]]
     for folder, result in found:
         for claim in result["claims"].values():
-            place = f"{result['paper']}, {claim['where']}" + (", on KFTT" if folder == "kftt" else "")
-            rows.append([claim["claim"], place, differences(claim), claim["verdict"]])
+            corpus = ", on KFTT" if folder == "kftt" else ""
+            rows.append([claim["claim"], place(result, claim) + corpus, differences(claim), claim["verdict"]])
     return markdown_table(rows)
+
+
+def place(result: Result, claim: Mapping[str, Any]) -> str:
+    """Where a paper makes a claim."""
+    return f"{result['paper']}, {claim['where']}"
 
 
 def differences(claim: Mapping[str, Any]) -> str:
@@ -102,24 +110,25 @@ def differences(claim: Mapping[str, Any]) -> str:
     return "; ".join(shown)
 
 
-def longer(found: list[tuple[str, Result]]) -> list[str]:
-    """The claims of the experiments that were run again with more updates, beside the same differences before."""
+def repeated(found: list[tuple[str, Result]]) -> list[str]:
+    """For each folder of `REPEATED` the claims that it has, beside the same differences before."""
     before = {
-        (result["experiment"], name): claim
+        claim["claim"]: differences(claim)
         for folder, result in found
         if folder == "captions"
-        for name, claim in result["claims"].items()
+        for claim in result["claims"].values()
     }
-    rows = [["claim", "of", "2,000 updates", "6,000 updates", "seeds", "verdict then"]]
-    for result in results_in(LONGER):
-        for name, claim in result["claims"].items():
-            earlier = differences(before[result["experiment"], name])
-            place = f"{result['paper']}, {claim['where']}"
+    blocks = []
+    for folder, heading in REPEATED.items():
+        rows = [["claim", "of", "before", "then", "seeds", "verdict then"]]
+        for result in results_in(folder):
             seeds = str(result["budget"]["seeds"])
-            rows.append([claim["claim"], place, earlier, differences(claim), seeds, claim["verdict"]])
-    if len(rows) == 1:
-        return []
-    return ["## The same with three times as many updates", markdown_table(rows)]
+            for claim in result["claims"].values():
+                earlier, later = before[claim["claim"]], differences(claim)
+                rows.append([claim["claim"], place(result, claim), earlier, later, seeds, claim["verdict"]])
+        if len(rows) > 1:
+            blocks += [f"## {heading}", markdown_table(rows)]
+    return blocks
 
 
 def section(folder: str, result: Result, remark: str) -> list[str]:
