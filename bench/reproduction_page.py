@@ -26,6 +26,7 @@ FOLDERS = {"captions": "Captions of Multi30k, English to German", "kftt": "KFTT,
 """Folders of results, in the order of the page, and their corpora."""
 REPEATED = {
     "captions-6000-updates": "The same with three times as many updates",
+    "captions-12000-updates": "Phrases with three times as many updates",
     "captions-3000-pairs": "The same with a tenth of the captions",
 }
 """Folders of experiments that were run again on other terms, to explain results of `captions`, and their headings."""
