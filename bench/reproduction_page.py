@@ -24,12 +24,14 @@ RESULTS = ROOT / "bench" / "results" / "reproduction"
 PAGE = ROOT / "docs" / "papers" / "results.md"
 FOLDERS = {"captions": "Captions of Multi30k, English to German", "kftt": "KFTT, Japanese to English"}
 """Folders of results, in the order of the page, and their corpora."""
+EXPLAINED = "captions"
+"""The folder whose results are explained; experiments in it that no paper has are part of the explanations."""
 REPEATED = {
     "captions-6000-updates": "The same with three times as many updates",
     "captions-12000-updates": "Phrases with three times as many updates",
     "captions-3000-pairs": "The same with a tenth of the captions",
 }
-"""Folders of experiments that were run again on other terms, to explain results of `captions`, and their headings."""
+"""Folders of experiments that were run again on other terms, to explain results, and their headings."""
 EXPERIMENTS = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 """Beginnings of their names, in the order of the page."""
 
@@ -58,16 +60,19 @@ def page() -> str:
     ]
     for folder, result in found:
         blocks += section(folder, result, remarks.get(f"{folder}/{result['experiment']}", ""))
+    for result in results_in(EXPLAINED):
+        if not result["experiment"].startswith(EXPERIMENTS):
+            blocks += [*section(EXPLAINED, result, ""), claims([(EXPLAINED, result)])]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def results() -> Iterator[tuple[str, Result]]:
     """(folder, result) of each experiment that has been run, in the order of the page."""
     for folder in FOLDERS:
-        for result in sorted(
-            results_in(folder), key=lambda one: EXPERIMENTS.index(one["experiment"].partition("-")[0])
-        ):
-            yield folder, result
+        for paper in EXPERIMENTS:
+            for result in results_in(folder):
+                if result["experiment"].startswith(paper):
+                    yield folder, result
 
 
 def results_in(folder: str) -> list[Result]:
@@ -116,7 +121,7 @@ def repeated(found: list[tuple[str, Result]]) -> list[str]:
     before = {
         claim["claim"]: differences(claim)
         for folder, result in found
-        if folder == "captions"
+        if folder == EXPLAINED
         for claim in result["claims"].values()
     }
     blocks = []
