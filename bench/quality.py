@@ -57,7 +57,7 @@ def main() -> None:
     options = parse()
     RESULTS.mkdir(parents=True, exist_ok=True)
     if not options.table:
-        scratch = options.scratch.resolve()
+        options.data, scratch = options.data.resolve(), options.scratch.resolve()  # commands run in other folders
         for seed in options.seeds:
             for minutes in options.minutes:
                 for system in options.systems:
@@ -126,6 +126,8 @@ def _dragoman(options: argparse.Namespace, minutes: int, seed: int, out: Path) -
         *("training.epochs=120", f"training.seed={seed}"),
     ]
     watched = _watch(options, command, 60 * minutes + 300, out.parent, {"PYTHONPATH": PYTHONPATH_OF_DRAGOMAN})
+    if watched.exit_code:
+        sys.exit("\n".join(line for _, line in watched.lines[-20:]))
     run = open_run(out)
     search = run.config.search.replaced(beam=BEAM)
     lines = list(read_lines(options.data / f"{TEST}.en.gz"))
