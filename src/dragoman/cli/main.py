@@ -121,9 +121,6 @@ KERNELS = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"
 """Sizes of torch's caches of compiled kernels: one kernel of up to a MB for each tensor shape, 1024 each by default.
 The shapes of text vary so much that few recur soon."""
 
-TRAINING = ("demo", "train", "lm train")
-"""Commands whose shapes recur every epoch, so that they keep the default cache sizes."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
@@ -161,9 +158,8 @@ def _run(arguments: Sequence[str]) -> None:
         _general_parser().parse(arguments or ["--help"])
         return
     name, rest = find_verb(arguments)
-    if name not in TRAINING:
-        for limit, most in KERNELS.items():
-            os.environ.setdefault(limit, most)  # read by torch at its first product
+    for limit, most in KERNELS.items():
+        os.environ.setdefault(limit, most)  # read by torch at its first product
     with resources_checked(name):
         verb = VERBS[name]
         parser = Parser(prog=f"dragoman {name}", description=verb.DESCRIPTION, examples=verb.EXAMPLES)
