@@ -317,7 +317,7 @@ def main() -> None:
     for row in rows(options):
         if (options.only and row.model not in options.only) or row.name in load(corpus)["runs"]:
             continue
-        with contextlib.suppress(FileExistsError), claim(options.out, row):
+        with contextlib.suppress(BlockingIOError), claim(options.out, row):
             found = run_row(row, corpus, options.out)
             with exclusive(options.out):
                 result = load(corpus)  # another process may have added rows meanwhile
@@ -339,13 +339,10 @@ def parse() -> argparse.Namespace:
 
 @contextlib.contextmanager
 def claim(folder: Path, row: Row) -> Iterator[None]:
-    """Keep a second process beside this one from training the same row; FileExistsError if one does."""
-    mark = folder / f"{row.folder}.claimed"  # left behind by a kill; remove it to train the row again
-    mark.touch(exist_ok=False)
-    try:
+    """Keep a second process beside this one from training the same row; BlockingIOError if one does."""
+    with (folder / f"{row.folder}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a process that is killed holds no lock
         yield
-    finally:
-        mark.unlink()
 
 
 @contextlib.contextmanager
