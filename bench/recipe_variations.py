@@ -49,7 +49,12 @@ ONE_HEAD = "model.attention.heads=1"
 STANDARD = "standard"
 """The preset as it was before these experiments; its updates are the currency of budgets."""
 OLD_STANDARD: Settings = (
-    *(*vocabulary(5000), *rate(0.0015), *batch(1024), *sizes(320, 512), *OLD_DROPOUT, NO_WARMUP),
+    *vocabulary(5000),
+    *rate(0.0015),
+    *batch(1024),
+    *sizes(320, 512),
+    *OLD_DROPOUT,
+    NO_WARMUP,
     ONE_HEAD,
 )
 
@@ -136,7 +141,7 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "second-guided": (*SECOND, "training.guided_alignment=0.2"),
         # heads of the attention
         "second-heads-2": (*SECOND, "model.attention.heads=2"),
-        "second-heads-4": (*SECOND, "model.attention.heads=4"),
+        "second-heads-4": THIRD,
         "second-heads-8": (*SECOND, "model.attention.heads=8"),
         # longer budgets: more capacity, and what keeps it from overfitting
         "third-256-384": (*THIRD, *sizes(256, 384)),
