@@ -2,8 +2,8 @@
 
     python bench/reproduction_page.py
 
-A table of all claims with their verdicts, then a section for each experiment with our table beside the paper's. What
-is remarked there about an experiment, such as why a claim does not hold, is in bench/results/reproduction/remarks.yaml.
+A table of all claims with their verdicts, then why claims do not hold (bench/results/reproduction/explanations.yaml),
+then a section for each experiment with our table beside the paper's and what is remarked about it (remarks.yaml).
 tests/reproduction/test_results_page.py fails if the page is not that of the results.
 """
 
@@ -35,6 +35,9 @@ REPEATED = {
 EXPERIMENTS = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
 """Beginnings of their names, in the order of the page."""
 
+UNDECIDED = "not decided at this size"
+"""The verdict on a claim that the measurements do not decide."""
+
 Result = Mapping[str, Any]
 
 
@@ -46,7 +49,7 @@ def main() -> None:
 def page() -> str:
     """The whole page as Markdown."""
     found = list(results())
-    remarks: dict[str, str] = yaml.safe_load((RESULTS / "remarks.yaml").read_text(encoding="utf-8")) or {}
+    remarks: dict[str, str] = _yaml("remarks.yaml") or {}
     blocks = [
         "# The papers' tables, reproduced: results",
         "This page is written by [`bench/reproduction_page.py`](../../bench/reproduction_page.py) from the results of "
@@ -56,6 +59,7 @@ def page() -> str:
         summary(found),
         "## All claims",
         claims(found),
+        *explained(found),
         *repeated(found),
     ]
     for folder, result in found:
@@ -97,8 +101,35 @@ def claims(found: list[tuple[str, Result]]) -> str:
     for folder, result in found:
         for claim in result["claims"].values():
             corpus = ", on KFTT" if folder == "kftt" else ""
-            rows.append([claim["claim"], place(result, claim) + corpus, differences(claim), claim["verdict"]])
+            rows.append([claim["claim"], place(result, claim) + corpus, differences(claim), verdict(claim)])
     return markdown_table(rows)
+
+
+def verdict(claim: Mapping[str, Any]) -> str:
+    """The verdict on a claim; where it is not decided, with how many seeds like these it would be."""
+    if claim["verdict"] != UNDECIDED:
+        return str(claim["verdict"])
+    needed = [one["seeds that would decide"] for one in claim["comparisons"] if one["verdict"] == UNDECIDED]
+    if None in needed:
+        return "not decided: for any number of seeds, the test sentences are too few"
+    return f"not decided: {max(needed):,} seeds would"
+
+
+def explained(found: list[tuple[str, Result]]) -> list[str]:
+    """For each group of claims that do not hold, why.
+
+    Raises:
+        KeyError: explanations.yaml has a claim that no result has.
+    """
+    of_name = {
+        f"{folder}/{result['experiment']}/{name}": f"{claim['claim']} ({place(result, claim)})"
+        for folder, result in found
+        for name, claim in result["claims"].items()
+    }
+    blocks = ["## Claims that do not hold, and why"]
+    for group in _yaml("explanations.yaml"):
+        blocks += ["\n".join(f"- {of_name[name]}" for name in group["claims"]), group["why"].strip()]
+    return blocks
 
 
 def place(result: Result, claim: Mapping[str, Any]) -> str:
@@ -119,7 +150,7 @@ def differences(claim: Mapping[str, Any]) -> str:
 def repeated(found: list[tuple[str, Result]]) -> list[str]:
     """For each folder of `REPEATED` the claims that it has, beside the same differences before."""
     before = {
-        claim["claim"]: differences(claim)
+        (result["paper"], claim["claim"]): differences(claim)
         for folder, result in found
         if folder == EXPLAINED
         for claim in result["claims"].values()
@@ -127,13 +158,17 @@ def repeated(found: list[tuple[str, Result]]) -> list[str]:
     blocks = []
     for folder, heading in REPEATED.items():
         rows = [["claim", "of", "before", "then", "seeds", "verdict then"]]
+        links = []
         for result in results_in(folder):
+            links.append(
+                f"[{result['title']}](../../bench/results/reproduction/{folder}/{result['experiment']}/result.md)"
+            )
             seeds = str(result["budget"]["seeds"])
             for claim in result["claims"].values():
-                earlier, later = before[claim["claim"]], differences(claim)
+                earlier, later = before.get((result["paper"], claim["claim"]), ""), differences(claim)
                 rows.append([claim["claim"], place(result, claim), earlier, later, seeds, claim["verdict"]])
         if len(rows) > 1:
-            blocks += [f"## {heading}", markdown_table(rows)]
+            blocks += [f"## {heading}", markdown_table(rows), f"All numbers: {'; '.join(links)}."]
     return blocks
 
 
@@ -155,6 +190,10 @@ def section(folder: str, result: Result, remark: str) -> list[str]:
         "What differs: " + result["note"] if result["note"] else "",
         remark.strip(),
     ]
+
+
+def _yaml(name: str) -> Any:
+    return yaml.safe_load((RESULTS / name).read_text(encoding="utf-8"))
 
 
 def signed(value: float | None) -> str:

@@ -6,7 +6,13 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+import yaml
+
+from dragoman.reproduction.experiment import load_experiment
+
 BENCH = Path(__file__).parents[2] / "bench" / "reproduction_page.py"
+EXPLANATIONS = BENCH.parent / "explanations"
 
 
 def _program() -> ModuleType:
@@ -24,3 +30,20 @@ def test_it_was_written_from_the_results() -> None:
     for folder, result in program.results():
         for claim in result["claims"].values():
             assert claim["claim"] in program.page(), folder
+
+
+def test_each_claim_that_does_not_hold_is_explained_once() -> None:
+    program = _program()
+    refuted = [
+        f"{folder}/{result['experiment']}/{name}"
+        for folder, result in program.results()
+        for name, claim in result["claims"].items()
+        if claim["verdict"] == "does not hold"
+    ]
+    groups = yaml.safe_load((program.RESULTS / "explanations.yaml").read_text(encoding="utf-8"))
+    assert sorted(refuted) == sorted(claim for group in groups for claim in group["claims"])
+
+
+@pytest.mark.parametrize("path", sorted(EXPLANATIONS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_experiments_that_explain_are_sound(path: Path) -> None:
+    assert load_experiment(str(path)).claims
