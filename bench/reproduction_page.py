@@ -161,7 +161,7 @@ def repeated(found: list[tuple[str, Result]]) -> list[str]:
         links = []
         for result in results_in(folder):
             links.append(
-                f"[{result['title']}](../../bench/results/reproduction/{folder}/{result['experiment']}/result.md)"
+                f"[{result['title']}](../../bench/results/reproduction/{folder}/{result['experiment']}/result.json)"
             )
             seeds = str(result["budget"]["seeds"])
             for claim in result["claims"].values():
