@@ -1,14 +1,15 @@
 """What several models give that one does not, and at what cost: ensembles, distillation, minimum risk, rescoring.
 
     python bench/combining.py ../shared/data/multi30k-en-de-cs --scratch DIR
-    python bench/combining.py --table
+    python bench/combining.py ../shared/data/multi30k-en-de-cs --scratch DIR --updates 20000 --only one student
+    python bench/combining.py --table --updates 20000
 
 Models are trained on Multi30k English-German by the preset `standard` for `--updates` updates each, on one thread: four
 seeds; one of German-English; a student of the four seeds, on the same sources with their translations; and a language
 model of the German side. `METHODS` then translate test_2016_flickr; weights of rescoring are tuned on the dev set. All
-of it is done by commands, which a row repeats. Measured are BLEU (cased, 13a), and the processor seconds of training
-and of translating 1,000 sentences, each of which does not depend on what else runs. A row is a file in
-bench/results/combining; rows that are there are not repeated, and an interrupted training is resumed.
+of it is done by commands, which a row repeats. Measured are BLEU (cased, 13a, and lower-cased as in `quality.py`), and
+the processor seconds of training and of translating 1,000 sentences, each of which does not depend on what else runs. A
+row is a file in bench/results/combining; rows that are there are not repeated, and an interrupted training is resumed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import sacrebleu
+from quality import lowercased_tokenised_bleu
 from timed_commands import TimedCommands, run
 
 from dragoman.report.facts import machine_name
@@ -39,14 +41,14 @@ def main() -> None:
     options = parse()
     if not options.table:
         RESULTS.mkdir(parents=True, exist_ok=True)
-        models = Models(options.data.resolve(), options.scratch.resolve(), options.updates)
-        for name, method in METHODS.items():
-            path = RESULTS / f"{name}.json"
+        models = Models(options.data.resolve(), options.scratch.resolve(), options.updates, options.set)
+        for name in options.only or METHODS:
+            path = row_path(name, options.updates)
             if not path.exists():
-                row = measured(models, name, method)
+                row = measured(models, name, METHODS[name])
                 path.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
                 print(f"{name}: {row['bleu']} BLEU", file=sys.stderr, flush=True)
-    print(table())
+    print(table(options.updates))
 
 
 def parse() -> argparse.Namespace:
@@ -55,6 +57,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("data", type=Path, nargs="?", help="folder of Multi30k")
     parser.add_argument("--scratch", type=Path, help="folder for runs and lists")
     parser.add_argument("--updates", type=int, default=4800, help="updates of each model (default: %(default)s)")
+    parser.add_argument("--only", nargs="+", choices=METHODS, metavar="METHOD", help="these methods")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of all translation models")
     parser.add_argument("--table", action="store_true", help="only print the rows that are there")
     options = parser.parse_args()
     if not options.table and (options.data is None or options.scratch is None):
@@ -65,8 +69,9 @@ def parse() -> argparse.Namespace:
 class Models:
     """Models that are trained when first asked for."""
 
-    def __init__(self, data: Path, scratch: Path, updates: int) -> None:
+    def __init__(self, data: Path, scratch: Path, updates: int, settings: Sequence[str]) -> None:
         self.data, self.folder, self.updates = data, scratch / f"combining-{updates}", updates
+        self.settings = settings
         self.commands = TimedCommands(self.folder)
 
     def file(self, part: str, language: str) -> str:
@@ -106,7 +111,7 @@ class Models:
         settings = [f"text.source.language={source}", f"text.target.language={target}", f"training.seed={seed}"]
         return [
             *("train", "--preset", "standard", "--train", *pairs, "--dev", *dev),
-            *("--updates", str(self.updates), "--set", *settings, "training.precision=bf16"),
+            *("--updates", str(self.updates), "--set", *settings, "training.precision=bf16", *self.settings),
         ]
 
 
@@ -175,10 +180,13 @@ def measured(models: Models, name: str, method: Method) -> dict[str, Any]:
     commands = method(models, TEST, str(out))
     seconds = sum(run(command, models.folder) for command in commands)
     found, references = list(read_lines(out)), list(read_lines(models.file(TEST, "de")))
+    tokenised = models.data / "tok" / f"{TEST}.lc.norm.tok.de.xz"
     return {
         "name": name,
         "updates": models.updates,
+        "settings": list(models.settings),
         "bleu": round(sacrebleu.corpus_bleu(found, [references]).score, 2),
+        "bleu_lowercased_tokenised": round(lowercased_tokenised_bleu(found, tokenised), 2),
         "processor_seconds_of_translation": round(seconds, 1),
         "sentences": len(found),
         "processor_seconds_of_training": models.commands.seconds(),
@@ -193,16 +201,25 @@ def _readable(command: Sequence[str], models: Models) -> str:
     return words.replace(f"{models.folder}/", "").replace(f"{models.data}/", "")
 
 
-def table() -> str:
-    """A Markdown table of the rows, in the order of the methods."""
-    lines = ["| method | BLEU | seconds a 1,000 sentences | seconds of training |", "| --- | --: | --: | --: |"]
+def row_path(name: str, updates: int) -> Path:
+    """The file of the row of a method, with models of so many updates."""
+    return RESULTS / f"{name}.{updates}.json"
+
+
+def table(updates: int) -> str:
+    """A Markdown table of the rows of models of so many updates, in the order of the methods."""
+    lines = [
+        "| method | BLEU, cased | lower-cased, tokenised | seconds a 1,000 sentences | seconds of training |",
+        "| --- | --: | --: | --: | --: |",
+    ]
     for name in METHODS:
-        path = RESULTS / f"{name}.json"
+        path = row_path(name, updates)
         if path.exists():
             row = json.loads(path.read_text(encoding="utf-8"))
             seconds = 1000 * row["processor_seconds_of_translation"] / row["sentences"]
             training = sum(row["processor_seconds_of_training"].values())
-            lines.append(f"| {name} | {row['bleu']:.1f} | {seconds:.0f} | {training:,.0f} |")
+            scores = f"{row['bleu']:.1f} | {row['bleu_lowercased_tokenised']:.1f}"
+            lines.append(f"| {name} | {scores} | {seconds:.0f} | {training:,.0f} |")
     return "\n".join(lines)
 
 
