@@ -91,6 +91,8 @@ ADAM = (
 )
 RECIPES: dict[str, tuple[str, ...]] = {"adam": ADAM, "own": ()}
 LECUN = ("model.initialisation=lecun", "model.init_scale=0.05")
+EMBEDDINGS = ("model.embedding.init_scale=1",)  # as torch's own, where presets under U(-a, a) have a / sqrt(3)
+NARROW_EMBEDDINGS = ("model.embedding.init_scale=0.1141",)  # of the presets at 0.256, for torch's stack
 FORGET_BIAS = ("model.biases=true", "model.forget_bias=1")
 Direction = Literal["forward", "reversed"]
 
@@ -227,7 +229,12 @@ def build_row(row: Row, config: Config, corpus: Corpus) -> Trainable:
     _, direction, *attention = row.model.split("-")
     size, layers = config.model.encoder.size, config.model.encoder.layers
     assert direction in ("forward", "reversed")
-    return LibraryStack(corpus.vocabulary, size, layers, direction, attention=bool(attention))  # type: ignore[arg-type]
+    stack = LibraryStack(corpus.vocabulary, size, layers, direction, attention=bool(attention))  # type: ignore[arg-type]
+    if (embedding_scale := config.model.embedding.init_scale) is not None:
+        with torch.no_grad():
+            for embedding in (stack.source, stack.target):
+                embedding.weight.normal_(0, embedding_scale)[PAD] = 0
+    return stack
 
 
 @torch.no_grad()
@@ -305,6 +312,10 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
         for recipe in ("adam", "own"):
             for name in ("luong2015-base", "library-forward", "luong2015-global-dot", "library-reversed-dot"):
                 yield Row(name, 0.256, recipe, seed)
+        for size in (0.256, 0.128):
+            for name in ("luong2015-base", "luong2015-global-dot"):
+                yield Row(name, size, "own", seed, EMBEDDINGS)
+        yield Row("library-forward", 0.256, "own", seed, NARROW_EMBEDDINGS)
     for name in ("bahdanau2015", "rnnencdec"):
         for recipe in ("adam", "own"):
             yield Row(name, 0.128, recipe, 1)

@@ -14,6 +14,7 @@ from dragoman.model.assembly import build
 from dragoman.model.encoder import Encoder
 from dragoman.model.scores import Additive
 from dragoman.model.translation import TranslationModel
+from dragoman.text.vocabulary import PAD
 
 VOCABULARY = 100
 
@@ -90,3 +91,20 @@ def test_forget_gates_begin_with_their_bias_and_everything_else_as_without_it() 
 def test_a_forget_bias_without_forget_gates_is_refused() -> None:
     with pytest.raises(ConfigError, match="forget_bias: requires biases: true"):
         override(load_preset("standard"), ["model.forget_bias=1"])
+
+
+@pytest.mark.parametrize("scheme", ["uniform", "gaussian", "orthogonal", "lecun"])
+def test_embeddings_have_a_deviation_of_their_own_under_every_scheme(scheme: str) -> None:
+    settings = [f"model.initialisation={scheme}", "model.init_scale=0.1"]
+    torch.manual_seed(1)
+    usual = build(override(load_preset("rnnencdec"), settings).model, VOCABULARY, VOCABULARY)
+    torch.manual_seed(1)
+    wide = build(
+        override(load_preset("rnnencdec"), [*settings, "model.embedding.init_scale=1"]).model, VOCABULARY, VOCABULARY
+    )
+    for one, other in ((usual.source, wide.source), (usual.target, wide.target)):
+        assert one.weight[4:].std().item() < 0.11
+        assert other.weight[4:].std().item() == pytest.approx(1, rel=0.05)
+        assert not other.weight[PAD].any()
+    outputs = [model.output.weight.std().item() for model in (usual, wide)]
+    assert outputs[0] == pytest.approx(outputs[1], rel=0.1)  # not tied, so as the scheme says

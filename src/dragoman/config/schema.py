@@ -76,6 +76,13 @@ class EmbeddingConfig(Section):
             "weight tying; output: target embedding and output matrix; all: source embedding too (requires text.joint)"
         ),
     ] = "none"
+    init_scale: Annotated[
+        Positive | None,
+        doc(
+            "standard deviation of the initial embeddings, which are normal; null: as model.initialisation says. 1 "
+            "lets small models learn sooner with SGD"
+        ),
+    ] = None
 
 
 class CellConfig(Section):

@@ -41,7 +41,13 @@ from dragoman.text.vocabulary import PAD
 def build(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
     """Build a translation model for vocabularies of the given sizes and initialise its parameters."""
     model = assemble(config, source_vocabulary, target_vocabulary)
-    initialise(model, config.initialisation, config.init_scale, forget_bias=config.forget_bias)
+    initialise(
+        model,
+        config.initialisation,
+        config.init_scale,
+        embedding_scale=config.embedding.init_scale,
+        forget_bias=config.forget_bias,
+    )
     return model
 
 

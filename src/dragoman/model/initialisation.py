@@ -28,6 +28,7 @@ def initialise(
     scheme: Literal["orthogonal", "gaussian", "uniform", "lecun"],
     scale: float,
     *,
+    embedding_scale: float | None = None,
     forget_bias: float = 0.0,
 ) -> None:
     """Initialise every parameter; biases are zero, but `forget_bias` in the forget gates of LSTM layers.
@@ -39,7 +40,8 @@ def initialise(
     lecun:      linear layers U(+-g sqrt(3 / n_in)) with a gain g of 1, which keeps the variance of activations, or of
                 `LSTM_GAIN` for the inputs of LSTM layers; recurrent matrices orthogonal, everything else N(0, scale^2)
 
-    The trained length of v_a in the normed score starts at 1 / sqrt(A).
+    With `embedding_scale`, embeddings are N(0, embedding_scale^2) under every scheme, and so is an output matrix that
+    is theirs. The trained length of v_a in the normed score starts at 1 / sqrt(A).
     """
     recurrent = {
         linear for cell in model.modules() if isinstance(cell, GRU | LSTM | TanhCell) for linear in cell.children()
@@ -53,6 +55,8 @@ def initialise(
             else:
                 parameter.normal_(0, scale)
         for module in model.modules():
+            if isinstance(module, nn.Embedding) and embedding_scale is not None:
+                module.weight.normal_(0, embedding_scale)
             if isinstance(module, nn.Embedding) and module.padding_idx is not None:
                 module.weight[module.padding_idx].zero_()
             if isinstance(module, Linear) and scheme in ("orthogonal", "lecun"):
