@@ -173,6 +173,7 @@ METHODS: Mapping[str, Method] = {
         m, part, out, {"--reverse": m.reverse(), "--lm": m.language_model()}
     ),
     "student": lambda m, part, out: [translated(m, [m.student()], part, out)],
+    "student-greedy": lambda m, part, out: [translated(m, [m.student()], part, out, "--beam", "1")],
 }
 
 
