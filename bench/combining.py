@@ -1,8 +1,8 @@
 """What several models give that one does not, and at what cost: ensembles, distillation, minimum risk, rescoring.
 
     python bench/combining.py ../shared/data/multi30k-en-de-cs --scratch DIR
-    python bench/combining.py ../shared/data/multi30k-en-de-cs --scratch DIR --updates 20000 --only one student
-    python bench/combining.py --table --updates 20000
+    python bench/combining.py ../shared/data/multi30k-en-de-cs --scratch DIR --only one student
+    python bench/combining.py --table
 
 Models are trained on Multi30k English-German by the preset `standard` for `--updates` updates each, on one thread: four
 seeds; one of German-English; a student of the four seeds, on the same sources with their translations; and a language
@@ -43,7 +43,7 @@ def main() -> None:
     options = parse()
     if not options.table:
         RESULTS.mkdir(parents=True, exist_ok=True)
-        models = Models(options.data.resolve(), options.scratch.resolve(), options.updates, options.set)
+        models = Models(options.data.resolve(), options.scratch.resolve(), options.updates)
         for name in options.only or METHODS:
             path = row_path(name, options.updates)
             if not path.exists():
@@ -58,9 +58,8 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("data", type=Path, nargs="?", help="folder of Multi30k")
     parser.add_argument("--scratch", type=Path, help="folder for runs and lists")
-    parser.add_argument("--updates", type=int, default=4800, help="updates of each model (default: %(default)s)")
+    parser.add_argument("--updates", type=int, default=20_000, help="updates of each model (default: %(default)s)")
     parser.add_argument("--only", nargs="+", choices=METHODS, metavar="METHOD", help="these methods")
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of all translation models")
     parser.add_argument("--table", action="store_true", help="only print the rows that are there")
     options = parser.parse_args()
     if not options.table and (options.data is None or options.scratch is None):
@@ -71,9 +70,8 @@ def parse() -> argparse.Namespace:
 class Models:
     """Models that are trained when first asked for."""
 
-    def __init__(self, data: Path, scratch: Path, updates: int, settings: Sequence[str]) -> None:
+    def __init__(self, data: Path, scratch: Path, updates: int) -> None:
         self.data, self.folder, self.updates = data, scratch / f"combining-{updates}", updates
-        self.settings = settings
         self.commands = TimedCommands(self.folder)
 
     def file(self, part: str, language: str) -> str:
@@ -114,7 +112,7 @@ class Models:
         settings = [f"text.source.language={source}", f"text.target.language={target}", f"training.seed={seed}"]
         return [
             *("train", "--preset", "standard", "--train", *pairs, "--dev", *dev),
-            *("--updates", str(self.updates), "--set", *settings, "training.precision=bf16", *self.settings),
+            *("--updates", str(self.updates), "--set", *settings, "training.precision=bf16"),
         ]
 
 
@@ -188,7 +186,6 @@ def measured(models: Models, name: str, method: Method) -> dict[str, Any]:
     return {
         "name": name,
         "updates": models.updates,
-        "settings": list(models.settings),
         "bleu": round(sacrebleu.corpus_bleu(found, [references]).score, 2),
         "bleu_lowercased_tokenised": round(lowercased_tokenised_bleu(found, tokenised), 2),
         "processor_seconds_of_translation": round(seconds, 1),

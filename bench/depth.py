@@ -91,7 +91,7 @@ ADAM = (
 )
 RECIPES: dict[str, tuple[str, ...]] = {"adam": ADAM, "own": ()}
 LECUN = ("model.initialisation=lecun", "model.init_scale=0.05")
-EMBEDDINGS = ("model.embedding.init_scale=1",)  # as torch's own, where presets under U(-a, a) have a / sqrt(3)
+WIDE_EMBEDDINGS = ("model.embedding.init_scale=1",)  # as torch's own, where presets under U(-a, a) have a / sqrt(3)
 NARROW_EMBEDDINGS = ("model.embedding.init_scale=0.1141",)  # of the presets at 0.256, for torch's stack
 FORGET_BIAS = ("model.biases=true", "model.forget_bias=1")
 Direction = Literal["forward", "reversed"]
@@ -314,7 +314,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
                 yield Row(name, 0.256, recipe, seed)
         for size in (0.256, 0.128):
             for name in ("luong2015-base", "luong2015-global-dot"):
-                yield Row(name, size, "own", seed, EMBEDDINGS)
+                yield Row(name, size, "own", seed, WIDE_EMBEDDINGS)
         yield Row("library-forward", 0.256, "own", seed, NARROW_EMBEDDINGS)
     for name in ("bahdanau2015", "rnnencdec"):
         for recipe in ("adam", "own"):

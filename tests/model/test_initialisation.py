@@ -108,3 +108,10 @@ def test_embeddings_have_a_deviation_of_their_own_under_every_scheme(scheme: str
         assert not other.weight[PAD].any()
     outputs = [model.output.weight.std().item() for model in (usual, wide)]
     assert outputs[0] == pytest.approx(outputs[1], rel=0.1)  # not tied, so as the scheme says
+
+
+def test_an_output_matrix_that_is_the_embeddings_has_their_deviation() -> None:
+    config = override(load_preset("standard"), ["model.embedding.init_scale=1"])
+    model = build(config.model, VOCABULARY, VOCABULARY)
+    assert model.output.weight is model.target.weight
+    assert model.output.weight[4:].std().item() == pytest.approx(1, rel=0.05)
