@@ -128,9 +128,9 @@ def translated(models: Models, runs: Sequence[str], part: str, out: str, *option
     return ["translate", *runs, "-i", models.file(part, "en"), "-o", out, *beam, *threads, *options]
 
 
-def rescored(models: Models, part: str, out: str, features: Mapping[str, str]) -> Commands:
-    """N-best lists of the first seed with more features, weighted as on the dev set."""
-    name = "-".join(key.strip("-") for key in features)
+def rescored(models: Models, part: str, out: str, features: Mapping[str, str], *more: str) -> Commands:
+    """N-best lists of the first seed with features of models and more, weighted as on the dev set."""
+    name = "-".join(key.strip("-") for key in (*features, *more))
 
     def with_features(part: str) -> tuple[Commands, str]:
         plain, richer = f"{part}.{name}.nbest", f"{part}.{name}.features"
@@ -138,7 +138,7 @@ def rescored(models: Models, part: str, out: str, features: Mapping[str, str]) -
         make = translated(models, [models.forward(1)], part, plain, *size)
         flags = [word for feature in features.items() for word in feature]
         source = ["--source", models.file(part, "en")] if "--reverse" in features else []
-        return [make, ["rescore", plain, *source, *flags, "-o", richer]], richer
+        return [make, ["rescore", plain, *source, *flags, *more, "-o", richer]], richer
 
     weights = models.folder / f"{name}.weights"
     if not weights.exists():
@@ -169,6 +169,10 @@ METHODS: Mapping[str, Method] = {
     "rescored-lm": lambda m, part, out: rescored(m, part, out, {"--lm": m.language_model()}),
     "rescored-reverse-lm": lambda m, part, out: rescored(
         m, part, out, {"--reverse": m.reverse(), "--lm": m.language_model()}
+    ),
+    "rescored-lm-length": lambda m, part, out: rescored(m, part, out, {"--lm": m.language_model()}, "--length"),
+    "rescored-reverse-lm-length": lambda m, part, out: rescored(
+        m, part, out, {"--reverse": m.reverse(), "--lm": m.language_model()}, "--length"
     ),
     "student": lambda m, part, out: [translated(m, [m.student()], part, out)],
     "student-greedy": lambda m, part, out: [translated(m, [m.student()], part, out, "--beam", "1")],

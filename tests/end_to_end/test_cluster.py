@@ -62,7 +62,12 @@ NBEST = [
         ("score", [], ["text.gz", "--target", "target"], ["text.gz", "target"]),
         ("align", ["--threshold", "0.2", "--one-based"], ["pairs.tsv.gz"], ["pairs.tsv.gz"]),
         ("align", ["--reverse", "MODEL"], ["pairs.tsv.gz"], ["pairs.tsv.gz"]),
-        ("rescore", ["--reverse", "MODEL", "--normalised"], ["nbest", "--source", "text.gz"], ["nbest", "--source"]),
+        (
+            "rescore",
+            ["--reverse", "MODEL", "--normalised", "--length"],
+            ["nbest", "--source", "text.gz"],
+            ["nbest", "--source"],
+        ),
         ("phrase-table", ["--reverse", "MODEL", "--unknown"], ["table.xz"], ["table.xz"]),
     ],
 )
@@ -106,7 +111,7 @@ def test_each_verb_gives_the_lines_that_it_gives_without_cluster(
             ["score", "RUN", "--input", "text", "--target", "text", "other"],
             "--input matches 1 files and --target 2; the k-th of one belongs to the k-th of the other",
         ),
-        (["rescore", "--input", "text"], "--model, --reverse or --lm is required"),
+        (["rescore", "--input", "text"], "--model, --reverse, --lm or --length is required"),
         (["align", "RUN", "--input", "x.tsv", "--symmetrize", "union"], "--symmetrize requires a run of the opposite"),
     ],
 )

@@ -81,6 +81,15 @@ def test_tokenised_hypotheses_are_scored_as_raw_text(corpus: Corpus, run_folder:
     assert [entry.text for entry in read_nbest(outputs["words"])] == ["A B , C .", "D"]
 
 
+def test_length_counts_words_and_needs_no_model(tmp_path: Path) -> None:
+    path, out = tmp_path / "list", tmp_path / "out"
+    texts = {"a  b c": 3, "": 0, "Dampf\u00a0schiff": 1}
+    write_lines(path, (f"0 ||| {text} ||| X= 1 ||| 1" for text in texts))
+    assert main(["rescore", str(path), "--length", "--feature", "Net", "-o", str(out), "--quiet"]) == 0
+    assert [entry.features["NetLength"] for entry in read_nbest(out)] == [(count,) for count in texts.values()]
+    assert next(iter(read_lines(out))) == "0 ||| a  b c ||| X= 1 NetLength= 3 ||| 1"
+
+
 def test_products_in_bfloat16_give_nearly_the_same_scores(
     n_best: Path, corpus: Corpus, run_folder: Path, tmp_path: Path
 ) -> None:

@@ -20,12 +20,13 @@ SUMMARY = "add neural scores to n-best lists"
 DESCRIPTION = (
     "Reads a Moses n-best list and writes it with additional features: for each model the\n"
     "log-probability of the hypothesis given the source, for each language model that of the\n"
-    "hypothesis; natural logarithm, EOS included. Everything else in the list is unchanged."
+    "hypothesis; natural logarithm, EOS included; on request its length. Everything else in the\n"
+    "list is unchanged."
 )
 EXAMPLES = (
     "dragoman rescore dev.nbest.gz --source dev.fr --model RUN -o dev.rescored.gz",
     "dragoman rescore dev.nbest --source dev.fr --model RUN1 RUN2 --reverse RUN3 --feature Net > dev.rescored",
-    "dragoman rescore dev.nbest --lm LM > dev.rescored",
+    "dragoman rescore dev.nbest --lm LM --length > dev.rescored",
     "dragoman rescore dev.nbest.gz --source dev.raw.fr --model RUN --tokenised en -o dev.rescored.gz",
 )
 
@@ -47,6 +48,12 @@ def add_models(parser: Parser) -> None:
     )
     parser.add_argument(
         "--lm", nargs="+", default=[], metavar="LM", help="language models (need no --source); feature NAMELM"
+    )
+    parser.add_argument(
+        "--length",
+        action="store_true",
+        help="number of words of the hypothesis, feature NAMELength: sums of log-probabilities prefer short "
+        "hypotheses, and tuned weights can set this against it",
     )
     parser.add_argument(
         "--ensemble", action="store_true", help="combine the runs of --model: average the probabilities of each token"
@@ -100,11 +107,11 @@ def require_sense(options: argparse.Namespace) -> None:
 
 
 def require_sensible_models(options: argparse.Namespace) -> None:
-    """Refuse a command without models, one that lacks or ignores the source, and names that no list can hold."""
+    """Refuse a command without features, one that lacks or ignores the source, and names that no list can hold."""
     if not re.fullmatch(r"[^\s=:|]+", options.feature):
         raise ConfigError(f"--feature {options.feature!r}: feature names contain no space, `=`, `:` or `|`")
-    if not (options.model or options.reverse or options.lm):
-        raise ConfigError("--model, --reverse or --lm is required (see dragoman rescore --help)")
+    if not (options.model or options.reverse or options.lm or options.length):
+        raise ConfigError("--model, --reverse, --lm or --length is required (see dragoman rescore --help)")
     if (options.model or options.reverse) and options.source is None:
         raise ConfigError("--model and --reverse require --source")
     if options.source is not None and not (options.model or options.reverse):
@@ -119,7 +126,7 @@ def models_of(options: argparse.Namespace) -> RescoringModels:
     """The models that the command line gives."""
     from dragoman.workflows.smt_features import RescoringModels
 
-    names = (*("model", "reverse", "lm", "ensemble", "tokenised", "feature", "normalised", "precision"),)
+    names = ("model", "reverse", "lm", "length", "ensemble", "tokenised", "feature", "normalised", "precision")
     return RescoringModels(**{name: getattr(options, name) for name in names})
 
 

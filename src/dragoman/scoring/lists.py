@@ -1,4 +1,4 @@
-"""Neural scores as features of n-best lists: lists in, the same lists with added features out, in the same order."""
+"""Features added to n-best lists, most of them neural scores; lists go out in the order in which they came in."""
 
 from __future__ import annotations
 
@@ -99,6 +99,12 @@ def reverse_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Fe
             yield [found[entry.text] for entry in sentence.entries]
 
     return feature
+
+
+def length_feature(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
+    """The number of words of each hypothesis, which has the opposite sign of Moses' word penalty."""
+    for sentence in sentences:
+        yield [float(len(words_in(entry.text))) for entry in sentence.entries]
 
 
 def add_features(

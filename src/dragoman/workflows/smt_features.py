@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Literal
 
 from dragoman.errors import ConfigError
 from dragoman.runs.opening import Run, open_run
-from dragoman.scoring.lists import Feature, ensemble_feature, forward_feature, of_joined_words, reverse_feature
+from dragoman.scoring.lists import (
+    Feature,
+    ensemble_feature,
+    forward_feature,
+    length_feature,
+    of_joined_words,
+    reverse_feature,
+)
 from dragoman.scoring.phrase_scores import Column, source_given_target, target_given_source, unknown_word_penalty
 from dragoman.scoring.token_scores import TokenScores, log_probability, mean_log_probability
 from dragoman.translation.ensemble import require_same_target
@@ -19,11 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RescoringModels:
-    """The models that score n-best lists, and how; each value has the name of an option of `dragoman rescore`."""
+    """What is added to n-best lists; each value has the name of an option of `dragoman rescore`."""
 
     model: Sequence[str] = ()
     reverse: Sequence[str] = ()
     lm: Sequence[str] = ()
+    length: bool = False
     ensemble: bool = False
     tokenised: str | None = None
     feature: str = "Neural"
@@ -79,6 +87,8 @@ def open_features(
         features = [(name, [of_joined_words(one, join) for one in group]) for name, group in features]
     if models.lm:
         features.append((f"{models.feature}LM", [language_feature(path, value) for path in models.lm]))
+    if models.length:
+        features.append((f"{models.feature}Length", [length_feature]))
     return features
 
 

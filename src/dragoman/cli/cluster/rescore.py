@@ -31,6 +31,6 @@ def run(options: argparse.Namespace) -> None:
     """Rescore all inputs."""
     require_sensible_models(options)
     models = {"model": options.model, "reverse": options.reverse, "lm": options.lm}
-    names = ("ensemble", "tokenised", "feature", "normalised", "precision")
+    names = ("length", "ensemble", "tokenised", "feature", "normalised", "precision")
     settings = {name: getattr(options, name) for name in names}
     run_on_cluster(options, "rescore", models, settings, second="source")
