@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Runs the papers' experiments on captions, small enough for a laptop, and keeps their results.
 #
-#     bench/reproduce_papers.sh MULTI30K [DIR [KFTT]]
+#     bench/reproduce_papers.sh MULTI30K [DIR [KFTT [EUROPARL TATOEBA]]]
 #
 # MULTI30K is the folder of Multi30k's English and German files. The pairs of dev and of the four test sets are joined
 # from one to five captions, so that there are sentences of up to 60 words; the models are trained on single captions
 # and on joined ones. DIR (bench/results/reproduction/captions) gets everything; what is in it is not done again, so
 # the script may be stopped and started again at any time. KFTT is the folder of the Kyoto Free Translation Task: its
 # first 100,000 pairs, Japanese to English, show what reversal does; their results are in the folder kftt beside DIR.
+# EUROPARL and TATOEBA are folders of 10,000 speeches and of everyday sentences, in French and English: sentences that
+# are long by nature, and others that are short; results in the folders europarl and tatoeba.
 #
 # JOBS (2) is the number of trainings side by side, each with one thread. SEEDS=1 runs the first seed of everything, a
 # third of the work or less; the same call without it then adds the others.
@@ -34,12 +36,13 @@ files() { # OPTION NAME ...: the option with both sides of each set
         printf '%s\n' "$option" "$DATA/$name.en.gz" "$DATA/$name.de.gz"
     done
 }
-first_lines() { # COUNT FILE COPY
+lines() { # START END FILE COPY: lines from START on, counted from 0, before END
     python - "$@" <<'END'
 import sys
 from itertools import islice
 from dragoman.text.lines import read_lines, write_lines
-write_lines(sys.argv[3], islice(read_lines(sys.argv[2]), int(sys.argv[1])))
+start, end, file, copy = sys.argv[1:]
+write_lines(copy, islice(read_lines(file), int(start), int(end)))
 END
 }
 results() { # DIR: makes a folder of results, with the commit of claims, budgets and rule
@@ -98,7 +101,7 @@ if [ $# -gt 2 ]; then
     KFTT=$(dirname "$DIR")/kftt
     results "$KFTT"
     for side in ja en; do
-        [ -e "$KFTT/train.$side" ] || first_lines 100000 "$3/train.$side.xz" "$KFTT/train.$side"
+        [ -e "$KFTT/train.$side" ] || lines 0 100000 "$3/train.$side.xz" "$KFTT/train.$side"
     done
     # Japanese is not written in words: segments of both sides by SentencePiece. One epoch.
     for experiment in sutskever2014-reversal luong2015-reversal; do
@@ -120,7 +123,7 @@ reproduce "$EXPLANATIONS/length.yaml" 2000 5
 FEW=$(dirname "$DIR")/captions-3000-pairs
 results "$FEW"
 for side in en de; do
-    [ -e "$FEW/train.$side" ] || first_lines 3000 "$DATA/train.$side.gz" "$FEW/train.$side"
+    [ -e "$FEW/train.$side" ] || lines 0 3000 "$DATA/train.$side.gz" "$FEW/train.$side"
 done
 run "$EXPLANATIONS/dropout.yaml" 2000 3 --train "$FEW"/train.{en,de} "${TEXT[@]:3}" --join 5 --out "$FEW" \
     --set "${WORDS[@]}" "${TRAINING[@]}"
@@ -132,6 +135,34 @@ if [ ! -e "$STANDARD/evaluation.json" ]; then
         --train "$DIR"/corpus/train.{source,target} --dev "$DIR"/corpus/dev.{source,target}
     dragoman evaluate "$STANDARD/run" "$DIR"/corpus/test.{source,target} --threads 1 --json >"$STANDARD/evaluation.new"
     mv "$STANDARD"/evaluation.{new,json}
+fi
+if [ $# -gt 4 ]; then
+    # Does attention help with sentences that are long by nature? The first 9,000 pairs; the last 1,000 are dev and test.
+    SPEECHES=$(dirname "$DIR")/europarl
+    results "$SPEECHES"
+    for side in fr en; do
+        [ -e "$SPEECHES/train.$side" ] || {
+            lines 9500 10000 "$4/train.$side.xz" "$SPEECHES/test.$side"
+            lines 9000 9500 "$4/train.$side.xz" "$SPEECHES/dev.$side"
+            lines 0 9000 "$4/train.$side.xz" "$SPEECHES/train.$side"
+        }
+    done
+    for experiment in bahdanau2015-table1 bahdanau2015-figure2; do
+        run "$experiment" 2000 3 --out "$SPEECHES" --train "$SPEECHES"/train.{fr,en} --dev "$SPEECHES"/dev.{fr,en} \
+            --test "$SPEECHES"/test.{fr,en} --set text.{source,target}.min_frequency=2 "${TRAINING[@]}"
+    done
+    # Does input feeding lower perplexity on other text? Everyday sentences.
+    EVERYDAY=$(dirname "$DIR")/tatoeba
+    results "$EVERYDAY"
+    [ -e "$EVERYDAY/tatoeba.train.en" ] || PYTHONPATH=$(dirname "$0"):${PYTHONPATH:-} python - "$5" "$EVERYDAY" <<'END'
+import sys
+from pathlib import Path
+from translation import tatoeba
+tatoeba(Path(sys.argv[1]), "en", "fr", Path(sys.argv[2]))
+END
+    run "$EXPLANATIONS/feeding.yaml" 2000 3 --out "$EVERYDAY" --train "$EVERYDAY"/tatoeba.train.{en,fr} \
+        --dev "$EVERYDAY"/tatoeba.dev.{en,fr} --test "$EVERYDAY"/tatoeba.test.{en,fr} \
+        --set text.{source,target}.min_frequency=2 "${TRAINING[@]}"
 fi
 # Which claims would hold after more updates? One seed, so that there is no verdict on them, only differences.
 LONGER=$(dirname "$DIR")/captions-6000-updates
