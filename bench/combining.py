@@ -5,11 +5,13 @@
     python bench/combining.py --table
 
 Models are trained on Multi30k English-German by the preset `standard` for `--updates` updates each, on one thread: four
-seeds; one of German-English; a student of the four seeds, on the same sources with their translations; and a language
-model of the German side. `METHODS` then translate test_2016_flickr; weights of rescoring are tuned on the dev set. All
-of it is done by commands, which a row repeats. Measured are BLEU (cased, 13a, and lower-cased as in `quality.py`), and
-the processor seconds of training and of translating 1,000 sentences, each of which does not depend on what else runs. A
-row is a file in bench/results/combining; rows that are there are not repeated, and an interrupted training is resumed.
+seeds; one of German-English; a student of the four seeds, on the same sources with their translations; one of the pairs
+together with translations of their sources and back-translations of their targets, by two models of each direction
+(data diversification, Nguyen et al. 2020); and a language model of the German side. `METHODS` then translate
+test_2016_flickr; weights of rescoring are tuned on the dev set. All of it is done by commands, which a row repeats.
+Measured are BLEU (cased, 13a, and lower-cased as in `quality.py`), and the processor seconds of training and of
+translating 1,000 sentences, each of which does not depend on what else runs. A row is a file in
+bench/results/combining; rows that are there are not repeated, and an interrupted training is resumed.
 """
 
 from __future__ import annotations
@@ -80,26 +82,35 @@ class Models:
 
     def forward(self, seed: int) -> str:
         """The run of a seed, English to German."""
-        pairs = [self.file("train", "en"), self.file("train", "de")]
-        return self.commands.train(f"seed-{seed}", self._translation_model("en", "de", pairs, seed))
+        return self.commands.train(f"seed-{seed}", self._translation_model("en", "de", seed, self._real("en", "de")))
 
     def all_forward(self, count: int) -> list[str]:
         """The runs of the first seeds."""
         return [self.forward(seed) for seed in SEEDS[:count]]
 
-    def reverse(self) -> str:
-        """The run of German to English."""
-        pairs = [self.file("train", "de"), self.file("train", "en")]
-        return self.commands.train("reverse", self._translation_model("de", "en", pairs, 1))
+    def reverse(self, seed: int = 1) -> str:
+        """The run of a seed, German to English."""
+        name = "reverse" if seed == 1 else f"reverse-{seed}"
+        return self.commands.train(name, self._translation_model("de", "en", seed, self._real("de", "en")))
 
     def student(self) -> str:
         """The run that learns from the translations of all seeds."""
         pairs = "distilled.tsv"
-        sides = [self.file("train", "en"), self.file("train", "de")]
-        teachers = self.all_forward(len(SEEDS))
-        command = ["distill", *teachers, *sides, "-o", pairs, "--candidates", str(BEAM), "--beam", str(BEAM)]
-        self.commands.once("distilled pairs", command)
-        return self.commands.train("student", self._translation_model("en", "de", [pairs], 1))
+        text = [*self._real("en", "de"), "-o", pairs, "--candidates", str(BEAM), "--beam", str(BEAM)]
+        self.commands.once("distilled pairs", ["distill", *self.all_forward(len(SEEDS)), *text])
+        return self.commands.train("student", self._translation_model("en", "de", 1, [pairs]))
+
+    def diversified(self) -> str:
+        """The run that learns from the pairs, and from what two models of each direction make of either side."""
+        texts = [self._real("en", "de")]
+        for seed in SEEDS[:2]:
+            translated, back = f"translated-{seed}.tsv", f"back-translated-{seed}.tsv"
+            text = [*self._real("en", "de"), "-o", translated, "--beam", str(BEAM)]
+            self.commands.once(f"translated {seed}", ["distill", self.forward(seed), *text])
+            text = ["-i", self.file("train", "de"), "-o", back, "--beam", str(BEAM)]
+            self.commands.once(f"back-translated {seed}", ["backtranslate", self.reverse(seed), *text])
+            texts += [[translated], [back]]
+        return self.commands.train("diversified", self._translation_model("en", "de", 1, *texts))
 
     def language_model(self) -> str:
         """The run of the language model."""
@@ -107,11 +118,15 @@ class Models:
         length = ["--updates", str(UPDATES_OF_LANGUAGE_MODEL)]
         return self.commands.train("language-model", ["lm", "train", *files, *length])
 
-    def _translation_model(self, source: str, target: str, pairs: Sequence[str], seed: int) -> list[str]:
+    def _real(self, source: str, target: str) -> list[str]:
+        return [self.file("train", source), self.file("train", target)]
+
+    def _translation_model(self, source: str, target: str, seed: int, *texts: Sequence[str]) -> list[str]:
+        train = [word for text in texts for word in ("--train", *text)]
         dev = [self.file(DEV, source), self.file(DEV, target)]
         settings = [f"text.source.language={source}", f"text.target.language={target}", f"training.seed={seed}"]
         return [
-            *("train", "--preset", "standard", "--train", *pairs, "--dev", *dev),
+            *("train", "--preset", "standard", *train, "--dev", *dev),
             *("--updates", str(self.updates), "--set", *settings, "training.precision=bf16"),
         ]
 
@@ -175,6 +190,7 @@ METHODS: Mapping[str, Method] = {
         m, part, out, {"--reverse": m.reverse(), "--lm": m.language_model()}, "--length"
     ),
     "student": lambda m, part, out: [translated(m, [m.student()], part, out)],
+    "diversified": lambda m, part, out: [translated(m, [m.diversified()], part, out)],
     "student-greedy": lambda m, part, out: [translated(m, [m.student()], part, out, "--beam", "1")],
 }
 

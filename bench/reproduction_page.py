@@ -30,6 +30,8 @@ REPEATED = {
     "captions-6000-updates": "The same with three times as many updates",
     "captions-12000-updates": "Phrases with three times as many updates",
     "captions-3000-pairs": "The same with a tenth of the captions",
+    "europarl": "The same with speeches of Europarl, which are long by nature",
+    "tatoeba": "The same with everyday sentences of Tatoeba",
 }
 """Folders of experiments that were run again on other terms, to explain results, and their headings."""
 EXPERIMENTS = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015")
@@ -60,7 +62,7 @@ def page() -> str:
         "## All claims",
         claims(found),
         *explained(found),
-        *repeated(found),
+        *repeated(),
     ]
     for folder, result in found:
         blocks += section(folder, result, remarks.get(f"{folder}/{result['experiment']}", ""))
@@ -147,12 +149,11 @@ def differences(claim: Mapping[str, Any]) -> str:
     return "; ".join(shown)
 
 
-def repeated(found: list[tuple[str, Result]]) -> list[str]:
+def repeated() -> list[str]:
     """For each folder of `REPEATED` the claims that it has, beside the same differences before."""
     before = {
         (result["paper"], claim["claim"]): differences(claim)
-        for folder, result in found
-        if folder == EXPLAINED
+        for result in results_in(EXPLAINED)
         for claim in result["claims"].values()
     }
     blocks = []
