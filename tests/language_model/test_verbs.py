@@ -143,7 +143,7 @@ NEW = ("lm", "train", "--out", "RUN", "--train", "TEXT", "--dev", "TEXT")
         (["lm", "perplexity", "NO", "-i", "TEXT"], "NO: does not exist"),
         (["lm", "scores", "RNN"], "lm needs a second word: lm train, lm score, lm perplexity"),
         (["translate", "RNN", "-i", "TEXT"], "this is the configuration of a language model, which cannot translate"),
-        (["rescore", "LIST"], "--model, --reverse or --lm is required"),
+        (["rescore", "LIST"], "--model, --reverse, --lm or --length is required"),
         (["rescore", "LIST", "--model", "RNN"], "--model and --reverse require --source"),
         (["rescore", "LIST", "--lm", "RNN", "--source", "TEXT"], "--source requires --model or --reverse"),
         (["rescore", "LIST", "--lm", "RNN", "--tokenised", "en"], "--tokenised requires --model or --reverse"),

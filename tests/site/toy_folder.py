@@ -66,7 +66,11 @@ def fill(folder: Path, command: Command) -> None:
         "dragoman smt train --train train.de train.en --out SYSTEM",
     ):
         command(line)
-    runs = {"RUN": ("RUN1", "RUN2", "RUN3", "DE-EN", "demo-run"), "REVERSE": ("EN-DE",), "LIGHT": ("EXPORTED",)}
+    runs = {
+        "RUN": ("RUN1", "RUN2", "RUN3", "DE-EN", "demo-run"),
+        "REVERSE": ("EN-DE", "REVERSE2"),
+        "LIGHT": ("EXPORTED",),
+    }
     files = {
         "forward.align": ("test.gold", "test.align"),
         "SYSTEM/phrase-table.gz": ("phrase-table.gz",),
