@@ -190,8 +190,8 @@ METHODS: Mapping[str, Method] = {
         m, part, out, {"--reverse": m.reverse(), "--lm": m.language_model()}, "--length"
     ),
     "student": lambda m, part, out: [translated(m, [m.student()], part, out)],
-    "diversified": lambda m, part, out: [translated(m, [m.diversified()], part, out)],
     "student-greedy": lambda m, part, out: [translated(m, [m.student()], part, out, "--beam", "1")],
+    "diversified": lambda m, part, out: [translated(m, [m.diversified()], part, out)],
 }
 
 
