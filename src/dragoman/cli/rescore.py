@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import COMPRESSION_HELP, NBEST_HELP, add_general_options, add_output
@@ -14,7 +15,7 @@ from dragoman.errors import ConfigError
 if TYPE_CHECKING:
     from dragoman.progress import Console
     from dragoman.scoring.nbest import Entry
-    from dragoman.workflows.smt_features import RescoringModels
+    from dragoman.workflows.smt_features import RescoringFeatures
 
 SUMMARY = "add neural scores to n-best lists"
 DESCRIPTION = (
@@ -35,13 +36,13 @@ def add_options(parser: Parser) -> None:
     """Declare the options of `rescore`."""
     parser.add_argument("nbest", metavar="NBEST", help=f"{NBEST_HELP}; {COMPRESSION_HELP}; - for standard input")
     parser.add_argument("--source", metavar="SRC", help="source sentences; sentence ids count its lines from 0")
-    add_models(parser)
+    add_feature_options(parser)
     add_output(parser, "the n-best list")
     add_general_options(parser)
 
 
-def add_models(parser: Parser) -> None:
-    """Declare the models that score, and how."""
+def add_feature_options(parser: Parser) -> None:
+    """Declare the features to add."""
     parser.add_argument("--model", nargs="+", default=[], metavar="RUN", help="source-to-target runs; one value each")
     parser.add_argument(
         "--reverse", nargs="+", default=[], metavar="RUN", help="target-to-source runs; feature NAMEReverse"
@@ -87,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.text.lines import read_lines, replace_output
     from dragoman.workflows.smt_features import open_features
 
-    features = open_features(models_of(options), device=options.device, threads=options.threads)
+    features = open_features(features_of(options), device=options.device, threads=options.threads)
     lists = by_sentence(read_nbest(options.nbest))
     if options.source is None:
         sentences: Iterable[Sentence] = (Sentence("", entries) for entries in lists)
@@ -100,13 +101,13 @@ def run(options: argparse.Namespace) -> None:
 
 
 def require_sense(options: argparse.Namespace) -> None:
-    """Refuse a command that reads standard input twice, and models that make no sense."""
+    """Refuse a command that reads standard input twice, and features that make no sense."""
     if options.nbest == options.source == "-":
         raise ConfigError("NBEST and --source cannot both be standard input")
-    require_sensible_models(options)
+    require_sensible_features(options)
 
 
-def require_sensible_models(options: argparse.Namespace) -> None:
+def require_sensible_features(options: argparse.Namespace) -> None:
     """Refuse a command without features, one that lacks or ignores the source, and names that no list can hold."""
     if not re.fullmatch(r"[^\s=:|]+", options.feature):
         raise ConfigError(f"--feature {options.feature!r}: feature names contain no space, `=`, `:` or `|`")
@@ -122,12 +123,11 @@ def require_sensible_models(options: argparse.Namespace) -> None:
         raise ConfigError("--ensemble requires several runs in --model")
 
 
-def models_of(options: argparse.Namespace) -> RescoringModels:
-    """The models that the command line gives."""
-    from dragoman.workflows.smt_features import RescoringModels
+def features_of(options: argparse.Namespace) -> RescoringFeatures:
+    """The features that the command line gives."""
+    from dragoman.workflows.smt_features import RescoringFeatures
 
-    names = ("model", "reverse", "lm", "length", "ensemble", "tokenised", "feature", "normalised", "precision")
-    return RescoringModels(**{name: getattr(options, name) for name in names})
+    return RescoringFeatures(**{field.name: getattr(options, field.name) for field in fields(RescoringFeatures)})
 
 
 def _counted(lists: Iterable[Sequence[Entry]], console: Console) -> Iterator[str]:

@@ -122,13 +122,13 @@ def _open_aligner(models: Models, options: Mapping[str, Any]) -> Compute:
 
 
 def _open_rescorer(models: Models, options: Mapping[str, Any]) -> Compute:
-    """Models and options: as for `RescoringModels`."""
+    """Models and options: as for `RescoringFeatures`."""
     from dragoman.scoring.lists import Sentence, add_features
     from dragoman.scoring.nbest import parse_entry
-    from dragoman.workflows.smt_features import RescoringModels, open_features
+    from dragoman.workflows.smt_features import RescoringFeatures, open_features
 
     model, reverse, lm = (models.get(use, ()) for use in ("model", "reverse", "lm"))
-    features = open_features(RescoringModels(model, reverse, lm, **options), device="cpu", threads=1)
+    features = open_features(RescoringFeatures(model, reverse, lm, **options), device="cpu", threads=1)
 
     def compute(lists: Sequence[list[str]]) -> list[Computed]:
         sentences = (Sentence(source, [parse_entry(line, "") for line in lines]) for source, *lines in lists)

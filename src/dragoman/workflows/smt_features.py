@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RescoringModels:
-    """What is added to n-best lists; each value has the name of an option of `dragoman rescore`."""
+class RescoringFeatures:
+    """The features to add to n-best lists; each value has the name of an option of `dragoman rescore`."""
 
     model: Sequence[str] = ()
     reverse: Sequence[str] = ()
@@ -40,7 +40,7 @@ class RescoringModels:
 
 
 def open_features(
-    models: RescoringModels, *, device: DeviceName = "auto", threads: int | None = None
+    wanted: RescoringFeatures, *, device: DeviceName = "auto", threads: int | None = None
 ) -> list[tuple[str, Sequence[Feature]]]:
     """The features to add, by name.
 
@@ -51,12 +51,12 @@ def open_features(
 
     def opened(path: str) -> Run:
         run = open_run(path, device=device, threads=threads)
-        if models.precision != "fp32":  # an exported model needs no torch
+        if wanted.precision != "fp32":  # an exported model needs no torch
             model = run.model()
 
             from dragoman.model.devices import choose_precision
 
-            model.set_precision(choose_precision(models.precision, model.device))
+            model.set_precision(choose_precision(wanted.precision, model.device))
         return run
 
     def language_feature(path: str, value: Callable[[TokenScores], float]) -> Feature:
@@ -65,30 +65,30 @@ def open_features(
         from dragoman.scoring.language_model import language_model_feature
 
         run = open_language_run(path, device=device, threads=threads)
-        run.model.set_precision(choose_precision(models.precision, run.model.device))
+        run.model.set_precision(choose_precision(wanted.precision, run.model.device))
         return language_model_feature(run.scorer(), value)
 
-    value = mean_log_probability if models.normalised else log_probability
+    value = mean_log_probability if wanted.normalised else log_probability
     features: list[tuple[str, Sequence[Feature]]] = []
-    runs = [opened(path) for path in models.model]
+    runs = [opened(path) for path in wanted.model]
     scorers = [one.scorer() for one in runs]
-    if models.ensemble:
-        _require_one_vocabulary(runs, models.model)
-        features.append((models.feature, [ensemble_feature(scorers, value)]))
+    if wanted.ensemble:
+        _require_one_vocabulary(runs, wanted.model)
+        features.append((wanted.feature, [ensemble_feature(scorers, value)]))
     elif runs:
-        features.append((models.feature, [forward_feature(scorer, value) for scorer in scorers]))
-    if models.reverse:
-        others = [opened(path).scorer() for path in models.reverse]
-        features.append((f"{models.feature}Reverse", [reverse_feature(scorer, value) for scorer in others]))
-    if models.tokenised is not None:
+        features.append((wanted.feature, [forward_feature(scorer, value) for scorer in scorers]))
+    if wanted.reverse:
+        others = [opened(path).scorer() for path in wanted.reverse]
+        features.append((f"{wanted.feature}Reverse", [reverse_feature(scorer, value) for scorer in others]))
+    if wanted.tokenised is not None:
         from dragoman.text.segmentation.words import WordSegmentation
 
-        join = WordSegmentation(models.tokenised).join
+        join = WordSegmentation(wanted.tokenised).join
         features = [(name, [of_joined_words(one, join) for one in group]) for name, group in features]
-    if models.lm:
-        features.append((f"{models.feature}LM", [language_feature(path, value) for path in models.lm]))
-    if models.length:
-        features.append((f"{models.feature}Length", [length_feature]))
+    if wanted.lm:
+        features.append((f"{wanted.feature}LM", [language_feature(path, value) for path in wanted.lm]))
+    if wanted.length:
+        features.append((f"{wanted.feature}Length", [length_feature]))
     return features
 
 

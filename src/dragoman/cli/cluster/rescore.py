@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
-from dragoman.cli.rescore import add_models, require_sensible_models
+from dragoman.cli.rescore import add_feature_options, features_of, require_sensible_features
 from dragoman.cli.shared.cluster import add_cluster_options, run_on_cluster
 from dragoman.cli.shared.options import NBEST_HELP
 from dragoman.cli.shared.parsing import Parser
@@ -24,13 +25,12 @@ EXAMPLES = (
 def add_options(parser: Parser) -> None:
     """Declare the options of `cluster rescore`."""
     add_cluster_options(parser, NBEST_HELP, ("--source", "source sentences; sentence ids count their lines from 0"))
-    add_models(parser)
+    add_feature_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Rescore all inputs."""
-    require_sensible_models(options)
-    models = {"model": options.model, "reverse": options.reverse, "lm": options.lm}
-    names = ("length", "ensemble", "tokenised", "feature", "normalised", "precision")
-    settings = {name: getattr(options, name) for name in names}
+    require_sensible_features(options)
+    settings = asdict(features_of(options))
+    models = {use: settings.pop(use) for use in ("model", "reverse", "lm")}
     run_on_cluster(options, "rescore", models, settings, second="source")
