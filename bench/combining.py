@@ -8,10 +8,11 @@ Models are trained on Multi30k English-German by the preset `standard` for `--up
 seeds; one of German-English; a student of the four seeds, on the same sources with their translations; one of the pairs
 together with translations of their sources and back-translations of their targets, by two models of each direction
 (data diversification, Nguyen et al. 2020); and a language model of the German side. `METHODS` then translate
-test_2016_flickr; weights of rescoring are tuned on the dev set. All of it is done by commands, which a row repeats.
-Measured are BLEU (cased, 13a, and lower-cased as in `quality.py`), and the processor seconds of training and of
-translating 1,000 sentences, each of which does not depend on what else runs. A row is a file in
-bench/results/combining; rows that are there are not repeated, and an interrupted training is resumed.
+test_2016_flickr, all but `one-reward` with scores divided by the length; weights of rescoring are tuned on the dev set.
+All of it is done by commands, which a row repeats. Measured are BLEU (cased, 13a, and lower-cased as in `quality.py`),
+and the processor seconds of training and of translating 1,000 sentences, each of which does not depend on what else
+runs. A row is a file in bench/results/combining; rows that are there are not repeated, and an interrupted training is
+resumed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 
 import sacrebleu
 from quality import lowercased_tokenised_bleu
+from recipe_variations import SEARCH
 from timed_commands import TimedCommands, run
 
 from dragoman.report.facts import machine_name
@@ -127,7 +129,7 @@ class Models:
         settings = [f"text.source.language={source}", f"text.target.language={target}", f"training.seed={seed}"]
         return [
             *("train", "--preset", "standard", *train, "--dev", *dev),
-            *("--updates", str(self.updates), "--set", *settings, "training.precision=bf16"),
+            *("--updates", str(self.updates), "--set", *settings, *SEARCH, "training.precision=bf16"),
         ]
 
 
@@ -168,6 +170,9 @@ def rescored(models: Models, part: str, out: str, features: Mapping[str, str], *
 METHODS: Mapping[str, Method] = {
     "one-greedy": lambda m, part, out: [translated(m, [m.forward(1)], part, out, "--beam", "1")],
     "one": lambda m, part, out: [translated(m, [m.forward(1)], part, out)],
+    "one-reward": lambda m, part, out: [
+        translated(m, [m.forward(1)], part, out, "--normalisation", "none", "--word-penalty", "-1")
+    ],
     "one-seed-2": lambda m, part, out: [translated(m, [m.forward(2)], part, out)],
     "one-seed-3": lambda m, part, out: [translated(m, [m.forward(3)], part, out)],
     "one-seed-4": lambda m, part, out: [translated(m, [m.forward(4)], part, out)],

@@ -13,8 +13,8 @@ both texts from the start. Each is measured on both domains.
 
 No English sentence is in two of the parts of Tatoeba. Models have the preset `standard` and `--updates` updates on one
 thread, fine-tuned ones a quarter of them. All of it is done by commands, which a row repeats. Measured are BLEU and
-chrF (beam 5) of test sets that no choice depends on. A row is a file in bench/results/more-text; rows that are there
-are not repeated, and an interrupted training is resumed.
+chrF (beam 5, scores divided by the length) of test sets that no choice depends on. A row is a file in
+bench/results/more-text; rows that are there are not repeated, and an interrupted training is resumed.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import sacrebleu
+from recipe_variations import SEARCH
 from timed_commands import TimedCommands, run
 
 from dragoman.report.facts import machine_name
@@ -104,7 +105,7 @@ class Experiment:
             name,
             [
                 *("train", "--preset", "standard", *self._text(direction, texts, dev)),
-                *("--updates", str(self.updates), "--set", "training.precision=bf16"),
+                *("--updates", str(self.updates), "--set", "training.precision=bf16", *SEARCH),
             ],
         )
 

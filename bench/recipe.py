@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from recipe_variations import BASE, OLD_STANDARD, STANDARD, VARIATIONS, Settings, same_cost
+from recipe_variations import BASE, OLD_STANDARD, SEARCH, STANDARD, VARIATIONS, Settings, same_cost
 from updates import Updates, corpus_files, others_seconds, rounds_in_turn, stored_corpus
 
 import dragoman
@@ -97,7 +97,7 @@ def settings(name: str) -> Settings:
 
 def configuration(name: str) -> Config:
     """The configuration of a variation, but for the length of the training and its seed."""
-    return override(load_preset(STANDARD), ["training.precision=bf16", *settings(name)])
+    return override(load_preset(STANDARD), ["training.precision=bf16", *SEARCH, *settings(name)])
 
 
 def cost(options: argparse.Namespace, name: str) -> dict[str, Any]:
