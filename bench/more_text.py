@@ -8,7 +8,7 @@
 of the same pairs translates these; the translator is trained on both, mixed 1 to 1.
 
 **fine-tuning**: a model of `BASE` pairs of Tatoeba, French to English, learns Europarl (lower-cased and tokenised
-speeches) from so many pairs, alone and mixed 1 to 1 with the old text; beside it, models of the new pairs alone and of
+sentences of speeches) from so many pairs, alone and mixed 1 to 1 with the old text; beside it, models of the new pairs alone and of
 both texts from the start. Each is measured on both domains.
 
 No English sentence is in two of the parts of Tatoeba. Models have the preset `standard` and `--updates` updates on one

@@ -8,8 +8,8 @@
 # and on joined ones. DIR (bench/results/reproduction/captions) gets everything; what is in it is not done again, so
 # the script may be stopped and started again at any time. KFTT is the folder of the Kyoto Free Translation Task: its
 # first 100,000 pairs, Japanese to English, show what reversal does; their results are in the folder kftt beside DIR.
-# EUROPARL and TATOEBA are folders of 10,000 speeches and of everyday sentences, in French and English: sentences that
-# are long by nature, and others that are short; results in the folders europarl and tatoeba.
+# EUROPARL and TATOEBA are folders of 10,000 sentences of speeches and of everyday sentences, in French and English:
+# sentences that are long by nature, and others that are short; results in the folders europarl and tatoeba.
 #
 # JOBS (2) is the number of trainings side by side, each with one thread. SEEDS=1 runs the first seed of everything, a
 # third of the work or less; the same call without it then adds the others.
@@ -138,18 +138,18 @@ if [ ! -e "$STANDARD/evaluation.json" ]; then
 fi
 if [ $# -gt 4 ]; then
     # Does attention help with sentences that are long by nature? The first 9,000 pairs; the last 1,000 are dev and test.
-    SPEECHES=$(dirname "$DIR")/europarl
-    results "$SPEECHES"
+    EUROPARL=$(dirname "$DIR")/europarl
+    results "$EUROPARL"
     for side in fr en; do
-        [ -e "$SPEECHES/train.$side" ] || {
-            lines 9500 10000 "$4/train.$side.xz" "$SPEECHES/test.$side"
-            lines 9000 9500 "$4/train.$side.xz" "$SPEECHES/dev.$side"
-            lines 0 9000 "$4/train.$side.xz" "$SPEECHES/train.$side"
+        [ -e "$EUROPARL/train.$side" ] || {
+            lines 9500 10000 "$4/train.$side.xz" "$EUROPARL/test.$side"
+            lines 9000 9500 "$4/train.$side.xz" "$EUROPARL/dev.$side"
+            lines 0 9000 "$4/train.$side.xz" "$EUROPARL/train.$side"
         }
     done
     for experiment in bahdanau2015-table1 bahdanau2015-figure2; do
-        run "$experiment" 2000 3 --out "$SPEECHES" --train "$SPEECHES"/train.{fr,en} --dev "$SPEECHES"/dev.{fr,en} \
-            --test "$SPEECHES"/test.{fr,en} --set text.{source,target}.min_frequency=2 "${TRAINING[@]}"
+        run "$experiment" 2000 3 --out "$EUROPARL" --train "$EUROPARL"/train.{fr,en} --dev "$EUROPARL"/dev.{fr,en} \
+            --test "$EUROPARL"/test.{fr,en} --set text.{source,target}.min_frequency=2 "${TRAINING[@]}"
     done
     # Does input feeding lower perplexity on other text? Everyday sentences.
     EVERYDAY=$(dirname "$DIR")/tatoeba

@@ -30,7 +30,7 @@ REPEATED = {
     "captions-6000-updates": "The same with three times as many updates",
     "captions-12000-updates": "Phrases with three times as many updates",
     "captions-3000-pairs": "The same with a tenth of the captions",
-    "europarl": "The same with speeches of Europarl, which are long by nature",
+    "europarl": "The same with sentences of Europarl, which are long by nature",
     "tatoeba": "The same with everyday sentences of Tatoeba",
 }
 """Folders of experiments that were run again on other terms, to explain results, and their headings."""
