@@ -129,7 +129,7 @@ class Models:
         settings = [f"text.source.language={source}", f"text.target.language={target}", f"training.seed={seed}"]
         return [
             *("train", "--preset", "standard", *train, "--dev", *dev),
-            *("--updates", str(self.updates), "--set", *settings, *SEARCH, "training.precision=bf16"),
+            *("--updates", str(self.updates), "--set", *settings, *SEARCH, "training.precision=auto"),
         ]
 
 

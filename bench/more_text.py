@@ -8,8 +8,8 @@
 of the same pairs translates these; the translator is trained on both, mixed 1 to 1.
 
 **fine-tuning**: a model of `BASE` pairs of Tatoeba, French to English, learns Europarl (lower-cased and tokenised
-sentences of speeches) from so many pairs, alone and mixed 1 to 1 with the old text; beside it, models of the new pairs alone and of
-both texts from the start. Each is measured on both domains.
+sentences of speeches) from so many pairs, alone and mixed 1 to 1 with the old text; beside it, models of the new pairs
+alone and of both texts from the start. Each is measured on both domains.
 
 No English sentence is in two of the parts of Tatoeba. Models have the preset `standard` and `--updates` updates on one
 thread, fine-tuned ones a quarter of them. All of it is done by commands, which a row repeats. Measured are BLEU and
@@ -105,7 +105,7 @@ class Experiment:
             name,
             [
                 *("train", "--preset", "standard", *self._text(direction, texts, dev)),
-                *("--updates", str(self.updates), "--set", "training.precision=bf16", *SEARCH),
+                *("--updates", str(self.updates), "--set", "training.precision=auto", *SEARCH),
             ],
         )
 
