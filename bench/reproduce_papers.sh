@@ -138,18 +138,18 @@ if [ ! -e "$STANDARD/evaluation.json" ]; then
 fi
 if [ $# -gt 4 ]; then
     # Does attention help with sentences that are long by nature? The first 9,000 pairs; the last 1,000 are dev and test.
-    EUROPARL=$(dirname "$DIR")/europarl
-    results "$EUROPARL"
+    PARLIAMENT=$(dirname "$DIR")/europarl
+    results "$PARLIAMENT"
     for side in fr en; do
-        [ -e "$EUROPARL/train.$side" ] || {
-            lines 9500 10000 "$4/train.$side.xz" "$EUROPARL/test.$side"
-            lines 9000 9500 "$4/train.$side.xz" "$EUROPARL/dev.$side"
-            lines 0 9000 "$4/train.$side.xz" "$EUROPARL/train.$side"
+        [ -e "$PARLIAMENT/train.$side" ] || {
+            lines 9500 10000 "$4/train.$side.xz" "$PARLIAMENT/test.$side"
+            lines 9000 9500 "$4/train.$side.xz" "$PARLIAMENT/dev.$side"
+            lines 0 9000 "$4/train.$side.xz" "$PARLIAMENT/train.$side"
         }
     done
     for experiment in bahdanau2015-table1 bahdanau2015-figure2; do
-        run "$experiment" 2000 3 --out "$EUROPARL" --train "$EUROPARL"/train.{fr,en} --dev "$EUROPARL"/dev.{fr,en} \
-            --test "$EUROPARL"/test.{fr,en} --set text.{source,target}.min_frequency=2 "${TRAINING[@]}"
+        run "$experiment" 2000 3 --out "$PARLIAMENT" --train "$PARLIAMENT"/train.{fr,en} --dev "$PARLIAMENT"/dev.{fr,en} \
+            --test "$PARLIAMENT"/test.{fr,en} --set text.{source,target}.min_frequency=2 "${TRAINING[@]}"
     done
     # Does input feeding lower perplexity on other text? Everyday sentences.
     EVERYDAY=$(dirname "$DIR")/tatoeba
