@@ -149,7 +149,8 @@ if [ $# -gt 4 ]; then
     done
     for experiment in bahdanau2015-table1 bahdanau2015-figure2; do
         run "$experiment" 2000 3 --out "$PARLIAMENT" --train "$PARLIAMENT"/train.{fr,en} \
-            --dev "$PARLIAMENT"/dev.{fr,en} --test "$PARLIAMENT"/test.{fr,en} --set text.{source,target}.min_frequency=2 "${TRAINING[@]}"
+            --dev "$PARLIAMENT"/dev.{fr,en} --test "$PARLIAMENT"/test.{fr,en} \
+            --set text.{source,target}.min_frequency=2 "${TRAINING[@]}"
     done
     # Does input feeding lower perplexity on other text? Everyday sentences.
     EVERYDAY=$(dirname "$DIR")/tatoeba
