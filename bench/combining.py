@@ -47,7 +47,8 @@ def main() -> None:
     options = parse()
     if not options.table:
         RESULTS.mkdir(parents=True, exist_ok=True)
-        models = Models(options.data.resolve(), options.scratch.resolve(), options.updates)
+        scratch = options.scratch.resolve() / f"combining-{options.updates}"
+        models = Models(options.data.resolve(), scratch, options.updates)
         for name in options.only or METHODS:
             path = row_path(name, options.updates)
             if not path.exists():
@@ -71,12 +72,16 @@ def parse() -> argparse.Namespace:
     return options
 
 
-class Models:
-    """Models that are trained when first asked for."""
+AS_KEPT = (*SEARCH, "training.precision=auto")
+"""Settings of the rows that are kept."""
 
-    def __init__(self, data: Path, scratch: Path, updates: int) -> None:
-        self.data, self.folder, self.updates = data, scratch / f"combining-{updates}", updates
-        self.commands = TimedCommands(self.folder)
+
+class Models:
+    """Models that are trained when first asked for, with settings over the preset `standard`."""
+
+    def __init__(self, data: Path, folder: Path, updates: int, settings: Sequence[str] = AS_KEPT) -> None:
+        self.data, self.folder, self.updates, self.settings = data, folder, updates, settings
+        self.commands = TimedCommands(folder)
 
     def file(self, part: str, language: str) -> str:
         """A file of the data."""
@@ -102,17 +107,25 @@ class Models:
         self.commands.once("distilled pairs", ["distill", *self.all_forward(len(SEEDS)), *text])
         return self.commands.train("student", self._translation_model("en", "de", 1, [pairs]))
 
-    def diversified(self) -> str:
+    def translated(self, seed: int) -> str:
+        """The pairs of the sources and their translations by the run of a seed."""
+        pairs = f"translated-{seed}.tsv"
+        text = [*self._real("en", "de"), "-o", pairs, "--beam", str(BEAM)]
+        self.commands.once(f"translated {seed}", ["distill", self.forward(seed), *text])
+        return pairs
+
+    def back_translated(self, seed: int) -> str:
+        """The pairs of the targets' back-translations by the reverse run of a seed, and the targets."""
+        pairs = f"back-translated-{seed}.tsv"
+        text = ["-i", self.file("train", "de"), "-o", pairs, "--beam", str(BEAM)]
+        self.commands.once(f"back-translated {seed}", ["backtranslate", self.reverse(seed), *text])
+        return pairs
+
+    def diversified(self, name: str = "diversified", updates: int = 0, settings: Sequence[str] = ()) -> str:
         """The run that learns from the pairs, and from what two models of each direction make of either side."""
-        texts = [self._real("en", "de")]
-        for seed in SEEDS[:2]:
-            translated, back = f"translated-{seed}.tsv", f"back-translated-{seed}.tsv"
-            text = [*self._real("en", "de"), "-o", translated, "--beam", str(BEAM)]
-            self.commands.once(f"translated {seed}", ["distill", self.forward(seed), *text])
-            text = ["-i", self.file("train", "de"), "-o", back, "--beam", str(BEAM)]
-            self.commands.once(f"back-translated {seed}", ["backtranslate", self.reverse(seed), *text])
-            texts += [[translated], [back]]
-        return self.commands.train("diversified", self._translation_model("en", "de", 1, *texts))
+        rewritten = [[write(seed)] for seed in SEEDS[:2] for write in (self.translated, self.back_translated)]
+        texts = [self._real("en", "de"), *rewritten]
+        return self.commands.train(name, self._translation_model("en", "de", 1, *texts, updates=updates, more=settings))
 
     def language_model(self) -> str:
         """The run of the language model."""
@@ -123,13 +136,15 @@ class Models:
     def _real(self, source: str, target: str) -> list[str]:
         return [self.file("train", source), self.file("train", target)]
 
-    def _translation_model(self, source: str, target: str, seed: int, *texts: Sequence[str]) -> list[str]:
+    def _translation_model(
+        self, source: str, target: str, seed: int, *texts: Sequence[str], updates: int = 0, more: Sequence[str] = ()
+    ) -> list[str]:
         train = [word for text in texts for word in ("--train", *text)]
         dev = [self.file(DEV, source), self.file(DEV, target)]
         settings = [f"text.source.language={source}", f"text.target.language={target}", f"training.seed={seed}"]
         return [
             *("train", "--preset", "standard", *train, "--dev", *dev),
-            *("--updates", str(self.updates), "--set", *settings, *SEARCH, "training.precision=auto"),
+            *("--updates", str(updates or self.updates), "--set", *settings, *self.settings, *more),
         ]
 
 

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from threading import RLock
 
 from peers import PYTHONPATH_OF_DRAGOMAN
 
 
 class TimedCommands:
-    """Runs commands in a folder, each only if it has not ended there before; an interrupted training is resumed."""
+    """Runs commands in a folder, each only if it has not ended there before; an interrupted training is resumed.
+
+    Several threads may ask for commands of different names at once.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.used: set[str] = set()
         """The names of the commands that were asked for."""
-        self._record = folder / "seconds.json"
+        self._record, self._lock = folder / "seconds.json", RLock()
         folder.mkdir(parents=True, exist_ok=True)
 
     def once(self, name: str, command: Sequence[str]) -> None:
@@ -42,10 +45,13 @@ class TimedCommands:
         return {name: known[name] for name in sorted(self.used)}
 
     def _known(self) -> dict[str, float]:
-        return json.loads(self._record.read_text(encoding="utf-8")) if self._record.exists() else {}
+        with self._lock:
+            return json.loads(self._record.read_text(encoding="utf-8")) if self._record.exists() else {}
 
     def _remember(self, name: str, seconds: float) -> None:
-        self._record.write_text(json.dumps(self._known() | {name: round(seconds, 1)}, indent=1), encoding="utf-8")
+        with self._lock:
+            known = self._known() | {name: round(seconds, 1)}
+            self._record.write_text(json.dumps(known, indent=1), encoding="utf-8")
 
 
 def run(command: Sequence[str], folder: Path) -> float:
@@ -54,8 +60,11 @@ def run(command: Sequence[str], folder: Path) -> float:
     Raises:
         CalledProcessError: the command failed.
     """
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "PYTHONPATH": PYTHONPATH_OF_DRAGOMAN, "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-m", "dragoman", *command, "--quiet"], cwd=folder, env=environment, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    words = [sys.executable, "-m", "dragoman", *command, "--quiet"]
+    process = subprocess.Popen(words, cwd=folder, env=environment)
+    _, status, used = os.wait4(process.pid, 0)  # the time of this child alone, whatever else runs
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, words)
+    return used.ru_utime + used.ru_stime
