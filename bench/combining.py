@@ -186,7 +186,7 @@ METHODS: Mapping[str, Method] = {
     "one-greedy": lambda m, part, out: [translated(m, [m.forward(1)], part, out, "--beam", "1")],
     "one": lambda m, part, out: [translated(m, [m.forward(1)], part, out)],
     "one-reward": lambda m, part, out: [
-        translated(m, [m.forward(1)], part, out, "--normalisation", "none", "--word-penalty", "-1")
+        translated(m, [m.forward(1)], part, out, "--normalisation", "none", "--word-penalty", "-0.75")
     ],
     "one-seed-2": lambda m, part, out: [translated(m, [m.forward(2)], part, out)],
     "one-seed-3": lambda m, part, out: [translated(m, [m.forward(3)], part, out)],
