@@ -17,10 +17,11 @@ import argparse
 import itertools
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import sacrebleu
 from combining import DEV, SEEDS, TEST, Models
@@ -33,6 +34,7 @@ from dragoman.text.lines import read_lines
 
 RESULTS = Path(__file__).parent / "results" / "best-model.json"
 UPDATES_OF_TEACHERS = 9_600
+Result = TypeVar("Result")
 BEAMS = (5, 10)
 REWARDS = (0.5, 0.75, 1.0)
 """What search adds to the log-probability for each segment."""
@@ -84,12 +86,9 @@ def parse() -> argparse.Namespace:
 
 def measured(models: Models) -> dict[str, Any]:
     """Train the students, choose one on the dev set, and measure it on the test set."""
-    with ThreadPoolExecutor(max_workers=2) as two:
-        rewrite = [(write, seed) for seed in SEEDS[:2] for write in (models.translated, models.back_translated)]
-        for job in [two.submit(write, seed) for write, seed in rewrite]:
-            job.result()
-        jobs = [two.submit(dev_bleu, models, name, student) for name, student in STUDENTS.items()]
-        dev = {choice: score for job in jobs for choice, score in job.result().items()}
+    two_at_a_time([partial(write, seed) for seed in SEEDS[:2] for write in (models.translated, models.back_translated)])
+    scores = two_at_a_time([partial(dev_bleu, models, name, student) for name, student in STUDENTS.items()])
+    dev = {choice: score for found in scores for choice, score in found.items()}
     chosen = max(dev, key=dev.__getitem__)
     found = translated(models, chosen, TEST)
     tokenised = models.data / "tok" / f"{TEST}.lc.norm.tok.de.xz"
@@ -103,6 +102,16 @@ def measured(models: Models) -> dict[str, Any]:
         "processor": machine_name(),
         "date": time.strftime("%Y-%m-%d"),
     }
+
+
+def two_at_a_time(calls: Sequence[Callable[[], Result]]) -> list[Result]:
+    """What the calls return, in their order; after an error or Ctrl-C no further one begins."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        jobs = [pool.submit(call) for call in calls]
+        try:
+            return [job.result() for job in jobs]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def dev_bleu(models: Models, name: str, student: Student) -> dict[Choice, float]:

@@ -121,7 +121,7 @@ class Models:
         self.commands.once(f"back-translated {seed}", ["backtranslate", self.reverse(seed), *text])
         return pairs
 
-    def diversified(self, name: str = "diversified", updates: int = 0, settings: Sequence[str] = ()) -> str:
+    def diversified(self, name: str = "diversified", updates: int | None = None, settings: Sequence[str] = ()) -> str:
         """The run that learns from the pairs, and from what two models of each direction make of either side."""
         rewritten = [[write(seed)] for seed in SEEDS[:2] for write in (self.translated, self.back_translated)]
         texts = [self._real("en", "de"), *rewritten]
@@ -137,7 +137,13 @@ class Models:
         return [self.file("train", source), self.file("train", target)]
 
     def _translation_model(
-        self, source: str, target: str, seed: int, *texts: Sequence[str], updates: int = 0, more: Sequence[str] = ()
+        self,
+        source: str,
+        target: str,
+        seed: int,
+        *texts: Sequence[str],
+        updates: int | None = None,
+        more: Sequence[str] = (),
     ) -> list[str]:
         train = [word for text in texts for word in ("--train", *text)]
         dev = [self.file(DEV, source), self.file(DEV, target)]
