@@ -8,10 +8,12 @@ Dragoman trains with a time limit (`dragoman train --preset standard --minutes M
 last validation included). OpenNMT-py 3.5.1 has no time limit. Its recurrent model is model B of bench/training.py,
 trained for M minutes with a checkpoint every 150 updates; its Transformer has the recipe that bench/transformer.py has
 chosen on the dev set, whose schedule ends with the updates that fit into M minutes; of both the last checkpoint within
-M minutes is measured. All translate test_2016_flickr with beam 5, Dragoman with the search of its preset. It divided
-scores by the length before 2026-11-25, gave a reward of 1 for each segment in the row of that day, and one of 0.75
-since; the model of that row has translated again with either (`dragoman-divided`, `dragoman-reward-0.75`). A row, with
+M minutes is measured. All translate test_2016_flickr with beam 5, Dragoman with the search of its preset. A row, with
 the processor time used by other programs, is a file in bench/results/quality; rows that are there are not repeated.
+Rows that no system of this program makes are older, and say what is different: `dragoman-one-head`, the preset before
+it had four heads, with scores divided by the length; `dragoman-newer-processor`, an EPYC on which an update takes half
+the time, also divided by the length; `dragoman-divided` and `dragoman-reward-1`, translations by the model of
+`dragoman.20.1` with other scores.
 
 BLEU is given in two forms: cased, tokenised by sacreBLEU's 13a; and as in the literature on Multi30k, lower-cased and
 tokenised, against the publishers' tokenised text (`tok/` in the data folder, 12,103 words). For the latter translations
