@@ -89,7 +89,7 @@ class Models:
 
     def forward(self, seed: int) -> str:
         """The run of a seed, English to German."""
-        return self.commands.train(f"seed-{seed}", self._translation_model("en", "de", seed, self._real("en", "de")))
+        return self.commands.train(f"seed-{seed}", self._translation_model("en", "de", seed, self.real("en", "de")))
 
     def all_forward(self, count: int) -> list[str]:
         """The runs of the first seeds."""
@@ -98,19 +98,19 @@ class Models:
     def reverse(self, seed: int = 1) -> str:
         """The run of a seed, German to English."""
         name = "reverse" if seed == 1 else f"reverse-{seed}"
-        return self.commands.train(name, self._translation_model("de", "en", seed, self._real("de", "en")))
+        return self.commands.train(name, self._translation_model("de", "en", seed, self.real("de", "en")))
 
     def student(self) -> str:
         """The run that learns from the translations of all seeds."""
         pairs = "distilled.tsv"
-        text = [*self._real("en", "de"), "-o", pairs, "--candidates", str(BEAM), "--beam", str(BEAM)]
+        text = [*self.real("en", "de"), "-o", pairs, "--candidates", str(BEAM), "--beam", str(BEAM)]
         self.commands.once("distilled pairs", ["distill", *self.all_forward(len(SEEDS)), *text])
         return self.commands.train("student", self._translation_model("en", "de", 1, [pairs]))
 
     def translated(self, seed: int) -> str:
         """The pairs of the sources and their translations by the run of a seed."""
         pairs = f"translated-{seed}.tsv"
-        text = [*self._real("en", "de"), "-o", pairs, "--beam", str(BEAM)]
+        text = [*self.real("en", "de"), "-o", pairs, "--beam", str(BEAM)]
         self.commands.once(f"translated {seed}", ["distill", self.forward(seed), *text])
         return pairs
 
@@ -124,7 +124,12 @@ class Models:
     def diversified(self, name: str = "diversified", updates: int | None = None, settings: Sequence[str] = ()) -> str:
         """The run that learns from the pairs, and from what two models of each direction make of either side."""
         rewritten = [[write(seed)] for seed in SEEDS[:2] for write in (self.translated, self.back_translated)]
-        texts = [self._real("en", "de"), *rewritten]
+        return self.learnt(name, [self.real("en", "de"), *rewritten], updates, settings)
+
+    def learnt(
+        self, name: str, texts: Sequence[Sequence[str]], updates: int | None = None, settings: Sequence[str] = ()
+    ) -> str:
+        """The run that learns from texts, English to German."""
         return self.commands.train(name, self._translation_model("en", "de", 1, *texts, updates=updates, more=settings))
 
     def language_model(self) -> str:
@@ -133,7 +138,8 @@ class Models:
         length = ["--updates", str(UPDATES_OF_LANGUAGE_MODEL)]
         return self.commands.train("language-model", ["lm", "train", *files, *length])
 
-    def _real(self, source: str, target: str) -> list[str]:
+    def real(self, source: str, target: str) -> list[str]:
+        """The files of the pairs."""
         return [self.file("train", source), self.file("train", target)]
 
     def _translation_model(
