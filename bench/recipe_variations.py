@@ -158,6 +158,10 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "third-locked-masks": (*THIRD, "model.dropout.variational=true"),
         "third-rate-0.0035": (*THIRD, *rate(0.0035)),
         "third-batch-1536": (*THIRD, *batch(1536)),
+        # larger text, for bench/recipe_elsewhere.py
+        "third-vocabulary-8000": (*THIRD, *vocabulary(8000)),
+        "third-256-384-vocabulary-8000": (*THIRD, *sizes(256, 384), *vocabulary(8000)),
+        "third-384-640-vocabulary-8000": (*THIRD, *sizes(384, 640), *vocabulary(8000)),
     }
 )
 """Settings over `BASE`, by name."""
