@@ -32,14 +32,26 @@ def training_facts(
 
 
 def machine_name() -> str:
-    """Return the model name of the processor, the usable cores, and the operating system."""
-    processor = platform.processor() or platform.machine()
+    """Return the name of the processor, the usable cores, and the operating system."""
     described = Path("/proc/cpuinfo")
-    if described.exists():
-        names = (line.partition(":")[2].strip() for line in described.read_text().splitlines() if "model name" in line)
-        processor = next(names, processor)
+    processor = processor_name(described.read_text()) if described.exists() else ""
+    processor = processor or platform.processor() or platform.machine()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return f"{processor}, {cores} {'core' if cores == 1 else 'cores'}, {platform.system()}"
+
+
+def processor_name(described: str) -> str:
+    """Return the name of the first processor in the text of Linux's /proc/cpuinfo, empty where it gives none.
+
+    Virtual machines often name the series alone ("AMD EPYC"), whose processors differ in speed by factors; family and
+    model are added to a name without a number.
+    """
+    first = described.partition("\n\n")[0]
+    known = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+    name = known.get("model name", "")
+    if name and not any(character.isdigit() for character in name) and {"cpu family", "model"} <= known.keys():
+        return f"{name} (family {known['cpu family']}, model {known['model']})"
+    return name
 
 
 def language_name(code: str) -> str:
