@@ -106,11 +106,11 @@ def diversified_texts(models: Models) -> Texts:
 def distilled_texts(models: Models) -> Texts:
     """The pairs, the back-translations, and what the first students together make of the sources of each."""
     sources = [models.real("en", "de"), *([f"back-translated-{seed}.tsv"] for seed in SEEDS[:2])]
-    teachers = [exported(name) for name in ROUNDS[0]]
+    teachers = [str(models.folder / name) for name in ROUNDS[0]]
 
     def distilled(number: int) -> list[str]:
         pairs = f"distilled-{number}.tsv"
-        command = ["distill", *teachers, *sources[number], "-o", pairs, *search(BEAM, REWARD)]
+        command = ["distill", *teachers, *sources[number], "-o", pairs, *search(BEAM, REWARD), "--threads", "1"]
         models.commands.once(f"distilled {number}", command)
         return [pairs]
 
