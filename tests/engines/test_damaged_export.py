@@ -90,6 +90,7 @@ def _rename(kind: str, old: str, new: str) -> Callable[[onnx.ModelProto], None]:
         ("encoder", _rename("output", "memory.mask", "mask"), "'mask' as nothing, this one as tensor.bool."),
         ("step", _rename("input", "time", "t"), "the step graph: .* has 't' as nothing, this one as tensor.int64."),
         ("step", _rename("output", "words", "w"), "has 'w' as nothing"),
+        ("step", _rename("output", "logits", "l"), "has 'l' as nothing"),
         ("step", lambda model: model.metadata_props.pop(), "does not state its"),
         ("step", lambda model: setattr(model.metadata_props[0], "value", "x" * 50), "does not state its"),
         ("step", lambda model: model.graph.ClearField("node"), "onnxruntime"),

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.onnx_engine import OnnxEngine
+from dragoman.engines.protocol import EngineStep
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import RunError
 from dragoman.export.writing import Graphs, make_graphs
@@ -71,6 +73,25 @@ def test_log_probabilities_are_normalised_over_the_vocabulary_and_sorted(engine:
     assert (np.diff(step.log_probabilities) <= 0).all()
     assert (np.sort(step.tokens, axis=1) == np.arange(17)).all()
     assert (step.log_probabilities.dtype, step.tokens.dtype) == (np.float32, np.int64)
+
+
+def in_order(step: EngineStep) -> NDArray[np.float32]:
+    """The log-probabilities of a step with k = V, by word."""
+    return np.take_along_axis(step.log_probabilities, np.argsort(step.tokens, axis=1), axis=1)
+
+
+def test_a_distribution_has_the_words_in_their_order(engine: OnnxEngine) -> None:
+    source = pad(SOURCES, eos=engine.source_eos)
+    sorted_state, state = engine.start(*source), engine.start(*source)
+    for parents, tokens in (([0, 1, 2, 3, 4], [2] * 5), ([0, 0, 1, 4], [5, 7, 4, 9]), ([2, 3, 3], [4, 6, 16])):
+        expected = engine.step(sorted_state, np.array(parents), np.array(tokens), 17)
+        found = engine.step_all(state, np.array(parents), np.array(tokens))
+        assert found.log_probabilities.dtype == np.float32
+        np.testing.assert_allclose(found.log_probabilities, in_order(expected), atol=1e-5)
+        assert (found.attention is None) == (expected.attention is None)
+        if found.attention is not None and expected.attention is not None:
+            np.testing.assert_array_equal(found.attention, expected.attention)
+        sorted_state, state = expected.state, found.state
 
 
 def test_targets_of_sources_encoded_once_score_as_with_their_own_sources(engine: OnnxEngine) -> None:

@@ -101,6 +101,25 @@ def test_log_probabilities_are_normalised_over_the_shortlist(engine: OnnxEngine)
         assert (few.log_probabilities[row] > -np.inf).sum() == len(words)
 
 
+@pytest.mark.parametrize("limited", [True, False])
+def test_a_distribution_is_over_the_vocabulary_and_minus_infinity_off_the_shortlist(
+    engine: OnnxEngine, limited: bool
+) -> None:
+    chosen = engine if limited else engine.full_vocabulary()
+    source = pad(SOURCES, eos=engine.source_eos)
+    sorted_state, state = chosen.start(*source), chosen.start(*source)
+    for parents, tokens in (([0, 1, 2, 3, 4], [2] * 5), ([1, 1, 4], [7, 7, 0])):
+        expected = chosen.step(sorted_state, np.array(parents), np.array(tokens), VOCABULARY)
+        found = chosen.step_all(state, np.array(parents), np.array(tokens))
+        assert found.log_probabilities.shape == (len(parents), VOCABULARY)
+        assert (found.log_probabilities > -np.inf).all() != limited
+        for row, (values, words) in enumerate(zip(expected.log_probabilities, expected.tokens, strict=True)):
+            listed = values > -np.inf
+            np.testing.assert_allclose(found.log_probabilities[row, words[listed]], values[listed], atol=1e-5)
+            assert (found.log_probabilities[row] > -np.inf).sum() == listed.sum()
+        sorted_state, state = expected.state, found.state
+
+
 def test_a_sentence_is_translated_alone_as_in_any_batch(engine: OnnxEngine) -> None:
     search = SearchConfig(beam=4, max_length_extra=5)
     together = beam_search(engine, *pad(SOURCES, eos=engine.source_eos), search, n_best=3)

@@ -18,7 +18,7 @@ from dragoman.search.beam import beam_search
 from dragoman.text.padding import pad
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import SPECIALS, Vocabulary
+from dragoman.text.vocabulary import BOS, SPECIALS, Vocabulary
 from dragoman.translation.ensemble import Ensemble
 
 VOCABULARY = 41
@@ -73,6 +73,17 @@ def test_one_graph_finds_what_the_ensemble_finds(names: list[str], combination: 
                 assert (one.attention is None) == (other.attention is None)
                 if one.attention is not None and other.attention is not None:
                     np.testing.assert_allclose(one.attention[:, :words], other.attention, atol=1e-5)
+
+
+@pytest.mark.parametrize("combination", ["probabilities", "log-probabilities", "logits"])
+def test_one_graph_returns_whole_distributions(combination: str) -> None:
+    models = [_model(name, seed) for seed, name in enumerate(MEMBERS)]
+    engine = OnnxEngine(*make_graphs(models, EnsembleCombination(combination, [0.5, 0.3, 0.2])), threads=1)  # type: ignore[arg-type]
+    source = pad([_side().encode(line).ids for line in LINES], eos=engine.source_eos)
+    rows, tokens = np.arange(len(LINES)), np.full(len(LINES), BOS)
+    step = engine.step(engine.start(*source), rows, tokens, VOCABULARY)
+    found = engine.step_all(engine.start(*source), rows, tokens).log_probabilities
+    np.testing.assert_allclose(np.take_along_axis(found, step.tokens, axis=1), step.log_probabilities, atol=1e-5)
 
 
 def test_int8_members_answer_together_near_the_exact_ones() -> None:

@@ -24,7 +24,8 @@ def _answers(
     session = onnxruntime.InferenceSession(g.serialise({}), providers=["CPUExecutionProvider"])
     feed = {f"logits{number}": own for number, own in enumerate(logits)}
     others = {"rows": np.arange(ROWS), "targets": targets, "k": np.array([best])}
-    values, words, of_targets = session.run(None, feed | others)
+    outputs = ["log_probabilities", "words", "target_log_probabilities"]
+    values, words, of_targets = session.run(outputs, feed | others)
     return values, words, of_targets
 
 

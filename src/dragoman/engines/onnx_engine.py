@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from dragoman.engines.onnx_file import refers_to_files
-from dragoman.engines.protocol import EngineStep, ForcedScores
+from dragoman.engines.protocol import Distributions, EngineStep, ForcedScores
 from dragoman.engines.rows import RowLayout, arrange, first_rows, widened
-from dragoman.engines.shortlist import BatchShortlist, Shortlist
+from dragoman.engines.shortlist import CHUNK, BatchShortlist, Shortlist
 from dragoman.errors import RunError, quoted
 from dragoman.text.vocabulary import BOS, PAD
 
@@ -92,14 +92,15 @@ class _Graph:
         """Name -> type."""
         self.outputs: dict[str, str] = {value.name: value.type for value in session.get_outputs()}
 
-    def run(self, feed: Arrays) -> Arrays:
-        """All outputs by name.
+    def run(self, feed: Arrays, without: Collection[str] = ()) -> Arrays:
+        """The outputs by name, all but those named in `without`.
 
         Raises:
             RunError: ONNX Runtime cannot compute them.
         """
+        names = [name for name in self.outputs if name not in without]
         try:
-            return dict(zip(self.outputs, self._session.run(list(self.outputs), feed), strict=True))
+            return dict(zip(names, self._session.run(names, feed), strict=True))
         except _REFUSALS as error:
             raise self._failed(error) from None
 
@@ -166,6 +167,7 @@ class OnnxEngine:
         self.vocabulary_size = self._step.number("vocabulary_size")
         self.source_eos = self._encoder.number("source_eos") == 1
         self.attention_shift = self._step.number("attention_shift")
+        self._distribution = "probabilities" if "probabilities" in self._step.outputs else "logits"
         self._require_fitting_shortlist()
         self._require_signatures()
 
@@ -193,9 +195,9 @@ class OnnxEngine:
             | states
             | {name: step.inputs.get(name, "a tensor") for name in limits},
         )
-        attention = {"attention": "tensor(float)"} if "attention" in step.outputs else {}
+        others = {self._distribution} | ({"attention"} & step.outputs.keys())
         following = {"next." + name.removeprefix("state."): kind for name, kind in states.items()}
-        step.require(step.outputs, _STEP_OUTPUTS | attention | following)
+        step.require(step.outputs, _STEP_OUTPUTS | dict.fromkeys(others, "tensor(float)") | following)
 
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> _OnnxState:
         named = self._encoder.run({"source": source, "lengths": source_lengths})
@@ -219,9 +221,32 @@ class OnnxEngine:
             if count < k:  # no other word may follow
                 log_probabilities = widened(log_probabilities, k, -np.inf)
                 words = widened(words, k, PAD)
-        # Sentences that have left may have been longer.
-        attention = widened(outputs["attention"], state.source.shape[1], 0) if "attention" in outputs else None
-        return EngineStep(log_probabilities, words, attention, after)
+        return EngineStep(log_probabilities, words, self._attention(outputs, state), after)
+
+    def step_all(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
+        assert isinstance(state, _OnnxState)
+        state = self._with_shortlist(state)
+        outputs, after = self._advance(state, parents, tokens, np.zeros_like(tokens), 1, distribution=True)
+        log_probabilities = self._log_probabilities(outputs)
+        if state.shortlist is None:
+            log_probabilities = log_probabilities[:, : self.vocabulary_size]  # whole chunks -> [R, V]
+        else:
+            assert self._shortlist is not None
+            log_probabilities = self._shortlist.spread(log_probabilities, state.shortlist)
+        return Distributions(log_probabilities, self._attention(outputs, state), after)
+
+    def _log_probabilities(self, outputs: Arrays) -> NDArray[np.float32]:
+        """The log-probabilities of all words of the step graph, in whole chunks; `outputs` are those of k = 1."""
+        found: NDArray[np.float32] = outputs[self._distribution]
+        if self._distribution == "probabilities":
+            with np.errstate(divide="ignore"):  # of padding, and where a probability underflows
+                return np.log(found)
+        log_sum = np.take_along_axis(found, outputs["words"], axis=1) - outputs["log_probabilities"]  # [R, 1]
+        return found - log_sum
+
+    def _attention(self, outputs: Arrays, state: _OnnxState) -> NDArray[np.float32] | None:
+        """[R, S] as wide as the source: sentences that have left may have been longer."""
+        return widened(outputs["attention"], state.source.shape[1], 0) if "attention" in outputs else None
 
     def full_vocabulary(self) -> OnnxEngine:
         """The same model without its shortlist."""
@@ -270,7 +295,7 @@ class OnnxEngine:
         return ForcedScores(log_probabilities, np.stack(attention, axis=1) if attention else None)
 
     def _require_possible(self, outputs: Arrays, shape: tuple[int, int], shortlist: BatchShortlist | None) -> None:
-        """Check what search relies on: [R, k] log-probabilities, and words of the vocabulary.
+        """Check what search relies on: [R, k] log-probabilities, words of the vocabulary, a distribution over all.
 
         Raises:
             RunError: an altered graph computes something else.
@@ -278,7 +303,10 @@ class OnnxEngine:
         words, size = outputs["words"], self.vocabulary_size if shortlist is None else len(shortlist.words)
         if words.shape != shape or (words.size and not 0 <= words.min() <= words.max() < size):
             raise self._step.refused(f"it computes impossible words, of shape {list(words.shape)}")
-        for name, expected in (("log_probabilities", shape), ("target_log_probabilities", shape[:1])):
+        shapes: dict[str, tuple[int, ...]] = {"log_probabilities": shape, "target_log_probabilities": shape[:1]}
+        if self._distribution in outputs:
+            shapes[self._distribution] = (shape[0], CHUNK * -(-size // CHUNK))
+        for name, expected in shapes.items():
             if outputs[name].shape != expected:
                 raise self._step.refused(f"it computes {name} of shape {list(outputs[name].shape)}")
 
@@ -289,8 +317,10 @@ class OnnxEngine:
         tokens: NDArray[np.int64],
         targets: NDArray[np.int64],
         k: int,
+        *,
+        distribution: bool = False,
     ) -> tuple[Arrays, _OnnxState]:
-        """All outputs of the step graph by name, and the state after it."""
+        """The outputs of the step graph by name, the distribution only if asked for, and the state after it."""
         rows, sentences, taken, parent_cells = arrange(old.rows, parents)
         memory, shortlist = old.memory, old.shortlist
         if rows.sentences != old.rows.sentences:
@@ -310,7 +340,7 @@ class OnnxEngine:
         if shortlist is not None:
             feed |= {"owners": rows.cells // rows.width if shortlist.differs else np.zeros_like(rows.cells)}
             feed |= shortlist.layers | shortlist.biases
-        outputs = self._step.run(feed)
+        outputs = self._step.run(feed, without=() if distribution else (self._distribution,))
         self._require_possible(outputs, (len(tokens), k), shortlist)
         state = {name: outputs["next." + name.removeprefix("state.")] for name in old.state}
         return outputs, replace(old, memory=memory, state=state, rows=rows, time=old.time + 1, shortlist=shortlist)

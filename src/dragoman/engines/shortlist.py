@@ -106,6 +106,14 @@ class Shortlist:
         places = np.flatnonzero(allowed.any(axis=0))
         return self._taken(places, allowed[:, places], differs=True)
 
+    def spread(self, values: NDArray[np.float32], listed: BatchShortlist) -> NDArray[np.float32]:
+        """Values of the words of a batch's shortlist, at their places in the vocabulary, and -inf elsewhere: [R, V]."""
+        count, first = len(self.always), len(self._in_graph)
+        places = np.concatenate((np.arange(count), first + np.arange(listed.real - count)))  # those without the padding
+        spread = np.full((len(values), self.sizes[1]), -np.inf, np.float32)
+        spread[:, listed.words[places]] = values[:, places]
+        return spread
+
     @cached_property
     def full_vocabulary(self) -> BatchShortlist:
         """The full vocabulary, for any sources."""

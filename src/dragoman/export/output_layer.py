@@ -1,8 +1,9 @@
 """The output layer in the step graph: logits of one or several models, and the k most probable words.
 
-    log_probabilities, words [R, k], target_log_probabilities [R]
+    log_probabilities, words [R, k], target_log_probabilities [R], and logits or probabilities [R, V]
 
-Several models are combined as in `engines/ensemble_engine.py`. log sum exp is computed as the largest logit minus the
+The last is computed anyway; it is for ensembles of exported models, which combine whole distributions. Several models
+in one graph are combined as in `engines/ensemble_engine.py`. log sum exp is computed as the largest logit minus the
 logarithm of its probability, which is never small: softmax is a fast operator, a sum of exponentials is not.
 
 The k best words are found in two rounds, because TopK is slow on long rows: they are in the k chunks of `CHUNK` words
@@ -113,7 +114,7 @@ def declare_outputs(g: Graph, logits: Sequence[Value], ensemble: EnsembleCombina
     """Declare the outputs for logits [R, V] of each model."""
     targets = g.unsqueeze(query.targets, 1)
     if len(logits) == 1 or ensemble.combination == "logits":
-        values, words, target_values = _of_one(g, _weighted(g, logits, ensemble), targets, query)
+        values, words, target_values = _of_one(g, _logits_output(g, logits, ensemble), targets, query)
     elif ensemble.combination == "log-probabilities":
         values, words, target_values = _of_logarithms(g, logits, ensemble, targets, query.best)
     else:
@@ -121,6 +122,13 @@ def declare_outputs(g: Graph, logits: Sequence[Value], ensemble: EnsembleCombina
     g.output("log_probabilities", values, "float", ["R", "k"])
     g.output("words", words, "int64", ["R", "k"])
     g.output("target_log_probabilities", g.reshape(target_values, -1), "float", ["R"])
+
+
+def _logits_output(g: Graph, logits: Sequence[Value], ensemble: EnsembleCombination) -> Value:
+    """The weighted sum of logits [R, V], declared as an output."""
+    total = _weighted(g, logits, ensemble)
+    g.output("logits", total, "float", ["R", "V"])
+    return total
 
 
 BestWords = tuple[Value, Value, Value]
@@ -140,7 +148,7 @@ def _of_logarithms(
     g: Graph, logits: Sequence[Value], ensemble: EnsembleCombination, targets: Value, best: Value
 ) -> BestWords:
     log_sum = _weighted(g, [_log_sum(g, own, g.node("Softmax", own, axis=-1)) for own in logits], ensemble)
-    total = _weighted(g, logits, ensemble)
+    total = _logits_output(g, logits, ensemble)
     values, words = _best(g, total, best)
     return values - log_sum, words, _at(g, total, targets) - log_sum
 
@@ -151,7 +159,9 @@ def _of_probabilities(
     """The best words by probability; their values are computed from logarithms, which do not underflow."""
     distributions = [g.node("Softmax", own, axis=-1) for own in logits]
     sums = [_log_sum(g, own, p) for own, p in zip(logits, distributions, strict=True)]
-    _, found = _best(g, _weighted(g, distributions, ensemble), best)
+    mixture = _weighted(g, distributions, ensemble)
+    g.output("probabilities", mixture, "float", ["R", "V"])
+    _, found = _best(g, mixture, best)
 
     def log_mean(words: Value) -> Value:
         own = [

@@ -7,7 +7,8 @@ The encoder graph, from source ids to the attention memory and the initial decod
 The step graph, one decoder step of all rows, from previous words to log-probabilities of the next words:
 
     tokens, parents [N], layout [3], rows [R], time [1], targets [R], k [1], state.* [N', ..], memory.* [B, S, ..]
-        ->  log_probabilities, words [R, k], target_log_probabilities [R], attention [R, S], next.* [N, ..]
+        ->  log_probabilities, words [R, k], target_log_probabilities [R], logits or probabilities [R, V],
+            attention [R, S], next.* [N, ..]
 
 The N cells have the layout [B, Q], Q cells for each source sentence, given as (B, Q, -1). `parents` are the rows of the
 previous state that the cells continue, `rows` the cells that are rows of the output. A fixed context is part of the

@@ -9,6 +9,7 @@ export class OnnxEngine {
   #ort;
   #encoder;
   #step;
+  #outputs;
 
   /**
    * `sessions` are {encoder, step} of `openSession`; `facts` are the numbers that the graphs state in their metadata,
@@ -18,6 +19,8 @@ export class OnnxEngine {
     this.#ort = ort;
     this.#encoder = sessions.encoder;
     this.#step = sessions.step;
+    // Whole distributions are for ensembles; what is fetched is copied out of the memory of WebAssembly.
+    this.#outputs = sessions.step.outputNames.filter((name) => name !== "logits" && name !== "probabilities");
     this.vocabularySize = facts.vocabularySize;
     this.sourceEos = facts.sourceEos;
     this.attentionShift = facts.attentionShift;
@@ -41,7 +44,7 @@ export class OnnxEngine {
    */
   async step(state, parents, tokens, k, targets = tokens.map(() => PAD)) {
     const rows = tokens.length;
-    const outputs = await this.#step.run({
+    const inputs = {
       tokens: this.#integers(tokens, [rows]),
       parents: this.#integers(parents, [rows]),
       layout: this.#integers([1, rows, -1], [3]), // one sentence
@@ -51,7 +54,8 @@ export class OnnxEngine {
       k: this.#integers([k], [1]),
       ...state.memory,
       ...state.cells,
-    });
+    };
+    const outputs = await this.#step.run(inputs, this.#outputs);
     const cells = withPrefix(outputs, "next.");
     return {
       logProbabilities: outputs.log_probabilities.data,
