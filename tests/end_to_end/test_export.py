@@ -361,8 +361,12 @@ DAMAGES = {
         "manifest.json: is damaged: files: '../x' is not the name of a file in the folder",
     ),
     "newer format": (
-        _rewrite(format=export_folder.FORMAT + 1),
-        "manifest.json: format 2 is newer than this version of dragoman reads (1); upgrade dragoman",
+        _rewrite(format=3),
+        "manifest.json: format 3 is newer than this version of dragoman reads (2); upgrade dragoman",
+    ),
+    "earlier format": (
+        _rewrite(format=1),
+        "manifest.json: format 1 is from an earlier version of dragoman; copy the exported folder again, or export",
     ),
     "a text file of another run": (
         lambda folder: (folder / "text" / "source.model").write_text("x"),

@@ -28,8 +28,8 @@ from dragoman.errors import ConfigError, RunError, quoted
 from dragoman.stored_files import JsonFile, dump_json, open_regular, read_json, read_regular, sha256_of
 from dragoman.text.side import TextSide
 
-FORMAT = 1
-"""Version of the folder; newer ones are refused."""
+FORMAT = 2
+"""Version of the folder; others are refused. Since 2 the step graph returns whole distributions."""
 _REMEDY = "copy the exported folder again, or export the run again"
 MANIFEST, CONFIG, ENCODER, STEP, TEXT = "manifest.json", "config.yaml", "encoder.onnx", "step.onnx", "text"
 SHORTLIST = "shortlist.npz"
@@ -140,7 +140,7 @@ class _Manifest(JsonFile, frozen=True, kw_only=True):
 def _read_manifest(folder: Path) -> _Manifest:
     path = folder / MANIFEST
     try:
-        manifest = read_json(path, _Manifest, newest=FORMAT, remedy=_REMEDY)
+        manifest = read_json(path, _Manifest, newest=FORMAT, oldest=FORMAT, remedy=_REMEDY)
     except FileNotFoundError:
         raise RunError(f"{folder}: an exported folder, but its {MANIFEST} is missing; {_REMEDY}") from None
     for name in manifest.files:
