@@ -290,12 +290,16 @@ def test_several_runs_become_one_folder_that_translates_as_they_do_together(
     told = re.search(r"on random sentences: (\S+) \(rounding in float32\)", capsys.readouterr().err)
     assert told is not None
     assert float(told[1]) < 1e-4
+    exported = []
+    for number, run in enumerate(runs):
+        exported.append(str(tmp_path / str(number)))
+        assert main(["export", run, "--out", exported[-1], "--quiet"]) == 0
     printed = []
-    for folders, combining in ((runs, options), ([str(out)], [])):
+    for folders, combining in ((runs, options), ([str(out)], []), (exported, options)):
         command = ["translate", *folders, "-i", str(corpus.test[0]), *combining, "--alignments", "-", "-o"]
         assert main([*command, str(tmp_path / "translations"), "--threads", "1", "--device", "cpu"]) == 0
         printed.append((capsys.readouterr().out, (tmp_path / "translations").read_text(encoding="utf-8")))
-    assert printed[0] == printed[1]
+    assert printed[0] == printed[1] == printed[2]
 
 
 def test_runs_that_read_other_symbols_cannot_be_one_folder(run_folder: Path, tmp_path: Path, capsys: Printed) -> None:
