@@ -12,7 +12,8 @@ Students are exported in int8. In each round the dev set chooses one of them and
 that one alone translates test_2016_flickr, once. Two commands run at a time, each on one thread. A command that has
 ended is not repeated, and an interrupted training is resumed. The result is bench/results/best-model.json, a list of
 rounds: BLEU of every choice on the dev set, BLEU of the chosen one on the test set (cased, 13a, and lower-cased as in
-`quality.py`), processor seconds of each command that the round adds. Rounds that are there are not repeated.
+`quality.py`), processor seconds of each command that the round adds. Rounds that are there are not repeated; the second
+goes on from the scratch folder of the first.
 """
 
 from __future__ import annotations
