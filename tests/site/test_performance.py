@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+from statistics import mean
 from types import ModuleType
 
 import pytest
@@ -37,13 +38,16 @@ def test_bleu_over_minutes_is_that_of_the_results(plots: ModuleType) -> None:
         assert [float(cell) for cell in line.split("|")[2:6]] == [round(bleu, 1) for _, bleu in plots.quality()[kit]]
 
 
-def test_bleu_of_standard_with_one_head_is_that_of_the_results() -> None:
-    line = next(line for line in PAGE.splitlines() if line.startswith("| Dragoman, `standard` with one head |"))
+@pytest.mark.parametrize(
+    ("label", "system"), [("`standard`", "dragoman"), ("`standard`, newer processor", "dragoman-newer-processor")]
+)
+def test_bleu_of_standard_is_the_mean_of_the_results(label: str, system: str) -> None:
+    table = PAGE[PAGE.index("| minutes |") :]
+    line = next(line for line in table.splitlines() if line.startswith(f"| Dragoman, {label} |"))
     folder = ROOT / "bench" / "results" / "quality"
-    rows = [
-        json.loads((folder / f"dragoman-one-head.{minutes}.1.json").read_text(encoding="utf-8")) for minutes in (5, 10)
-    ]
-    assert [float(cell) for cell in line.split("|")[2:4]] == [round(row["bleu"], 1) for row in rows]
+    for minutes, cell in zip((5, 10, 20, 40), line.split("|")[2:6], strict=True):
+        rows = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob(f"{system}.{minutes}.*.json")]
+        assert cell.strip() == (f"{mean(row['bleu'] for row in rows):.1f}" if rows else "")
 
 
 def test_speed_and_memory_of_translation_are_those_of_the_results(plots: ModuleType) -> None:
