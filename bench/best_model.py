@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import sacrebleu
-from combining import BEAM, DEV, SEEDS, TEST, Models
+from combining import BEAM, DEV, SEEDS, TEST, Models, back_translations
 from quality import lowercased_tokenised_bleu
 from recipe_variations import Settings, sizes
 from timed_commands import run
@@ -106,7 +106,7 @@ def diversified_texts(models: Models) -> Texts:
 
 def distilled_texts(models: Models) -> Texts:
     """The pairs, the back-translations, and what the first students together make of the sources of each."""
-    sources = [models.real("en", "de"), *([f"back-translated-{seed}.tsv"] for seed in SEEDS[:2])]
+    sources = [models.real("en", "de"), *([back_translations(seed)] for seed in SEEDS[:2])]
     teachers = [str(models.folder / name) for name in ROUNDS[0]]
 
     def distilled(number: int) -> list[str]:

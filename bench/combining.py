@@ -76,6 +76,11 @@ AS_KEPT = (*SEARCH, "training.precision=auto")
 """Settings of the rows that are kept."""
 
 
+def back_translations(seed: int) -> str:
+    """The name of the file of `Models.back_translated`."""
+    return f"back-translated-{seed}.tsv"
+
+
 class Models:
     """Models that are trained when first asked for, with settings over the preset `standard`."""
 
@@ -116,7 +121,7 @@ class Models:
 
     def back_translated(self, seed: int) -> str:
         """The pairs of the targets' back-translations by the reverse run of a seed, and the targets."""
-        pairs = f"back-translated-{seed}.tsv"
+        pairs = back_translations(seed)
         text = ["-i", self.file("train", "de"), "-o", pairs, "--beam", str(BEAM)]
         self.commands.once(f"back-translated {seed}", ["backtranslate", self.reverse(seed), *text])
         return pairs

@@ -140,8 +140,8 @@ class _Graph:
 class OnnxEngine:
     """Runs an encoder graph and a step graph; top-k is taken in the graph.
 
-    With a shortlist, `step` returns its words alone: log-probabilities are normalised over the shortlist of the
-    sentence, and are -inf at all other words. Given targets are scored over the full vocabulary all the same.
+    With a shortlist, `step` and `step_all` return its words alone: log-probabilities are normalised over the shortlist
+    of the sentence, and are -inf at all other words. Given targets are scored over the full vocabulary all the same.
     """
 
     def __init__(
