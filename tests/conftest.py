@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from dragoman.engines.protocol import EngineStep, ForcedScores
+from dragoman.engines.protocol import Distributions, EngineStep, ForcedScores
 from dragoman.text.vocabulary import BOS, EOS, PAD
 
 if TYPE_CHECKING:
@@ -87,6 +87,12 @@ class ToyEngine:
             sources.append(tuple(row[:length].tolist()))
         self._width = source.shape[1]
         return {"rows": [(index, source, ()) for index, source in enumerate(sources)]}
+
+    def step_all(self, state, parents, tokens):
+        step = self.step(state, parents, tokens, self.vocabulary_size)
+        log_probabilities = np.empty_like(step.log_probabilities)
+        np.put_along_axis(log_probabilities, step.tokens, step.log_probabilities, axis=1)
+        return Distributions(log_probabilities, step.attention, step.state)
 
     def step(self, state, parents, tokens, k):
         assert parents.dtype == tokens.dtype == np.int64

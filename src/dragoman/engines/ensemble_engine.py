@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.engines.protocol import DistributionEngine, Distributions, Engine, EngineStep, ForcedScores
+from dragoman.engines.protocol import DistributionEngine, Distributions, EngineStep, ForcedScores
 from dragoman.errors import ConfigError
 from dragoman.text.vocabulary import BOS
 
@@ -37,7 +37,7 @@ COMBINATIONS: tuple[str, ...] = get_args(Combination)
 class EnsembleMember(NamedTuple):
     """One model of an ensemble."""
 
-    engine: Engine
+    engine: DistributionEngine
     weight: float
     """w_m"""
 
@@ -148,7 +148,7 @@ class EnsembleEngine:
         total: NDArray[np.float64] | None = None
         steps = []
         for member, before in zip(self._members, state.members, strict=True):
-            step = _step_all(member.engine, before, parents, tokens)
+            step = member.engine.step_all(before, parents, tokens)
             if self._combination == "probabilities":
                 own = np.exp(step.log_probabilities, dtype=np.float64)
             else:
@@ -199,13 +199,3 @@ class EnsembleEngine:
         summed = np.zeros((len(attention), self._words + 1), dtype=np.float32)
         np.add.at(summed, (np.arange(len(attention))[:, None], words), attention)
         return summed[:, : self._words]  # [R, I + 1] -> [R, I]
-
-
-def _step_all(engine: Engine, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
-    """One step of a member with the log-probabilities of all symbols."""
-    if isinstance(engine, DistributionEngine):
-        return engine.step_all(state, parents, tokens)
-    step = engine.step(state, parents, tokens, engine.vocabulary_size)
-    log_probabilities = np.full((len(tokens), engine.vocabulary_size), -np.inf, np.float32)
-    np.put_along_axis(log_probabilities, step.tokens, step.log_probabilities, axis=1)
-    return Distributions(log_probabilities, step.attention, step.state)

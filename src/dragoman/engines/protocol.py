@@ -121,9 +121,8 @@ class SharedSourceEngine(Protocol):
         """
 
 
-@runtime_checkable
-class DistributionEngine(Protocol):
-    """An engine that can return whole distributions without sorting them."""
+class DistributionEngine(Engine, Protocol):
+    """An engine that can return whole distributions without sorting them: a member of an ensemble."""
 
     def step_all(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
         """Read `tokens` [R] in rows `parents` [R] of `state`; return the probabilities of all next symbols."""
