@@ -10,7 +10,9 @@ results, whose first fields have the command and the machine. tests/site/test_pe
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -25,6 +27,12 @@ DECODERS = {
 }
 """Names of decoders in the results, and on the page."""
 
+SYSTEMS = (
+    ("dragoman", "Dragoman, standard", "o-"),
+    ("opennmt-recurrent", "OpenNMT-py, recurrent", "o-"),
+    ("opennmt-transformer", "OpenNMT-py, Transformer", "s--"),
+)
+"""Names of systems in the results, on the page, and how their lines are drawn."""
 OURS, PEER = "#2a6f97", "#a7a7a7"
 
 
@@ -35,10 +43,14 @@ def read(name: str) -> dict[str, Any]:
 
 
 def quality() -> dict[str, list[tuple[int, float]]]:
-    """Minutes and BLEU by toolkit."""
-    rows = read("quality")["minutes"]
-    lengths = sorted(map(int, rows))
-    return {kit: [(length, rows[str(length)][kit]["bleu"]) for length in lengths] for kit in ("dragoman", "opennmt")}
+    """Minutes and BLEU, the mean of the seeds, by system."""
+    scores: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for minutes, kits in read("quality")["minutes"].items():
+        scores["opennmt-recurrent"][int(minutes)].append(kits["opennmt"]["bleu"])
+    for path in sorted((RESULTS / "quality").glob("*.json")):
+        row = json.loads(path.read_text(encoding="utf-8"))
+        scores[row["system"]][row["minutes"]].append(row["bleu"])
+    return {system: [(minutes, mean(found[minutes])) for minutes in sorted(found)] for system, found in scores.items()}
 
 
 def translation() -> dict[str, dict[str, float]]:
@@ -69,10 +81,9 @@ def main() -> None:
         plt.close(figure)
 
     figure, axes = plt.subplots(figsize=(5, 3))
-    drawn_as = {"dragoman": ("Dragoman, standard", OURS), "opennmt": ("OpenNMT-py", PEER)}
-    for kit, points in quality().items():
-        label, colour = drawn_as[kit]
-        axes.plot(*zip(*points, strict=True), "o-", label=label, color=colour)
+    points = quality()
+    for system, label, style in SYSTEMS:
+        axes.plot(*zip(*points[system], strict=True), style, label=label, color=OURS if "dragoman" in system else PEER)
     axes.set(xlabel="minutes of training, two cores", ylabel="BLEU, test_2016_flickr", ylim=(0, 45))
     axes.legend(frameon=False, loc="lower right")
     save(figure, "performance-quality")

@@ -6,7 +6,8 @@
 The shape is the one with the best published text-only result on Multi30k (41.02 BLEU, lower-cased and tokenised, by
 Wu et al. 2021 on GPUs): 4 + 4 layers of 128 units, 256 inner units, 4 heads, dropout 0.3, one joint vocabulary and one
 matrix for embeddings and output, Adam with warm-up, averaged weights. For a budget of minutes on a CPU its recipe must
-be another; `VARIATIONS` are its size of vocabulary, batch, rate and warm-up, each changed alone. What an update of each
+be another; `VARIATIONS` are its size of vocabulary, batch, rate, warm-up and dropout,
+each changed alone. What an update of each
 costs is measured once, with the threads of the machine, best while nothing else runs; then each trains for the updates
 that fit into the budget, on one thread, which may be beside other programs. Measured is BLEU of the dev set (1,014
 sentences, beam 5), without and with division of log-probability by length; no test set is read. A row is a file in
@@ -57,12 +58,14 @@ class Recipe:
 
     pieces: int = 5000
     """Size of the joint vocabulary of BPE."""
-    tokens: int = 2048
+    tokens: int = 512
     """Target tokens of a batch, with padding."""
     rate: float = 0.004
     """The highest learning rate."""
     warm_up: float = 0.15
     """Share of the updates in which the rate rises."""
+    dropout: float = 0.3
+    """Rate of dropout outside attention; in it at most 0.1."""
 
     @property
     def shape(self) -> str:
@@ -73,12 +76,18 @@ class Recipe:
 VARIATIONS: Mapping[str, Recipe] = {
     "base": Recipe(),
     "pieces-3000": replace(Recipe(), pieces=3000),
-    "pieces-10000": replace(Recipe(), pieces=10_000),
+    "tokens-256": replace(Recipe(), tokens=256),
     "tokens-1024": replace(Recipe(), tokens=1024),
-    "tokens-4096": replace(Recipe(), tokens=4096),
+    "tokens-2048": replace(Recipe(), tokens=2048),
     "rate-0.0025": replace(Recipe(), rate=0.0025),
-    "rate-0.006": replace(Recipe(), rate=0.006),
-    "warm-up-0.3": replace(Recipe(), warm_up=0.3),
+    "rate-0.008": replace(Recipe(), rate=0.008),
+    "warm-up-0.05": replace(Recipe(), warm_up=0.05),
+    "dropout-0.1": replace(Recipe(), dropout=0.1),
+    "dropout-0": replace(Recipe(), dropout=0.0),
+    "dropout-0-rate-0.0025": replace(Recipe(), dropout=0.0, rate=0.0025),
+    "dropout-0-tokens-256": replace(Recipe(), dropout=0.0, tokens=256),
+    "dropout-0.1-rate-0.0025": replace(Recipe(), dropout=0.1, rate=0.0025),
+    "dropout-0.1-tokens-1024": replace(Recipe(), dropout=0.1, tokens=1024),
 }
 
 
@@ -146,8 +155,8 @@ def training_command(python: str, recipe: Recipe, updates: int, text: Path, out:
         "heads": 4,
         "share_embeddings": True,
         "share_decoder_embeddings": True,
-        "dropout": [0.3],
-        "attention_dropout": [0.1],
+        "dropout": [recipe.dropout],
+        "attention_dropout": [min(0.1, recipe.dropout)],
         "param_init": 0.0,
         "param_init_glorot": True,
         "label_smoothing": 0.1,
@@ -264,6 +273,7 @@ def peer_translations(
     decoder = peer_decoder("opennmt", python, model, folder)
     command = decoder.command(source, output, BEAM, False)
     command[command.index("-length_penalty") + 1] = length_penalty
+    command += ["-alpha", "1"]  # without it "avg" divides by 1
     watched = watch(command, 1800, folder=folder, environment=dict(decoder.environment))
     if watched.exit_code:
         sys.exit("the peer did not translate:\n" + "\n".join(line for _, line in watched.lines[-20:]))
