@@ -87,8 +87,10 @@ VARIATIONS: Mapping[str, Recipe] = {
     "dropout-0-rate-0.0025": replace(Recipe(), dropout=0.0, rate=0.0025),
     "dropout-0-rate-0.0012": replace(Recipe(), dropout=0.0, rate=0.0012),
     "dropout-0-tokens-256": replace(Recipe(), dropout=0.0, tokens=256),
-    "dropout-0.1-rate-0.0012": replace(Recipe(), dropout=0.1, rate=0.0012),
-    "dropout-0.1-rate-0.0012-tokens-1024": replace(Recipe(), dropout=0.1, rate=0.0012, tokens=1024),
+    "dropout-0-rate-0.0017": replace(Recipe(), dropout=0.0, rate=0.0017),
+    "dropout-0.1-rate-0.0017": replace(Recipe(), dropout=0.1, rate=0.0017),
+    "dropout-0.3-rate-0.0017": replace(Recipe(), rate=0.0017),
+    "dropout-0.1-rate-0.0017-tokens-1024": replace(Recipe(), dropout=0.1, rate=0.0017, tokens=1024),
 }
 
 
