@@ -6,11 +6,10 @@
 The shape is the one with the best published text-only result on Multi30k (41.02 BLEU, lower-cased and tokenised, by
 Wu et al. 2021 on GPUs): 4 + 4 layers of 128 units, 256 inner units, 4 heads, dropout 0.3, one joint vocabulary and one
 matrix for embeddings and output, Adam with warm-up, averaged weights. For a budget of minutes on a CPU its recipe must
-be another; `VARIATIONS` are its size of vocabulary, batch, rate, warm-up and dropout,
-each changed alone. What an update of each
-costs is measured once, with the threads of the machine, best while nothing else runs; then each trains for the updates
-that fit into the budget, on one thread, which may be beside other programs. Measured is BLEU of the dev set (1,014
-sentences, beam 5), without and with division of log-probability by length; no test set is read. A row is a file in
+be another; `VARIATIONS` are its size of vocabulary, batch, rate, warm-up and dropout. What an update of each costs is
+measured once, with the threads of the machine, best while nothing else runs; then each trains for the updates that fit
+into the budget, on one thread, which may be beside other programs. Measured is BLEU of the dev set (1,014 sentences,
+beam 5), without and with division of log-probability by length; no test set is read. A row is a file in
 bench/results/transformer; rows that are there are not repeated. `bench/quality.py` trains the best row's recipe by the
 clock.
 
