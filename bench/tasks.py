@@ -1,10 +1,12 @@
 """Error rates of single words beside published baselines: pronunciation and inflection.
 
     python bench/tasks.py ../shared/data --scratch DIR --rows low medium
+    python bench/tasks.py --table
 
 Each row trains the preset that `dragoman train` chooses for its text, a model for each of `--seeds`, and measures them
 and their ensemble with a beam of 5: the dev set, and the test set, which chose nothing. Finished trainings and rows are
-kept: the command may be stopped and started again. Results go to bench/results/tasks.json.
+kept: the command may be stopped and started again, and several may run with rows of their own. A row is a file in
+bench/results/tasks.
 
     low, medium, high   pronunciation, SIGMORPHON 2021 task 1: 10 languages of 800 words, 10 of 8,000, English of 33,344
     inflection          SIGMORPHON 2020 task 0: six languages
@@ -22,6 +24,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import mean
 from typing import Any, NamedTuple
 
 from dragoman.config.building import override
@@ -36,7 +39,7 @@ from dragoman.workflows.evaluation import MeasureOptions, measure_given, symbols
 from dragoman.workflows.preset_choice import choose_preset
 from dragoman.workflows.training import train
 
-RESULTS = Path(__file__).parent / "results" / "tasks.json"
+RESULTS = Path(__file__).parent / "results" / "tasks"
 BEAM = 5
 LEVELS = {
     "low": ("ady", "gre", "ice", "ita", "khm", "lav", "mlt_latn", "rum", "slv", "wel_sw"),
@@ -59,30 +62,35 @@ class Row(NamedTuple):
 
 
 def main() -> None:
-    """Train and measure every row that is not finished; write and print the results after each."""
+    """Train and measure every row that is not finished; print the table."""
     options = parse()
     set_threads(1)
-    result: dict[str, Any] = {"rows": {}}
-    if RESULTS.exists():
-        result = json.loads(RESULTS.read_text(encoding="utf-8"))
-    result["machine"] = {"processor": machine_name(), "threads": 1}
-    for row in rows(Path(options.data), Path(options.scratch), options.rows):
+    RESULTS.mkdir(exist_ok=True)
+    for row in rows(options.data, options.scratch, options.rows) if not options.table else ():
         seeds = list(range(1, options.seeds + 1))
-        if result["rows"].get(row.name, {}).get("seeds") == seeds:
+        path = RESULTS / f"{row.name}.json"
+        if path.exists() and json.loads(path.read_text(encoding="utf-8"))["seeds"] == seeds:
             continue
-        result["rows"][row.name] = measured(row, seeds, Path(options.scratch))
-        RESULTS.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        print(row.name, json.dumps(result["rows"][row.name]), flush=True)
+        found = {**measured(row, seeds, options.scratch), "processor": machine_name(), "date": time.strftime("%F")}
+        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        print(row.name, json.dumps(found), flush=True)
+    print(table())
 
 
 def parse() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("data", help="folder with g2p-sigmorphon2021, inflection-sigmorphon2020 and g2p-cmudict")
-    parser.add_argument("--scratch", required=True, help="folder for runs")
+    parser.add_argument(
+        "data", type=Path, nargs="?", help="folder with g2p-sigmorphon2021, inflection-sigmorphon2020 and g2p-cmudict"
+    )
+    parser.add_argument("--scratch", type=Path, help="folder for runs")
     parser.add_argument("--rows", nargs="+", default=["low"], help="levels, or single rows such as low.ice")
     parser.add_argument("--seeds", type=int, default=1, help="models of a row; several are also measured together")
-    return parser.parse_args()
+    parser.add_argument("--table", action="store_true", help="only print the rows that are there")
+    options = parser.parse_args()
+    if not options.table and not (options.data and options.scratch):
+        parser.error("missing: data or --scratch")
+    return options
 
 
 def rows(data: Path, scratch: Path, wanted: list[str]) -> Iterator[Row]:
@@ -189,6 +197,33 @@ def rates(runs: list[Run], folders: list[Path], pairs: list[Pair]) -> dict[str, 
     symbols = symbols_for(runs[0].config)
     scores = measure_given(hypotheses, pairs, None, MeasureOptions(slices=(), symbols=symbols), warn=False).scores
     return {score.name: round(score.value, 2) for score in scores if score.name in ("WER", "PER", "CER")}
+
+
+def table() -> str:
+    """A Markdown table of the rows, and of the means of those of a level: mean of the models, ensemble
+    in brackets."""
+    lines = [
+        "| row | models | dev WER | dev PER or CER | test WER | test PER or CER |",
+        "| --- | --: | --: | --: | --: | --: |",
+    ]
+    levels: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for path in sorted(RESULTS.glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        levels[path.stem.partition(".")[0]].append(found)
+        lines.append(_line(path.stem, [found]))
+    lines += [_line(f"{level}, mean", found) for level, found in levels.items() if len(found) > 1]
+    return "\n".join(lines)
+
+
+def _line(name: str, found: list[dict[str, Any]]) -> str:
+    """A line of the table: the means over rows."""
+    cells = []
+    for part in ("dev", "test"):
+        for rate in ("WER", "PER") if "PER" in found[0]["test"]["single"][0] else ("WER", "CER"):
+            single = mean(mean(model[rate] for model in row[part]["single"]) for row in found)
+            together = [row[part]["ensemble"][rate] for row in found if "ensemble" in row[part]]
+            cells.append(f"{single:.1f}" + (f" ({mean(together):.1f})" if len(together) == len(found) else ""))
+    return f"| {name} | {len(found[0]['seeds'])} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":
