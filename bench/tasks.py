@@ -50,6 +50,34 @@ INFLECTED = ("aze", "dan", "deu", "eng", "est", "nld")
 EPOCHS = {"medium": 16, "high": 12, "inflection": 12, "cmudict": 12}
 """Where the corpora are so much larger than those the preset was chosen on that its epochs would take hours."""
 
+BASELINE = {
+    "low": (22.40, 25.10),
+    "low.ady": (22, 22),
+    "low.gre": (5, 21),
+    "low.ice": (11, 12),
+    "low.ita": (22, 19),
+    "low.khm": (34, 34),
+    "low.lav": (41, 55),
+    "low.mlt_latn": (20, 19),
+    "low.rum": (10, 10),
+    "low.slv": (43, 49),
+    "low.wel_sw": (16, 10),
+    "medium": (9.35, 10.64),
+    "medium.arm_e": (4.5, 7),
+    "medium.bul": (8.3, 18.3),
+    "medium.dut": (10.8, 14.7),
+    "medium.fre": (7.4, 8.5),
+    "medium.geo": (0, 0),
+    "medium.hbs_latn": (34.7, 32.1),
+    "medium.hun": (1.5, 1.8),
+    "medium.jpn_hira": (6.2, 5.2),
+    "medium.kor": (18.4, 16.3),
+    "medium.vie_hanoi": (1.3, 2.5),
+    "high.eng_us": (45.13, 41.94),
+}
+"""WER of dev and test set of the shared task's baseline, an ensemble of transition systems (README of the repository
+sigmorphon/2021-task1, commit 821bcde)."""
+
 
 class Row(NamedTuple):
     """A text to train on and to measure."""
@@ -200,18 +228,17 @@ def rates(runs: list[Run], folders: list[Path], pairs: list[Pair]) -> dict[str, 
 
 
 def table() -> str:
-    """A Markdown table of the rows, and of the means of those of a level: mean of the models, ensemble
-    in brackets."""
+    """A Markdown table of the rows and of complete levels: the mean of the models, in brackets their ensemble."""
     lines = [
-        "| row | models | dev WER | dev PER or CER | test WER | test PER or CER |",
-        "| --- | --: | --: | --: | --: | --: |",
+        "| row | models | dev WER | dev PER or CER | test WER | test PER or CER | baseline, dev WER | test WER |",
+        "| --- | --: | --: | --: | --: | --: | --: | --: |",
     ]
-    levels: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for path in sorted(RESULTS.glob("*.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))
-        levels[path.stem.partition(".")[0]].append(found)
-        lines.append(_line(path.stem, [found]))
-    lines += [_line(f"{level}, mean", found) for level, found in levels.items() if len(found) > 1]
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))}
+    for level, languages in {**LEVELS, "inflection": INFLECTED, "cmudict": ()}.items():
+        of_level = {name: row for name, row in found.items() if name.partition(".")[0] == level}
+        lines += [_line(name, [row]) for name, row in of_level.items()]
+        if len(of_level) == len(languages) > 1:
+            lines.append(_line(level, list(of_level.values())))
     return "\n".join(lines)
 
 
@@ -223,6 +250,7 @@ def _line(name: str, found: list[dict[str, Any]]) -> str:
             single = mean(mean(model[rate] for model in row[part]["single"]) for row in found)
             together = [row[part]["ensemble"][rate] for row in found if "ensemble" in row[part]]
             cells.append(f"{single:.1f}" + (f" ({mean(together):.1f})" if len(together) == len(found) else ""))
+    cells += [f"{rate:.1f}" for rate in BASELINE.get(name, ())] or ["", ""]
     return f"| {name} | {len(found[0]['seeds'])} | {' | '.join(cells)} |"
 
 
