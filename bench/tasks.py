@@ -250,7 +250,7 @@ def _line(name: str, found: list[dict[str, Any]]) -> str:
             single = mean(mean(model[rate] for model in row[part]["single"]) for row in found)
             together = [row[part]["ensemble"][rate] for row in found if "ensemble" in row[part]]
             cells.append(f"{single:.1f}" + (f" ({mean(together):.1f})" if len(together) == len(found) else ""))
-    cells += [f"{rate:.1f}" for rate in BASELINE.get(name, ())] or ["", ""]
+    cells += [f"{rate:g}" for rate in BASELINE.get(name, ())] or ["", ""]
     return f"| {name} | {len(found[0]['seeds'])} | {' | '.join(cells)} |"
 
 
