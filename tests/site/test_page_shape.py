@@ -1,4 +1,4 @@
-"""Pages are short, their lines fit a terminal and a diff, and each says which kind of page it is."""
+"""Pages are short, their lines fit a terminal and a diff, their links lead to files, and each says its kind."""
 
 from __future__ import annotations
 
@@ -59,3 +59,24 @@ def test_every_page_says_which_kind_it_is() -> None:
     without = [name for name in NAMES if kind_of(name.removesuffix(".md")) is None]
     assert without == ["index.md"]
     assert set(WITHOUT_LENGTH) | set(WITHOUT_WRAPPING) <= set(NAMES)
+
+
+def missing_targets(page: Path, text: str) -> list[str]:
+    """Relative links that lead to no file; `make docs` prints the pages in reference/printed."""
+    sentences = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    targets = [found for found in re.findall(r"\]\(([^)#\s]+)", sentences) if not re.match(r"[a-z]+:", found)]
+    return [target for target in targets if "printed/" not in target and not (page.parent / target).is_file()]
+
+
+def test_links_lead_to_files() -> None:
+    pages = [page for page in PAGES if DOCS in page.parents]
+    found = [
+        f"{page.relative_to(DOCS)}: {target}"
+        for page in pages
+        for target in missing_targets(page, page.read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n".join(found)
+    assert missing_targets(DOCS / "faq.md", "[a](index.md), [b](../bench/results), [c](none.md#d)") == [
+        "../bench/results",
+        "none.md",
+    ]
