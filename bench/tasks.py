@@ -1,6 +1,7 @@
 """Error rates of single words beside published baselines: pronunciation and inflection.
 
-    python bench/tasks.py ../shared/data --scratch DIR --rows low medium
+    python bench/tasks.py ../shared/data --scratch DIR --rows low --seeds 5
+    python bench/tasks.py ../shared/data --scratch DIR --rows medium inflection
     python bench/tasks.py --table
 
 Each row trains the preset that `dragoman train` chooses for its text, a model for each of `--seeds`, and measures them
@@ -97,9 +98,13 @@ def main() -> None:
     for row in rows(options.data, options.scratch, options.rows) if not options.table else ():
         seeds = list(range(1, options.seeds + 1))
         path = RESULTS / f"{row.name}.json"
-        if path.exists() and json.loads(path.read_text(encoding="utf-8"))["seeds"] == seeds:
+        if path.exists() and set(seeds) <= set(json.loads(path.read_text(encoding="utf-8"))["seeds"]):
             continue
-        found = {**measured(row, seeds, options.scratch), "processor": machine_name(), "date": time.strftime("%F")}
+        found = {
+            **measured(row, seeds, options.scratch),
+            "processor": machine_name(),
+            "date": time.strftime("%Y-%m-%d"),
+        }
         path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         print(row.name, json.dumps(found), flush=True)
     print(table())

@@ -27,7 +27,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,22 +74,22 @@ class Recipe:
 
 VARIATIONS: Mapping[str, Recipe] = {
     "base": Recipe(),
-    "pieces-3000": replace(Recipe(), pieces=3000),
-    "tokens-256": replace(Recipe(), tokens=256),
-    "tokens-1024": replace(Recipe(), tokens=1024),
-    "tokens-2048": replace(Recipe(), tokens=2048),
-    "rate-0.0025": replace(Recipe(), rate=0.0025),
-    "rate-0.008": replace(Recipe(), rate=0.008),
-    "warm-up-0.05": replace(Recipe(), warm_up=0.05),
-    "dropout-0.1": replace(Recipe(), dropout=0.1),
-    "dropout-0": replace(Recipe(), dropout=0.0),
-    "dropout-0-rate-0.0025": replace(Recipe(), dropout=0.0, rate=0.0025),
-    "dropout-0-rate-0.0012": replace(Recipe(), dropout=0.0, rate=0.0012),
-    "dropout-0-tokens-256": replace(Recipe(), dropout=0.0, tokens=256),
-    "dropout-0-rate-0.0017": replace(Recipe(), dropout=0.0, rate=0.0017),
-    "dropout-0.1-rate-0.0017": replace(Recipe(), dropout=0.1, rate=0.0017),
-    "dropout-0.3-rate-0.0017": replace(Recipe(), rate=0.0017),
-    "dropout-0.1-rate-0.0017-tokens-1024": replace(Recipe(), dropout=0.1, rate=0.0017, tokens=1024),
+    "pieces-3000": Recipe(pieces=3000),
+    "tokens-256": Recipe(tokens=256),
+    "tokens-1024": Recipe(tokens=1024),
+    "tokens-2048": Recipe(tokens=2048),
+    "rate-0.0025": Recipe(rate=0.0025),
+    "rate-0.008": Recipe(rate=0.008),
+    "warm-up-0.05": Recipe(warm_up=0.05),
+    "dropout-0.1": Recipe(dropout=0.1),
+    "dropout-0": Recipe(dropout=0.0),
+    "dropout-0-rate-0.0025": Recipe(dropout=0.0, rate=0.0025),
+    "dropout-0-rate-0.0012": Recipe(dropout=0.0, rate=0.0012),
+    "dropout-0-tokens-256": Recipe(dropout=0.0, tokens=256),
+    "dropout-0-rate-0.0017": Recipe(dropout=0.0, rate=0.0017),
+    "dropout-0.1-rate-0.0017": Recipe(dropout=0.1, rate=0.0017),
+    "dropout-0.3-rate-0.0017": Recipe(rate=0.0017),
+    "dropout-0.1-rate-0.0017-tokens-1024": Recipe(dropout=0.1, rate=0.0017, tokens=1024),
 }
 
 
