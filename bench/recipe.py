@@ -62,7 +62,7 @@ def main() -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     dev = list(read_pairs([corpus_files(options.data, "val")]))
     if options.costs:
-        for name in (*VARIATIONS, STANDARD):
+        for name in options.only or (*VARIATIONS, STANDARD):
             cost(options, name)
     elif not options.table:
         for seed in options.seeds:
@@ -85,7 +85,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--updates", type=int, default=1200, help="the budget, in updates of the preset (default: %(default)s)"
     )
-    parser.add_argument("--costs", action="store_true", help="only measure what an update of each variation costs")
+    parser.add_argument("--costs", action="store_true", help="only measure what an update costs")
     parser.add_argument("--table", action="store_true", help="only compare and print the rows that are there")
     return parser.parse_args()
 

@@ -33,6 +33,7 @@ CORPORA = {
     "europarl-fr-en": ("europarl-fr-en-10k-aligned/train.{}.xz", None, "fr", "en"),
     "tanaka-en-ja": ("tanaka-small-en-ja/train.{}.xz", "tanaka-small-en-ja/dev.{}.xz", "en", "ja"),
     "tatoeba-en-fr": ("tatoeba-en-fr/all.{}.xz", None, "en", "fr"),
+    "tatoeba-en-ko": ("korean-en/tatoeba-anki.all.{}.xz", None, "en", "ko"),
     "kftt-ja-en": ("kftt-ja-en/train.{}.xz", "kftt-ja-en/dev.{}.xz", "ja", "en"),
 }
 HELD_OUT = 500
