@@ -8,7 +8,8 @@ which `recipe.py` keeps equal. Here the seconds of an update of each size are me
 the machine, once, in turn, which needs a machine where nothing else runs. The preset with batches of 768 tokens made
 `UPDATES` in so many minutes, with everything (bench/quality.py on two Zen 4 cores); each variation trains on Multi30k
 English-German for the updates that take as long, on one thread, which may be beside other programs. Measured is the dev
-set (beam 5); no test set is read. A row is a file in bench/results/batch_size; rows that are there are not repeated.
+set (beam 5); no test set is read. A row is a file in bench/results/batch_size; rows that are there are not repeated,
+and an interrupted training is resumed.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from dragoman.config.schema import Config
 from dragoman.progress import Console
 from dragoman.report.facts import machine_name
 from dragoman.text.corpus import read_pairs
+from dragoman.workflows.training import resume_training
 
 RESULTS = Path(__file__).parent / "results" / "batch_size"
 COSTS = RESULTS / "costs.json"
@@ -135,9 +137,12 @@ def row(options: argparse.Namespace, name: str, costs: dict[str, Any]) -> dict[s
     config = override(configuration(variation), [*settings, f"training.updates={updates}"])
     train, dev = ([corpus_files(options.data, part)] for part in ("train", "val"))
     console = Console(quiet=True)
-    run = dragoman.train(
-        config, train, dev, options.scratch / f"{name}.{options.minutes}", overwrite=True, console=console
-    )
+    out = options.scratch / f"{name}.{options.minutes}"
+    if (out / "run.json").exists():
+        resume_training(out, config, console=console)
+    else:
+        dragoman.train(config, train, dev, out, overwrite=True, console=console)
+    run = dragoman.open_run(out)
     search = run.config.search.replaced(beam=5)
     measured = dragoman.measure(run, list(read_pairs(dev)), search=search, console=console)
     perplexity = measured.evaluation.perplexity
