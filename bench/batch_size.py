@@ -56,7 +56,10 @@ VARIATIONS = {
     "1024": Variation(1024, 0.006),
     "1536": Variation(1536, 0.007),
     "1536-rate-0.01": Variation(1536, 0.01),
+    "1536-rate-0.005": Variation(1536, 0.005),
+    "1536-pool-400": Variation(1536, 0.007, ("training.batch.pool=400",)),
     "2048": Variation(2048, 0.008),
+    "2048-rate-0.007": Variation(2048, 0.007),
 }
 
 
