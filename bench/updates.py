@@ -17,7 +17,7 @@ import json
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -105,20 +105,22 @@ class Updates:
         self._trainer.begin()
         self.seconds(WARM_UP)
 
-    def seconds(self, count: int) -> float:
-        """Update `count` times; return the processor seconds of this thread."""
-        began = time.thread_time()
+    def seconds(self, count: int, clock: Callable[[], float] = time.thread_time) -> float:
+        """Update `count` times; return the seconds by this clock, by default the processor time of this thread."""
+        began = clock()
         for _ in range(count):
             self._trainer.update(self._trainer.settings())
-        return time.thread_time() - began
+        return clock() - began
 
 
-def rounds_in_turn(several: dict[str, Updates], rounds: int) -> dict[str, list[float]]:
-    """Processor seconds of an update in each round; all take turns, every other round in reverse order."""
+def rounds_in_turn(
+    several: dict[str, Updates], rounds: int, clock: Callable[[], float] = time.thread_time
+) -> dict[str, list[float]]:
+    """Seconds of an update in each round; all take turns, every other round in reverse order."""
     found: dict[str, list[float]] = {key: [] for key in several}
     for number in range(rounds):
         for key in list(several)[:: 1 if number % 2 == 0 else -1]:
-            found[key].append(several[key].seconds(ROUND) / ROUND)
+            found[key].append(several[key].seconds(ROUND, clock) / ROUND)
     return found
 
 
