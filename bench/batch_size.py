@@ -37,8 +37,8 @@ from dragoman.workflows.training import resume_training
 
 RESULTS = Path(__file__).parent / "results" / "batch_size"
 COSTS = RESULTS / "costs.json"
-UPDATES = {3: 1983, 10: 7401, 20: 16624}
-"""Updates by minutes, with batches of `BASE` tokens."""
+UPDATES = {3: 1983, 5: 3590, 10: 7401, 20: 16624, 40: 2 * 16624}
+"""Updates by minutes, with batches of `BASE` tokens; those of 40 were not measured."""
 BASE = 768
 ROUNDS = 6
 
@@ -68,12 +68,12 @@ def main() -> None:
     options = parse()
     if not options.table:
         RESULTS.mkdir(parents=True, exist_ok=True)
-        costs = measured_costs(options)
+        measure_costs(options)
         torch.set_num_threads(1)
         for name in options.only or VARIATIONS:
             path = RESULTS / f"{name}.{options.minutes}.json"
             if not path.exists():
-                write(path, row(options, name, costs))
+                write(path, row(options, name))
     print(table())
 
 
@@ -92,16 +92,22 @@ def parse() -> argparse.Namespace:
 
 
 def configuration(variation: Variation) -> Config:
-    """The preset with this batch and rate."""
+    """The preset with this batch and rate, and the size of pool that it had."""
     settings = [f"training.batch.size={variation.tokens}", f"training.optimiser.learning_rate={variation.rate}"]
-    return override(load_preset("standard"), ["training.precision=bf16", *settings, *variation.settings])
+    settings += ["training.batch.pool=100", *variation.settings]
+    return override(load_preset("standard"), ["training.precision=bf16", *settings])
 
 
-def measured_costs(options: argparse.Namespace) -> dict[str, Any]:
-    """Milliseconds of an update by size of batch, by the clock; measured once, all in turn."""
+def updates_that_fit(minutes: int, tokens: int) -> int:
+    """The updates of batches of so many tokens that take as long as `UPDATES`, by the costs that were measured."""
+    paid = json.loads(COSTS.read_text(encoding="utf-8"))["ms_an_update"]
+    return round(UPDATES[minutes] * paid[str(BASE)] / paid[str(tokens)])
+
+
+def measure_costs(options: argparse.Namespace) -> None:
+    """Measure the milliseconds of an update by size of batch, by the clock, once, all in turn."""
     if COSTS.exists():
-        known: dict[str, Any] = json.loads(COSTS.read_text(encoding="utf-8"))
-        return known
+        return
     threads = os.cpu_count() or 1
     torch.set_num_threads(threads)
     sizes = sorted({variation.tokens for variation in VARIATIONS.values()})
@@ -123,14 +129,12 @@ def measured_costs(options: argparse.Namespace) -> dict[str, Any]:
         "date": time.strftime("%Y-%m-%d"),
     }
     write(COSTS, measured)
-    return measured
 
 
-def row(options: argparse.Namespace, name: str, costs: dict[str, Any]) -> dict[str, Any]:
+def row(options: argparse.Namespace, name: str) -> dict[str, Any]:
     """Train a variation for the updates that fit, and measure it."""
     variation = VARIATIONS[name]
-    paid = costs["ms_an_update"]
-    updates = round(UPDATES[options.minutes] * paid[str(BASE)] / paid[str(variation.tokens)])
+    updates = updates_that_fit(options.minutes, variation.tokens)
     settings = ["text.source.language=en", "text.target.language=de", "training.epochs=1000"]
     config = override(configuration(variation), [*settings, f"training.updates={updates}"])
     train, dev = ([corpus_files(options.data, part)] for part in ("train", "val"))

@@ -2,6 +2,7 @@
 
     python bench/quality.py ../shared/data/multi30k-en-de-cs --scratch DIR --opennmt PYTHON --minutes 3 5 10 20 40
     python bench/quality.py ../shared/data/multi30k-en-de-cs --scratch DIR --systems dragoman --minutes 20 --seeds 1 2 3
+    python bench/quality.py ../shared/data/multi30k-en-de-cs --scratch DIR --systems dragoman-by-updates --threads 1
     python bench/quality.py --table
 
 Dragoman trains with a time limit (`dragoman train --preset standard --minutes M`, one run for each M, start-up and the
@@ -10,10 +11,16 @@ trained for M minutes with a checkpoint every 150 updates; its Transformer has t
 chosen on the dev set, whose schedule ends with the updates that fit into M minutes; of both the last checkpoint within
 M minutes is measured. All translate test_2016_flickr with beam 5, Dragoman with the search of its preset. A row, with
 the processor time used by other programs, is a file in bench/results/quality; rows that are there are not repeated.
-Rows that no system of this program makes are older, and say what is different: `dragoman-one-head`, the preset before
-it had four heads, with scores divided by the length; `dragoman-newer-processor`, an EPYC on which an update takes half
-the time, also divided by the length; `dragoman-divided` and `dragoman-reward-1`, translations by the model of
-`dragoman.20.1` with other scores.
+
+The systems `-by-updates` are trained without regard to the clock, for as many updates as two cores of one processor
+make in M minutes (an EPYC, Zen 4: bench/results/batch_size/costs.json, bench/results/transformer/costs.json); so any
+machine may measure them, one thread each, beside other programs.
+
+Rows that no system of this program makes are older, and say what is different: `dragoman-batch-768`, the preset with
+batches of 768 tokens, rate 0.005 and pools of 100 batches; `dragoman-one-head`, also before it had four heads, with
+scores divided by the length; `dragoman-batch-768-newer-processor`, an EPYC on which an update takes half the time, also
+divided by the length; `dragoman-divided` and `dragoman-reward-1`, translations by the model of
+`dragoman-batch-768.20.1` with other scores.
 
 BLEU is given in two forms: cased, tokenised by sacreBLEU's 13a; and as in the literature on Multi30k, lower-cased and
 tokenised, against the publishers' tokenised text (`tok/` in the data folder, 12,103 words). For the latter translations
@@ -30,17 +37,20 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import sacrebleu
 import transformer
+from batch_size import updates_that_fit
 from peers import PEERS, PYTHONPATH_OF_DRAGOMAN
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from training import prepare
 from transformer import peer_translations
 from watching import Watched, watch
 
+from dragoman.config.presets import load_preset
 from dragoman.report.facts import machine_name
 from dragoman.runs.opening import open_run
 from dragoman.text.lines import read_lines
@@ -52,6 +62,9 @@ BEAM = 5
 MODEL = "B"
 START_AND_END = 0.5
 """Minutes subtracted from Dragoman's limit, which excludes reading, segmentation and the report."""
+BY_UPDATES = "-by-updates"
+UNLIMITED = 6 * 60
+"""Minutes in which a training that is limited by updates has to end."""
 
 Row = dict[str, Any]
 
@@ -77,7 +90,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("data", type=Path, nargs="?", help="folder of Multi30k")
     parser.add_argument("--scratch", type=Path, help="folder for text and runs")
     parser.add_argument("--opennmt", metavar="PYTHON", help="interpreter of OpenNMT-py's environment")
-    parser.add_argument("--systems", nargs="+", choices=tuple(SYSTEMS), default=list(SYSTEMS))
+    parser.add_argument("--systems", nargs="+", choices=tuple(SYSTEMS), default=BY_THE_CLOCK)
     parser.add_argument("--minutes", nargs="+", type=int, default=[3, 5, 10, 20, 40])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
     parser.add_argument("--threads", type=int, default=os.cpu_count())
@@ -85,7 +98,8 @@ def parse() -> argparse.Namespace:
     options = parser.parse_args()
     if not options.table:
         missing = [name for name in ("data", "scratch") if getattr(options, name) is None]
-        missing += ["--opennmt"] if options.opennmt is None and set(options.systems) - {"dragoman"} else []
+        with_peers = any(system.startswith("opennmt") for system in options.systems)
+        missing += ["--opennmt"] if options.opennmt is None and with_peers else []
         if missing:
             parser.error(f"missing: {', '.join(missing)}")
     return options
@@ -119,17 +133,28 @@ Trained = tuple[Watched, float, int, list[str]]
 
 def _dragoman(options: argparse.Namespace, minutes: int, seed: int, out: Path) -> Trained:
     """The preset `standard` with a time limit."""
+    return _standard(options, ["--minutes", str(minutes - START_AND_END)], minutes + 5, seed, out)
+
+
+def _dragoman_by_updates(options: argparse.Namespace, minutes: int, seed: int, out: Path) -> Trained:
+    """The preset `standard` with the updates that two Zen 4 cores make."""
+    updates = updates_that_fit(minutes, load_preset("standard").training.batch.size)
+    return _standard(options, ["--set", f"training.updates={updates}"], UNLIMITED, seed, out)
+
+
+def _standard(options: argparse.Namespace, budget: list[str], limit: float, seed: int, out: Path) -> Trained:
+    """The preset `standard` with a budget; `limit`: minutes after which something is wrong."""
     train, dev = (
         [str(options.data / f"{part}.{language}.gz") for language in ("en", "de")] for part in ("train", "val")
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     command = [
         *(sys.executable, "-m", "dragoman", "train", "--preset", "standard", "--overwrite"),
-        *("--train", *train, "--dev", *dev, "--out", str(out), "--minutes", str(minutes - START_AND_END)),
+        *("--train", *train, "--dev", *dev, "--out", str(out), *budget),
         *("--threads", str(options.threads), "--set", "text.source.language=en", "text.target.language=de"),
         *("training.epochs=120", f"training.seed={seed}"),
     ]
-    watched = _watch(options, command, 60 * minutes + 300, out.parent, {"PYTHONPATH": PYTHONPATH_OF_DRAGOMAN})
+    watched = _watch(options, command, 60 * limit, out.parent, {"PYTHONPATH": PYTHONPATH_OF_DRAGOMAN})
     if watched.exit_code:
         sys.exit("\n".join(line for _, line in watched.lines[-20:]))
     run = open_run(out)
@@ -148,20 +173,29 @@ def _recurrent(options: argparse.Namespace, minutes: int, seed: int, out: Path) 
     return _peer(options, command, minutes, out, text, MODEL, "none", {})
 
 
-def _transformer(options: argparse.Namespace, minutes: int, seed: int, out: Path) -> Trained:
-    """A small Transformer of OpenNMT-py with the recipe that is best on the dev set after the nearest budget."""
+def _transformer(
+    options: argparse.Namespace, minutes: int, seed: int, out: Path, *, limit: int | None = None
+) -> Trained:
+    """A small Transformer of OpenNMT-py with the recipe that is best on the dev set after the nearest budget.
+
+    `limit`: minutes in which a checkpoint must have been saved; by default `minutes`.
+    """
     recipe, penalty = transformer.best(minutes)
     text = transformer.text_folder(options.data, out.parent, recipe)
     updates = transformer.updates_within(transformer.known_cost(recipe), 0.97 * minutes)
     command = transformer.training_command(options.opennmt, recipe, updates, text, out, seed)
-    return _peer(options, command, minutes, out, text, transformer.NAME, penalty, transformer.FAST_PRODUCTS)
+    return _peer(options, command, limit or minutes, out, text, transformer.NAME, penalty, transformer.FAST_PRODUCTS)
 
 
 SYSTEMS: dict[str, Callable[[argparse.Namespace, int, int, Path], Trained]] = {
     "dragoman": _dragoman,
+    f"dragoman{BY_UPDATES}": _dragoman_by_updates,
     "opennmt-recurrent": _recurrent,
     "opennmt-transformer": _transformer,
+    f"opennmt-transformer{BY_UPDATES}": partial(_transformer, limit=UNLIMITED),
 }
+
+BY_THE_CLOCK = [system for system in SYSTEMS if not system.endswith(BY_UPDATES)]
 
 
 def _peer(

@@ -29,6 +29,11 @@ def batch(tokens: int) -> Settings:
     return (f"training.batch.size={tokens}",)
 
 
+def pool(batches: int) -> Settings:
+    """Batches whose pairs are sorted by length together."""
+    return (f"training.batch.pool={batches}",)
+
+
 def embedding(size: int) -> Settings:
     """Units of both embeddings, and of the readout, whose output matrix is theirs."""
     return f"model.embedding.source={size}", f"model.embedding.target={size}", f"model.readout.size={size}"
@@ -55,20 +60,33 @@ OLD_STANDARD: Settings = (
     *vocabulary(5000),
     *rate(0.0015),
     *batch(1024),
+    *pool(100),
     *sizes(320, 512),
     *OLD_DROPOUT,
     NO_WARMUP,
     ONE_HEAD,
 )
 
-BASE: Settings = (*vocabulary(3000), *rate(0.0025), *batch(768), *sizes(256, 384), *OLD_DROPOUT, NO_WARMUP, ONE_HEAD)
+BASE: Settings = (
+    *vocabulary(3000),
+    *rate(0.0025),
+    *batch(768),
+    *pool(100),
+    *sizes(256, 384),
+    *OLD_DROPOUT,
+    NO_WARMUP,
+    ONE_HEAD,
+)
 """What all variations change."""
 
 SECOND: Settings = (*rate(0.005), *sizes(192, 256), "training.dropout_warmup=8")
 """What the second round changes: the best of the first, with dropout that grows."""
 
 THIRD: Settings = (*SECOND, "model.attention.heads=4")
-"""The preset as it is, from which longer budgets go: the best of the second round, with four heads."""
+"""From which longer budgets go: the best of the second round, with four heads."""
+
+FOURTH: Settings = (*THIRD, *batch(1536), *pool(400), *rate(0.007))
+"""The preset as it is: the third with batches that are larger, which two threads make faster (bench/batch_size.py)."""
 
 VARIATIONS: Mapping[str, Settings] = MappingProxyType(
     {
@@ -158,6 +176,37 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "third-locked-masks": (*THIRD, "model.dropout.variational=true"),
         "third-rate-0.0035": (*THIRD, *rate(0.0035)),
         "third-batch-1536": (*THIRD, *batch(1536)),
+        # each factor once more, around the preset as it is
+        "fourth": FOURTH,
+        "fourth-vocabulary-2000": (*FOURTH, *vocabulary(2000)),
+        "fourth-vocabulary-5000": (*FOURTH, *vocabulary(5000)),
+        "fourth-vocabulary-8000": (*FOURTH, *vocabulary(8000)),
+        "fourth-embedding-192": (*FOURTH, *embedding(192)),
+        "fourth-embedding-384": (*FOURTH, *embedding(384)),
+        "fourth-256-384": (*FOURTH, *sizes(256, 384)),
+        "fourth-encoder-2-layers": (*FOURTH, "model.encoder.layers=2"),
+        "fourth-decoder-2-layers": (*FOURTH, "model.decoder.layers=2"),
+        "fourth-residual": (*FOURTH, "model.encoder.layers=3", "model.encoder.first_residual_layer=2"),
+        "fourth-input-feeding": (*FOURTH, "model.decoder.input_feeding=true"),
+        "fourth-look-then-update": (
+            *FOURTH,
+            ONE_HEAD,
+            "model.decoder.order=look-then-update",
+            "model.attention.score=additive",
+        ),
+        "fourth-attentional-readout": (*FOURTH, "model.readout.kind=attentional"),
+        "fourth-lstm": (*FOURTH, "model.encoder.cell=lstm", "model.decoder.cell=lstm"),
+        "fourth-warmup-100": (*FOURTH, "training.schedule.warmup=100"),
+        "fourth-warmup-400": (*FOURTH, "training.schedule.warmup=400"),
+        "fourth-inverse-sqrt": (*FOURTH, "training.schedule.name=inverse-sqrt"),
+        "fourth-average-0.998": (*FOURTH, "training.average_decay=0.998"),
+        "fourth-average-0.9995": (*FOURTH, "training.average_decay=0.9995"),
+        "fourth-no-smoothing": (*FOURTH, "training.label_smoothing=0.0"),
+        "fourth-no-dropout": (*FOURTH, *dropout(embedding=0.0, annotations=0.0, readout=0.0)),
+        "fourth-dropout-low": (*FOURTH, *LOW_DROPOUT),
+        "fourth-word-dropout-0.1": (*FOURTH, *dropout(words=0.1)),
+        "fourth-locked-masks": (*FOURTH, "model.dropout.variational=true"),
+        "fourth-beta-0.999": (*FOURTH, "training.optimiser.betas=[0.9, 0.999]"),
         # larger text, for bench/recipe_elsewhere.py
         "third-vocabulary-8000": (*THIRD, *vocabulary(8000)),
         "third-256-384-vocabulary-8000": (*THIRD, *sizes(256, 384), *vocabulary(8000)),
