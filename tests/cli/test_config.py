@@ -91,3 +91,36 @@ def test_a_wrong_preset_or_value_is_refused(
     printed = capsys.readouterr()
     assert message in printed.err
     assert printed.out == ""
+
+
+def test_the_configuration_for_a_training_text_is_that_of_train(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, path = tmp_path / "train.tsv", tmp_path / "config.yaml"
+    corpus.write_text("aber\ta b ɛ r\nalban\ta l b a n\n", encoding="utf-8")
+    assert main(["config", "--train", str(corpus), "--set", "training.epochs=7"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.startswith("preset: characters, because the text has single words")
+    path.write_text(printed.out, encoding="utf-8")
+    config = load_config(path)
+    assert (config.preset, config.text.target.segmentation, config.training.epochs) == ("characters", "whitespace", 7)
+
+    corpus.write_text("Ein Hund läuft.\tA dog runs.\n", encoding="utf-8")
+    assert main(["config", "--train", str(corpus)]) == 0
+    assert capsys.readouterr().err == "preset: standard, because the text has sentences\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give either a PRESET or --train FILES"),
+        (["standard", "--train", "a.tsv"], "give either a PRESET or --train FILES"),
+        (["--train", "missing.tsv"], "missing.tsv"),
+        (["--train", "a", "b", "c"], "--train: expected one or two files (source and target), not 3: a b c"),
+    ],
+)
+def test_what_the_configuration_is_for_must_be_given_once(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", *arguments]) == 2
+    assert message in capsys.readouterr().err

@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.configuration import add_configuration_options, scaled
-from dragoman.cli.shared.options import add_general_options
+from dragoman.cli.shared.configuration import add_configuration_options, config_for_text, scaled
+from dragoman.cli.shared.files import require_corpora
+from dragoman.cli.shared.options import PAIRS_HELP, add_general_options
 from dragoman.cli.shared.parsing import Parser
+from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.config.schema import Config
 
 SUMMARY = "print the complete configuration of a preset"
 DESCRIPTION = (
     "Prints a preset as a complete configuration file: all defaults written out, every key explained,\n"
-    "and in brackets the section of the paper that a value comes from, or what --scale made of it."
+    "and in brackets the section of the paper that a value comes from, or what --scale made of it.\n"
+    "With --train it prints what `dragoman train` chooses for that text, and why."
 )
 EXAMPLES = (
     "dragoman config standard > mine.yaml",
     "dragoman config bahdanau2015 --scale 0.25 --set training.epochs=5",
+    "dragoman config --train corpus.zh corpus.en",
 )
 
 
 def add_options(parser: Parser) -> None:
     """Declare the options of `config`."""
-    parser.add_argument("preset", metavar="PRESET", help="name of a preset (see `dragoman presets`)")
+    parser.add_argument("preset", nargs="?", metavar="PRESET", help="name of a preset (see `dragoman presets`)")
+    parser.add_argument(
+        "--train",
+        nargs="+",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help=f"in place of PRESET: the configuration for this training corpus, {PAIRS_HELP}; may be repeated",
+    )
     add_configuration_options(parser)
     add_general_options(parser, device=False)
 
@@ -30,12 +48,27 @@ def run(options: argparse.Namespace) -> None:
     """Print the configuration."""
     from dragoman.config.building import override
     from dragoman.config.files import dump_config, value_at
-    from dragoman.config.presets import load_preset
     from dragoman.config.scaling import scaled_values
 
-    preset = load_preset(options.preset)
+    preset = _preset(options)
     made_small = scaled(preset, options)
     config = override(made_small, options.set)
     changed = [] if options.scale is None else scaled_values(preset, made_small, options.scale)
     notes = {key: note for key, note in changed if value_at(config, key) == value_at(made_small, key)}
     print(dump_config(config, notes), end="")
+
+
+def _preset(options: argparse.Namespace) -> Config:
+    """The preset that is named, or the one for the training text."""
+    if (options.preset is not None) == bool(options.train):
+        raise ConfigError("give either a PRESET or --train FILES (see dragoman config --help)")
+
+    from dragoman.config.presets import load_preset
+    from dragoman.progress import Console
+    from dragoman.text.corpus import read_pairs
+
+    if options.preset is not None:
+        return load_preset(options.preset)
+    require_corpora("--train", options.train)
+    next(read_pairs(options.train), None)  # refuses files that cannot be read, which the choice leaves to the training
+    return config_for_text(options.train, Console(quiet=options.quiet), always_say=True)

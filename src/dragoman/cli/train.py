@@ -7,8 +7,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.configuration import add_configuration_options, apply_configuration_options
-from dragoman.cli.shared.options import PAIRS_HELP, add_general_options, add_training_run_options, length_settings
+from dragoman.cli.shared.configuration import (
+    add_configuration_options,
+    apply_configuration_options,
+    config_for_text,
+)
+from dragoman.cli.shared.files import require_corpora
+from dragoman.cli.shared.options import (
+    PAIRS_HELP,
+    add_general_options,
+    add_training_run_options,
+    length_settings,
+)
 from dragoman.cli.shared.parsing import Parser, language, positive_float
 from dragoman.errors import ConfigError
 
@@ -197,13 +207,8 @@ def _resumes(options: argparse.Namespace) -> bool:
 def _require_corpora(options: argparse.Namespace) -> None:
     if not options.train:
         raise ConfigError("--train is required: give the source and the target file (see dragoman train --help)")
-    for name, corpora in (("--train", options.train), ("--dev", options.dev)):
-        for files in corpora:
-            if len(files) > 2:
-                raise ConfigError(
-                    f"{name}: expected one or two files (source and target), not {len(files)}: "
-                    f"{' '.join(map(str, files))}; repeat {name} for each further corpus"
-                )
+    require_corpora("--train", options.train)
+    require_corpora("--dev", options.dev)
 
 
 def _load_config(options: argparse.Namespace, console: Console, *, resume: bool) -> Config:
@@ -220,7 +225,7 @@ def _load_config(options: argparse.Namespace, console: Console, *, resume: bool)
     elif options.preset is not None:
         config = load_preset(options.preset)
     elif not resume:
-        config = _config_for_text(options, console)
+        config = config_for_text(options.train, console)
     else:
         if options.scale is not None:
             raise ConfigError("--scale cannot change the sizes of an existing run; leave it out with --resume")
@@ -229,18 +234,6 @@ def _load_config(options: argparse.Namespace, console: Console, *, resume: bool)
     languages = [f'text.{side}.language="{code}"' for side, code in sides]  # in YAML no, Norwegian, is false
     mix = [] if options.mix is None else [f"training.mix.weights={options.mix}"]
     return override(apply_configuration_options(config, options), [*languages, *mix, *length_settings(options)])
-
-
-def _config_for_text(options: argparse.Namespace, console: Console) -> Config:
-    """The preset that fits the training text, and its line for the user."""
-    from dragoman.config.building import override
-    from dragoman.config.presets import load_preset
-    from dragoman.workflows.preset_choice import choose_preset
-
-    choice = choose_preset(options.train)
-    if choice.line:
-        console.info(choice.line)
-    return override(load_preset(choice.preset), choice.settings)
 
 
 def _fine_tuning_config(options: argparse.Namespace) -> Config:

@@ -10,6 +10,8 @@ from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.config.schema import Config
+    from dragoman.progress import Console
+    from dragoman.text.corpus import Corpora
 
 
 def add_set(container: argparse._ActionsContainer, example: str) -> None:
@@ -41,6 +43,22 @@ def add_configuration_options(container: argparse._ActionsContainer) -> None:
         help="with --scale: change layer sizes alone, not initial values, clipping norm or attention window",
     )
     add_set(container, "training.epochs=5")
+
+
+def config_for_text(corpora: Corpora, console: Console, *, always_say: bool = False) -> Config:
+    """The preset that fits a training text, and for the user a line on what is unusual; `always_say`: or usual.
+
+    Raises:
+        InputError: the files cannot be read.
+    """
+    from dragoman.config.building import override
+    from dragoman.config.presets import load_preset
+    from dragoman.workflows.preset_choice import choose_preset
+
+    choice = choose_preset(corpora)
+    if choice.line or always_say:
+        console.info(choice.line or f"preset: {choice.preset}, because the text has sentences")
+    return override(load_preset(choice.preset), choice.settings)
 
 
 def apply_configuration_options(config: Config, options: argparse.Namespace) -> Config:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dragoman.errors import ConfigError
 from dragoman.text.lines import STANDARD_STREAM, is_standard_output
+
+if TYPE_CHECKING:
+    from dragoman.text.corpus import Corpora
 
 
 def require_outputs_apart(outputs: Sequence[str | None], inputs: Sequence[str | None] = ()) -> None:
@@ -28,3 +32,17 @@ def require_outputs_apart(outputs: Sequence[str | None], inputs: Sequence[str | 
 def is_same_file(one: str, other: str) -> bool:
     """Whether both names exist and refer to the same file."""
     return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+
+
+def require_corpora(option: str, corpora: Corpora) -> None:
+    """Refuse a corpus of more than two files.
+
+    Raises:
+        ConfigError: a corpus has more.
+    """
+    for files in corpora:
+        if len(files) > 2:
+            raise ConfigError(
+                f"{option}: expected one or two files (source and target), not {len(files)}: "
+                f"{' '.join(map(str, files))}; repeat {option} for each further corpus"
+            )
