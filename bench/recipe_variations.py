@@ -54,6 +54,9 @@ ONE_HEAD = "model.attention.heads=1"
 SEARCH: Settings = ("search.normalisation=mean", "search.word_penalty=0")
 """The search of the preset before it rewarded length: that of the rows that are kept, so that new ones compare."""
 
+SMALLER_BATCHES: Settings = (*batch(768), *pool(100), *rate(0.005))
+"""Batches and rate of the preset before batches were larger: those of kept rows whose budget is a number of updates."""
+
 STANDARD = "standard"
 """The preset as it was before these experiments; its updates are the currency of budgets."""
 OLD_STANDARD: Settings = (
