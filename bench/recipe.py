@@ -14,8 +14,8 @@ while nothing else runs. Aligning the text for guided alignment is part of its b
 
 Measured is the dev set (1,014 sentences; no test set is read): BLEU and chrF by beam 5 and greedily, and perplexity by
 token and by word (spaces), of which only the latter compares between vocabularies. `p` is the paired approximate
-randomisation of BLEU against the base with the same seed. A row is a file in bench/results/recipe; rows that are there
-are not repeated, and an interrupted training is resumed.
+randomisation of BLEU against the base with the same seed, for variations of the fourth round against `fourth`. A row is
+a file in bench/results/recipe; rows that are there are not repeated, and an interrupted training is resumed.
 """
 
 from __future__ import annotations
@@ -199,9 +199,10 @@ def rows() -> list[Path]:
 def add_comparison(path: Path, scratch: Path, dev: list[Pair]) -> None:
     """Add to a row its difference from the base of the same seed and budget, where the translations of both exist."""
     found = json.loads(path.read_text(encoding="utf-8"))
-    other = f"base.{found['budget_in_updates_of_the_preset']}.{found['seed']}"
+    base = "fourth" if found["name"].startswith("fourth-") else "base"
+    other = f"{base}.{found['budget_in_updates_of_the_preset']}.{found['seed']}"
     own, others = (scratch / stem / "dev.beam5" for stem in (path.stem, other))
-    if found["name"] == "base" or "against_base" in found or not (own.exists() and others.exists()):
+    if found["name"] == base or "against_base" in found or not (own.exists() and others.exists()):
         return
     result = compare(
         list(read_lines(own)), list(read_lines(others)), [(pair.target,) for pair in dev], [bleu_metric("13a")], other
