@@ -11,11 +11,11 @@ of the same pairs translates these; the translator is trained on both, mixed 1 t
 sentences of speeches) from so many pairs, alone and mixed 1 to 1 with the old text; beside it, models of the new pairs
 alone and of both texts from the start. Each is measured on both domains.
 
-No English sentence is in two of the parts of Tatoeba. Models have the preset `standard`, with batches of
-768 tokens as it had when the first rows were measured, and `--updates` updates on one thread, fine-tuned ones a quarter
-of them. All of it is done by commands, which a row repeats. Measured are BLEU and chrF (beam 5, scores divided by the
-length) of test sets that no choice depends on. A row is a file in bench/results/more-text; rows that are there are not
-repeated, and an interrupted training is resumed.
+No English sentence is in two of the parts of Tatoeba. Models have the preset `standard`, with batches of 768 tokens as
+it had when the first rows were measured, and `--updates` updates on one thread, fine-tuned ones a quarter of them. All
+of it is done by commands, which a row repeats. Measured are BLEU and chrF (beam 5, scores divided by the length) of
+test sets that no choice depends on. A row is a file in bench/results/more-text; rows that are there are not repeated,
+and an interrupted training is resumed.
 """
 
 from __future__ import annotations

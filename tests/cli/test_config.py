@@ -115,7 +115,8 @@ def test_the_configuration_for_a_training_text_is_that_of_train(
     [
         ([], "give either a PRESET or --train FILES"),
         (["standard", "--train", "a.tsv"], "give either a PRESET or --train FILES"),
-        (["--train", "missing.tsv"], "missing.tsv"),
+        (["--train", "missing.tsv"], "--train: missing.tsv is not a file"),
+        (["--train", "/dev/null"], "--train: /dev/null is not a file"),
         (["--train", "a", "b", "c"], "--train: expected one or two files (source and target), not 3: a b c"),
     ],
 )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.configuration import add_configuration_options, config_for_text, scaled
 from dragoman.cli.shared.files import require_corpora
-from dragoman.cli.shared.options import PAIRS_HELP, add_general_options
+from dragoman.cli.shared.options import add_corpora, add_general_options
 from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 
@@ -31,15 +30,7 @@ EXAMPLES = (
 def add_options(parser: Parser) -> None:
     """Declare the options of `config`."""
     parser.add_argument("preset", nargs="?", metavar="PRESET", help="name of a preset (see `dragoman presets`)")
-    parser.add_argument(
-        "--train",
-        nargs="+",
-        action="append",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help=f"in place of PRESET: the configuration for this training corpus, {PAIRS_HELP}; may be repeated",
-    )
+    add_corpora(parser, "--train", "in place of PRESET, the training corpus to choose for")
     add_configuration_options(parser)
     add_general_options(parser, device=False)
 
@@ -65,10 +56,11 @@ def _preset(options: argparse.Namespace) -> Config:
 
     from dragoman.config.presets import load_preset
     from dragoman.progress import Console
-    from dragoman.text.corpus import read_pairs
 
     if options.preset is not None:
         return load_preset(options.preset)
     require_corpora("--train", options.train)
-    next(read_pairs(options.train), None)  # refuses files that cannot be read, which the choice leaves to the training
+    for path in (path for files in options.train for path in files):
+        if not path.is_file():  # nor a pipe: the choice looks at regular files only
+            raise ConfigError(f"--train: {path} is not a file")
     return config_for_text(options.train, Console(quiet=options.quiet), always_say=True)

@@ -7,18 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.configuration import (
-    add_configuration_options,
-    apply_configuration_options,
-    config_for_text,
-)
+from dragoman.cli.shared.configuration import add_configuration_options, apply_configuration_options, config_for_text
 from dragoman.cli.shared.files import require_corpora
-from dragoman.cli.shared.options import (
-    PAIRS_HELP,
-    add_general_options,
-    add_training_run_options,
-    length_settings,
-)
+from dragoman.cli.shared.options import add_corpora, add_general_options, add_training_run_options, length_settings
 from dragoman.cli.shared.parsing import Parser, language, positive_float
 from dragoman.errors import ConfigError
 
@@ -71,17 +62,8 @@ def add_options(parser: Parser) -> None:
     )
     add_configuration_options(what)
     text = parser.add_argument_group("corpora")
-    dev = "development set for validation (default: a part of the training corpus is held out)"
-    for name, meaning in (("train", "training corpus"), ("dev", dev)):
-        text.add_argument(
-            f"--{name}",
-            nargs="+",
-            action="append",
-            type=Path,
-            default=[],
-            metavar="FILE",
-            help=f"{meaning}: {PAIRS_HELP}; may be repeated",
-        )
+    add_corpora(text, "--train", "training corpus")
+    add_corpora(text, "--dev", "development set for validation (default: a part of the training corpus is held out)")
     text.add_argument(
         "--mix",
         nargs="+",

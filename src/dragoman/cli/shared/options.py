@@ -65,6 +65,19 @@ def add_pairs(parser: Parser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=f"{PAIRS_HELP}; {COMPRESSION_HELP}")
 
 
+def add_corpora(container: Container, option: str, what: str) -> None:
+    """Declare an option for parallel corpora of one or two files each."""
+    container.add_argument(
+        option,
+        nargs="+",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help=f"{what}: {PAIRS_HELP}; may be repeated",
+    )
+
+
 def add_ensemble_options(parser: Parser) -> None:
     """Declare how the predictions of several runs are combined."""
     group = parser.add_argument_group("ensemble")
