@@ -21,10 +21,13 @@ from dragoman.text.lines import read_lines, write_lines
 
 pytestmark = pytest.mark.processes
 
+NODE = {"num_cpus": 1, "object_store_memory": 100 << 20, "include_dashboard": False}
+"""Settings of a node that stands for a machine."""
+
 
 @contextmanager
-def ray_machines(count: int) -> Iterator[tuple[Any, list[Any]]]:
-    """A Ray cluster of a head without CPUs and so many nodes of one CPU each."""
+def ray_head() -> Iterator[Any]:
+    """A Ray cluster of a head without CPUs."""
     pytest.importorskip("dragoman.cluster.ray_pool", reason="Ray is not installed (extra `cluster`)")
     from ray.cluster_utils import Cluster
 
@@ -33,10 +36,9 @@ def ray_machines(count: int) -> Iterator[tuple[Any, list[Any]]]:
         # `Cluster` writes its address into RAY_TMPDIR/ray, which must exist, whatever `temp_dir` is.
         patch.setenv("RAY_TMPDIR", folder)
         (Path(folder) / "ray").mkdir()
-        settings = {"object_store_memory": 100 << 20, "include_dashboard": False, "temp_dir": folder}
-        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **settings})
+        cluster = Cluster(initialize_head=True, head_node_args={**NODE, "num_cpus": 0, "temp_dir": folder})
         try:
-            yield cluster, [cluster.add_node(num_cpus=1, **settings) for _ in range(count)]
+            yield cluster
         finally:
             cluster.shutdown()
 
@@ -69,7 +71,9 @@ def test_a_machine_that_disappears_costs_nothing_and_when_none_is_left_that_is_t
     alone.mkdir()
     for name in ("a.gz", "b"):
         write_lines(texts / name, [("ab c", "d", "ef a")[number % 3] for number in range(12_000)])
-    with ray_machines(2) as (cluster, (first, second)):
+    with ray_head() as cluster:
+        # The second machine comes once the first is gone: of two, one may do everything before the other is ready.
+        first = cluster.add_node(**NODE)
         options = [str(light), "--input", f"{texts}/*", "--output", str(out), "--address", cluster.address]
         driver = subprocess.Popen(
             [sys.executable, "-m", "dragoman", "cluster", "translate", *options, "--beam", "2"],
@@ -83,6 +87,7 @@ def test_a_machine_that_disappears_costs_nothing_and_when_none_is_left_that_is_t
                 assert driver.poll() is None, driver.communicate()
                 time.sleep(0.05)
             cluster.remove_node(first, allow_graceful=False)
+            second = cluster.add_node(**NODE)
             _, error = driver.communicate(timeout=150)
         finally:
             driver.kill()
