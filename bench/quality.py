@@ -13,8 +13,9 @@ M minutes is measured. All translate test_2016_flickr with beam 5, Dragoman with
 the processor time used by other programs, is a file in bench/results/quality; rows that are there are not repeated.
 
 The systems `-by-updates` are trained without regard to the clock, for as many updates as two cores of one processor
-make in M minutes (an EPYC, Zen 4: bench/results/batch_size/costs.json, bench/results/transformer/costs.json); so any
-machine may measure them, one thread each, beside other programs.
+make in M minutes (an EPYC, Zen 4: bench/results/batch_size/costs.json, bench/results/transformer/costs.json, and, for
+the recurrent model of OpenNMT-py, older rows by the clock in bench/results/quality.json); so any machine may measure
+them, one thread each, beside other programs.
 
 Rows that no system of this program makes are older, and say what is different: `dragoman-batch-768`, the preset with
 batches of 768 tokens, rate 0.005 and pools of 100 batches; `dragoman-one-head`, also before it had four heads, with
@@ -57,6 +58,7 @@ from dragoman.text.lines import read_lines
 from dragoman.training.log import read_log
 
 RESULTS = Path(__file__).parent / "results" / "quality"
+OLDER_RESULTS = RESULTS.with_suffix(".json")
 TEST = "test_2016_flickr"
 BEAM = 5
 MODEL = "B"
@@ -164,13 +166,22 @@ def _standard(options: argparse.Namespace, budget: list[str], limit: float, seed
     return watched, watched.seconds, read_log(run.folder.log)[-1]["update"], found
 
 
-def _recurrent(options: argparse.Namespace, minutes: int, seed: int, out: Path) -> Trained:
-    """Model B of OpenNMT-py."""
+def _recurrent(options: argparse.Namespace, minutes: int, seed: int, out: Path, *, by_updates: bool = False) -> Trained:
+    """Model B of OpenNMT-py; `by_updates`: trained for as many as an older row of so many minutes had.
+
+    Raises:
+        SystemExit: there is no such row.
+    """
     text = out / "text"
     prepare(options.data, text)
     command = PEERS["opennmt"].command(options.opennmt, MODEL, out, options.threads)
     command += ["-save_checkpoint_steps", "150", "-seed", str(seed)]
-    return _peer(options, command, minutes, out, text, MODEL, "none", {})
+    if by_updates:
+        known = json.loads(OLDER_RESULTS.read_text(encoding="utf-8"))["minutes"]
+        if str(minutes) not in known:
+            sys.exit(f"opennmt-recurrent{BY_UPDATES}: updates are known for {', '.join(known)} minutes, not {minutes}")
+        command += ["-train_steps", str(known[str(minutes)]["opennmt"]["updates"])]
+    return _peer(options, command, UNLIMITED if by_updates else minutes, out, text, MODEL, "none", {})
 
 
 def _transformer(
@@ -191,6 +202,7 @@ SYSTEMS: dict[str, Callable[[argparse.Namespace, int, int, Path], Trained]] = {
     "dragoman": _dragoman,
     f"dragoman{BY_UPDATES}": _dragoman_by_updates,
     "opennmt-recurrent": _recurrent,
+    f"opennmt-recurrent{BY_UPDATES}": partial(_recurrent, by_updates=True),
     "opennmt-transformer": _transformer,
     f"opennmt-transformer{BY_UPDATES}": partial(_transformer, limit=UNLIMITED),
 }

@@ -210,10 +210,9 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "fourth-word-dropout-0.1": (*FOURTH, *dropout(words=0.1)),
         "fourth-locked-masks": (*FOURTH, "model.dropout.variational=true"),
         "fourth-beta-0.999": (*FOURTH, "training.optimiser.betas=[0.9, 0.999]"),
-        # larger text, for bench/recipe_elsewhere.py
-        "third-vocabulary-8000": (*THIRD, *vocabulary(8000)),
-        "third-256-384-vocabulary-8000": (*THIRD, *sizes(256, 384), *vocabulary(8000)),
-        "third-384-640-vocabulary-8000": (*THIRD, *sizes(384, 640), *vocabulary(8000)),
+        # larger models for larger text, for bench/recipe_elsewhere.py
+        "fourth-256-384-vocabulary-8000": (*FOURTH, *sizes(256, 384), *vocabulary(8000)),
+        "fourth-384-640-vocabulary-8000": (*FOURTH, *sizes(384, 640), *vocabulary(8000)),
     }
 )
 """Settings over `BASE`, by name."""
