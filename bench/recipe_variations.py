@@ -44,6 +44,11 @@ def dropout(**places: float) -> Settings:
     return tuple(f"model.dropout.{place}={probability}" for place, probability in places.items())
 
 
+def weight_decay(share: float) -> Settings:
+    """Decoupled weight decay of matrices, which is multiplied by the learning rate."""
+    return "training.optimiser.name=adamw", f"training.optimiser.weight_decay={share}"
+
+
 LOW_DROPOUT = dropout(embedding=0.1, annotations=0.1, readout=0.1)
 HIGH_DROPOUT = dropout(embedding=0.3, annotations=0.3, readout=0.4)
 OLD_DROPOUT = dropout(embedding=0.2, annotations=0.2, readout=0.3)
@@ -187,6 +192,8 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "fourth-embedding-192": (*FOURTH, *embedding(192)),
         "fourth-embedding-384": (*FOURTH, *embedding(384)),
         "fourth-256-384": (*FOURTH, *sizes(256, 384)),
+        "fourth-320-512": (*FOURTH, *sizes(320, 512)),
+        "fourth-256-384-dropout-high": (*FOURTH, *sizes(256, 384), *HIGH_DROPOUT),
         "fourth-encoder-2-layers": (*FOURTH, "model.encoder.layers=2"),
         "fourth-decoder-2-layers": (*FOURTH, "model.decoder.layers=2"),
         "fourth-residual": (*FOURTH, "model.encoder.layers=3", "model.encoder.first_residual_layer=2"),
@@ -209,6 +216,7 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "fourth-dropout-low": (*FOURTH, *LOW_DROPOUT),
         "fourth-word-dropout-0.1": (*FOURTH, *dropout(words=0.1)),
         "fourth-locked-masks": (*FOURTH, "model.dropout.variational=true"),
+        "fourth-weight-decay-0.03": (*FOURTH, *weight_decay(0.03)),
         "fourth-beta-0.999": (*FOURTH, "training.optimiser.betas=[0.9, 0.999]"),
         # larger models for larger text, for bench/recipe_elsewhere.py
         "fourth-256-384-vocabulary-8000": (*FOURTH, *sizes(256, 384), *vocabulary(8000)),
