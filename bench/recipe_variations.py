@@ -193,6 +193,7 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "fourth-embedding-384": (*FOURTH, *embedding(384)),
         "fourth-256-384": (*FOURTH, *sizes(256, 384)),
         "fourth-320-512": (*FOURTH, *sizes(320, 512)),
+        "fourth-256-384-vocabulary-5000": (*FOURTH, *sizes(256, 384), *vocabulary(5000)),
         "fourth-256-384-dropout-high": (*FOURTH, *sizes(256, 384), *HIGH_DROPOUT),
         "fourth-encoder-2-layers": (*FOURTH, "model.encoder.layers=2"),
         "fourth-decoder-2-layers": (*FOURTH, "model.decoder.layers=2"),

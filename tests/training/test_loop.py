@@ -128,6 +128,31 @@ def test_a_metric_of_translations_is_best_when_highest(harness: Make, recipe: Re
     assert all(record.keys() >= {"perplexity", "bleu", "chrf"} for record in records(run, "validation"))
 
 
+@pytest.mark.parametrize(
+    ("scores", "tolerance", "kept"),
+    [([10.0, 12.0, 11.0], 1.0, 2), ([10.0, 12.0, 10.9], 1.0, 1), ([10.0, 12.0, 11.5, 10.9], 1.0, 2)],
+)
+def test_later_weights_are_kept_if_they_are_worse_within_the_tolerance(
+    harness: Make, recipe: Recipe, scores: list[float], tolerance: float, kept: int
+) -> None:
+    given = iter(scores)
+    run = harness(translate=lambda model: DevTranslations(["a"], ["a"], {"bleu": next(given), "chrf": 1.0}))
+    settings = recipe(epochs=float(len(scores)), validation__metric="bleu", validation__tolerance=tolerance)
+    summary = run.run(settings)
+    assert (summary.best, summary.best_update) == (scores[kept], 10 * (kept + 1))
+    assert torch.equal(load_file(run.folder.weights)["output.weight"], run.weights_validated[kept])
+    assert [record["best"] for record in records(run, "validation")] == [True, True, *[False] * (len(scores) - 2)]
+    told = "within training.validation.tolerance of the best, 12.00 after update 20" in run.screen.getvalue()
+    assert told == (kept != 1)
+    assert run.run(settings, resume=True).best_update == summary.best_update
+
+
+def test_a_lower_perplexity_is_within_the_tolerance_of_a_higher(harness: Make, recipe: Recipe) -> None:
+    run = harness(perplexity=[9.0, 7.0, 7.4, 7.6].__getitem__)
+    summary = run.run(recipe(epochs=4.0, validation__tolerance=0.5))
+    assert (summary.best, summary.best_update) == (7.4, 30)
+
+
 def test_a_metric_that_nobody_measures_is_refused_before_anything_is_written(harness: Make, recipe: Recipe) -> None:
     run = harness()
     with pytest.raises(ConfigError, match=re.escape("training.validation.metric: chrf needs translations of the dev")):

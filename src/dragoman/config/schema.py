@@ -377,6 +377,13 @@ class ValidationConfig(Section):
             "their reference"
         ),
     ] = "bleu"
+    tolerance: Annotated[
+        NonNegative,
+        doc(
+            "keep later weights that are worse by the metric than the best by no more than this: where the learning "
+            "rate falls to zero they are usually better, but few dev sentences do not show it; not for average_best"
+        ),
+    ] = 0.0
     tokenizer: Annotated[
         Literal["auto", "13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"],
         doc("tokenizer of BLEU, by sacreBLEU's names; auto: the one that fits the target language"),

@@ -32,6 +32,9 @@ class Counters:
     best_update: int = 0
     best_perplexity: float | None = None
     """Perplexity of that validation, which decides between equal values."""
+    kept: float | None = None
+    """The value of the weights that are kept, after `kept_update` updates: the best, or worse within the tolerance."""
+    kept_update: int = 0
     bad_validations: int = 0
     """Validations since then."""
     validated_update: int = 0
@@ -50,7 +53,8 @@ class Counters:
     def restore(self, values: dict[str, Any]) -> None:
         """Take the values that `dataclasses.asdict` and JSON made of other counters."""
         parts = {"position": Position(*values["position"]), "plateau": PlateauCounter(**values["plateau"])}
-        vars(self).update({**values, **parts})
+        older = {"kept": values["best"], "kept_update": values["best_update"]}  # states from before there were these
+        vars(self).update({**older, **values, **parts})
 
 
 @dataclass

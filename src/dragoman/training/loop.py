@@ -71,7 +71,7 @@ Reason = Literal["epochs", "updates", "minutes", "patience", "callback"]
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """The end of a training and its best result.
+    """The end of a training and its result.
 
     >>> config = dragoman.override(dragoman.load_config("small.yaml"), ["training.epochs=0.2"])
     >>> result = dragoman.train(config, [["train.low", "train.up"]], [["dev.low", "dev.up"]], "ENDED").result
@@ -90,7 +90,7 @@ class TrainingResult:
     metric: str
     """What validations measured: `training.validation.metric`."""
     best: float
-    """The best value of `metric`, and ..."""
+    """The best value of `metric`, or one that is worse within `training.validation.tolerance`, and ..."""
     best_update: int
     """... the update whose weights are in RUN/model.safetensors, or ..."""
     averaged: tuple[int, ...] = ()
@@ -380,10 +380,14 @@ class Trainer(Generic[Model]):
         origin = f"after update {final.update}"
         if final.averaged:
             origin = f"with the mean of the weights after updates {', '.join(map(str, final.averaged))}"
+        best = f"best {metric} {final.value:.2f} {origin}"
+        if not final.averaged and final.update != self.counters.best_update:
+            best = (
+                f"{metric} {final.value:.2f} {origin}, which is within training.validation.tolerance of the best, "
+                f"{self.counters.best:.2f} after update {self.counters.best_update}"
+            )
         self._log.event(
-            self._clock.moment(),
-            "finished",
-            f"finished after update {update} ({_REASONS[reason]}); best {metric} {final.value:.2f} {origin}",
+            self._clock.moment(), "finished", f"finished after update {update} ({_REASONS[reason]}); {best}"
         )
         self._log.sync()
         return TrainingResult(

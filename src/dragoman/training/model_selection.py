@@ -76,9 +76,9 @@ class ModelSelection(Generic[Model]):
         return self._weights
 
     def validate(self, diverged: Callable[[str], TrainingError]) -> tuple[dict[str, float], bool]:
-        """Validate the model; save its weights if they are the best so far; warn if it has collapsed twice in a row.
+        """Validate the model; save its weights if they are the best so far, or worse within the tolerance.
 
-        Returns the results, and whether they are the best so far.
+        Warns if the model has collapsed twice in a row. Returns the results, and whether they are the best so far.
 
         Raises:
             TrainingError: the perplexity is not a number; `diverged` makes the error.
@@ -87,9 +87,9 @@ class ModelSelection(Generic[Model]):
         first = self._counters.validation_seconds is None
         with self._evaluation_mode():
             results, translations = self._evaluate(diverged)
-            best = self._count(results)
+            best, kept = self._count(results)
             weights = weights_of(self._model)
-            if best:
+            if kept:
                 save_weights(self._weights, weights)
             self.several.offer(self._counters.update, results[self._config.validation.metric], weights)
         self._counters.validation_seconds = self._clock.seconds - started
@@ -128,24 +128,25 @@ class ModelSelection(Generic[Model]):
             self._warned_after = self._counters.validated_update
 
     def choose(self, diverged: Callable[[str], TrainingError]) -> FinalWeights:
-        """Choose the best validation, or the mean of the weights of several if that is better on the dev set.
+        """Choose the validation whose weights are kept, or of several the mean of their weights or the best.
 
         RUN/model.safetensors is written anew where there is a mean, because a run that was trained further may have
         left another result there.
         """
-        best = self._counters.best
-        assert best is not None, "validated at least once"
-        single = FinalWeights(best, self._counters.best_update)
+        counters = self._counters
+        assert counters.best is not None, "validated at least once"
+        assert counters.kept is not None
         if len(self.several.kept) < 2:
-            return single
+            return FinalWeights(counters.kept, counters.kept_update)
+        best = FinalWeights(counters.best, counters.best_update)
         updates = tuple(sorted(kept.update for kept in self.several.kept))
         with self._evaluation_mode(self.several.mean()):
             results, _ = self._evaluate(diverged)
             value = results[self._config.validation.metric]
-            better = self._is_better(value, best)
-            save_weights(self._weights, weights_of(self._model) if better else self.several.weights(single.update))
+            better = self._is_better(value, best.value)
+            save_weights(self._weights, weights_of(self._model) if better else self.several.weights(best.update))
         self._log.average(self._clock.moment(), results, updates, best=better)
-        return FinalWeights(value, updates[-1], updates) if better else single
+        return FinalWeights(value, updates[-1], updates) if better else best
 
     def _evaluate(self, diverged: Callable[[str], TrainingError]) -> tuple[dict[str, float], DevTranslations | None]:
         """Measure the model on the dev set."""
@@ -157,8 +158,8 @@ class ModelSelection(Generic[Model]):
         translations = self._validators.translate(self._model)
         return {**results, **translations.scores}, translations
 
-    def _count(self, results: dict[str, float]) -> bool:
-        """Count a validation; return whether it is the best so far."""
+    def _count(self, results: dict[str, float]) -> tuple[bool, bool]:
+        """Count a validation; return whether it is the best so far, and whether its weights are kept."""
         counters, value = self._counters, results[self._config.validation.metric]
         perplexity = results["perplexity"]
         if counters.best is None or counters.best_perplexity is None:
@@ -172,11 +173,20 @@ class ModelSelection(Generic[Model]):
         counters.bad_validations = 0 if best else counters.bad_validations + 1
         counters.plateau.update(improved=best)
         counters.validated_update, counters.validated_epoch = counters.update, counters.position.epoch
-        return best
+        kept = best or self._within_tolerance(value)
+        if kept:
+            counters.kept, counters.kept_update = value, counters.update
+        return best, kept
 
     def _is_better(self, value: float, other: float) -> bool:
         """Compare two values of the deciding metric."""
         return value < other if self._config.validation.metric == "perplexity" else value > other
+
+    def _within_tolerance(self, value: float) -> bool:
+        """Whether a value is worse than the best by no more than the tolerance, if there is one."""
+        best, tolerance = self._counters.best, self._config.validation.tolerance
+        assert best is not None
+        return tolerance > 0 and abs(value - best) <= tolerance
 
     @contextmanager
     def _evaluation_mode(self, weights: Mapping[str, Tensor] | None = None) -> Iterator[None]:
