@@ -219,12 +219,14 @@ VARIATIONS: Mapping[str, Settings] = MappingProxyType(
         "fourth-locked-masks": (*FOURTH, "model.dropout.variational=true"),
         "fourth-weight-decay-0.03": (*FOURTH, *weight_decay(0.03)),
         "fourth-weight-decay-0.1": (*FOURTH, *weight_decay(0.1)),
-        "fourth-vocabulary-5000-weight-decay-0.03": (*FOURTH, *vocabulary(5000), *weight_decay(0.03)),
-        "fourth-256-384-vocabulary-5000-weight-decay-0.03": (
+        "fourth-weight-decay-0.3": (*FOURTH, *weight_decay(0.3)),
+        "fourth-vocabulary-5000-weight-decay-0.1": (*FOURTH, *vocabulary(5000), *weight_decay(0.1)),
+        "fourth-vocabulary-5000-weight-decay-0.3": (*FOURTH, *vocabulary(5000), *weight_decay(0.3)),
+        "fourth-256-384-vocabulary-5000-weight-decay-0.1": (
             *FOURTH,
             *sizes(256, 384),
             *vocabulary(5000),
-            *weight_decay(0.03),
+            *weight_decay(0.1),
         ),
         "fourth-beta-0.999": (*FOURTH, "training.optimiser.betas=[0.9, 0.999]"),
         # larger models for larger text, for bench/recipe_elsewhere.py
