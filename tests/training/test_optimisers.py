@@ -20,6 +20,8 @@ from dragoman.training.optimisers import (
     global_norm,
     measured_parameters,
     set_rate,
+    set_weight_decay,
+    weight_decay,
 )
 
 Rule = Callable[[NDArray[np.float64], list[NDArray[np.float64]]], NDArray[np.float64]]
@@ -110,6 +112,22 @@ def test_adamw_decays_matrices_but_not_vectors() -> None:
     assert torch.equal(vector.detach(), torch.ones(2))
 
 
+def test_weight_decay_in_epochs_shrinks_a_matrix_without_gradients_to_1_by_e_in_so_many() -> None:
+    matrix, vector = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.ones(2))
+    config = OptimiserConfig(name="adamw", learning_rate=0.01, weight_decay_epochs=3.0)
+    optimiser = build_optimiser([matrix, vector], config)
+    for _ in range(3 * 100):
+        set_weight_decay(optimiser, weight_decay(config, updates_per_epoch=100))
+        matrix.grad, vector.grad = torch.zeros(2, 2), torch.zeros(2)
+        optimiser.step()
+    torch.testing.assert_close(matrix.detach(), torch.full((2, 2), math.exp(-1)), rtol=3e-3, atol=0)
+    assert torch.equal(vector.detach(), torch.ones(2))
+
+
+def test_weight_decay_is_the_one_of_the_configuration_without_epochs() -> None:
+    assert weight_decay(OptimiserConfig(name="adamw", weight_decay=0.25), updates_per_epoch=7) == 0.25
+
+
 @pytest.mark.parametrize("name", ["adam", "adamw", "adadelta", "sgd"])
 def test_the_rate_of_an_update_is_the_one_set_before_it(name: Literal["adam", "adamw", "adadelta", "sgd"]) -> None:
     matrix, vector = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.ones(2))
@@ -128,12 +146,22 @@ def test_the_rate_of_an_update_is_the_one_set_before_it(name: Literal["adam", "a
             "training.optimiser.weight_decay=0.1",
             "training.optimiser.weight_decay: adam does not support it; use training.optimiser.",
         ),
+        (
+            "training.optimiser.weight_decay_epochs=3",
+            "training.optimiser.weight_decay_epochs: adam does not support it; use training.optimiser.name: adamw, or",
+        ),
         ("training.optimiser.betas=[0.9, 1.0]", "training.optimiser.betas[1]: expected a number < 1.0, not 1.0"),
     ],
 )
 def test_settings_without_effect_or_sense_are_refused(assignment: str, message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
         override(Config(), [assignment])
+
+
+def test_weight_decay_is_given_once() -> None:
+    settings = [f"training.optimiser.{value}" for value in ("name=adamw", "weight_decay=0.1", "weight_decay_epochs=3")]
+    with pytest.raises(ConfigError, match=r"weight_decay: has no effect with training\.optimiser\.weight_decay_epochs"):
+        override(Config(), settings)
 
 
 def test_a_norm_that_decides_nothing_is_refused() -> None:

@@ -33,7 +33,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
     "adamw, cosine, accumulated": {
         "optimiser__name": "adamw",
-        "optimiser__weight_decay": 0.1,
+        "optimiser__weight_decay_epochs": 0.5,
         "schedule__name": "cosine",
         "schedule__warmup": 5,
         "batch__accumulate": 3,

@@ -35,10 +35,19 @@ def check(config: Config) -> None:
 
 def _check_training(training: TrainingConfig, model: ModelConfig) -> None:
     optimiser = training.optimiser
-    if optimiser.weight_decay and optimiser.name != "adamw":
+    for key, value, none in (
+        ("weight_decay", optimiser.weight_decay, "0"),
+        ("weight_decay_epochs", optimiser.weight_decay_epochs, "null"),
+    ):
+        if value and optimiser.name != "adamw":
+            raise ValueError(
+                f"training.optimiser.{key}: {optimiser.name} does not support it; use training.optimiser.name: adamw, "
+                f"or {none}"
+            )
+    if optimiser.weight_decay and optimiser.weight_decay_epochs:
         raise ValueError(
-            f"training.optimiser.weight_decay: {optimiser.name} does not support it; use "
-            "training.optimiser.name: adamw, or 0"
+            "training.optimiser.weight_decay: has no effect with training.optimiser.weight_decay_epochs; give one of "
+            "the two"
         )
     if optimiser.max_gradient_norm is None and optimiser.gradient_norm != "all":
         raise ValueError(

@@ -303,7 +303,14 @@ class OptimiserConfig(Section):
     betas: Annotated[tuple[Share, Share], doc("adam, adamw")] = (0.9, 0.999)
     rho: Annotated[float, Meta(gt=0, lt=1), doc("adadelta: decay of the running averages")] = 0.95
     epsilon: Annotated[Positive, doc("adam, adamw, adadelta (papers: 1e-6 with adadelta)")] = 1e-8
-    weight_decay: Annotated[NonNegative, doc("adamw")] = 0.0
+    weight_decay: Annotated[NonNegative, doc("adamw: of matrices, multiplied by the learning rate of the update")] = 0.0
+    weight_decay_epochs: Annotated[
+        Positive | None,
+        doc(
+            "adamw, in place of weight_decay: passes over the text in which, at the highest rate, a matrix without "
+            "gradients would shrink to 1/e; fits texts of all sizes (Wang and Aitchison 2024)"
+        ),
+    ] = None
     max_gradient_norm: Annotated[Positive | None, doc("clip gradients to this global norm; null: no clipping")] = 1.0
     gradient_norm: Annotated[
         Literal["all", "without-embeddings"],

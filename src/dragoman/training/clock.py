@@ -52,6 +52,11 @@ class TrainingClock:
             self._batch_count = epoch, self._batches.count(epoch)
         return epoch + batch / self._batch_count[1]
 
+    def updates_per_epoch(self) -> float:
+        """Updates in the present pass over the training data, with fraction."""
+        self.epochs()
+        return self._batch_count[1] / self._config.batch.accumulate
+
     def fraction(self) -> float:
         """Share of the training that is done, 0 to 1: of its length or of its minutes, whichever is more."""
         return self._fraction(self._share_of_length(), self.seconds)

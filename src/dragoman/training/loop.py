@@ -54,7 +54,7 @@ from dragoman.training.interruption import Interruption
 from dragoman.training.log import TrainingLog
 from dragoman.training.model_selection import ModelSelection
 from dragoman.training.objective import UpdateTotals
-from dragoman.training.optimisers import global_norm
+from dragoman.training.optimisers import global_norm, weight_decay
 from dragoman.training.ranks import ALONE, Ranks
 from dragoman.training.schedules import PlateauCounter, TrainingProgress, dropout_strength, learning_rate
 from dragoman.training.updater import Updater, UpdateSettings
@@ -261,7 +261,8 @@ class Trainer(Generic[Model]):
         schedule, optimiser = self._config.schedule, self._config.optimiser
         rate = learning_rate(schedule, optimiser.learning_rate, self._progress())
         sampled = self._config.scheduled_sampling * self._clock.fraction()
-        return UpdateSettings(rate, sampled, dropout_strength(self._config.dropout_warmup, self._clock.epochs()))
+        dropout = dropout_strength(self._config.dropout_warmup, self._clock.epochs())
+        return UpdateSettings(rate, sampled, dropout, weight_decay(optimiser, self._clock.updates_per_epoch()))
 
     def update(self, settings: UpdateSettings) -> None:
         """Change the weights once."""

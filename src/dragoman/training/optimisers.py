@@ -56,6 +56,25 @@ def set_rate(optimiser: Optimizer, rate: float) -> None:
         group["lr"] = rate
 
 
+def weight_decay(config: OptimiserConfig, updates_per_epoch: float) -> float:
+    """The weight decay of matrices in AdamW.
+
+    With `weight_decay_epochs` E and the highest rate r it is 1 / (r E U) for U updates an epoch, so that the product
+    of 1 - r decay over E epochs is 1/e: the weights are an average of what the gradients of the last E epochs made of
+    them. E can stay when text or batches become larger, decay itself cannot (Wang and Aitchison 2024).
+    """
+    if config.weight_decay_epochs is None:
+        return config.weight_decay
+    return 1 / (config.learning_rate * config.weight_decay_epochs * updates_per_epoch)
+
+
+def set_weight_decay(optimiser: Optimizer, decay: float) -> None:
+    """Set the weight decay of matrices for the next update of AdamW."""
+    for group in optimiser.param_groups:
+        if group["params"][0].dim() > 1:
+            group["weight_decay"] = decay
+
+
 def measured_parameters(model: nn.Module, norm: Literal["all", "without-embeddings"]) -> list[Tensor]:
     """The parameters whose gradients the norm for clipping is computed from.
 

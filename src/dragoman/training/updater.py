@@ -27,7 +27,13 @@ from dragoman.training.checkpoint import optimiser_tensors, restore_optimiser
 from dragoman.training.counters import Counters
 from dragoman.training.interruption import SIGNALS, Interruption
 from dragoman.training.objective import TrainingObjective, UpdateTotals, accumulate_gradients
-from dragoman.training.optimisers import build_optimiser, clip_gradients, measured_parameters, set_rate
+from dragoman.training.optimisers import (
+    build_optimiser,
+    clip_gradients,
+    measured_parameters,
+    set_rate,
+    set_weight_decay,
+)
 from dragoman.training.ranks import ALONE, Ranks
 
 
@@ -39,9 +45,11 @@ class UpdateSettings(NamedTuple):
     """Share of previous words that are sampled from the model."""
     dropout_strength: float
     """Share of the dropout probabilities that applies."""
+    weight_decay: float
+    """That of AdamW; others ignore it."""
 
 
-_NO_SETTINGS = UpdateSettings(0.0, 0.0, 0.0)
+_NO_SETTINGS = UpdateSettings(0.0, 0.0, 0.0, 0.0)
 
 
 class Updater(Generic[Model]):
@@ -90,6 +98,8 @@ class Updater(Generic[Model]):
         """Change the weights once; gives the totals over all ranks, and the norm of the gradient before clipping."""
         config = self._config
         set_rate(self.optimiser, settings.learning_rate)
+        if config.optimiser.name == "adamw":
+            set_weight_decay(self.optimiser, settings.weight_decay)
         self.model.set_dropout_strength(settings.dropout_strength)
         objective = TrainingObjective(
             config.loss_normalisation, config.label_smoothing, config.guided_alignment, settings.sampled
