@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import torch
 from recipe import write
+from recipe_variations import EARLIER_PRESET
 from updates import Updates, corpus_files, others_seconds, rounds_in_turn, stored_corpus
 
 import dragoman
@@ -95,7 +96,7 @@ def configuration(variation: Variation) -> Config:
     """The preset with this batch and rate, and the size of pool that it had."""
     settings = [f"training.batch.size={variation.tokens}", f"training.optimiser.learning_rate={variation.rate}"]
     settings += ["training.batch.pool=100", *variation.settings]
-    return override(load_preset("standard"), ["training.precision=bf16", *settings])
+    return override(load_preset("standard"), ["training.precision=bf16", *EARLIER_PRESET, *settings])
 
 
 def updates_that_fit(minutes: int, tokens: int) -> int:

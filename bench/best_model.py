@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, TypeVar
 import sacrebleu
 from combining import BEAM, DEV, SEEDS, TEST, Models, back_translations
 from quality import lowercased_tokenised_bleu
-from recipe_variations import SMALLER_BATCHES, Settings, sizes
+from recipe_variations import EARLIER_PRESET, Settings, sizes
 from timed_commands import run
 
 from dragoman.report.facts import machine_name
@@ -77,7 +77,7 @@ def main() -> None:
     options = parse()
     rounds = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
     for students in ROUNDS[len(rounds) :] if not options.table else ():
-        models = Models(options.data.resolve(), options.scratch.resolve(), UPDATES_OF_TEACHERS, SMALLER_BATCHES)
+        models = Models(options.data.resolve(), options.scratch.resolve(), UPDATES_OF_TEACHERS, EARLIER_PRESET)
         rounds.append(measured(models, students, TEXTS[len(rounds)](models)))
         RESULTS.write_text(json.dumps(rounds, indent=1) + "\n", encoding="utf-8")
     print(table(rounds))

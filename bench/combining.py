@@ -27,7 +27,7 @@ from typing import Any
 
 import sacrebleu
 from quality import lowercased_tokenised_bleu
-from recipe_variations import SEARCH, SMALLER_BATCHES
+from recipe_variations import EARLIER_PRESET, SEARCH
 from timed_commands import TimedCommands, run
 
 from dragoman.report.facts import machine_name
@@ -72,7 +72,7 @@ def parse() -> argparse.Namespace:
     return options
 
 
-AS_KEPT = (*SEARCH, *SMALLER_BATCHES, "training.precision=auto")
+AS_KEPT = (*SEARCH, *EARLIER_PRESET, "training.precision=auto")
 """Settings of the rows that are kept."""
 
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import sacrebleu
-from recipe_variations import SEARCH, SMALLER_BATCHES
+from recipe_variations import EARLIER_PRESET, SEARCH
 from timed_commands import TimedCommands, run
 
 from dragoman.report.facts import machine_name
@@ -106,7 +106,7 @@ class Experiment:
             name,
             [
                 *("train", "--preset", "standard", *self._text(direction, texts, dev)),
-                *("--updates", str(self.updates), "--set", "training.precision=auto", *SEARCH, *SMALLER_BATCHES),
+                *("--updates", str(self.updates), "--set", "training.precision=auto", *SEARCH, *EARLIER_PRESET),
             ],
         )
 

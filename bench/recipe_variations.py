@@ -45,8 +45,10 @@ def dropout(**places: float) -> Settings:
 
 
 def weight_decay(share: float) -> Settings:
-    """Decoupled weight decay of matrices, which is multiplied by the learning rate."""
-    return "training.optimiser.name=adamw", f"training.optimiser.weight_decay={share}"
+    """Decoupled weight decay of matrices, which is multiplied by the learning rate; 0: Adam."""
+    name = "adamw" if share else "adam"
+    epochs = "training.optimiser.weight_decay_epochs=null"
+    return f"training.optimiser.name={name}", f"training.optimiser.weight_decay={share}", epochs
 
 
 LOW_DROPOUT = dropout(embedding=0.1, annotations=0.1, readout=0.1)
@@ -59,8 +61,15 @@ ONE_HEAD = "model.attention.heads=1"
 SEARCH: Settings = ("search.normalisation=mean", "search.word_penalty=0")
 """The search of the preset before it rewarded length: that of the rows that are kept, so that new ones compare."""
 
-SMALLER_BATCHES: Settings = (*batch(768), *pool(100), *rate(0.005))
-"""Batches and rate of the preset before batches were larger: those of kept rows whose budget is a number of updates."""
+EARLIER_PRESET: Settings = (
+    *vocabulary(3000),
+    *batch(768),
+    *pool(100),
+    *rate(0.005),
+    *weight_decay(0),
+    "training.validation.tolerance=0",
+)
+"""What the preset had when the kept rows of other programs were measured, whose budget is a number of updates."""
 
 STANDARD = "standard"
 """The preset as it was before these experiments; its updates are the currency of budgets."""
@@ -71,6 +80,7 @@ OLD_STANDARD: Settings = (
     *pool(100),
     *sizes(320, 512),
     *OLD_DROPOUT,
+    *weight_decay(0),
     NO_WARMUP,
     ONE_HEAD,
 )
@@ -82,6 +92,7 @@ BASE: Settings = (
     *pool(100),
     *sizes(256, 384),
     *OLD_DROPOUT,
+    *weight_decay(0),
     NO_WARMUP,
     ONE_HEAD,
 )

@@ -17,7 +17,11 @@ _FREE = ("preset", "cleaning.", "training.", "search.", "model.dropout.")
 
 
 def fine_tuning(trained: Config) -> Config:
-    """The configuration of a trained model, for a fine-tuning: a lower learning rate without warm-up, fewer epochs."""
+    """The configuration of a trained model, for a fine-tuning: a lower learning rate without warm-up, fewer epochs.
+
+    Weight decay in passes over the text is left out: a few hundred pairs are passed over in a few updates, in which it
+    would shrink what the model knows. Nor are weights kept that are worse than the best.
+    """
     training = trained.training
     optimiser = training.optimiser
     return trained.replaced(
@@ -26,7 +30,8 @@ def fine_tuning(trained: Config) -> Config:
             updates=None,
             minutes=None,
             precision="auto",
-            optimiser=optimiser.replaced(learning_rate=RATE * optimiser.learning_rate),
+            optimiser=optimiser.replaced(learning_rate=RATE * optimiser.learning_rate, weight_decay_epochs=None),
+            validation=training.validation.replaced(tolerance=0.0),
             schedule=training.schedule.replaced(warmup=0),
             mix=MixConfig(),  # its weights are those of the first training's corpora
         )
