@@ -46,6 +46,7 @@ import sacrebleu
 import transformer
 from batch_size import updates_that_fit
 from peers import PEERS, PYTHONPATH_OF_DRAGOMAN
+from recipe import relative_cost
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from training import prepare
 from transformer import peer_translations
@@ -139,8 +140,12 @@ def _dragoman(options: argparse.Namespace, minutes: int, seed: int, out: Path) -
 
 
 def _dragoman_by_updates(options: argparse.Namespace, minutes: int, seed: int, out: Path) -> Trained:
-    """The preset `standard` with the updates that two Zen 4 cores make."""
-    updates = updates_that_fit(minutes, load_preset("standard").training.batch.size)
+    """The preset `standard` with the updates that two Zen 4 cores make.
+
+    Their time was measured by the clock for `fourth`, and by processor time as a multiple of that.
+    """
+    tokens = load_preset("standard").training.batch.size
+    updates = round(updates_that_fit(minutes, tokens) / relative_cost("fifth", "fourth"))
     return _standard(options, ["--set", f"training.updates={updates}"], UNLIMITED, seed, out)
 
 

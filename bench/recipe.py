@@ -133,6 +133,17 @@ def cost(options: argparse.Namespace, name: str) -> dict[str, Any]:
     return paid
 
 
+def relative_cost(name: str, other: str) -> float:
+    """The processor time of an update of one variation as a multiple of another's; both must have been measured."""
+    known = json.loads(COSTS.read_text(encoding="utf-8"))
+    one, two = (known[same_cost(variation)] for variation in (name, other))
+    return float(
+        one["processor_ms_an_update"]
+        / one["preset_ms_an_update"]
+        / (two["processor_ms_an_update"] / two["preset_ms_an_update"])
+    )
+
+
 def row(options: argparse.Namespace, name: str, seed: int, dev: list[Pair]) -> dict[str, Any]:
     """Train a variation for its updates, or finish that, and measure it."""
     config = configuration(name)

@@ -10,6 +10,7 @@ import yaml
 from dragoman.cli.main import main
 from dragoman.config.files import load_config
 from dragoman.config.presets import load_preset, preset_names
+from dragoman.workflows.preset_choice import FEW
 
 
 def test_every_preset_is_listed_with_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,9 +106,11 @@ def test_the_configuration_for_a_training_text_is_that_of_train(
     config = load_config(path)
     assert (config.preset, config.text.target.segmentation, config.training.epochs) == ("characters", "whitespace", 7)
 
-    corpus.write_text("Ein Hund läuft.\tA dog runs.\n", encoding="utf-8")
-    assert main(["config", "--train", str(corpus)]) == 0
-    assert capsys.readouterr().err == "preset: standard, because the text has sentences\n"
+    few = "vocabulary: 3,000, because the text has no more than 10,000 pairs; --preset standard has its own\n"
+    for pairs, said in ((1, few), (FEW + 1, "preset: standard, because the text has sentences\n")):
+        corpus.write_text("Ein Hund läuft.\tA dog runs.\n" * pairs, encoding="utf-8")
+        assert main(["config", "--train", str(corpus)]) == 0
+        assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize(

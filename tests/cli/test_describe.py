@@ -34,7 +34,7 @@ def test_vocabularies_are_the_configurations_largest(capsys: pytest.CaptureFixtu
         assert main(["describe", name, "--json"]) == 0
         described[name] = json.loads(capsys.readouterr().out)["vocabulary"]
     assert described["sutskever2014"] == {"source": 160_004, "target": 80_004}
-    assert described["standard"] == {"source": 3000, "target": 3000}
+    assert described["standard"] == {"source": 5000, "target": 5000}
 
 
 def test_scale_comes_before_set(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.text.corpus import read_pairs
-from dragoman.workflows.preset_choice import CHARACTERS, LARGER_VOCABULARY, PresetChoice, choose_preset, side_of
+from dragoman.workflows.preset_choice import CHARACTERS, FEW, LARGER_VOCABULARY, PresetChoice, choose_preset, side_of
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,8 @@ def test_letters_set_apart_on_both_sides(tmp_path: Path) -> None:
 
 
 def test_sentences_and_unreadable_files_get_the_standard_preset(tmp_path: Path) -> None:
-    assert choose_preset(corpus(tmp_path, "x.tsv", "Ein Hund läuft.\tA dog runs.")) == PresetChoice("standard")
+    many = corpus(tmp_path, "x.tsv", *["Ein Hund läuft.\tA dog runs."] * (FEW + 1))
+    assert choose_preset(many) == PresetChoice("standard")
     assert choose_preset([[tmp_path / "missing.tsv"]]) == PresetChoice("standard")
     with pytest.raises(InputError, match=r"x\.tsv:1: 1 tab-separated column"):
         choose_preset(corpus(tmp_path, "x.tsv", "a"))
@@ -76,11 +77,23 @@ def test_sentences_of_very_many_characters_get_a_larger_vocabulary(tmp_path: Pat
     assert choose_preset(corpus(tmp_path, "x.tsv", f"{characters}\tA")).settings == [
         f"text.{side}.vocabulary={LARGER_VOCABULARY}" for side in ("source", "target")
     ]
-    assert choose_preset(corpus(tmp_path, "x.tsv", f"{characters[1:]}\tA")) == PresetChoice("standard")
+    assert choose_preset(corpus(tmp_path, "x.tsv", f"{characters[1:]}\tA")).settings[0] == "text.source.vocabulary=3000"
     choice = choose_preset(corpus(tmp_path, "x.tsv", *[f"{characters}\tA"] * 2001))
     assert choice.line == (
         "vocabulary: 8,000, because the first 2,000 pairs have 1,500 different characters; "
         "--preset standard has its own"
+    )
+
+
+@pytest.mark.parametrize(("pairs", "few"), [(1, True), (FEW, True), (FEW + 1, False)])
+def test_texts_of_few_pairs_get_a_smaller_vocabulary(tmp_path: Path, pairs: int, few: bool) -> None:
+    choice = choose_preset(corpus(tmp_path, "x.tsv", *["Ein Hund läuft.\tA dog runs."] * pairs))
+    assert choice.preset == "standard"
+    assert choice.settings == ([f"text.{side}.vocabulary=3000" for side in ("source", "target")] if few else ())
+    assert choice.line == (
+        "vocabulary: 3,000, because the text has no more than 10,000 pairs; --preset standard has its own"
+        if few
+        else ""
     )
 
 
