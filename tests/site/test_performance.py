@@ -36,7 +36,6 @@ def _row(label: str) -> list[float]:
         ("OpenNMT-py, small Transformer", "opennmt-transformer"),
         ("OpenNMT-py, small Transformer, by updates", "opennmt-transformer-by-updates"),
         ("Dragoman, `standard`, by updates", "dragoman-by-updates"),
-        ("Dragoman, `standard`, newer processor", "dragoman"),
     ],
 )
 def test_bleu_over_minutes_is_that_of_the_results(plots: ModuleType, label: str, system: str) -> None:
