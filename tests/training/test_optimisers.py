@@ -124,6 +124,12 @@ def test_weight_decay_in_epochs_shrinks_a_matrix_without_gradients_to_1_by_e_in_
     assert torch.equal(vector.detach(), torch.ones(2))
 
 
+def test_weight_decay_in_epochs_takes_no_fewer_updates_than_can_learn() -> None:
+    config = OptimiserConfig(name="adamw", learning_rate=0.01, weight_decay_epochs=3.0)
+    assert weight_decay(config, updates_per_epoch=4) == weight_decay(config, updates_per_epoch=50) == 1 / (0.01 * 150)
+    assert weight_decay(config, updates_per_epoch=51) < 1 / (0.01 * 150)
+
+
 def test_weight_decay_is_the_one_of_the_configuration_without_epochs() -> None:
     assert weight_decay(OptimiserConfig(name="adamw", weight_decay=0.25), updates_per_epoch=7) == 0.25
 

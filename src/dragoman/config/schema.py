@@ -308,7 +308,7 @@ class OptimiserConfig(Section):
         Positive | None,
         doc(
             "adamw, in place of weight_decay: passes over the text in which, at the highest rate, a matrix without "
-            "gradients would shrink to 1/e; fits texts of all sizes (Wang and Aitchison 2024)"
+            "gradients would shrink to 1/e, but 150 updates at least (Wang and Aitchison 2024)"
         ),
     ] = None
     max_gradient_norm: Annotated[Positive | None, doc("clip gradients to this global norm; null: no clipping")] = 1.0
