@@ -48,14 +48,17 @@ class TrainingClock:
     def epochs(self) -> float:
         """Passes over the training data so far, with fraction."""
         epoch, batch = self._counters.position
-        if epoch != self._batch_count[0]:
-            self._batch_count = epoch, self._batches.count(epoch)
-        return epoch + batch / self._batch_count[1]
+        return epoch + batch / self._batches_of_epoch()
 
     def updates_per_epoch(self) -> float:
         """Updates in the present pass over the training data, with fraction."""
-        self.epochs()
-        return self._batch_count[1] / self._config.batch.accumulate
+        return self._batches_of_epoch() / self._config.batch.accumulate
+
+    def _batches_of_epoch(self) -> int:
+        epoch = self._counters.position.epoch
+        if epoch != self._batch_count[0]:
+            self._batch_count = epoch, self._batches.count(epoch)
+        return self._batch_count[1]
 
     def fraction(self) -> float:
         """Share of the training that is done, 0 to 1: of its length or of its minutes, whichever is more."""

@@ -75,7 +75,7 @@ def weight_decay(config: OptimiserConfig, updates_per_epoch: float) -> float:
 def set_weight_decay(optimiser: Optimizer, decay: float) -> None:
     """Set the weight decay of matrices for the next update of AdamW."""
     for group in optimiser.param_groups:
-        if group["params"][0].dim() > 1:
+        if _decays(group["params"][0]):
             group["weight_decay"] = decay
 
 
@@ -124,8 +124,13 @@ def global_norm(tensors: Iterable[Tensor]) -> Tensor:
 
 
 def _decayed_matrices(parameters: Iterable[Tensor], decay: float) -> list[dict[str, Any]]:
-    """Parameter groups: matrices decay; biases and vectors such as v_a do not."""
-    matrices = [parameter for parameter in parameters if parameter.dim() > 1]
-    vectors = [parameter for parameter in parameters if parameter.dim() <= 1]
+    """Parameter groups: those that decay, and the others."""
+    matrices = [parameter for parameter in parameters if _decays(parameter)]
+    vectors = [parameter for parameter in parameters if not _decays(parameter)]
     groups = [{"params": matrices, "weight_decay": decay}, {"params": vectors, "weight_decay": 0.0}]
     return [group for group in groups if group["params"]]
+
+
+def _decays(parameter: Tensor) -> bool:
+    """Matrices decay; biases and vectors such as v_a do not."""
+    return parameter.dim() > 1
