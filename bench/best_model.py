@@ -1,19 +1,19 @@
-"""The best single model that two cores learn from Multi30k in three hours: data diversification and distillation.
+"""The best single model that two cores learn from Multi30k in three hours: distillation on more sources than it has.
 
     python bench/best_model.py ../shared/data/multi30k-en-de-cs --scratch DIR
     python bench/best_model.py --table
 
-In the first round two models of each direction rewrite the 29,000 pairs (as the row `diversified` of `combining.py`,
-but with the search of the preset), and students, of two sizes, learn from the pairs and the four rewritten texts. In
-the second round these students, as an ensemble, translate the sources of the pairs and of the two back-translations,
-which are sources that nobody wrote; new students learn from the pairs, the back-translations and these three texts.
+Four models translate from English to German, two from German to English (as in `combining.py`, whose scratch folder
+this program shares: a model that one has trained the other does not train again). The latter translate the German side,
+which gives 58,000 English sentences that nobody wrote; the former, as an ensemble, translate these and the sources of
+the pairs. Students, of two sizes, learn from the pairs, the back-translations and these three texts.
 
-Students are exported in int8. In each round the dev set chooses one of them and its search among `BEAMS` and `REWARDS`;
-that one alone translates test_2016_flickr, once. Two commands run at a time, each on one thread. A command that has
-ended is not repeated, and an interrupted training is resumed. The result is bench/results/best-model.json, a list of
-rounds: BLEU of every choice on the dev set, BLEU of the chosen one on the test set (cased, 13a, and lower-cased as in
-`quality.py`), processor seconds of each command that the round adds. Rounds that are there are not repeated; the second
-goes on from the scratch folder of the first.
+Students are exported in int8. The dev set chooses one of them and its search among `BEAMS` and `REWARDS`; that one
+alone translates test_2016_flickr, once. Two commands run at a time, each on one thread. A command that has ended is not
+repeated, and an interrupted training is resumed. The result is bench/results/best-model.json: BLEU of every choice on
+the dev set, BLEU of the chosen one on the test set (cased, 13a, and lower-cased as in `quality.py`), processor seconds
+of each command. best-model-earlier-preset.json is older: two rounds, of which the first students translate for the
+second, with the preset before weight decay and with a vocabulary of 3,000.
 """
 
 from __future__ import annotations
@@ -29,22 +29,19 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import sacrebleu
-from combining import BEAM, DEV, SEEDS, TEST, Models, back_translations
+from combining import DEV, SEEDS, TEST, UPDATES, Models, back_translations
 from quality import lowercased_tokenised_bleu
-from recipe_variations import EARLIER_PRESET, Settings, sizes
+from recipe_variations import Settings, sizes
 from timed_commands import run
 
 from dragoman.report.facts import machine_name
 from dragoman.text.lines import read_lines
 
 RESULTS = Path(__file__).parent / "results" / "best-model.json"
-UPDATES_OF_TEACHERS = 9_600
 Result = TypeVar("Result")
 BEAMS = (5, 10)
 REWARDS = (0.5, 0.75, 1.0)
 """What search adds to the log-probability for each segment."""
-REWARD = 0.75
-"""That of the preset, with which students together translate for the next round."""
 
 
 class Student(NamedTuple):
@@ -54,12 +51,11 @@ class Student(NamedTuple):
     settings: Settings = ()
 
 
-WIDER = sizes(256, 384)
-ROUNDS: Sequence[Mapping[str, Student]] = (
-    {"standard": Student(45_000), "wider": Student(32_000, WIDER)},
-    {"standard-2": Student(24_000), "wider-2": Student(18_000, WIDER)},
-)
-"""The students of each round: two sizes that take as long as each other."""
+STUDENTS: Mapping[str, Student] = {
+    "standard": Student(25_000),
+    "wider": Student(20_000, sizes(256, 384)),
+}
+"""Two sizes that take about as long as each other."""
 Texts = Sequence[Sequence[str]]
 """Training texts, each of one or two files."""
 
@@ -73,14 +69,12 @@ class Choice(NamedTuple):
 
 
 def main() -> None:
-    """Train, choose and measure in the rounds that are missing; print the table."""
+    """Train, choose and measure, unless the result is there; print the table."""
     options = parse()
-    rounds = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
-    for students in ROUNDS[len(rounds) :] if not options.table else ():
-        models = Models(options.data.resolve(), options.scratch.resolve(), UPDATES_OF_TEACHERS, EARLIER_PRESET)
-        rounds.append(measured(models, students, TEXTS[len(rounds)](models)))
-        RESULTS.write_text(json.dumps(rounds, indent=1) + "\n", encoding="utf-8")
-    print(table(rounds))
+    if not options.table and not RESULTS.exists():
+        result = measured(Models(options.data.resolve(), options.scratch.resolve(), UPDATES))
+        RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(table(json.loads(RESULTS.read_text(encoding="utf-8"))))
 
 
 def parse() -> argparse.Namespace:
@@ -95,42 +89,44 @@ def parse() -> argparse.Namespace:
     return options
 
 
-def diversified_texts(models: Models) -> Texts:
-    """The pairs, and what two models of each direction make of either side."""
-    seeds = SEEDS[:2]
-    rewritten = two_at_a_time(
-        [partial(write, seed) for seed in seeds for write in (models.translated, models.back_translated)]
-    )
-    return [models.real("en", "de"), *([text] for text in rewritten)]
-
-
-def distilled_texts(models: Models) -> Texts:
-    """The pairs, the back-translations, and what the first students together make of the sources of each."""
-    sources = [models.real("en", "de"), *([back_translations(seed)] for seed in SEEDS[:2])]
-    teachers = [str(models.folder / name) for name in ROUNDS[0]]
+def written_texts(models: Models) -> Texts:
+    """The pairs, the back-translations, and what the ensemble makes of the sources of each."""
+    reverse_seeds = SEEDS[:2]
+    calls: list[Callable[[], object]] = [partial(models.back_translated, seed) for seed in reverse_seeds]
+    two_at_a_time([*calls, *(partial(exported_teacher, models, seed) for seed in SEEDS)])
+    sources = [models.real("en", "de"), *([back_translations(seed)] for seed in reverse_seeds)]
 
     def distilled(number: int) -> list[str]:
         pairs = f"distilled-{number}.tsv"
-        command = ["distill", *teachers, *sources[number], "-o", pairs, *search(BEAM, REWARD), "--threads", "1"]
+        ensemble = [exported(f"seed-{seed}") for seed in SEEDS]
+        command = ["distill", *ensemble, *sources[number], "-o", pairs, "--threads", "1"]
         models.commands.once(f"distilled {number}", command)
         return [pairs]
 
     return [*sources, *two_at_a_time([partial(distilled, number) for number in range(len(sources))])]
 
 
-TEXTS: Sequence[Callable[[Models], Texts]] = (diversified_texts, distilled_texts)
-"""What makes the texts of each round."""
+def exported_teacher(models: Models, seed: int) -> None:
+    """Train and export the model of a seed, English to German."""
+    export(models, f"seed-{seed}", models.forward(seed))
 
 
-def measured(models: Models, students: Mapping[str, Student], texts: Texts) -> dict[str, Any]:
+def export(models: Models, name: str, run_folder: str) -> None:
+    """Export a run in int8."""
+    models.commands.once(f"export {name}", ["export", run_folder, "--int8", "--overwrite", "--out", exported(name)])
+
+
+def measured(models: Models) -> dict[str, Any]:
     """Train the students, choose one on the dev set, and measure it on the test set."""
-    scores = two_at_a_time([partial(dev_bleu, models, name, student, texts) for name, student in students.items()])
+    texts = written_texts(models)
+    scores = two_at_a_time([partial(dev_bleu, models, name, student, texts) for name, student in STUDENTS.items()])
     dev = {choice: score for found in scores for choice, score in found.items()}
     chosen = max(dev, key=dev.__getitem__)
     found = translated(models, chosen, TEST)
     tokenised = models.data / "tok" / f"{TEST}.lc.norm.tok.de.xz"
     return {
-        "students": {name: student._asdict() for name, student in students.items()},
+        "students": {name: student._asdict() for name, student in STUDENTS.items()},
+        "updates_of_teachers": models.updates,
         "dev": [choice._asdict() | {"bleu": score} for choice, score in dev.items()],
         "chosen": chosen._asdict(),
         "bleu": bleu(models, found, TEST),
@@ -154,14 +150,14 @@ def two_at_a_time(calls: Sequence[Callable[[], Result]]) -> list[Result]:
 def dev_bleu(models: Models, name: str, student: Student, texts: Texts) -> dict[Choice, float]:
     """Train and export a student; BLEU on the dev set with each search."""
     trained = models.learnt(name, texts, student.updates, student.settings)
-    models.commands.once(f"export {name}", ["export", trained, "--int8", "--overwrite", "--out", exported(name)])
+    export(models, name, trained)
     choices = [Choice(name, beam, reward) for beam, reward in itertools.product(BEAMS, REWARDS)]
     return {choice: bleu(models, translated(models, choice, DEV), DEV) for choice in choices}
 
 
-def exported(student: str) -> str:
-    """The folder of an exported student."""
-    return f"{student}.int8"
+def exported(name: str) -> str:
+    """The folder of an exported model."""
+    return f"{name}.int8"
 
 
 def translated(models: Models, choice: Choice, part: str) -> list[str]:
@@ -182,19 +178,13 @@ def bleu(models: Models, found: list[str], part: str) -> float:
     return round(sacrebleu.corpus_bleu(found, [list(read_lines(models.file(part, "de")))]).score, 2)
 
 
-def table(rounds: Sequence[Mapping[str, Any]]) -> str:
-    """A Markdown table of BLEU on the dev set, and of each round a line on the test set and the time it added."""
+def table(result: Mapping[str, Any]) -> str:
+    """A Markdown table of BLEU on the dev set, and a line on the test set and the time of all commands."""
     lines = ["| student | beam | reward | BLEU, dev |", "| --- | --: | --: | --: |"]
-    lines += [
-        f"| {row['student']} | {row['beam']} | {row['reward']} | {row['bleu']:.1f} |"
-        for found in rounds
-        for row in found["dev"]
-    ]
-    for found in rounds:
-        hours = sum(found["processor_seconds"].values()) / 3600
-        scores = f"{found['bleu']} BLEU, {found['bleu_lowercased_tokenised']} lower-cased and tokenised"
-        lines.append(f"\n{TEST}, {Choice(**found['chosen'])}: {scores}; {hours:.2f} processor hours")
-    return "\n".join(lines)
+    lines += [f"| {row['student']} | {row['beam']} | {row['reward']} | {row['bleu']:.1f} |" for row in result["dev"]]
+    hours = sum(result["processor_seconds"].values()) / 3600
+    scores = f"{result['bleu']} BLEU, {result['bleu_lowercased_tokenised']} lower-cased and tokenised"
+    return "\n".join([*lines, "", f"{TEST}, {Choice(**result['chosen'])}: {scores}; {hours:.2f} processor hours"])
 
 
 if __name__ == "__main__":

@@ -4,15 +4,16 @@
     python bench/combining.py ../shared/data/multi30k-en-de-cs --scratch DIR --only one student
     python bench/combining.py --table
 
-Models are trained on Multi30k English-German by the preset `standard`, with batches of 768 tokens as it had when the
-first rows were measured, for `--updates` updates each, on one thread: four seeds; one of German-English; a student of
-the four seeds, on the same sources with their translations; one of the pairs together with translations of their
-sources and back-translations of their targets, by two models of each direction (data diversification, Nguyen et al.
-2020); and a language model of the German side. `METHODS` then translate test_2016_flickr, all but `one-reward` with
-scores divided by the length; weights of rescoring are tuned on the dev set. All of it is done by commands, which a row
-repeats. Measured are BLEU (cased, 13a, and lower-cased as in `quality.py`), and the processor seconds of training and
-of translating 1,000 sentences, each of which does not depend on what else runs. A row is a file in
-bench/results/combining; rows that are there are not repeated, and an interrupted training is resumed.
+Models are trained on Multi30k English-German by the preset `standard` for `--updates` updates each, on one thread:
+four seeds; one of German-English; a student of the four seeds, on the same sources with their translations; one of the
+pairs together with translations of their sources and back-translations of their targets, by two models of each
+direction (data diversification, Nguyen et al. 2020); and a language model of the German side. `METHODS` then translate
+test_2016_flickr; weights of rescoring are tuned on the dev set. All of it is done by commands, which a row repeats.
+Measured are BLEU (cased, 13a, and lower-cased as in `quality.py`), and the processor seconds of training and of
+translating 1,000 sentences, each of which does not depend on what else runs. A row is a file in
+bench/results/combining; rows that are there are not repeated, and an interrupted training is resumed. The rows in
+`earlier-preset` are older: models of the preset before weight decay, with a vocabulary of 3,000, 20,000 updates of 768
+tokens, and scores divided by the length.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from typing import Any
 
 import sacrebleu
 from quality import lowercased_tokenised_bleu
-from recipe_variations import EARLIER_PRESET, SEARCH
 from timed_commands import TimedCommands, run
 
 from dragoman.report.facts import machine_name
@@ -36,6 +36,8 @@ from dragoman.text.lines import read_lines
 RESULTS = Path(__file__).parent / "results" / "combining"
 DEV, TEST = "val", "test_2016_flickr"
 SEEDS = (1, 2, 3, 4)
+UPDATES = 8_015
+"""Of each model: those of 20 minutes in `quality.py`, system `dragoman-by-updates`."""
 UPDATES_OF_LANGUAGE_MODEL = 2300
 """Ten epochs of its preset, after nine of which the dev perplexity was lowest."""
 BEAM, LIST = 5, 20
@@ -47,8 +49,7 @@ def main() -> None:
     options = parse()
     if not options.table:
         RESULTS.mkdir(parents=True, exist_ok=True)
-        scratch = options.scratch.resolve() / f"combining-{options.updates}"
-        models = Models(options.data.resolve(), scratch, options.updates)
+        models = Models(options.data.resolve(), options.scratch.resolve(), options.updates)
         for name in options.only or METHODS:
             path = row_path(name, options.updates)
             if not path.exists():
@@ -63,7 +64,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("data", type=Path, nargs="?", help="folder of Multi30k")
     parser.add_argument("--scratch", type=Path, help="folder for runs and lists")
-    parser.add_argument("--updates", type=int, default=20_000, help="updates of each model (default: %(default)s)")
+    parser.add_argument("--updates", type=int, default=UPDATES, help="updates of each model (default: %(default)s)")
     parser.add_argument("--only", nargs="+", choices=METHODS, metavar="METHOD", help="these methods")
     parser.add_argument("--table", action="store_true", help="only print the rows that are there")
     options = parser.parse_args()
@@ -72,21 +73,17 @@ def parse() -> argparse.Namespace:
     return options
 
 
-AS_KEPT = (*SEARCH, *EARLIER_PRESET, "training.precision=auto")
-"""Settings of the rows that are kept."""
-
-
 def back_translations(seed: int) -> str:
     """The name of the file of `Models.back_translated`."""
     return f"back-translated-{seed}.tsv"
 
 
 class Models:
-    """Models that are trained when first asked for, with settings over the preset `standard`."""
+    """Models of the preset `standard` that are trained when first asked for."""
 
-    def __init__(self, data: Path, folder: Path, updates: int, settings: Sequence[str] = AS_KEPT) -> None:
-        self.data, self.folder, self.updates, self.settings = data, folder, updates, settings
-        self.commands = TimedCommands(folder)
+    def __init__(self, data: Path, scratch: Path, updates: int) -> None:
+        self.data, self.folder, self.updates = data, scratch / f"combining-{updates}", updates
+        self.commands = TimedCommands(self.folder)
 
     def file(self, part: str, language: str) -> str:
         """A file of the data."""
@@ -161,7 +158,7 @@ class Models:
         settings = [f"text.source.language={source}", f"text.target.language={target}", f"training.seed={seed}"]
         return [
             *("train", "--preset", "standard", *train, "--dev", *dev),
-            *("--updates", str(updates or self.updates), "--set", *settings, *self.settings, *more),
+            *("--updates", str(updates or self.updates), "--set", *settings, *more),
         ]
 
 
@@ -202,9 +199,6 @@ def rescored(models: Models, part: str, out: str, features: Mapping[str, str], *
 METHODS: Mapping[str, Method] = {
     "one-greedy": lambda m, part, out: [translated(m, [m.forward(1)], part, out, "--beam", "1")],
     "one": lambda m, part, out: [translated(m, [m.forward(1)], part, out)],
-    "one-reward": lambda m, part, out: [
-        translated(m, [m.forward(1)], part, out, "--normalisation", "none", "--word-penalty", "-0.75")
-    ],
     "one-seed-2": lambda m, part, out: [translated(m, [m.forward(2)], part, out)],
     "one-seed-3": lambda m, part, out: [translated(m, [m.forward(3)], part, out)],
     "one-seed-4": lambda m, part, out: [translated(m, [m.forward(4)], part, out)],
