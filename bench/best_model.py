@@ -93,7 +93,8 @@ def written_texts(models: Models) -> Texts:
     """The pairs, the back-translations, and what the ensemble makes of the sources of each."""
     reverse_seeds = SEEDS[:2]
     calls: list[Callable[[], object]] = [partial(models.back_translated, seed) for seed in reverse_seeds]
-    two_at_a_time([*calls, *(partial(exported_teacher, models, seed) for seed in SEEDS)])
+    calls += [partial(exported_teacher, models, seed) for seed in SEEDS]
+    two_at_a_time(calls)
     sources = [models.real("en", "de"), *([back_translations(seed)] for seed in reverse_seeds)]
 
     def distilled(number: int) -> list[str]:

@@ -16,7 +16,7 @@ Measured is the dev set (1,014 sentences): BLEU and chrF by beam 5 and greedily,
 (spaces), of which only the latter compares between vocabularies. Newer rows also have BLEU by beam 5 and perplexity of
 two further dev sets, captions of 2017 and 2018 (2,071 sentences, on which no newer result is reported), because one set
 tells variations apart by chance. test_2016_flickr is not read. `p` is the paired approximate randomisation of BLEU
-against the base with the same seed, for variations of the fourth round against `fourth`. A row is a file in
+against the base with the same seed, for variations of the fourth and fifth round against these. A row is a file in
 bench/results/recipe; rows that are there are not repeated, and an interrupted training is resumed.
 """
 
@@ -55,6 +55,8 @@ RESULTS = Path(__file__).parent / "results" / "recipe"
 COSTS = RESULTS / "costs.json"
 ROUNDS = 5
 BEAMS = (1, 5)
+ROUNDS_WITH_A_BASE = ("fourth", "fifth")
+"""The variation of this name is what those whose names begin with it are compared with."""
 FURTHER_DEV_SETS = ("test_2017_flickr", "test_2018_flickr")
 
 
@@ -213,7 +215,7 @@ def rows() -> list[Path]:
 def add_comparison(path: Path, scratch: Path, dev: list[Pair]) -> None:
     """Add to a row its difference from the base of the same seed and budget, where the translations of both exist."""
     found = json.loads(path.read_text(encoding="utf-8"))
-    base = "fourth" if found["name"].startswith("fourth-") else "base"
+    base = next((name for name in ROUNDS_WITH_A_BASE if found["name"].startswith(f"{name}-")), "base")
     other = f"{base}.{found['budget_in_updates_of_the_preset']}.{found['seed']}"
     own, others = (scratch / stem / "dev.beam5" for stem in (path.stem, other))
     if found["name"] == base or "against_base" in found or not (own.exists() and others.exists()):
