@@ -39,7 +39,7 @@ from dragoman.text.lines import read_lines
 
 RESULTS = Path(__file__).parent / "results" / "best-model.json"
 Result = TypeVar("Result")
-BEAMS = (5, 10)
+BEAMS = (5, 10, 20)
 REWARDS = (0.5, 0.75, 1.0)
 """What search adds to the log-probability for each segment."""
 
