@@ -5,15 +5,13 @@
     python bench/combining.py --table
 
 Models are trained on Multi30k English-German by the preset `standard` for `--updates` updates each, on one thread:
-four seeds; one of German-English; a student of the four seeds, on the same sources with their translations; one of the
-pairs together with translations of their sources and back-translations of their targets, by two models of each
-direction (data diversification, Nguyen et al. 2020); and a language model of the German side. `METHODS` then translate
-test_2016_flickr; weights of rescoring are tuned on the dev set. All of it is done by commands, which a row repeats.
-Measured are BLEU (cased, 13a, and lower-cased as in `quality.py`), and the processor seconds of training and of
-translating 1,000 sentences, each of which does not depend on what else runs. A row is a file in
-bench/results/combining; rows that are there are not repeated, and an interrupted training is resumed. The rows in
-`earlier-preset` are older: models of the preset before weight decay, with a vocabulary of 3,000, 20,000 updates of 768
-tokens, and scores divided by the length.
+four seeds; one of German-English; a student of the four seeds, on the same sources with their translations; and a
+language model of the German side. `METHODS` then translate test_2016_flickr; weights of rescoring are tuned on the dev
+set. All of it is done by commands, which a row repeats. Measured are BLEU (cased, 13a, and lower-cased as in
+`quality.py`), and the processor seconds of training and of translating 1,000 sentences, each of which does not depend
+on what else runs. A row is a file in bench/results/combining; rows that are there are not repeated, and an interrupted
+training is resumed. The rows in `earlier-preset` are older: models of the preset before weight decay, with a vocabulary
+of 3,000, 20,000 updates of 768 tokens, and scores divided by the length.
 """
 
 from __future__ import annotations
@@ -109,13 +107,6 @@ class Models:
         self.commands.once("distilled pairs", ["distill", *self.all_forward(len(SEEDS)), *text])
         return self.commands.train("student", self._translation_model("en", "de", 1, [pairs]))
 
-    def translated(self, seed: int) -> str:
-        """The pairs of the sources and their translations by the run of a seed."""
-        pairs = f"translated-{seed}.tsv"
-        text = [*self.real("en", "de"), "-o", pairs, "--beam", str(BEAM)]
-        self.commands.once(f"translated {seed}", ["distill", self.forward(seed), *text])
-        return pairs
-
     def back_translated(self, seed: int) -> str:
         """The pairs of the targets' back-translations by the reverse run of a seed, and the targets."""
         pairs = back_translations(seed)
@@ -123,14 +114,7 @@ class Models:
         self.commands.once(f"back-translated {seed}", ["backtranslate", self.reverse(seed), *text])
         return pairs
 
-    def diversified(self, name: str = "diversified", updates: int | None = None, settings: Sequence[str] = ()) -> str:
-        """The run that learns from the pairs, and from what two models of each direction make of either side."""
-        rewritten = [[write(seed)] for seed in SEEDS[:2] for write in (self.translated, self.back_translated)]
-        return self.learnt(name, [self.real("en", "de"), *rewritten], updates, settings)
-
-    def learnt(
-        self, name: str, texts: Sequence[Sequence[str]], updates: int | None = None, settings: Sequence[str] = ()
-    ) -> str:
+    def learnt(self, name: str, texts: Sequence[Sequence[str]], updates: int, settings: Sequence[str]) -> str:
         """The run that learns from texts, English to German."""
         return self.commands.train(name, self._translation_model("en", "de", 1, *texts, updates=updates, more=settings))
 
@@ -212,17 +196,12 @@ METHODS: Mapping[str, Method] = {
     "ensemble-2": lambda m, part, out: [translated(m, m.all_forward(2), part, out)],
     "ensemble-4": lambda m, part, out: [translated(m, m.all_forward(4), part, out)],
     "rescored-reverse": lambda m, part, out: rescored(m, part, out, {"--reverse": m.reverse()}),
-    "rescored-lm": lambda m, part, out: rescored(m, part, out, {"--lm": m.language_model()}),
-    "rescored-reverse-lm": lambda m, part, out: rescored(
-        m, part, out, {"--reverse": m.reverse(), "--lm": m.language_model()}
-    ),
     "rescored-lm-length": lambda m, part, out: rescored(m, part, out, {"--lm": m.language_model()}, "--length"),
     "rescored-reverse-lm-length": lambda m, part, out: rescored(
         m, part, out, {"--reverse": m.reverse(), "--lm": m.language_model()}, "--length"
     ),
     "student": lambda m, part, out: [translated(m, [m.student()], part, out)],
     "student-greedy": lambda m, part, out: [translated(m, [m.student()], part, out, "--beam", "1")],
-    "diversified": lambda m, part, out: [translated(m, [m.diversified()], part, out)],
 }
 
 
