@@ -170,7 +170,7 @@ def cmudict(path: Path, scratch: Path) -> list[Path]:
 def measured(row: Row, seeds: list[int], scratch: Path) -> dict[str, Any]:
     """Train the models of a row and measure them."""
     folders = [scratch / f"{row.name}.{seed}" for seed in seeds]
-    seconds = [trained(row, seed, folder) for seed, folder in zip(seeds, folders, strict=True)]
+    seconds = [train_row(row, settings(row, seed), folder) for seed, folder in zip(seeds, folders, strict=True)]
     runs = [open_run(folder, device="cpu", threads=1) for folder in folders]
     found: dict[str, Any] = {"seeds": seeds, "seconds": seconds}
     found["updates"] = read_log(runs[0].folder.log)[-1]["update"]
@@ -186,14 +186,14 @@ def measured(row: Row, seeds: list[int], scratch: Path) -> dict[str, Any]:
     return found
 
 
-def trained(row: Row, seed: int, folder: Path) -> float:
+def train_row(row: Row, config: Config, folder: Path) -> float:
     """Train a model, or go on where it was stopped; return the processor time of this process, in seconds."""
     done = folder / "seconds"
     if not done.exists():
         began = time.process_time()
         stopped = (folder / "checkpoints").is_dir()
         train(
-            settings(row, seed),
+            config,
             [[row.train]],
             [[dev_of(row)]],
             folder,

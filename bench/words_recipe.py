@@ -1,0 +1,135 @@
+"""The preset `characters`, one factor at a time: pronunciation of seven languages, on their dev sets.
+
+    python bench/words_recipe.py ../shared/data --scratch DIR
+    python bench/words_recipe.py ../shared/data --scratch DIR --only preset width-256 --seeds 1 2
+    python bench/words_recipe.py --table
+
+Each variation trains on five languages of SIGMORPHON 2021 with 800 words and on two with 8,000, on one thread. Measured
+on their dev sets (100 and 1,000 words) with a beam of 5: the share of words that are wrong (WER) and the mean of the
+processor seconds of a training. The test sets are not read. A row is a file in bench/results/words_recipe; rows that
+are there are not repeated, and an interrupted training is resumed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from tasks import Row, rates, rows, settings, train_row
+
+from dragoman.config.building import override
+from dragoman.model.devices import set_threads
+from dragoman.report.facts import machine_name
+from dragoman.runs.opening import open_run
+from dragoman.text.corpus import read_test_set
+
+RESULTS = Path(__file__).parent / "results" / "words_recipe"
+LANGUAGES = ("low.gre", "low.ice", "low.khm", "low.lav", "low.slv", "medium.dut", "medium.hbs_latn")
+
+
+def dropout(probability: float) -> tuple[str, ...]:
+    """The same dropout everywhere."""
+    return tuple(f"model.dropout.{place}={probability}" for place in ("embedding", "annotations", "readout"))
+
+
+def weight_decay(epochs: float) -> tuple[str, ...]:
+    """Decoupled weight decay by a factor e in so many epochs at the highest rate."""
+    return "training.optimiser.name=adamw", f"training.optimiser.weight_decay_epochs={epochs}"
+
+
+WIDE = ("model.encoder.size=256", "model.decoder.size=512")
+
+VARIATIONS: dict[str, tuple[str, ...]] = {
+    "preset": (),
+    "width-256": WIDE,
+    "encoder-2-layers": ("model.encoder.layers=2",),
+    "weight-decay-10-epochs": weight_decay(10),
+    "heads-4": ("model.attention.heads=4",),
+    "input-feeding": ("model.decoder.input_feeding=true",),
+    "local-p": ("model.attention.scope=local-p", "model.attention.window=3"),
+    "lstm": ("model.encoder.cell=lstm", "model.decoder.cell=lstm"),
+    "no-smoothing": ("training.label_smoothing=0",),
+    "dropout-0.2": dropout(0.2),
+    "dropout-0.4": dropout(0.4),
+    "average-0.997": ("training.average_decay=0.997",),
+    "rate-0.005": ("training.optimiser.learning_rate=0.005",),
+    "rate-0.0015": ("training.optimiser.learning_rate=0.0015",),
+}
+"""Settings over the preset, by name."""
+
+
+def main() -> None:
+    """Train and measure every row that is not there; print the table."""
+    options = parse()
+    set_threads(1)
+    RESULTS.mkdir(exist_ok=True)
+    for seed in options.seeds if not options.table else ():
+        for name in options.only or VARIATIONS:
+            path = RESULTS / f"{name}.{seed}.json"
+            if not path.exists():
+                found = measured(
+                    name, seed, list(rows(options.data, options.scratch, list(LANGUAGES))), options.scratch
+                )
+                path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    print(table())
+
+
+def parse() -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("data", type=Path, nargs="?", help="folder with g2p-sigmorphon2021")
+    parser.add_argument("--scratch", type=Path, help="folder for runs")
+    parser.add_argument("--only", nargs="+", choices=VARIATIONS, metavar="NAME", help="these variations")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--table", action="store_true", help="only print the rows that are there")
+    options = parser.parse_args()
+    if not options.table and not (options.data and options.scratch):
+        parser.error("missing: data or --scratch")
+    return options
+
+
+def measured(name: str, seed: int, texts: list[Row], scratch: Path) -> dict[str, Any]:
+    """Train a variation on each language and measure it on the dev set."""
+    found: dict[str, Any] = {}
+    for row in texts:
+        folder = scratch / f"{name}.{row.name}.{seed}"
+        seconds = train_row(row, override(settings(row, seed), VARIATIONS[name]), folder)
+        run = open_run(folder, device="cpu", threads=1)
+        scores = rates([run], [folder], list(read_test_set([row.dev])))
+        found[row.name] = {**scores, "seconds": seconds}
+    return {
+        "name": name,
+        "seed": seed,
+        "settings": list(VARIATIONS[name]),
+        "dev": found,
+        "processor": machine_name(),
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def table() -> str:
+    """A Markdown table of the variations, the best first, means over seeds."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for path in sorted(RESULTS.glob("*.json")):
+        row = json.loads(path.read_text(encoding="utf-8"))
+        found[row["name"]].append(row["dev"])
+    lines = [f"| | seeds | {' | '.join(LANGUAGES)} | mean | seconds |", f"| --- |{' --: |' * (len(LANGUAGES) + 3)}"]
+    for name, several in sorted(found.items(), key=lambda item: _mean(item[1], "WER")):
+        cells = [str(len(several)), *(f"{mean(row[language]['WER'] for row in several):.1f}" for language in LANGUAGES)]
+        cells += [f"{_mean(several, 'WER'):.1f}", f"{_mean(several, 'seconds'):.0f}"]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _mean(several: list[dict[str, Any]], key: str) -> float:
+    """The mean over languages and seeds."""
+    return float(mean(language[key] for row in several for language in row.values()))
+
+
+if __name__ == "__main__":
+    main()
