@@ -60,6 +60,20 @@ def test_each_step_combines_the_members_by_the_formula(toy_engine, combination):
             assert hypothesis.log_probability == pytest.approx(total, abs=1e-5)
 
 
+@pytest.mark.parametrize("combination", FORMULAS)
+def test_whole_distributions_are_those_that_steps_sort(toy_engine, combination):
+    found = []
+    for name, arguments in (("step", [SIZE]), ("step_all", [])):
+        engine, source, lengths, _ = read(Ensemble(members(toy_engine), combination, WEIGHTS))
+        rows = np.arange(len(LINES))
+        found.append(getattr(engine, name)(engine.start(source, lengths), rows, np.full(len(LINES), BOS), *arguments))
+    by_step, whole = found
+    np.testing.assert_array_equal(
+        by_step.log_probabilities, np.take_along_axis(whole.log_probabilities, by_step.tokens, axis=1)
+    )
+    np.testing.assert_array_equal(by_step.attention, whole.attention)
+
+
 def test_averaging_logits_then_softmax_is_normalised_averaging_of_log_probabilities():
     random = np.random.default_rng(1)
     logits = random.normal(size=(2, 30)) * 3

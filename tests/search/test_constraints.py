@@ -154,6 +154,51 @@ def test_without_phrases_no_more_continuations_are_requested_than_can_matter(toy
     assert [k for _, k in engine.steps][:3] == [3 + 3, 3 + 3 + 1, 3 + 3 + 2]
 
 
+@pytest.mark.parametrize("length", [0, 1, 2])
+def test_a_step_with_phrases_or_a_prefix_lacks_only_what_cannot_matter(toy_engine, length):
+    size, wanted = 60, 3
+    constraints = [
+        IdConstraints(phrases=[[A, 40], [41]]),
+        IdConstraints(prefix=[B, 50, 7]),
+        IdConstraints(prefix=[C], phrases=[[C, A]]),
+        IdConstraints(),
+    ]
+    config = SearchConfig(no_repeat_ngram=1, max_length_extra=30)
+    rules = BatchConstraints.from_config(config, size, np.full(4, 2), constraints, [[30], [31]])
+    words = np.array([[A, 9], [B, 50], [C, A], [8, 9]])
+    sentences = np.arange(4)
+
+    def advanced(step):
+        engine = toy_engine(size, 11)
+        state, tokens = engine.start(*pad_sources(engine, [[4, 5]] * 4)), np.full(4, BOS)
+        for column in range(length):
+            state, tokens = engine.step(state, sentences, tokens, 1).state, words[:, column]
+        now = rules.at_step(sentences, length, words[:, :length])
+        return now.permitted(step(now, engine, state, sentences, tokens))
+
+    some = advanced(lambda now, engine, *arguments: now.step(engine, *arguments, wanted))
+    every = advanced(lambda now, engine, *arguments: engine.step(*arguments, size))
+    for sentence, own in enumerate([{A, 40, 41, EOS}, {(B, 50, 7)[length], EOS}, {C, A, EOS}, {EOS}]):
+        found, full = (
+            {
+                token: (value, met)
+                for token, value, met in zip(
+                    one.tokens[sentence].tolist(),
+                    one.log_probabilities[sentence],
+                    one.constraints_met[sentence],
+                    strict=True,
+                )
+                if value > -np.inf
+            }
+            for one in (some, every)
+        )
+        others = sorted(full.keys() - own, key=lambda token: -full[token][0])[:wanted]
+        assert found == {token: full[token] for token in full if token in own or token in others}
+        permitted = some.log_probabilities[sentence] > -np.inf
+        assert permitted.sum() == len(found)  # none twice
+        assert (np.diff(some.log_probabilities[sentence][permitted]) <= 0).all()
+
+
 def test_samples_meet_the_constraints(toy_engine):
     engine, lines = toy_engine(8, 2), [[4, 5, 6], [7]]
     config = SearchConfig(no_repeat_ngram=2)

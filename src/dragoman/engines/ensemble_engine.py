@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.engines.protocol import DistributionEngine, Distributions, EngineStep, ForcedScores
+from dragoman.engines.protocol import Distributions, Engine, EngineStep, ForcedScores
 from dragoman.errors import ConfigError
 from dragoman.text.vocabulary import BOS
 
@@ -37,7 +37,7 @@ COMBINATIONS: tuple[str, ...] = get_args(Combination)
 class EnsembleMember(NamedTuple):
     """One model of an ensemble."""
 
-    engine: DistributionEngine
+    engine: Engine
     weight: float
     """w_m"""
 
@@ -113,6 +113,10 @@ class EnsembleEngine:
         best = np.take_along_axis(best, order, axis=1)
         log_probabilities = self._logarithms(np.take_along_axis(total, best, axis=1))
         return EngineStep(log_probabilities, best, attention, after)
+
+    def step_all(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
+        total, attention, after = self._advance(state, parents, tokens)
+        return Distributions(self._logarithms(total), attention, after)
 
     def force(
         self,

@@ -93,6 +93,9 @@ class Engine(Protocol):
     def step(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64], k: int) -> EngineStep:
         """Read `tokens` [R] in rows `parents` [R] of `state`; return the k most probable next symbols of each row."""
 
+    def step_all(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
+        """Read `tokens` [R] in rows `parents` [R] of `state`; return the probabilities of all next symbols."""
+
     def force(
         self,
         source: NDArray[np.int64],
@@ -119,13 +122,6 @@ class SharedSourceEngine(Protocol):
         Owners ascend. A state from `start` may be scored from any number of times; the attention has the width of the
         longest source among the owners.
         """
-
-
-class DistributionEngine(Engine, Protocol):
-    """An engine that can return whole distributions without sorting them: a member of an ensemble."""
-
-    def step_all(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
-        """Read `tokens` [R] in rows `parents` [R] of `state`; return the probabilities of all next symbols."""
 
 
 @runtime_checkable

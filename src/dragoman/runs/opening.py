@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import Config, SearchConfig
-from dragoman.engines.protocol import DistributionEngine
+from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError, RunError
 from dragoman.runs.exported import ExportFolder, is_export
 from dragoman.runs.layout import RunFolder
@@ -42,7 +42,7 @@ class Run:
     config: Config
     source: TextSide
     target: TextSide
-    engine: DistributionEngine
+    engine: Engine
     parameters: int
     """Trained parameters; a matrix that is shared counts once."""
 

@@ -192,14 +192,14 @@ def beam_search(
         row_sentences = beam.row_sentences
         step_constraints = constraints.at_step(row_sentences, beam.length, beam.words)
         must_close = at_limit & (finished.counts[beam.sentences] == 0)
-        # K live candidates and one that ends suffice; at the longest length all are needed, because EOS may be last.
-        request = engine.vocabulary_size if must_close.any() else step_constraints.request(config.beam)
-        step = engine.step(beam.state, beam.parents, beam.tokens, request)
+        step = step_constraints.step(
+            engine, beam.state, beam.parents, beam.tokens, config.beam, with_eos=bool(must_close.any())
+        )
         history.append(beam.parents, beam.tokens, beam.log_probabilities, step.attention)
         penalties = np.zeros(len(row_sentences))
         if coverage is not None:
             penalties = coverage.penalties(row_sentences, beam.parents, step.attention)
-        candidates = _best_candidates(beam, step_constraints.permitted(step, config.beam + 1), config)
+        candidates = _best_candidates(beam, step_constraints.permitted(step), config)
         ends, lives = _divide(beam, candidates, finished, config)
         _finish(beam, candidates, ends, penalties, finished)
         ends_here = at_limit | ~lives.any(axis=1)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.protocol import EngineStep, nan_error
+from dragoman.engines.protocol import Engine, EngineStep, nan_error, refuse_nan
 from dragoman.search.phrase_constraints import PhraseConstraints, PhraseState
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 
@@ -175,16 +175,62 @@ class StepConstraints:
     banned: Mapping[int, set[int]]
     """Row -> the ids that n-gram blocking and banned sequences forbid."""
 
-    def request(self, wanted: int) -> int:
-        """The number of continuations to request from the engine, so that at least `wanted` permitted ones are left."""
-        if self.forced or self.states:
-            return len(self.batch.blocked)
-        forbidden = int(np.count_nonzero(self.batch.blocked)) + 1  # EOS, below the shortest length
-        forbidden += max(map(len, self.banned.values()), default=0)
-        return min(wanted + forbidden, len(self.batch.blocked))
+    def step(
+        self,
+        engine: Engine,
+        state: object,
+        parents: NDArray[np.int64],
+        tokens: NDArray[np.int64],
+        wanted: int,
+        *,
+        with_eos: bool = False,
+    ) -> EngineStep:
+        """Step the engine (see its protocol); the result has at least the `wanted` best permitted symbols besides EOS.
 
-    def permitted(self, step: EngineStep, wanted: int) -> Continuations:
-        """The permitted continuations of each row, at least the `wanted` best.
+        With `with_eos` it has EOS as well. Rows with a forced id or phrases need EOS and these ids wherever they are
+        in the order; they are taken from whole distributions, because sorting these would take most of the time.
+
+        Raises:
+            RunError: the model's log-probabilities are NaN.
+        """
+        size = len(self.batch.blocked)
+        if not (self.forced or self.states):
+            forbidden = int(np.count_nonzero(self.batch.blocked)) + 1  # EOS
+            forbidden += max(map(len, self.banned.values()), default=0)
+            return engine.step(state, parents, tokens, size if with_eos else min(wanted + forbidden, size))
+        found = engine.step_all(state, parents, tokens)
+        refuse_nan(found.log_probabilities)
+        own = self._own_ids()  # [R, P]
+        others = found.log_probabilities.copy()
+        others[:, self.batch.blocked] = -np.inf
+        for row, ids in self.banned.items():
+            others[row, list(ids)] = -np.inf
+        np.put_along_axis(others, own, -np.inf, axis=1)
+        count = min(wanted, size)
+        best = np.argpartition(others, -count, axis=1)[:, -count:]  # [R, V] -> [R, wanted]
+        words = np.concatenate((best, own), axis=1)  # [R, wanted + P]
+        values = np.concatenate(
+            (np.take_along_axis(others, best, axis=1), np.take_along_axis(found.log_probabilities, own, axis=1)), axis=1
+        )
+        order = np.argsort(-values, axis=1, kind="stable")
+        return EngineStep(
+            np.take_along_axis(values, order, axis=1),
+            np.take_along_axis(words, order, axis=1),
+            found.attention,
+            found.state,
+        )
+
+    def _own_ids(self) -> NDArray[np.int64]:
+        """[R, P] the ids that a row must be able to take: EOS, its forced id and those of its phrases; then PAD."""
+        rows = []
+        for row, sentence in enumerate(self.sentences.tolist()):
+            ids = [EOS, *((self.forced[row],) if row in self.forced else ())]
+            rows.append(list(dict.fromkeys([*ids, *(self.batch.phrases[sentence].ids if self.states else ())])))
+        width = max(map(len, rows))
+        return np.array([ids + [PAD] * (width - len(ids)) for ids in rows], dtype=np.int64)
+
+    def permitted(self, step: EngineStep) -> Continuations:
+        """The continuations of a step, of which those that are permitted can be taken.
 
         A forbidden one keeps its place with log-probability -inf; the others keep the log-probability of the model.
         Equal log-probabilities are sorted by id, so that ties are broken in the same way on any engine.
@@ -212,20 +258,15 @@ class StepConstraints:
         for row, word in self.forced.items():
             forbidden[row] = tokens[row] != word
         np.putmask(log_probabilities, forbidden, -np.inf)
-        if met is None:
-            return Continuations(log_probabilities, tokens)
-        return self._narrowed(log_probabilities, tokens, met, wanted)
+        return Continuations(log_probabilities, tokens, met)
 
     def _constraints_met(self, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
         """[R, k] the number of phrase ids that are met after each continuation."""
-        by_id = np.empty((len(tokens), len(self.batch.blocked)), dtype=np.int64)
-        for row, (sentence, state) in enumerate(zip(self.sentences, self.states, strict=True)):
-            phrases = self.batch.phrases[sentence]
-            by_id[row] = phrases.met(phrases.after(state, PAD))
-            by_id[row, EOS] = phrases.met(state)
-            for index in phrases.ids:
-                by_id[row, index] = phrases.met(phrases.after(state, index))
-        return np.take_along_axis(by_id, tokens, axis=1)
+        met = np.empty_like(tokens)
+        for row, (sentence, state) in enumerate(zip(self.sentences.tolist(), self.states, strict=True)):
+            after, otherwise = self.batch.phrases[sentence].met_after(state)
+            met[row] = [after.get(token, otherwise) for token in tokens[row].tolist()]
+        return met
 
     def _hinders_phrases(self, tokens: NDArray[np.int64], met: NDArray[np.int64]) -> NDArray[np.bool_]:
         """[R, k] continuations that end too early, or leave too little room for the missing phrases."""
@@ -233,19 +274,6 @@ class StepConstraints:
         missing = counts[:, None] - met
         room = self.batch.longest[self.sentences] - self.length - 1
         return np.asarray((missing > 0) & ((tokens == EOS) | (missing > room[:, None])))
-
-    def _narrowed(
-        self, log_probabilities: NDArray[np.float64], tokens: NDArray[np.int64], met: NDArray[np.int64], wanted: int
-    ) -> Continuations:
-        """The best `wanted` that advance no phrase, and all that may advance one: no others can be among the best."""
-        chosen = np.zeros(tokens.shape, dtype=np.bool_)
-        for row, sentence in enumerate(self.sentences):
-            chosen[row] = np.isin(tokens[row], self.batch.phrases[sentence].ids)
-        others = ~chosen & (log_probabilities > -np.inf)
-        chosen |= others & (others.cumsum(axis=1) <= wanted)
-        order = np.argsort(~chosen, axis=1, kind="stable")[:, : int(chosen.sum(axis=1).max())]
-        kept = np.where(chosen, log_probabilities, -np.inf)
-        return Continuations(*(np.take_along_axis(array, order, axis=1) for array in (kept, tokens, met)))
 
 
 def _repeated(line: list[int], n: int) -> Iterator[int]:

@@ -10,7 +10,9 @@ the ids of the phrases that have appeared, and the matched ids of the phrase wit
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from dragoman.text.vocabulary import EOS, PAD
 
 PhraseState = tuple[int, ...]
 """For each phrase, the number of its ids that the hypothesis ends with; all of them once it has appeared."""
@@ -26,13 +28,15 @@ class PhraseConstraints:
         """The number of ids to be met."""
         self.ids = sorted({index for phrase in self._phrases for index in phrase})
         """The ids that lead to any other state than the first."""
+        self._states: dict[tuple[int, ...], PhraseState] = {(): (0,) * len(self._phrases)}
+        self._met_after: dict[PhraseState, tuple[Mapping[int, int], int]] = {}
 
-    def state(self, words: Iterable[int]) -> PhraseState:
-        """The state of a hypothesis of these words."""
-        state: PhraseState = (0,) * len(self._phrases)
-        for word in words:
-            state = self.after(state, word)
-        return state
+    def state(self, words: Sequence[int]) -> PhraseState:
+        """The state of a hypothesis of these words; that of its beginning is remembered from the step before."""
+        line = tuple(words)
+        if line not in self._states:
+            self._states[line] = self.after(self.state(line[:-1]), line[-1])
+        return self._states[line]
 
     def after(self, state: PhraseState, word: int) -> PhraseState:
         """The state after one more word."""
@@ -49,6 +53,13 @@ class PhraseConstraints:
         whole = [len(phrase) for position, phrase in zip(state, self._phrases, strict=True) if position == len(phrase)]
         partial = [position for position, phrase in zip(state, self._phrases, strict=True) if position < len(phrase)]
         return sum(whole) + max(partial, default=0)
+
+    def met_after(self, state: PhraseState) -> tuple[Mapping[int, int], int]:
+        """Ids met after one more id, for EOS and those in `ids`; and after any other."""
+        if state not in self._met_after:
+            after = {index: self.met(self.after(state, index)) for index in self.ids}
+            self._met_after[state] = {**after, EOS: self.met(state)}, self.met(self.after(state, PAD))
+        return self._met_after[state]
 
     def next(self, state: PhraseState) -> set[int]:
         """The ids that advance a missing phrase."""

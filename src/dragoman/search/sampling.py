@@ -81,11 +81,11 @@ def sample(
             samples.sentences if samples.length else np.arange(len(source)), samples.length, words
         )
         every = sampling.top_k is None or at_limit.any()
-        request = len(constraints.blocked) if every else step_constraints.request(sampling.top_k or 0)
-        step = engine.step(state, parents, tokens, request)
+        wanted = engine.vocabulary_size if every else sampling.top_k or 0
+        step = step_constraints.step(engine, state, parents, tokens, wanted)
         totals = samples.log_probabilities if samples.length else np.zeros(len(source))
         history.append(parents, tokens, totals, step.attention)
-        continuations = step_constraints.permitted(step, request)
+        continuations = step_constraints.permitted(step)
         drawn, gained = _draw(continuations, rows, samples, sampling, lines)
         finishes = drawn == EOS
         closes = ~finishes & (at_limit | (drawn < 0))

@@ -99,7 +99,7 @@ def stochastic_beam_search(
         step_constraints = constraints.at_step(prefixes.sentences, length, prefixes.words)
         step = engine.step(state, parents, tokens, engine.vocabulary_size)
         history.append(parents, tokens, prefixes.log_probabilities, step.attention)
-        continuations = step_constraints.permitted(step, engine.vocabulary_size)
+        continuations = step_constraints.permitted(step)
         drawn, sums = _continued(prefixes, continuations, sampling, lines)
         ends = end_log_probabilities(step)
         for sentence, rows in _rows_by_sentence(prefixes.sentences):

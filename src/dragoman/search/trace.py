@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.protocol import Engine, EngineStep, ForcedScores
+from dragoman.engines.protocol import Distributions, Engine, EngineStep, ForcedScores
 from dragoman.search.beam import beam_search
 from dragoman.search.constraints import BatchConstraints
 from dragoman.search.hypothesis import Hypothesis
@@ -77,6 +77,10 @@ class _TracingEngine:
         logs = step.log_probabilities.astype(np.float64)
         self.steps.append(_TracedStep(parents.copy(), tokens.copy(), logs, step.tokens.copy()))
         return step
+
+    def step_all(self, state: object, parents: NDArray[np.int64], tokens: NDArray[np.int64]) -> Distributions:
+        """Not recorded: only constraints on a sentence ask for it, and a tree is drawn without any."""
+        return self._engine.step_all(state, parents, tokens)
 
     def force(
         self,

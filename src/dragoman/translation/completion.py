@@ -63,7 +63,7 @@ class Continuations:
         words = constraints.first_words(1)
         for token in ids:
             words = append_tokens(words, one, np.array([token]))
-        permitted = constraints.at_step(one, len(ids), words).permitted(step, 1)
+        permitted = constraints.at_step(one, len(ids), words).permitted(step)
         return [
             ([*ids, token], total + weight)
             for token, weight in zip(permitted.tokens[0].tolist(), permitted.log_probabilities[0].tolist(), strict=True)

@@ -20,7 +20,7 @@ from dragoman.engines.ensemble_engine import (
     MemberSource,
     normalised_weights,
 )
-from dragoman.engines.protocol import DistributionEngine
+from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import Vocabulary
@@ -41,7 +41,7 @@ class Ensemble:
 
     def __init__(
         self,
-        members: Sequence[tuple[DistributionEngine, TextSide]],
+        members: Sequence[tuple[Engine, TextSide]],
         combination: Combination = "probabilities",
         weights: Sequence[float] | None = None,
     ) -> None:
