@@ -18,7 +18,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 from statistics import mean
-from typing import Any
+from typing import Any, NamedTuple
 
 from tasks import Row, rates, rows, settings, train_row
 
@@ -42,25 +42,30 @@ def weight_decay(epochs: float) -> tuple[str, ...]:
     return "training.optimiser.name=adamw", f"training.optimiser.weight_decay_epochs={epochs}"
 
 
-WIDE = ("model.encoder.size=256", "model.decoder.size=512")
+class Variation(NamedTuple):
+    """What differs from the preset."""
 
-VARIATIONS: dict[str, tuple[str, ...]] = {
-    "preset": (),
-    "width-256": WIDE,
-    "encoder-2-layers": ("model.encoder.layers=2",),
-    "weight-decay-10-epochs": weight_decay(10),
-    "heads-4": ("model.attention.heads=4",),
-    "input-feeding": ("model.decoder.input_feeding=true",),
-    "local-p": ("model.attention.scope=local-p", "model.attention.window=3"),
-    "lstm": ("model.encoder.cell=lstm", "model.decoder.cell=lstm"),
-    "no-smoothing": ("training.label_smoothing=0",),
-    "dropout-0.2": dropout(0.2),
-    "dropout-0.4": dropout(0.4),
-    "average-0.997": ("training.average_decay=0.997",),
-    "rate-0.005": ("training.optimiser.learning_rate=0.005",),
-    "rate-0.0015": ("training.optimiser.learning_rate=0.0015",),
+    settings: tuple[str, ...] = ()
+    epochs: int = 1
+    """Passes through the text, in those of bench/tasks.py."""
+
+
+VARIATIONS: dict[str, Variation] = {
+    "preset": Variation(),
+    "width-256": Variation(("model.encoder.size=256", "model.decoder.size=512")),
+    "weight-decay-10-epochs": Variation(weight_decay(10)),
+    "encoder-2-layers": Variation(("model.encoder.layers=2",)),
+    "batch-96-twice": Variation(("training.batch.size=96", "training.optimiser.learning_rate=0.005"), epochs=2),
+    "input-feeding": Variation(("model.decoder.input_feeding=true",)),
+    "local-p": Variation(("model.attention.scope=local-p", "model.attention.window=3")),
+    "lstm": Variation(("model.encoder.cell=lstm", "model.decoder.cell=lstm")),
+    "no-smoothing": Variation(("training.label_smoothing=0",)),
+    "dropout-0.2": Variation(dropout(0.2)),
+    "rate-0.0015": Variation(("training.optimiser.learning_rate=0.0015",)),
+    "average-0.997": Variation(("training.average_decay=0.997",)),
+    "twice": Variation(epochs=2),
 }
-"""Settings over the preset, by name."""
+"""Variations of the preset, by name."""
 
 
 def main() -> None:
@@ -98,14 +103,17 @@ def measured(name: str, seed: int, texts: list[Row], scratch: Path) -> dict[str,
     found: dict[str, Any] = {}
     for row in texts:
         folder = scratch / f"{name}.{row.name}.{seed}"
-        seconds = train_row(row, override(settings(row, seed), VARIATIONS[name]), folder)
+        config = settings(row, seed)
+        epochs = f"training.epochs={config.training.epochs * VARIATIONS[name].epochs}"
+        seconds = train_row(row, override(config, [*VARIATIONS[name].settings, epochs]), folder)
         run = open_run(folder, device="cpu", threads=1)
         scores = rates([run], [folder], list(read_test_set([row.dev])))
         found[row.name] = {**scores, "seconds": seconds}
     return {
         "name": name,
         "seed": seed,
-        "settings": list(VARIATIONS[name]),
+        "settings": list(VARIATIONS[name].settings),
+        "epochs": VARIATIONS[name].epochs,
         "dev": found,
         "processor": machine_name(),
         "date": time.strftime("%Y-%m-%d"),
