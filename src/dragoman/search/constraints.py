@@ -199,26 +199,25 @@ class StepConstraints:
             forbidden += max(map(len, self.banned.values()), default=0)
             return engine.step(state, parents, tokens, size if with_eos else min(wanted + forbidden, size))
         found = engine.step_all(state, parents, tokens)
-        refuse_nan(found.log_probabilities)
+        return EngineStep(*self._selected(found.log_probabilities, wanted), found.attention, found.state)
+
+    def _selected(
+        self, log_probabilities: NDArray[np.float32], wanted: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Of log-probabilities [R, V] the `wanted` best and those of `_own_ids`, largest first, and their symbols."""
+        refuse_nan(log_probabilities)
         own = self._own_ids()  # [R, P]
-        others = found.log_probabilities.copy()
+        others = log_probabilities.copy()
         others[:, self.batch.blocked] = -np.inf
         for row, ids in self.banned.items():
             others[row, list(ids)] = -np.inf
         np.put_along_axis(others, own, -np.inf, axis=1)
-        count = min(wanted, size)
+        count = min(wanted, len(self.batch.blocked))
         best = np.argpartition(others, -count, axis=1)[:, -count:]  # [R, V] -> [R, wanted]
-        words = np.concatenate((best, own), axis=1)  # [R, wanted + P]
-        values = np.concatenate(
-            (np.take_along_axis(others, best, axis=1), np.take_along_axis(found.log_probabilities, own, axis=1)), axis=1
-        )
-        order = np.argsort(-values, axis=1, kind="stable")
-        return EngineStep(
-            np.take_along_axis(values, order, axis=1),
-            np.take_along_axis(words, order, axis=1),
-            found.attention,
-            found.state,
-        )
+        values = (np.take_along_axis(others, best, axis=1), np.take_along_axis(log_probabilities, own, axis=1))
+        found, words = np.concatenate(values, axis=1), np.concatenate((best, own), axis=1)  # [R, wanted + P]
+        order = np.argsort(-found, axis=1, kind="stable")
+        return np.take_along_axis(found, order, axis=1), np.take_along_axis(words, order, axis=1)
 
     def _own_ids(self) -> NDArray[np.int64]:
         """[R, P] the ids that a row must be able to take: EOS, its forced id and those of its phrases; then PAD."""
@@ -241,7 +240,7 @@ class StepConstraints:
         if np.isnan(step.log_probabilities).any():
             raise nan_error()
         log_probabilities, tokens = step.log_probabilities.astype(np.float64), step.tokens
-        if (log_probabilities[:, 1:] == log_probabilities[:, :-1]).any():  # rare, and sorting is slow
+        if (log_probabilities[:, 1:] == log_probabilities[:, :-1]).any():  # rare without phrases, and sorting is slow
             order = np.lexsort((tokens, -log_probabilities), axis=1)
             log_probabilities = np.take_along_axis(log_probabilities, order, axis=1)
             tokens = np.take_along_axis(tokens, order, axis=1)
