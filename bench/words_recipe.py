@@ -50,19 +50,23 @@ class Variation(NamedTuple):
     """Passes through the text, in those of bench/tasks.py."""
 
 
+WIDE = ("model.encoder.size=256", "model.decoder.size=512")
+LARGER_BATCH = ("training.batch.size=96", "training.optimiser.learning_rate=0.005")
+
 VARIATIONS: dict[str, Variation] = {
     "preset": Variation(),
-    "width-256": Variation(("model.encoder.size=256", "model.decoder.size=512")),
+    "width-256": Variation(WIDE),
     "weight-decay-10-epochs": Variation(weight_decay(10)),
-    "encoder-2-layers": Variation(("model.encoder.layers=2",)),
-    "batch-96-twice": Variation(("training.batch.size=96", "training.optimiser.learning_rate=0.005"), epochs=2),
-    "input-feeding": Variation(("model.decoder.input_feeding=true",)),
+    "width-256-batch-96": Variation((*WIDE, *LARGER_BATCH)),
+    "batch-96-twice": Variation(LARGER_BATCH, epochs=2),
     "local-p": Variation(("model.attention.scope=local-p", "model.attention.window=3")),
+    "encoder-2-layers": Variation(("model.encoder.layers=2",)),
     "lstm": Variation(("model.encoder.cell=lstm", "model.decoder.cell=lstm")),
+    "input-feeding": Variation(("model.decoder.input_feeding=true",)),
     "no-smoothing": Variation(("training.label_smoothing=0",)),
-    "dropout-0.2": Variation(dropout(0.2)),
     "rate-0.0015": Variation(("training.optimiser.learning_rate=0.0015",)),
     "average-0.997": Variation(("training.average_decay=0.997",)),
+    "dropout-0.2": Variation(dropout(0.2)),
     "twice": Variation(epochs=2),
 }
 """Variations of the preset, by name."""
