@@ -58,8 +58,9 @@ VARIATIONS: dict[str, Variation] = {
     "width-256": Variation(WIDE),
     "weight-decay-10-epochs": Variation(weight_decay(10)),
     "width-256-batch-96": Variation((*WIDE, *LARGER_BATCH)),
-    "batch-96-twice": Variation(LARGER_BATCH, epochs=2),
+    "twice": Variation(epochs=2),
     "local-p": Variation(("model.attention.scope=local-p", "model.attention.window=3")),
+    "batch-96-twice": Variation(LARGER_BATCH, epochs=2),
     "encoder-2-layers": Variation(("model.encoder.layers=2",)),
     "lstm": Variation(("model.encoder.cell=lstm", "model.decoder.cell=lstm")),
     "input-feeding": Variation(("model.decoder.input_feeding=true",)),
@@ -67,7 +68,6 @@ VARIATIONS: dict[str, Variation] = {
     "rate-0.0015": Variation(("training.optimiser.learning_rate=0.0015",)),
     "average-0.997": Variation(("training.average_decay=0.997",)),
     "dropout-0.2": Variation(dropout(0.2)),
-    "twice": Variation(epochs=2),
 }
 """Variations of the preset, by name."""
 
