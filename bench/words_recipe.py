@@ -51,6 +51,7 @@ class Variation(NamedTuple):
 
 
 WIDE = ("model.encoder.size=256", "model.decoder.size=512")
+LOCAL = ("model.attention.scope=local-p", "model.attention.window=3")
 LARGER_BATCH = ("training.batch.size=96", "training.optimiser.learning_rate=0.005")
 
 VARIATIONS: dict[str, Variation] = {
@@ -59,7 +60,8 @@ VARIATIONS: dict[str, Variation] = {
     "weight-decay-10-epochs": Variation(weight_decay(10)),
     "width-256-batch-96": Variation((*WIDE, *LARGER_BATCH)),
     "twice": Variation(epochs=2),
-    "local-p": Variation(("model.attention.scope=local-p", "model.attention.window=3")),
+    "local-p": Variation(LOCAL),
+    "width-256-local-p": Variation((*WIDE, *LOCAL)),
     "batch-96-twice": Variation(LARGER_BATCH, epochs=2),
     "encoder-2-layers": Variation(("model.encoder.layers=2",)),
     "lstm": Variation(("model.encoder.cell=lstm", "model.decoder.cell=lstm")),
