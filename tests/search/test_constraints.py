@@ -232,6 +232,15 @@ def test_the_number_of_ids_met_follows_from_the_words(phrases, words, met):
     assert required.met(required.state(words)) == met
 
 
+def test_states_do_not_depend_on_what_was_asked_before_and_earlier_ones_are_forgotten():
+    words = np.random.default_rng(3).integers(4, 6, size=2000).tolist()
+    step_by_step = PhraseConstraints([[A, B, A], [B, B, B, B, B, A]])
+    for length in [*range(300), 2000, 7, 0]:  # a jump, and back
+        fresh = PhraseConstraints([[A, B, A], [B, B, B, B, B, A]])
+        assert step_by_step.state(words[:length]) == fresh.state(words[:length])
+    assert len(step_by_step._states) < 5
+
+
 def test_a_state_is_the_longest_prefix_that_ends_the_words():
     random = np.random.default_rng(7)
     for _ in range(200):

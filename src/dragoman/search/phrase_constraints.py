@@ -28,14 +28,27 @@ class PhraseConstraints:
         """The number of ids to be met."""
         self.ids = sorted({index for phrase in self._phrases for index in phrase})
         """The ids that lead to any other state than the first."""
-        self._states: dict[tuple[int, ...], PhraseState] = {(): (0,) * len(self._phrases)}
+        self._start: PhraseState = (0,) * len(self._phrases)
+        self._states: dict[tuple[int, ...], PhraseState] = {}
+        self._longest = 0
         self._met_after: dict[PhraseState, tuple[Mapping[int, int], int]] = {}
 
     def state(self, words: Sequence[int]) -> PhraseState:
-        """The state of a hypothesis of these words; that of its beginning is remembered from the step before."""
+        """The state of a hypothesis of these words, which follows from that of all but the last, if it was asked for.
+
+        Only states of the longest hypotheses and of those one word shorter are remembered: search grows all together.
+        """
         line = tuple(words)
         if line not in self._states:
-            self._states[line] = self.after(self.state(line[:-1]), line[-1])
+            if len(line) > self._longest:
+                self._longest = len(line)
+                self._states = {one: state for one, state in self._states.items() if len(one) == len(line) - 1}
+            state, rest = self._states.get(line[:-1]), line[-1:]
+            if state is None:
+                state, rest = self._start, line
+            for word in rest:
+                state = self.after(state, word)
+            self._states[line] = state
         return self._states[line]
 
     def after(self, state: PhraseState, word: int) -> PhraseState:
