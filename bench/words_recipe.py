@@ -20,6 +20,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
+from recipe_variations import Settings, dropout, rate, sizes
 from tasks import Row, rates, rows, settings, train_row
 
 from dragoman.config.building import override
@@ -32,32 +33,22 @@ RESULTS = Path(__file__).parent / "results" / "words_recipe"
 LANGUAGES = ("low.gre", "low.ice", "low.khm", "low.lav", "low.slv", "medium.dut", "medium.hbs_latn")
 
 
-def dropout(probability: float) -> tuple[str, ...]:
-    """The same dropout everywhere."""
-    return tuple(f"model.dropout.{place}={probability}" for place in ("embedding", "annotations", "readout"))
-
-
-def weight_decay(epochs: float) -> tuple[str, ...]:
-    """Decoupled weight decay by a factor e in so many epochs at the highest rate."""
-    return "training.optimiser.name=adamw", f"training.optimiser.weight_decay_epochs={epochs}"
-
-
 class Variation(NamedTuple):
     """What differs from the preset."""
 
-    settings: tuple[str, ...] = ()
+    settings: Settings = ()
     epochs: int = 1
     """Passes through the text, in those of bench/tasks.py."""
 
 
-WIDE = ("model.encoder.size=256", "model.decoder.size=512")
+WIDE = sizes(256, 512)
 LOCAL = ("model.attention.scope=local-p", "model.attention.window=3")
-LARGER_BATCH = ("training.batch.size=96", "training.optimiser.learning_rate=0.005")
+LARGER_BATCH = ("training.batch.size=96", *rate(0.005))
 
 VARIATIONS: dict[str, Variation] = {
     "preset": Variation(),
     "width-256": Variation(WIDE),
-    "weight-decay-10-epochs": Variation(weight_decay(10)),
+    "weight-decay-10-epochs": Variation(("training.optimiser.name=adamw", "training.optimiser.weight_decay_epochs=10")),
     "width-256-batch-96": Variation((*WIDE, *LARGER_BATCH)),
     "twice": Variation(epochs=2),
     "local-p": Variation(LOCAL),
@@ -67,9 +58,9 @@ VARIATIONS: dict[str, Variation] = {
     "lstm": Variation(("model.encoder.cell=lstm", "model.decoder.cell=lstm")),
     "input-feeding": Variation(("model.decoder.input_feeding=true",)),
     "no-smoothing": Variation(("training.label_smoothing=0",)),
-    "rate-0.0015": Variation(("training.optimiser.learning_rate=0.0015",)),
+    "rate-0.0015": Variation(rate(0.0015)),
     "average-0.997": Variation(("training.average_decay=0.997",)),
-    "dropout-0.2": Variation(dropout(0.2)),
+    "dropout-0.2": Variation(dropout(embedding=0.2, annotations=0.2, readout=0.2)),
 }
 """Variations of the preset, by name."""
 
