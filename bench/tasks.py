@@ -48,8 +48,6 @@ LEVELS = {
     "high": ("eng_us",),
 }
 INFLECTED = ("aze", "dan", "deu", "eng", "est", "nld")
-EPOCHS = {"medium": 16, "high": 12, "inflection": 12, "cmudict": 12}
-"""Where the corpora are so much larger than those the preset was chosen on that its epochs would take hours."""
 
 BASELINE = {
     "low": (22.40, 25.10),
@@ -218,8 +216,7 @@ def dev_of(row: Row) -> Path:
 def settings(row: Row, seed: int) -> Config:
     """Return the configuration that `dragoman train --set training.seed=...` would choose."""
     choice = choose_preset([[row.train]])
-    epochs = [f"training.epochs={EPOCHS[row.level]}"] if row.level in EPOCHS else []
-    return override(load_preset(choice.preset), [*choice.settings, *epochs, f"training.seed={seed}"])
+    return override(load_preset(choice.preset), [*choice.settings, f"training.seed={seed}"])
 
 
 def rates(runs: list[Run], folders: list[Path], pairs: list[Pair]) -> dict[str, float]:

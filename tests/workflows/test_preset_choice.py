@@ -9,7 +9,15 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.text.corpus import read_pairs
-from dragoman.workflows.preset_choice import CHARACTERS, FEW, LARGER_VOCABULARY, PresetChoice, choose_preset, side_of
+from dragoman.workflows.preset_choice import (
+    CHARACTERS,
+    FEW,
+    LARGER_VOCABULARY,
+    MANY_WORDS,
+    PresetChoice,
+    choose_preset,
+    side_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +70,13 @@ def test_inflections_are_words_with_tags(tmp_path: Path) -> None:
 def test_letters_set_apart_on_both_sides(tmp_path: Path) -> None:
     choice = choose_preset(corpus(tmp_path, "x.tsv", "s v u d\ts ʋ u d", "u b i t i\tu b i t i"))
     assert choice.settings == [f"text.{side}.segmentation=whitespace" for side in ("source", "target")]
+
+
+@pytest.mark.parametrize(("pairs", "many"), [(1, False), (MANY_WORDS, False), (MANY_WORDS + 1, True)])
+def test_many_single_words_get_fewer_epochs(tmp_path: Path, pairs: int, many: bool) -> None:
+    choice = choose_preset(corpus(tmp_path, "x.tsv", *["aber\ta b ɛ r"] * pairs))
+    assert choice.settings == ["text.target.segmentation=whitespace", *["training.epochs=16"] * many]
+    assert choice.line.endswith("; 16 epochs, because there are more than 2,000 pairs") == many
 
 
 def test_sentences_and_unreadable_files_get_the_standard_preset(tmp_path: Path) -> None:
