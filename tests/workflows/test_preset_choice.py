@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.config.presets import load_preset
 from dragoman.errors import InputError
 from dragoman.text.corpus import read_pairs
 from dragoman.workflows.preset_choice import (
     CHARACTERS,
     FEW,
     LARGER_VOCABULARY,
-    MANY_WORDS,
+    MOST_EPOCHS,
     PresetChoice,
     choose_preset,
     side_of,
@@ -72,11 +73,26 @@ def test_letters_set_apart_on_both_sides(tmp_path: Path) -> None:
     assert choice.settings == [f"text.{side}.segmentation=whitespace" for side in ("source", "target")]
 
 
-@pytest.mark.parametrize(("pairs", "many"), [(1, False), (MANY_WORDS, False), (MANY_WORDS + 1, True)])
-def test_many_single_words_get_fewer_epochs(tmp_path: Path, pairs: int, many: bool) -> None:
+@pytest.mark.parametrize(
+    ("pairs", "epochs", "reason"),
+    [
+        (1, None, "--preset standard is for sentences"),
+        (2000, None, "--preset standard is for sentences"),
+        (2001, 59, "; 59 epochs, because there are 2,001 pairs"),
+        (4000, 30, "; 30 epochs, because there are 4,000 pairs"),
+        (7500, 16, "; 16 epochs, because there are 7,500 pairs or more"),
+        (9000, 16, "; 16 epochs, because there are 7,500 pairs or more"),
+    ],
+)
+def test_many_single_words_get_fewer_epochs(tmp_path: Path, pairs: int, epochs: int | None, reason: str) -> None:
     choice = choose_preset(corpus(tmp_path, "x.tsv", *["aber\ta b ɛ r"] * pairs))
-    assert choice.settings == ["text.target.segmentation=whitespace", *["training.epochs=16"] * many]
-    assert choice.line.endswith("; 16 epochs, because there are more than 2,000 pairs") == many
+    fewer = [] if epochs is None else [f"training.epochs={epochs}"]
+    assert choice.settings == ["text.target.segmentation=whitespace", *fewer]
+    assert choice.line.endswith(reason)
+
+
+def test_the_most_epochs_of_single_words_are_those_of_the_preset() -> None:
+    assert load_preset("characters").training.epochs == MOST_EPOCHS
 
 
 def test_sentences_and_unreadable_files_get_the_standard_preset(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ tags after a tab (see `text.segmentation.letters`), or if both sides are words o
 A side of which more than a tenth of the lines end as sentences do, or of lines longer than `LONGEST` symbols in the
 mean, is neither: words without spaces may be a sentence of Chinese, Japanese or Thai.
 
-Single words of which there are thousands get fewer epochs than `characters` has for hundreds.
+Thousands of single words get fewer epochs than `characters` has for hundreds, so that their training takes no longer.
 
 Sentences with very many different characters, such as those of Chinese, get a larger vocabulary than that of
 `standard`, which could not even hold their characters; texts of few pairs get a smaller one, whose segments are met
@@ -41,10 +41,11 @@ LONGEST = 20.0
 PHRASE = 3.0
 """Words of a line in the mean, up to which what has a pronunciation counts as a word: the syllables of Vietnamese."""
 
-MANY_WORDS = SAMPLE
-"""Pairs of single words from which on there are fewer epochs: between 800 and 5,602, which were measured."""
+WORDS_SEEN = 120_000
+"""Single words that a training sees, repetitions counted: 60 epochs of 2,000 pairs, 30 of 4,000."""
 
-EPOCHS_OF_MANY_WORDS = 16
+FEWEST_EPOCHS, MOST_EPOCHS = 16, 60
+"""Epochs of single words: those of 7,500 pairs and more, and those of the preset."""
 
 CHARACTERS = 1500
 """Different characters in the first pairs from which on sentences get the larger vocabulary."""
@@ -92,12 +93,11 @@ def choose_preset(corpora: Corpora) -> PresetChoice:
         source, target = source or "word", target or "word"
     if source is None or target is None:
         return _for_sentences(pairs, read)
-    many = len(pairs) == MANY_WORDS and any(True for _ in read)
-    return _for_words(source, target, tagged=tagged, many=many)
+    return _for_words(source, target, tagged=tagged, count=_count(pairs, read, WORDS_SEEN // FEWEST_EPOCHS))
 
 
-def _for_words(source: Side, target: Side, *, tagged: bool, many: bool) -> PresetChoice:
-    """The segmentation of each side, and fewer epochs for many words."""
+def _for_words(source: Side, target: Side, *, tagged: bool, count: int) -> PresetChoice:
+    """The segmentation of each side, and the epochs for `count` pairs, or for more than that if they are the fewest."""
     settings = [
         f"text.{name}.segmentation=whitespace"
         for name, side in (("source", source), ("target", target))
@@ -109,9 +109,10 @@ def _for_words(source: Side, target: Side, *, tagged: bool, many: bool) -> Prese
         f"target: {named[target]}); "
         f"--preset {SENTENCES} is for sentences"
     )
-    if many:
-        settings.append(f"training.epochs={EPOCHS_OF_MANY_WORDS}")
-        line += f"; {EPOCHS_OF_MANY_WORDS} epochs, because there are more than {MANY_WORDS:,} pairs"
+    epochs = WORDS_SEEN // count
+    if epochs < MOST_EPOCHS:
+        settings.append(f"training.epochs={epochs}")
+        line += f"; {epochs} epochs, because there are {count:,} pairs{' or more' * (epochs == FEWEST_EPOCHS)}"
     return PresetChoice(WORDS, settings, line)
 
 
@@ -121,10 +122,14 @@ def _for_sentences(pairs: Sequence[Pair], others: Iterator[Pair]) -> PresetChoic
     if characters >= CHARACTERS:
         first = f"the first {len(pairs):,} pairs have {characters:,} different characters"
         return _with_vocabulary(LARGER_VOCABULARY, first)
-    count = len(pairs) + sum(1 for _ in islice(others, FEW - len(pairs) + 1))
-    if count <= FEW:
-        return _with_vocabulary(SMALLER_VOCABULARY, f"the text has no more than {FEW:,} pairs")
-    return PresetChoice(SENTENCES)
+    if _count(pairs, others, FEW + 1) > FEW:
+        return PresetChoice(SENTENCES)
+    return _with_vocabulary(SMALLER_VOCABULARY, f"the text has no more than {FEW:,} pairs")
+
+
+def _count(pairs: Sequence[Pair], others: Iterator[Pair], most: int) -> int:
+    """The number of pairs, these and those that follow; `most` if there are more, which are not read."""
+    return len(pairs) + sum(1 for _ in islice(others, most - len(pairs)))
 
 
 def _with_vocabulary(size: int, reason: str) -> PresetChoice:
