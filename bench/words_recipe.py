@@ -2,12 +2,14 @@
 
     python bench/words_recipe.py ../shared/data --scratch DIR
     python bench/words_recipe.py ../shared/data --scratch DIR --only preset width-256 --seeds 1 2
+    python bench/words_recipe.py ../shared/data --scratch DIR --texts cmudict --epochs 2 --only preset dropout-0.1
     python bench/words_recipe.py --table
 
-Each variation trains on five languages of SIGMORPHON 2021 with 800 words and on two with 8,000, on one thread. Measured
-on their dev sets (100 and 1,000 words) with a beam of 5: the share of words that are wrong (WER) and the mean of the
-processor seconds of a training. The test sets are not read. A row is a file in bench/results/words_recipe; rows that
-are there are not repeated, and an interrupted training is resumed.
+Each variation trains on five languages of SIGMORPHON 2021 with 800 words and on two with 8,000, or on `--texts`, on one
+thread. Measured on their dev sets (100 and 1,000 words; CMUdict 6,173) with a beam of 5: the share of words that are
+wrong (WER) and the mean of the processor seconds of a training. The test sets are not read. A row is a file in
+bench/results/words_recipe, those of other texts in a folder for the texts and the epochs; rows that are there are not
+repeated, and an interrupted training is resumed.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import argparse
 import json
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
@@ -43,6 +46,7 @@ class Variation(NamedTuple):
 
 WIDE = sizes(256, 512)
 LOCAL = ("model.attention.scope=local-p", "model.attention.window=3")
+LESS_DROPOUT = dropout(embedding=0.1, annotations=0.1, readout=0.1)
 LARGER_BATCH = ("training.batch.size=96", *rate(0.005))
 
 VARIATIONS: dict[str, Variation] = {
@@ -61,6 +65,10 @@ VARIATIONS: dict[str, Variation] = {
     "rate-0.0015": Variation(rate(0.0015)),
     "average-0.997": Variation(("training.average_decay=0.997",)),
     "dropout-0.2": Variation(dropout(embedding=0.2, annotations=0.2, readout=0.2)),
+    "dropout-0.1": Variation(LESS_DROPOUT),
+    "width-192-dropout-0.1": Variation((*sizes(192, 384), *LESS_DROPOUT)),
+    "width-256-dropout-0.1": Variation((*WIDE, *LESS_DROPOUT)),
+    "width-256-dropout-0.1-batch-96": Variation((*WIDE, *LESS_DROPOUT, *LARGER_BATCH)),
 }
 """Variations of the preset, by name."""
 
@@ -69,16 +77,16 @@ def main() -> None:
     """Train and measure every row that is not there; print the table."""
     options = parse()
     set_threads(1)
-    RESULTS.mkdir(exist_ok=True)
+    folder = RESULTS if options.texts == LANGUAGES else RESULTS / ".".join([*options.texts, str(options.epochs)])
+    folder.mkdir(exist_ok=True, parents=True)
     for seed in options.seeds if not options.table else ():
         for name in options.only or VARIATIONS:
-            path = RESULTS / f"{name}.{seed}.json"
+            path = folder / f"{name}.{seed}.json"
             if not path.exists():
-                found = measured(
-                    name, seed, list(rows(options.data, options.scratch, list(LANGUAGES))), options.scratch
-                )
+                texts = list(rows(options.data, options.scratch, list(options.texts)))
+                found = measured(name, seed, texts, options.epochs, options.scratch)
                 path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(table())
+    print(table(folder, options.texts))
 
 
 def parse() -> argparse.Namespace:
@@ -88,6 +96,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--scratch", type=Path, help="folder for runs")
     parser.add_argument("--only", nargs="+", choices=VARIATIONS, metavar="NAME", help="these variations")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
+    parser.add_argument("--texts", nargs="+", default=LANGUAGES, help="other rows of bench/tasks.py, with --epochs")
+    parser.add_argument("--epochs", type=int, help="default: those that bench/tasks.py makes")
     parser.add_argument("--table", action="store_true", help="only print the rows that are there")
     options = parser.parse_args()
     if not options.table and not (options.data and options.scratch):
@@ -95,14 +105,14 @@ def parse() -> argparse.Namespace:
     return options
 
 
-def measured(name: str, seed: int, texts: list[Row], scratch: Path) -> dict[str, Any]:
+def measured(name: str, seed: int, texts: list[Row], epochs: int | None, scratch: Path) -> dict[str, Any]:
     """Train a variation on each language and measure it on the dev set."""
     found: dict[str, Any] = {}
     for row in texts:
-        folder = scratch / f"{name}.{row.name}.{seed}"
         config = settings(row, seed)
-        epochs = f"training.epochs={config.training.epochs * VARIATIONS[name].epochs}"
-        seconds = train_row(row, override(config, [*VARIATIONS[name].settings, epochs]), folder)
+        passes = (epochs or config.training.epochs) * VARIATIONS[name].epochs
+        folder = scratch / f"{name}.{row.name}.{passes:g}.{seed}"
+        seconds = train_row(row, override(config, [*VARIATIONS[name].settings, f"training.epochs={passes}"]), folder)
         run = open_run(folder, device="cpu", threads=1)
         scores = rates([run], [folder], list(read_test_set([row.dev])))
         found[row.name] = {**scores, "seconds": seconds}
@@ -117,15 +127,15 @@ def measured(name: str, seed: int, texts: list[Row], scratch: Path) -> dict[str,
     }
 
 
-def table() -> str:
+def table(folder: Path, texts: Sequence[str]) -> str:
     """A Markdown table of the variations, the best first, means over seeds."""
     found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for path in sorted(RESULTS.glob("*.json")):
+    for path in sorted(folder.glob("*.json")):
         row = json.loads(path.read_text(encoding="utf-8"))
         found[row["name"]].append(row["dev"])
-    lines = [f"| | seeds | {' | '.join(LANGUAGES)} | mean | seconds |", f"| --- |{' --: |' * (len(LANGUAGES) + 3)}"]
+    lines = [f"| | seeds | {' | '.join(texts)} | mean | seconds |", f"| --- |{' --: |' * (len(texts) + 3)}"]
     for name, several in sorted(found.items(), key=lambda item: _mean(item[1], "WER")):
-        cells = [str(len(several)), *(f"{mean(row[language]['WER'] for row in several):.1f}" for language in LANGUAGES)]
+        cells = [str(len(several)), *(f"{mean(row[language]['WER'] for row in several):.1f}" for language in texts)]
         cells += [f"{_mean(several, 'WER'):.1f}", f"{_mean(several, 'seconds'):.0f}"]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
