@@ -44,6 +44,8 @@ class Variation(NamedTuple):
     """Passes through the text, in those of bench/tasks.py."""
 
 
+BASE: Settings = dropout(embedding=0.3, annotations=0.3, readout=0.3)
+"""The dropout of all texts when the rows that are kept were measured, so that new ones compare."""
 WIDE = sizes(256, 512)
 LOCAL = ("model.attention.scope=local-p", "model.attention.window=3")
 LESS_DROPOUT = dropout(embedding=0.1, annotations=0.1, readout=0.1)
@@ -112,7 +114,9 @@ def measured(name: str, seed: int, texts: list[Row], epochs: int | None, scratch
         config = settings(row, seed)
         passes = (epochs or config.training.epochs) * VARIATIONS[name].epochs
         folder = scratch / f"{name}.{row.name}.{passes:g}.{seed}"
-        seconds = train_row(row, override(config, [*VARIATIONS[name].settings, f"training.epochs={passes}"]), folder)
+        seconds = train_row(
+            row, override(config, [*BASE, *VARIATIONS[name].settings, f"training.epochs={passes}"]), folder
+        )
         run = open_run(folder, device="cpu", threads=1)
         scores = rates([run], [folder], list(read_test_set([row.dev])))
         found[row.name] = {**scores, "seconds": seconds}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.config.building import override
 from dragoman.config.presets import load_preset
 from dragoman.errors import InputError
 from dragoman.text.corpus import read_pairs
@@ -14,6 +15,7 @@ from dragoman.workflows.preset_choice import (
     CHARACTERS,
     FEW,
     LARGER_VOCABULARY,
+    MANY_WORDS,
     MOST_EPOCHS,
     PresetChoice,
     choose_preset,
@@ -80,15 +82,24 @@ def test_letters_set_apart_on_both_sides(tmp_path: Path) -> None:
         (2000, None, "--preset standard is for sentences"),
         (2001, 59, "; 59 epochs, because there are 2,001 pairs"),
         (4000, 30, "; 30 epochs, because there are 4,000 pairs"),
-        (7500, 16, "; 16 epochs, because there are 7,500 pairs or more"),
-        (9000, 16, "; 16 epochs, because there are 7,500 pairs or more"),
+        (7499, 16, "; 16 epochs, because there are 7,499 pairs"),
     ],
 )
-def test_many_single_words_get_fewer_epochs(tmp_path: Path, pairs: int, epochs: int | None, reason: str) -> None:
+def test_thousands_of_single_words_get_fewer_epochs(
+    tmp_path: Path, pairs: int, epochs: int | None, reason: str
+) -> None:
     choice = choose_preset(corpus(tmp_path, "x.tsv", *["aber\ta b ɛ r"] * pairs))
     fewer = [] if epochs is None else [f"training.epochs={epochs}"]
     assert choice.settings == ["text.target.segmentation=whitespace", *fewer]
     assert choice.line.endswith(reason)
+
+
+@pytest.mark.parametrize("pairs", [MANY_WORDS, MANY_WORDS + 1])
+def test_very_many_single_words_get_less_dropout(tmp_path: Path, pairs: int) -> None:
+    choice = choose_preset(corpus(tmp_path, "x.tsv", *["aber\ta b ɛ r"] * pairs))
+    dropout = override(load_preset(choice.preset), choice.settings).model.dropout
+    assert (dropout.embedding, dropout.annotations, dropout.readout) == (0.1, 0.1, 0.1)
+    assert choice.line.endswith("; 16 epochs and dropout 0.1, because there are 7,500 pairs or more")
 
 
 def test_the_most_epochs_of_single_words_are_those_of_the_preset() -> None:

@@ -9,7 +9,8 @@ tags after a tab (see `text.segmentation.letters`), or if both sides are words o
 A side of which more than a tenth of the lines end as sentences do, or of lines longer than `LONGEST` symbols in the
 mean, is neither: words without spaces may be a sentence of Chinese, Japanese or Thai.
 
-Thousands of single words get fewer epochs than `characters` has for hundreds, so that their training takes no longer.
+Thousands of single words get fewer epochs than `characters` has for hundreds, so that their training takes no longer,
+and less dropout where epochs are fewest, because fewer epochs of more words overfit less.
 
 Sentences with very many different characters, such as those of Chinese, get a larger vocabulary than that of
 `standard`, which could not even hold their characters; texts of few pairs get a smaller one, whose segments are met
@@ -45,7 +46,12 @@ WORDS_SEEN = 120_000
 """Single words that a training sees, repetitions counted: 60 epochs of 2,000 pairs, 30 of 4,000."""
 
 FEWEST_EPOCHS, MOST_EPOCHS = 16, 60
-"""Epochs of single words: those of 7,500 pairs and more, and those of the preset."""
+"""Epochs of single words: those of `MANY_WORDS` and more, and those of the preset."""
+
+MANY_WORDS = WORDS_SEEN // FEWEST_EPOCHS
+"""Pairs of single words from which on epochs are fewest, and there is less dropout: 8,000 and more were measured."""
+
+LESS_DROPOUT = 0.1
 
 CHARACTERS = 1500
 """Different characters in the first pairs from which on sentences get the larger vocabulary."""
@@ -93,11 +99,15 @@ def choose_preset(corpora: Corpora) -> PresetChoice:
         source, target = source or "word", target or "word"
     if source is None or target is None:
         return _for_sentences(pairs, read)
-    return _for_words(source, target, tagged=tagged, count=_count(pairs, read, WORDS_SEEN // FEWEST_EPOCHS))
+    return _for_words(source, target, tagged=tagged, count=_count(pairs, read, MANY_WORDS))
 
 
 def _for_words(source: Side, target: Side, *, tagged: bool, count: int) -> PresetChoice:
-    """The segmentation of each side, and the epochs for `count` pairs, or for more than that if they are the fewest."""
+    """The segmentation of each side, and what suits the number of pairs.
+
+    Args:
+        count: the number of pairs, or `MANY_WORDS` if there are more.
+    """
     settings = [
         f"text.{name}.segmentation=whitespace"
         for name, side in (("source", source), ("target", target))
@@ -109,10 +119,17 @@ def _for_words(source: Side, target: Side, *, tagged: bool, count: int) -> Prese
         f"target: {named[target]}); "
         f"--preset {SENTENCES} is for sentences"
     )
+    changes = []
     epochs = WORDS_SEEN // count
     if epochs < MOST_EPOCHS:
         settings.append(f"training.epochs={epochs}")
-        line += f"; {epochs} epochs, because there are {count:,} pairs{' or more' * (epochs == FEWEST_EPOCHS)}"
+        changes.append(f"{epochs} epochs")
+    if count == MANY_WORDS:
+        settings += [f"model.dropout.{place}={LESS_DROPOUT}" for place in ("embedding", "annotations", "readout")]
+        changes.append(f"dropout {LESS_DROPOUT}")
+    if changes:
+        pairs = f"{count:,} pairs{' or more' * (count == MANY_WORDS)}"
+        line += f"; {' and '.join(changes)}, because there are {pairs}"
     return PresetChoice(WORDS, settings, line)
 
 
