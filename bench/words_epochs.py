@@ -17,13 +17,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tasks import Row, rates, rows, settings, train_row
+from tasks import Row, rows, settings, train_and_rate
 
 from dragoman.config.building import override
 from dragoman.model.devices import set_threads
 from dragoman.report.facts import machine_name
-from dragoman.runs.opening import open_run
-from dragoman.text.corpus import read_pairs, read_test_set
+from dragoman.text.corpus import read_pairs
 
 RESULTS = Path(__file__).parent / "results" / "words_epochs"
 LANGUAGES = ("medium.dut", "medium.hbs_latn")
@@ -59,9 +58,7 @@ def measured(row: Row, every: int, epochs: int, scratch: Path) -> dict[str, Any]
     part = row._replace(train=scratch / f"{row.name}.{every}.tsv")
     part.train.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in pairs), encoding="utf-8")
     folder = scratch / f"{row.name}.{every}.{epochs}"
-    seconds = train_row(part, override(settings(part, 1), [f"training.epochs={epochs}"]), folder)
-    run = open_run(folder, device="cpu", threads=1)
-    scores = rates([run], [folder], list(read_test_set([row.dev])))
+    scores, seconds = train_and_rate(part, override(settings(part, 1), [f"training.epochs={epochs}"]), folder)
     return {
         "name": row.name,
         "words": len(pairs),

@@ -24,13 +24,11 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 from recipe_variations import Settings, dropout, rate, sizes
-from tasks import Row, rates, rows, settings, train_row
+from tasks import Row, rows, settings, train_and_rate
 
 from dragoman.config.building import override
 from dragoman.model.devices import set_threads
 from dragoman.report.facts import machine_name
-from dragoman.runs.opening import open_run
-from dragoman.text.corpus import read_test_set
 
 RESULTS = Path(__file__).parent / "results" / "words_recipe"
 LANGUAGES = ("low.gre", "low.ice", "low.khm", "low.lav", "low.slv", "medium.dut", "medium.hbs_latn")
@@ -98,12 +96,14 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--scratch", type=Path, help="folder for runs")
     parser.add_argument("--only", nargs="+", choices=VARIATIONS, metavar="NAME", help="these variations")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])
-    parser.add_argument("--texts", nargs="+", default=LANGUAGES, help="other rows of bench/tasks.py, with --epochs")
-    parser.add_argument("--epochs", type=int, help="default: those that bench/tasks.py makes")
+    parser.add_argument("--texts", nargs="+", default=LANGUAGES, metavar="ROW", help="other rows of bench/tasks.py")
+    parser.add_argument("--epochs", type=int, help="of --texts; otherwise those that bench/tasks.py makes")
     parser.add_argument("--table", action="store_true", help="only print the rows that are there")
     options = parser.parse_args()
     if not options.table and not (options.data and options.scratch):
         parser.error("missing: data or --scratch")
+    if (options.texts == LANGUAGES) != (options.epochs is None):
+        parser.error("give --texts and --epochs together")
     return options
 
 
@@ -114,11 +114,8 @@ def measured(name: str, seed: int, texts: list[Row], epochs: int | None, scratch
         config = settings(row, seed)
         passes = (epochs or config.training.epochs) * VARIATIONS[name].epochs
         folder = scratch / f"{name}.{row.name}.{passes:g}.{seed}"
-        seconds = train_row(
-            row, override(config, [*BASE, *VARIATIONS[name].settings, f"training.epochs={passes}"]), folder
-        )
-        run = open_run(folder, device="cpu", threads=1)
-        scores = rates([run], [folder], list(read_test_set([row.dev])))
+        varied = override(config, [*BASE, *VARIATIONS[name].settings, f"training.epochs={passes}"])
+        scores, seconds = train_and_rate(row, varied, folder)
         found[row.name] = {**scores, "seconds": seconds}
     return {
         "name": name,
