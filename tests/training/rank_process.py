@@ -43,6 +43,7 @@ def training(
     resume: bool = False,
     disturbance: str = "",
     at: Sequence[int] = (),
+    busy: float = 0.0,
     minutes: float = 1.0,
 ) -> dict[str, Any]:
     """Train the tiny model; gives its last weights, and on rank 0 the losses.
@@ -50,6 +51,7 @@ def training(
     Args:
         disturbance: "hang", "kill" or "stop" (by SIGTERM) ...
         at: ... the rank, before the batch of this number from 1.
+        busy: seconds that the other ranks with an even number take for that batch.
     """
     config: TrainingConfig = build_config({"training": recipe}, "recipe").training
     model, store = tiny_model(dropout).to(getattr(torch, dtype)), copying_store()
@@ -66,6 +68,8 @@ def training(
             for number, item in enumerate(super().from_position(position), 1):
                 if [rank, number] == list(at):
                     disturb[disturbance]()
+                elif rank % 2 == 0 and at and number == at[1]:
+                    time.sleep(busy)
                 yield item
 
     batches = Disturbed(store, Budget("sentences", sentences), pool=3, seed=1, source_eos=True)

@@ -173,11 +173,13 @@ def test_a_rank_that_hangs_is_named_after_the_time_limit(ranks: RankProcesses, r
     assert [answer["code"] for answer in answers] == [2, 2, 2]
 
 
-@pytest.mark.parametrize("rank", [0, 2])
-def test_a_rank_that_is_killed_is_named(ranks: RankProcesses, recipe: Recipe, tmp_path: Path, rank: int) -> None:
+@pytest.mark.parametrize(("rank", "busy"), [(0, 0.0), (2, 4.0)])
+def test_a_rank_that_is_killed_is_named_and_none_that_still_computes(
+    ranks: RankProcesses, recipe: Recipe, tmp_path: Path, rank: int, busy: float
+) -> None:
     values = recipe(updates=12).values()
     folder = str(tmp_path / "run")
-    answers = ranks(3, "training", folder=folder, recipe=values, disturbance="kill", at=[rank, 3])
+    answers = ranks(3, "training", folder=folder, recipe=values, disturbance="kill", at=[rank, 3], busy=busy)
     assert answers[rank]["ended"] == -9
     messages = said_by(answers)
     if rank == 0:  # without torchrun the store ends with rank 0, so that both say it

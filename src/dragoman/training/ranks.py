@@ -29,7 +29,9 @@ from torch._C._distributed_c10d import PrefixStore, Store  # torch.distributed h
 from dragoman.errors import ConfigError, DragomanError, OtherRankError, TrainingError
 
 GRACE = 3.0
-"""Seconds in which ranks that have lost a connection find out which ones still answer."""
+"""Seconds in which ranks that wait for each other find out which ones still answer."""
+BUSY = 10.0
+"""The same seconds when a connection breaks: a rank that still computes its part of the update notices it afterwards."""
 LINGER = 1.0
 """Seconds that other ranks outlive one that failed, which has a message to print: when the first one ends, torchrun
 kills the others."""
@@ -240,7 +242,7 @@ class Ranks:
         missing = list(range(self.size))
         try:
             self.tell("waits", timed_out)
-            until = time.monotonic() + GRACE
+            until = time.monotonic() + (GRACE if timed_out else BUSY)
             while time.monotonic() < until:
                 self._require_no_failure(what)
                 missing = [rank for rank in range(self.size) if not self.store.check([_key("waits", rank)])]
