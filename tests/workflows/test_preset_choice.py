@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.config.building import override
 from dragoman.config.presets import load_preset
 from dragoman.errors import InputError
 from dragoman.text.corpus import read_pairs
@@ -83,6 +82,8 @@ def test_letters_set_apart_on_both_sides(tmp_path: Path) -> None:
         (2001, 59, "; 59 epochs, because there are 2,001 pairs"),
         (4000, 30, "; 30 epochs, because there are 4,000 pairs"),
         (7499, 16, "; 16 epochs, because there are 7,499 pairs"),
+        (MANY_WORDS, 16, "; 16 epochs, because there are 7,500 pairs or more"),
+        (MANY_WORDS + 1, 16, "; 16 epochs, because there are 7,500 pairs or more"),
     ],
 )
 def test_thousands_of_single_words_get_fewer_epochs(
@@ -92,14 +93,6 @@ def test_thousands_of_single_words_get_fewer_epochs(
     fewer = [] if epochs is None else [f"training.epochs={epochs}"]
     assert choice.settings == ["text.target.segmentation=whitespace", *fewer]
     assert choice.line.endswith(reason)
-
-
-@pytest.mark.parametrize("pairs", [MANY_WORDS, MANY_WORDS + 1])
-def test_very_many_single_words_get_less_dropout(tmp_path: Path, pairs: int) -> None:
-    choice = choose_preset(corpus(tmp_path, "x.tsv", *["aber\ta b ɛ r"] * pairs))
-    dropout = override(load_preset(choice.preset), choice.settings).model.dropout
-    assert (dropout.embedding, dropout.annotations, dropout.readout) == (0.1, 0.1, 0.1)
-    assert choice.line.endswith("; 16 epochs and dropout 0.1, because there are 7,500 pairs or more")
 
 
 def test_the_most_epochs_of_single_words_are_those_of_the_preset() -> None:

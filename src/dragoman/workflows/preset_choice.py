@@ -9,8 +9,7 @@ tags after a tab (see `text.segmentation.letters`), or if both sides are words o
 A side of which more than a tenth of the lines end as sentences do, or of lines longer than `LONGEST` symbols in the
 mean, is neither: words without spaces may be a sentence of Chinese, Japanese or Thai.
 
-Thousands of single words get fewer epochs than `characters` has for hundreds, so that their training takes no longer,
-and less dropout where epochs are fewest, because fewer epochs of more words overfit less.
+Thousands of single words get fewer epochs than `characters` has for hundreds, so that their training takes no longer.
 
 Sentences with very many different characters, such as those of Chinese, get a larger vocabulary than that of
 `standard`, which could not even hold their characters; texts of few pairs get a smaller one, whose segments are met
@@ -49,9 +48,7 @@ FEWEST_EPOCHS, MOST_EPOCHS = 16, 60
 """Epochs of single words: those of `MANY_WORDS` and more, and those of the preset."""
 
 MANY_WORDS = WORDS_SEEN // FEWEST_EPOCHS
-"""Pairs of single words from which on epochs are fewest, and there is less dropout: 8,000 and more were measured."""
-
-LESS_DROPOUT = 0.1
+"""Pairs of single words from which on epochs are fewest."""
 
 CHARACTERS = 1500
 """Different characters in the first pairs from which on sentences get the larger vocabulary."""
@@ -103,7 +100,7 @@ def choose_preset(corpora: Corpora) -> PresetChoice:
 
 
 def _for_words(source: Side, target: Side, *, tagged: bool, count: int) -> PresetChoice:
-    """The segmentation of each side, and what suits the number of pairs.
+    """The segmentation of each side, and the epochs for the number of pairs.
 
     Args:
         count: the number of pairs, or `MANY_WORDS` if there are more.
@@ -119,17 +116,10 @@ def _for_words(source: Side, target: Side, *, tagged: bool, count: int) -> Prese
         f"target: {named[target]}); "
         f"--preset {SENTENCES} is for sentences"
     )
-    changes = []
     epochs = WORDS_SEEN // count
     if epochs < MOST_EPOCHS:
         settings.append(f"training.epochs={epochs}")
-        changes.append(f"{epochs} epochs")
-    if count == MANY_WORDS:
-        settings += [f"model.dropout.{place}={LESS_DROPOUT}" for place in ("embedding", "annotations", "readout")]
-        changes.append(f"dropout {LESS_DROPOUT}")
-    if changes:
-        pairs = f"{count:,} pairs{' or more' * (count == MANY_WORDS)}"
-        line += f"; {' and '.join(changes)}, because there are {pairs}"
+        line += f"; {epochs} epochs, because there are {count:,} pairs{' or more' * (count == MANY_WORDS)}"
     return PresetChoice(WORDS, settings, line)
 
 
