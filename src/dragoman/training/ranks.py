@@ -31,7 +31,7 @@ from dragoman.errors import ConfigError, DragomanError, OtherRankError, Training
 GRACE = 3.0
 """Seconds in which ranks that wait for each other find out which ones still answer."""
 BUSY = 10.0
-"""The same seconds when a connection breaks: a rank that still computes its part of the update notices it afterwards."""
+"""The same seconds when a connection breaks: a rank that computes its part of the update notices it afterwards."""
 LINGER = 1.0
 """Seconds that other ranks outlive one that failed, which has a message to print: when the first one ends, torchrun
 kills the others."""
