@@ -42,13 +42,17 @@ def read(name: str) -> dict[str, Any]:
     return results
 
 
-def quality() -> dict[str, list[tuple[int, float]]]:
-    """Minutes and BLEU, the mean of the seeds, by system."""
+def quality(metric: str = "bleu") -> dict[str, list[tuple[int, float]]]:
+    """Minutes and BLEU, the mean of the seeds, by system.
+
+    Args:
+        metric: "bleu" or "bleu_lowercased_tokenised".
+    """
     scores: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for path in sorted((RESULTS / "quality").glob("*.json")):
         row = json.loads(path.read_text(encoding="utf-8"))
-        scores[row["system"]][row["minutes"]].append(row["bleu"])
-    if "opennmt-recurrent" not in scores:  # measured before a row was a file of its own
+        scores[row["system"]][row["minutes"]].append(row[metric])
+    if metric == "bleu":  # measured before a row was a file of its own
         for minutes, kits in read("quality")["minutes"].items():
             scores["opennmt-recurrent"][int(minutes)].append(kits["opennmt"]["bleu"])
     return {system: [(minutes, mean(found[minutes])) for minutes in sorted(found)] for system, found in scores.items()}

@@ -30,19 +30,31 @@ def _row(label: str) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("label", "system"),
+    ("table", "metric", "label", "system"),
     [
-        ("OpenNMT-py, recurrent", "opennmt-recurrent"),
-        ("OpenNMT-py, small Transformer", "opennmt-transformer"),
-        ("OpenNMT-py, small Transformer, by updates", "opennmt-transformer-by-updates"),
-        ("Dragoman, `standard`, by updates", "dragoman-by-updates"),
+        ("minutes", "bleu", "OpenNMT-py, recurrent", "opennmt-recurrent"),
+        *(
+            (table, metric, label, system)
+            for table, metric in (
+                ("minutes", "bleu"),
+                ("minutes, lower-cased and tokenised", "bleu_lowercased_tokenised"),
+            )
+            for label, system in (
+                ("OpenNMT-py, recurrent, by updates", "opennmt-recurrent-by-updates"),
+                ("OpenNMT-py, small Transformer", "opennmt-transformer"),
+                ("OpenNMT-py, small Transformer, by updates", "opennmt-transformer-by-updates"),
+                ("Dragoman, `standard`, by updates", "dragoman-by-updates"),
+            )
+        ),
     ],
 )
-def test_bleu_over_minutes_is_that_of_the_results(plots: ModuleType, label: str, system: str) -> None:
-    head, *rows = PAGE[PAGE.index("| minutes |") :].splitlines()
+def test_bleu_over_minutes_is_that_of_the_results(
+    plots: ModuleType, table: str, metric: str, label: str, system: str
+) -> None:
+    head, *rows = PAGE[PAGE.index(f"| {table} |") :].splitlines()
     minutes = [int(cell) for cell in head.split("|")[2:-1]]
     cells = next(row for row in rows if row.startswith(f"| {label} |")).split("|")[2:-1]
-    measured = dict(plots.quality()[system])
+    measured = dict(plots.quality(metric)[system])
     assert [cell.strip() for cell in cells] == [f"{measured[at]:.1f}" if at in measured else "" for at in minutes]
 
 
