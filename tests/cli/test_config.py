@@ -107,10 +107,28 @@ def test_the_configuration_for_a_training_text_is_that_of_train(
     assert (config.preset, config.text.target.segmentation, config.training.epochs) == ("characters", "whitespace", 7)
 
     few = "vocabulary: 3,000, because the text has no more than 10,000 pairs; --preset standard has its own\n"
-    for pairs, said in ((1, few), (FEW + 1, "preset: standard, because the text has sentences\n")):
+    usual = "preset: standard, because the text has sentences, and more than 10,000 pairs\n"
+    for pairs, said in ((1, few), (FEW + 1, usual)):
         corpus.write_text("Ein Hund läuft.\tA dog runs.\n" * pairs, encoding="utf-8")
         assert main(["config", "--train", str(corpus)]) == 0
-        assert capsys.readouterr().err == said
+        assert capsys.readouterr().err == f"{said}length: 30 epochs\n"
+
+
+def test_the_length_for_a_training_text_is_written_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus, path = tmp_path / "train.tsv", tmp_path / "config.yaml"
+    corpus.write_text("Ein Hund läuft.\tA dog runs.\n", encoding="utf-8")
+    for arguments, told in (
+        (["--minutes", "20"], "30 epochs or 20 minutes, whichever ends first"),
+        (["--updates", "4000"], "4,000 updates"),
+        (["--updates", "4000", "--minutes", "2.5"], "4,000 updates or 2.5 minutes, whichever ends first"),
+    ):
+        assert main(["config", "--train", str(corpus), *arguments]) == 0
+        printed = capsys.readouterr()
+        assert printed.err.endswith(f"\nlength: {told}\n")
+        path.write_text(printed.out, encoding="utf-8")
+        given = dict(zip(arguments[::2], map(float, arguments[1::2]), strict=True))
+        training = load_config(path).training
+        assert (training.updates, training.minutes) == (given.get("--updates"), given.get("--minutes"))
 
 
 @pytest.mark.parametrize(

@@ -99,18 +99,23 @@ def add_training_run_options(parser: Parser) -> None:
     """Declare the run folder that training writes, its length and time limit, and what happens to an existing run."""
     run = parser.add_argument_group("run")
     run.add_argument("--out", required=True, type=Path, metavar="RUN", help="run folder to write")
-    run.add_argument(
+    add_length(run)
+    existing = run.add_mutually_exclusive_group()
+    existing.add_argument("--resume", action="store_true", help="continue the run in RUN exactly where it stopped")
+    existing.add_argument("--overwrite", action="store_true", help="replace an existing run")
+
+
+def add_length(container: Container) -> None:
+    """Declare `--updates N` and `--minutes N`; `length_settings` reads them."""
+    container.add_argument(
         "--updates",
         type=positive_int,
         metavar="N",
         help="train for N updates in place of training.epochs; schedules are spread over them",
     )
-    run.add_argument(
+    container.add_argument(
         "--minutes", type=positive_float, metavar="N", help="stop training after N minutes and keep the best weights"
     )
-    existing = run.add_mutually_exclusive_group()
-    existing.add_argument("--resume", action="store_true", help="continue the run in RUN exactly where it stopped")
-    existing.add_argument("--overwrite", action="store_true", help="replace an existing run")
 
 
 def length_settings(options: Namespace) -> list[str]:
