@@ -53,13 +53,11 @@ def config_for_text(corpora: Corpora, console: Console, *, always_say: bool = Fa
     """
     from dragoman.config.building import override
     from dragoman.config.presets import load_preset
-    from dragoman.workflows.preset_choice import FEW, choose_preset
+    from dragoman.workflows.preset_choice import USUAL, choose_preset
 
     choice = choose_preset(corpora)
     if choice.line or always_say:
-        console.info(
-            choice.line or f"preset: {choice.preset}, because the text has sentences, and more than {FEW:,} pairs"
-        )
+        console.info(choice.line or USUAL)
     return override(load_preset(choice.preset), choice.settings)
 
 
