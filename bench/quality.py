@@ -17,7 +17,7 @@ make in M minutes (an EPYC, Zen 4: bench/results/batch_size/costs.json, bench/re
 the recurrent model of OpenNMT-py, older rows by the clock in bench/results/quality.json); so any machine may measure
 them, one thread each, beside other programs.
 
-`dragoman-newer-processor` is a row of `dragoman` on an EPYC of Zen 5, where an update takes less time. Other rows that
+`dragoman-newer-processor` are rows of `dragoman` on an EPYC of Zen 5, where an update takes less time. Other rows that
 no system of this program makes are older, and say what is different: `dragoman-without-decay`, by updates or
 by the clock on an EPYC where one takes half the time, the preset before weight decay, with a vocabulary of 3,000, and
 weights chosen by BLEU of 300 sentences without tolerance; `dragoman-batch-768`, before that, with batches of 768

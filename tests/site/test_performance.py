@@ -44,6 +44,7 @@ def _row(label: str) -> list[float]:
                 ("OpenNMT-py, small Transformer", "opennmt-transformer"),
                 ("OpenNMT-py, small Transformer, by updates", "opennmt-transformer-by-updates"),
                 ("Dragoman, `standard`, by updates", "dragoman-by-updates"),
+                ("Dragoman, `standard`, newer processor", "dragoman-newer-processor"),
             )
         ),
     ],
