@@ -215,3 +215,12 @@ def test_an_empty_line_has_a_list_of_one_empty_text(folder, tmp_path):
     assert (blank.text, blank.features["WordPenalty0"]) == ("", (0.0,))
     assert main(["rerank", str(tmp_path / "list"), "-o", str(tmp_path / "out")]) == 0
     assert list(read_lines(tmp_path / "out")) == ["dog", "", "cat"]
+
+
+def test_tuning_on_references_without_four_tokens_is_warned_of(folder, tmp_path, capsys):
+    write_lines(tmp_path / "source", ["hund", "katze rot"])
+    write_lines(tmp_path / "reference", ["dog", "red cat"])
+    files = ("--source", tmp_path / "source", "--reference", tmp_path / "reference", "-o", tmp_path / "weights")
+    assert main(["smt", "tune", str(folder / "system"), *map(str, files)]) == 0
+    assert "BLEU is 0.00 with all weights that were tried" in capsys.readouterr().err
+    assert read_weights(tmp_path / "weights") == read_weights(folder / "system" / "moses.ini")

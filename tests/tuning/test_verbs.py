@@ -182,3 +182,31 @@ def test_lines_that_bleu_takes_for_words_are_told_once_and_chrf_measures_them(tm
         assert main([*given, *more, "-o", str(tmp_path / "out")]) == 0
         message = f"the {lines} have no spaces between words, so BLEU takes whole lines for words"
         assert capsys.readouterr().err.count(message) == count
+
+
+def test_weights_that_no_score_tells_apart_are_warned_of(tmp_path, capsys):
+    short, far = ["the dog", "a cat"], ["p q r s t", "u v w x y"]
+    (tmp_path / "list").write_text(
+        "".join(
+            f"{number} ||| {text} ||| LM= {-place} Net= {place - 3} ||| 0\n"
+            for number, texts in enumerate((("a dog", "the dog"), ("a cat", "the cat")))
+            for place, text in enumerate(texts)
+        )
+    )
+    words = ["tune", str(tmp_path / "list"), "--reference", str(tmp_path / "ref"), "-o", str(tmp_path / "w")]
+    for references, metric, said in (
+        (short, "bleu", "BLEU is 0.00 with all weights that were tried, so the tuned ones mean nothing; no reference "),
+        (far, "bleu", "BLEU is 0.00 with all weights that were tried, so the tuned ones mean nothing; check that "),
+        (short, "chrf", None),
+    ):
+        write_lines(tmp_path / "ref", references)
+        for method in ("mert", "mira"):
+            assert main([*words, "--metric", metric, "--method", method, "--runs", "1"]) == 0
+            err = capsys.readouterr().err
+            assert (said in err) if said else ("warning" not in err), (references, metric, method)
+
+
+def test_a_score_that_weights_change_is_not_flat(files, capsys):
+    words = ["tune", str(files / "list.gz"), "--reference", str(files / "reference"), "-o", str(files / "w")]
+    assert main(words) == 0
+    assert "warning" not in capsys.readouterr().err

@@ -75,6 +75,7 @@ def run(options: argparse.Namespace) -> None:
 
     from dragoman.progress import Console
     from dragoman.tuning.feature_weights import as_vector, as_weights, read_weights, write_weights
+    from dragoman.tuning.flatness import warn_of_flat_metric
 
     console = Console(quiet=options.quiet)
     pools = _read_pools(options)
@@ -92,6 +93,7 @@ def run(options: argparse.Namespace) -> None:
         console.info(f"{options.method}, seed {seed}: {_shown(pools, found[-1].weights)}")
     _print_summary(pools, [tuned.weights for tuned in found], others, console)
     best = max(found, key=lambda tuned: tuned.score)
+    warn_of_flat_metric(pool, [start, *(tuned.weights for tuned in found)], "use --metric chrf")
     write_weights(options.output, as_weights(best.weights, pool.shape))
 
 

@@ -14,8 +14,9 @@ from dragoman.progress import Console
 from dragoman.smt.settings import DecoderSettings, TuningSettings
 from dragoman.smt.system import PhraseSystem, SmtTranslation
 from dragoman.tuning.feature_weights import Weights, as_vector, as_weights
+from dragoman.tuning.flatness import warn_of_flat_metric
 from dragoman.tuning.mert import tune_mert
-from dragoman.tuning.pool import make_pool
+from dragoman.tuning.pool import Pool, Vector, make_pool
 from dragoman.tuning.tuning_metric import BLEU
 
 
@@ -38,12 +39,14 @@ def tune_system(
 ) -> TunedSystem:
     """The weights with the best BLEU of all rounds; `references` has the references of each source line.
 
+    Warns where all weights have the same BLEU.
+
     Args:
         start: initial weights; None for those of the system.
     """
     random = np.random.default_rng(settings.seed)
     lists = _Lists(system, references)
-    weights = start or system.configuration.weights
+    weights = first = start or system.configuration.weights
     best: TunedSystem | None = None
     for number in range(1, settings.max_rounds + 1):
         searcher = system.searcher(weights, "the weights of tuning", decoding)
@@ -55,6 +58,11 @@ def tune_system(
             break
         weights = lists.better_weights(weights, random, settings.restarts)
     assert best is not None
+    if best.weights is first:
+        vector = lists.vector(first)
+        warn_of_flat_metric(
+            lists.pool(), [vector], "tune on longer lines, or dragoman smt nbest and tune --metric chrf"
+        )
     return best
 
 
@@ -92,12 +100,19 @@ class _Lists:
             statistics.append(BLEU.statistics([translations[0].text], references)[0])
         return float(BLEU.score(np.sum(statistics, axis=0))), self.total - before
 
+    def pool(self) -> Pool:
+        """The lists as the data of tuning."""
+        return make_pool(self._shape, zip(self._references, map(list, self._found), strict=True))
+
+    def vector(self, weights: Weights) -> Vector:
+        """The weights that are tuned, [D]."""
+        tunable = {name: values for name, values in weights.items() if name != self._fixed}
+        return as_vector(tunable, self._shape, "the weights of tuning")
+
     def better_weights(self, weights: Weights, random: np.random.Generator, restarts: int) -> Weights:
         """The best weights over all lists by MERT, with the L1 norm of the given ones."""
-        pool = make_pool(self._shape, zip(self._references, map(list, self._found), strict=True))
-        tunable = {name: values for name, values in weights.items() if name != self._fixed}
-        start = as_vector(tunable, self._shape, "the weights of tuning")
-        found = tune_mert(pool, start, random, restarts=restarts).weights
+        start = self.vector(weights)
+        found = tune_mert(self.pool(), start, random, restarts=restarts).weights
         # Only the direction matters in MERT; the norm is kept so that the fixed weight keeps its proportion.
         scaled = found * ((np.abs(start).sum() or 1.0) / (np.abs(found).sum() or 1.0))
         return {**as_weights(scaled, self._shape), self._fixed: weights[self._fixed]}
