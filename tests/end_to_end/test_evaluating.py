@@ -255,6 +255,32 @@ def test_references_without_four_tokens_are_warned_of(
     assert warning not in capsys.readouterr().err
 
 
+def test_empty_references_and_tokenised_translations_are_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = {
+        "source": ["A B C", "B C D", "C D E"],
+        "reference": ["the dog bit the man.", "", " "],
+        "other": ["", "the man had just bitten him.", "he ran."],
+        "raw": ["the dog bit the man.", "he had bitten him.", "it ran."],
+        "tokenised": ["the dog bit the man .", "he had bitten him .", "it ran ."],
+    }
+    paths = {name: tmp_path / name for name in texts}
+    for name, path in paths.items():
+        path.write_text("".join(f"{line}\n" for line in texts[name]), encoding="utf-8")
+    source, reference, other, raw, tokenised = map(str, paths.values())
+    for references, hypotheses, empty, named in (
+        ([reference], raw, f"2 of 3 references are empty, the first at {source}:2: ", False),
+        ([reference, other], raw, None, False),
+        ([reference, other], tokenised, None, True),
+    ):
+        assert main(["evaluate", source, *references, "--hyp", hypotheses, "--against", tokenised]) == 0
+        err = capsys.readouterr().err
+        assert (empty in err) if empty else ("are empty" not in err)
+        assert ("the translations look tokenised" in err) is named
+        assert f"{tokenised} look tokenised" in err
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [("flores200", "flores200 downloads a model when it is first used"), ("moses", "'moses' is none of 13a, none")],

@@ -212,16 +212,19 @@ def _measure_other(
     name: str, options: argparse.Namespace, pairs: Sequence[Pair], measuring: MeasureOptions, console: Console
 ) -> EvaluatedSystem:
     """The translations to compare with: those of a run, or the lines of a file."""
+    from dragoman.evaluation.tokenised_text import warn_of_tokenised_text
     from dragoman.runs.opening import open_run
     from dragoman.text.lines import read_lines
-    from dragoman.workflows.evaluation import measure_given, translate
+    from dragoman.workflows.evaluation import measure_given, tokenizer_for, translate
     from dragoman.workflows.reports import EvaluatedSystem
 
     if measuring.ranks is None:  # the ranks of one run's vocabulary are not another's
         measuring = replace(measuring, slices=[by for by in measuring.slices if by != "rarity"])
     if not os.path.isdir(name):
         hypotheses = list(read_lines(name))
-        return EvaluatedSystem(name, hypotheses, measure_given(hypotheses, pairs, None, measuring, warn=False))
+        evaluation = measure_given(hypotheses, pairs, None, measuring, warn=False)
+        warn_of_tokenised_text(hypotheses, [pair.target for pair in pairs], tokenizer_for(measuring), name)
+        return EvaluatedSystem(name, hypotheses, evaluation)
     other = open_run(name, device=options.device, threads=options.threads)
     search = override_search(other.config.search, options)
     found = translate(other, [pair.source for pair in pairs], search, console)

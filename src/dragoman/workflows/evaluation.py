@@ -22,6 +22,7 @@ from dragoman.evaluation.slices import (
     mean_ranks,
 )
 from dragoman.evaluation.spacing import warn_of_lines_without_spaces
+from dragoman.evaluation.tokenised_text import warn_of_tokenised_text
 from dragoman.evaluation.tokenizers import WITHOUT_SPACES, Tokenizer, fitting_tokenizer
 from dragoman.progress import Console
 from dragoman.runs.opening import Run
@@ -30,7 +31,7 @@ from dragoman.text.languages import language_of_file
 from dragoman.text.scripts import is_unsegmented
 from dragoman.text.segmentation import DEFAULT_RULES, train_segmentation
 from dragoman.text.vocabulary import SPECIALS, UNK
-from dragoman.text.words import words_in
+from dragoman.text.words import is_blank, words_in
 from dragoman.translation.result import Translation
 
 log = logging.getLogger(__name__)
@@ -110,7 +111,7 @@ def measure(
         search: how to translate; None: the configuration of the run.
         options: what to measure besides; None: scores of the whole and by length of the source.
         console: where progress goes; None for standard error.
-        warn: warn of references without spaces that the tokenizer of BLEU takes for words.
+        warn: warn of references that are empty or unfit for BLEU, and of text that looks tokenised.
 
     Returns:
         the translations and their evaluation; `evaluation.score("BLEU")` is one score, `evaluation.table()` shows all.
@@ -153,8 +154,11 @@ def measure_given(
     _require_pairs(pairs)
     options = options or MeasureOptions()
     symbols = options.symbols or (None if run is None else symbols_for(run.config))
+    if warn:
+        warn_of_empty_references(pairs)
     if warn and symbols is None:
         warn_of_references_unfit_for_bleu(tokenizer_for(options, run), pairs)
+        warn_of_tokenised_text(hypotheses, [pair.target for pair in pairs], tokenizer_for(options, run))
     return evaluate(
         hypotheses,
         [pair.references for pair in pairs],
@@ -230,6 +234,19 @@ def bleu_preparation(options: MeasureOptions, run: Run | None = None) -> Prepara
     language = options.language or (run and run.config.text.target.language) or DEFAULT_RULES
     words = train_segmentation(SideConfig(segmentation="words", language=language), [])
     return Preparation(f"moses-{language}", lambda line: " ".join(words.segment(line).pieces))
+
+
+def warn_of_empty_references(pairs: Sequence[Pair]) -> None:
+    """Warn of sentences without a reference: metrics count all of a translation as wrong there, chrF leaves it out."""
+    empty = [pair for pair in pairs if all(is_blank(reference) for reference in pair.references)]
+    if empty:
+        log.warning(
+            "%s of %s references are empty, the first at %s: BLEU and TER count these translations as wrong, chrF "
+            "does not count them; leave these sentences out",
+            f"{len(empty):,}",
+            f"{len(pairs):,}",
+            empty[0].origin,
+        )
 
 
 def warn_of_references_unfit_for_bleu(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> None:

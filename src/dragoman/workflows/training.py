@@ -47,7 +47,7 @@ from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_bat
 from dragoman.training.ranks import Ranks
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.translator import Translator
-from dragoman.workflows.evaluation import tokenizer_of, warn_of_references_unfit_for_bleu
+from dragoman.workflows.evaluation import tokenizer_of, warn_of_empty_references, warn_of_references_unfit_for_bleu
 from dragoman.workflows.fine_tuning import TrainedModel
 from dragoman.workflows.languages import with_languages, with_tokenizer
 from dragoman.workflows.other_ranks import follow_training, require_same_configuration, tell_text
@@ -359,6 +359,8 @@ def _train(
     config = prepare_model(model, config, folder, console)
     folder.require_intact(folder.dev_text)
     dev = list(read_pairs([[folder.dev_text]]))
+    if config.training.validation.metric != "perplexity":
+        warn_of_empty_references(dev)
     if config.training.validation.metric == "bleu":
         warn_of_references_unfit_for_bleu(tokenizer_of(config), dev)
     mix = settle_mix(config.training, prepared.store, console)

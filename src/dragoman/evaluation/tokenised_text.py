@@ -1,0 +1,61 @@
+"""A warning of tokenised text where detokenised text is expected, or on one side only.
+
+Text counts as tokenised where full stops and commas stand alone between spaces more often than at the end of a word.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from dragoman.evaluation.tokenizers import WITHOUT_SPACES, Tokenizer
+
+log = logging.getLogger(__name__)
+
+_MARKS = (".", ",")
+"""Not "?" or "!", which French separates by a space, too."""
+_FEWEST = 0.2
+"""Marks that stand alone, by lines, from which on they are no accident."""
+
+
+def looks_tokenised(lines: Iterable[str]) -> bool:
+    """Return whether full stops and commas are separated from words."""
+    count = alone = attached = 0
+    for line in lines:
+        count += 1
+        for word in line.split():
+            if word in _MARKS:
+                alone += 1
+            elif word.endswith(_MARKS):
+                attached += 1
+    return alone > attached and alone >= _FEWEST * count
+
+
+def warn_of_tokenised_text(
+    hypotheses: Sequence[str], references: Sequence[str], tokenizer: Tokenizer, name: str = "the translations"
+) -> None:
+    """Warn where one side is tokenised and the other is not, or both are and the tokenizer tokenises them again.
+
+    Args:
+        references: one of each sentence.
+        tokenizer: that of BLEU.
+        name: what the message calls the translations.
+    """
+    if tokenizer in WITHOUT_SPACES:
+        return
+    found, expected = looks_tokenised(hypotheses), looks_tokenised(references)
+    if found != expected:
+        one, other = (name, "the references") if found else ("the references", name)
+        log.warning(
+            "%s look tokenised (spaces before full stops and commas), and %s do not, so chrF, TER and exact match "
+            "compare different texts; detokenise them",
+            one,
+            other,
+        )
+    elif found and tokenizer != "none":
+        log.warning(
+            "%s and the references look tokenised (spaces before full stops and commas), and BLEU with tokenizer %s "
+            "is for detokenised text; give --tokenizer none, or detokenise both",
+            name,
+            tokenizer,
+        )

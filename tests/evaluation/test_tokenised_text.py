@@ -1,0 +1,35 @@
+"""Text that looks tokenised."""
+
+import logging
+
+import pytest
+
+from dragoman.evaluation.tokenised_text import looks_tokenised, warn_of_tokenised_text
+
+RAW = ["A man, a dog.", "Mr. Smith sees 1,000 cats.", "No stop here", "Ça va ?"]
+TOKENISED = ["A man , a dog .", "Mr. Smith sees 1,000 cats .", "No stop here", "Ça va ?"]
+
+
+def test_full_stops_and_commas_tell_tokenised_text_from_raw_text():
+    assert looks_tokenised(TOKENISED)
+    assert not looks_tokenised(RAW)
+    assert not looks_tokenised(["no stops at all"] * 3)
+    assert not looks_tokenised([])
+    assert not looks_tokenised(["one stray , comma", *["no stops at all"] * 9])
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "references", "tokenizer", "said"),
+    [
+        (TOKENISED, RAW, "13a", "X look tokenised (spaces before full stops and commas), and the references do not"),
+        (RAW, TOKENISED, "none", "the references look tokenised (spaces before full stops and commas), and X do not"),
+        (TOKENISED, TOKENISED, "13a", "X and the references look tokenised (spaces before full stops and commas), and"),
+        (TOKENISED, TOKENISED, "none", None),
+        (RAW, RAW, "13a", None),
+        (TOKENISED, RAW, "char", None),
+    ],
+)
+def test_a_difference_or_a_second_tokenisation_is_warned_of(hypotheses, references, tokenizer, said, caplog):
+    with caplog.at_level(logging.WARNING):
+        warn_of_tokenised_text(hypotheses, references, tokenizer, "X")
+    assert [record.getMessage().startswith(said) for record in caplog.records] == ([True] if said else [])
