@@ -7,11 +7,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dragoman.serving.endpoint import json_response
 from dragoman.serving.language_names import language_name
 from dragoman.serving.markup import translate_markup
 from dragoman.serving.refusals import Refusal
 from dragoman.serving.requests import address_of, key_of, read_fields, string_of, texts_of
+from dragoman.serving.responses import json_response
 from dragoman.serving.service import AUTO, Service
 
 MAX_TEXTS = 50

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman.serving.refusals import Refusal
-from dragoman.serving.requests import json_bytes
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 CLIENT_LEFT = 499
 """The status in log and metrics of a request whose client has gone; nobody receives it."""
-
-
-def json_response(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A value as the body of a response."""
-    return Response(json_bytes(value), status, headers, media_type="application/json")
 
 
 def endpoint(handler: Handler, seconds: float) -> Handler:

@@ -16,10 +16,10 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dragoman.serving.endpoint import json_response
 from dragoman.serving.markup import translate_markup
 from dragoman.serving.refusals import Refusal, invalid, missing
 from dragoman.serving.requests import address_of, key_of, read_form, string_of
+from dragoman.serving.responses import json_response
 from dragoman.serving.service import Service
 from dragoman.serving.subtitles import cue_texts, replace_cue_texts
 

@@ -12,12 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman.serving.detection import Detected
-from dragoman.serving.endpoint import json_response
 from dragoman.serving.files import supported_files
 from dragoman.serving.language_names import language_name
 from dragoman.serving.markup import translate_markup
 from dragoman.serving.refusals import Refusal, invalid, missing
 from dragoman.serving.requests import address_of, is_json, key_of, read_fields, string_of, texts_of
+from dragoman.serving.responses import json_response
 from dragoman.serving.service import AUTO, Direction, Service
 from dragoman.serving.settings import MAX_ALTERNATIVES
 

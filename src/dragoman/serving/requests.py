@@ -184,8 +184,3 @@ def key_of(request: Request, fields: Mapping[str, Any] | None = None) -> str | N
 def address_of(request: Request) -> str:
     """The address of the client."""
     return request.client.host if request.client else ""
-
-
-def json_bytes(value: Any) -> bytes:
-    """A value as JSON."""
-    return msgspec.json.encode(value)
