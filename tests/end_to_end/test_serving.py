@@ -353,12 +353,22 @@ def test_keys_and_rates(light: Path) -> None:
 
 
 def test_other_origins_are_refused_unless_they_are_named(light: Path, client: TestClient) -> None:
-    origin = {"Origin": "https://example.org"}
-    assert "access-control-allow-origin" not in client.get("/languages", headers=origin).headers
+    named, other = {"Origin": "https://example.org"}, {"Origin": "https://example.com"}
+    body = {"q": "ab", **PAIR}
+    for headers in (named, {"Sec-Fetch-Site": "cross-site"}):
+        assert client.get("/languages", headers=headers).status_code == 403
+        assert client.post("/translate", json=body, headers=headers).status_code == 403
+        assert client.post("/translate", files={"q": (None, "ab")}, data=PAIR, headers=headers).status_code == 403
+        problem = client.post("/v1/translate", json={"text": "ab", **PAIR}, headers=headers)
+        assert (problem.status_code, problem.headers["content-type"]) == (403, "application/problem+json")
+    assert client.post("/translate", json=body, headers={"Origin": "http://testserver"}).status_code == 200
     with _strict(f"de:en={light}", cors_origins=("https://example.org",)) as open_client:
-        assert open_client.get("/languages", headers=origin).headers["access-control-allow-origin"] == origin["Origin"]
-        other = {"Origin": "https://example.com"}
-        assert "access-control-allow-origin" not in open_client.get("/languages", headers=other).headers
+        answer = open_client.post("/translate", json=body, headers=named)
+        assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, named["Origin"])
+        preflight = {**named, "Access-Control-Request-Method": "POST", "Sec-Fetch-Site": "cross-site"}
+        assert open_client.options("/translate", headers=preflight).status_code == 200
+        refused = open_client.get("/languages", headers=other)
+        assert (refused.status_code, "access-control-allow-origin" in refused.headers) == (403, False)
 
 
 def test_a_busy_or_slow_server_says_so(light: Path) -> None:

@@ -35,7 +35,7 @@ from tests.end_to_end.server_process import COMMAND, Server, end_server, start_s
 def _head(length: int) -> bytes:
     """The head of a request with a body of JSON."""
     kind = "Content-Type: application/json"
-    return f"POST /translate HTTP/1.1\r\nHost: x\r\n{kind}\r\nContent-Length: {length}\r\n\r\n".encode()
+    return f"POST /translate HTTP/1.1\r\nHost: localhost\r\n{kind}\r\nContent-Length: {length}\r\n\r\n".encode()
 
 
 def _answered(connection: socket) -> tuple[int, object]:
@@ -114,7 +114,7 @@ def test_slow_and_idle_clients_hold_up_nobody(server: Server) -> None:
     before = _resident_memory(server)
     idle = [server.connect() for _ in range(1000)]
     slow = server.connect()
-    slow.sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nq")
+    slow.sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nq")
     head = server.connect()
     head.sendall(b"GET /health HT")
     for letter in b"=ab":
@@ -162,6 +162,21 @@ def test_only_this_machine_is_served_unless_told_otherwise(server: Server) -> No
     assert server.address[0] == "127.0.0.1"
 
 
+def test_a_page_of_another_site_can_not_use_the_server(server: Server) -> None:
+    """Whether its browser says so, or takes the server for that site, whose name leads to this machine."""
+    form = b"--x\r\nContent-Disposition: form-data; name=q\r\n\r\nab\r\n--x--\r\n"
+    kinds = (
+        (b"application/json", b'{"q": "ab", "source": "de", "target": "en"}'),
+        (b"multipart/form-data; boundary=x", form),
+    )
+    for header in (b"Origin: https://evil.example", b"Sec-Fetch-Site: cross-site", b"Host: evil.example"):
+        host = b"" if header.startswith(b"Host") else b"Host: localhost\r\n"
+        for kind, body in kinds:
+            head = b"POST /translate HTTP/1.1\r\n%b%b\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n"
+            answer = server.send(head % (host, header, kind, len(body)) + body)
+            assert answer.startswith(b"HTTP/1.1 403 "), (header, answer[:80])
+
+
 def test_paths_lead_to_no_files_and_keys_to_no_prototypes(server: Server) -> None:
     for path in (
         b"/../../etc/passwd",
@@ -174,7 +189,7 @@ def test_paths_lead_to_no_files_and_keys_to_no_prototypes(server: Server) -> Non
         b"/..\\..\\etc\\passwd",
         b"/style.css%00.js",
     ):
-        answer = server.send(b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+        answer = server.send(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert answer.startswith((b"HTTP/1.1 404 ", b"HTTP/1.1 400 ")), (path, answer[:80])
     wanted = {"q": "ab c", "source": "de", "target": "en"}
     keys = {"__proto__": {"q": "de"}, "constructor": {"prototype": {"target": "xx"}}, "__class__": 1, "": None}
@@ -223,7 +238,7 @@ def test_a_connection_goes_on_after_a_request_that_was_refused_before_it_was_rea
         assert _answered(connection) == (503, {"error": "The server is busy; try again later"})
         for part in (b"x" * 60, b"x" * 40):
             connection.sendall(part)
-        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert _answered(connection) == (200, {"status": "ok"})
     assert end_server(server) == 0
 
@@ -266,27 +281,24 @@ def test_a_client_that_leaves_is_dropped(server: Server) -> None:
     body = json.dumps({"q": ["ab c de f"] * 1000, "source": "de", "target": "en"}).encode()
     for _ in range(3):
         with closing(server.connect()) as connection:
-            head = (
-                f"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-            )
-            connection.sendall(f"{head}\r\n\r\n".encode() + body)
+            connection.sendall(_head(len(body)) + body)
     assert server.translate("ab c") == "AB C"
     while _waiting_sentences(server):
         pass
 
 
 SMUGGLED = [
-    b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nq=abcd",
-    b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /",
-    b"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
-    b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-    b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
-    b"GET /health HTTP/1.1\r\nHost: x\r\nA: " + b"a" * 200_000 + b"\r\n\r\n",
-    b"GET /health HTTP/1.1\r\nHost: x\r\nA\x00: b\r\n\r\n",
+    b"POST /translate HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nq=abcd",
+    b"POST /translate HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /",
+    b"POST /translate HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+    b"POST /translate HTTP/1.1\r\nHost: [::1]\r\nContent-Length: -1\r\n\r\n",
+    b"POST /translate HTTP/1.1\r\nHost: [::1]\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: [::1]\r\nA: " + b"a" * 200_000 + b"\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: [::1]\r\nA\x00: b\r\n\r\n",
     b"GET /health HTTP/1.1\r\n\r\n",
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     b"\r\n" * 100,
-    b"GET " + b"/" * 60_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"GET " + b"/" * 60_000 + b" HTTP/1.1\r\nHost: [::1]\r\n\r\n",
 ]
 
 

@@ -44,6 +44,14 @@ def add_options(parser: Parser) -> None:
         help="let web pages of this origin use the server, such as https://example.org; * for all; may be repeated",
     )
     address.add_argument(
+        "--host-name",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="take this host name for the server's own, such as that of a proxy before it; may be repeated. localhost "
+        "and IP addresses are always taken; other names are too, without this option, except on a loopback address",
+    )
+    address.add_argument(
         "--trusted-proxy",
         action="append",
         default=[],
@@ -107,6 +115,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.serving.key_file import KeyFile
     from dragoman.serving.logs import configure
     from dragoman.serving.models import Models, ServedFolder, default_threads
+    from dragoman.serving.origins import host_name
     from dragoman.serving.server import serve
     from dragoman.serving.settings import Settings
 
@@ -125,6 +134,7 @@ def run(options: argparse.Namespace) -> None:
         keys=None if key_file is None else key_file.keys,
         key_file=key_file,
         cors_origins=tuple(options.cors),
+        host_names=tuple(map(host_name, options.host_name)),
         trusted_proxies=tuple(options.trusted_proxy),
     )
     models = Models(folders, threads=settings.threads, memory=settings.memory, device=options.device)

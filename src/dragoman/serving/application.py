@@ -22,7 +22,7 @@ from dragoman.serving.files import Files
 from dragoman.serving.libretranslate import LibreTranslate
 from dragoman.serving.logs import event
 from dragoman.serving.metrics import CONTENT_TYPE_LATEST
-from dragoman.serving.middleware import PAGE, AccessLog, LoadShedding
+from dragoman.serving.middleware import PAGE, AccessLog, LoadShedding, OriginCheck
 from dragoman.serving.models import Models
 from dragoman.serving.native import Native
 from dragoman.serving.openapi import describe
@@ -49,7 +49,8 @@ def create_app(models: Models, settings: Settings, *, preload: bool = False) -> 
             )
         )
 
-    middleware.append(Middleware(LoadShedding, service=service))
+    # Browsers learn why they are refused only where CORS lets them read the answer.
+    middleware += [Middleware(OriginCheck, settings=settings), Middleware(LoadShedding, service=service)]
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

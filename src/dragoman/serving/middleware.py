@@ -12,9 +12,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.serving.endpoint import CLIENT_LEFT
 from dragoman.serving.logs import event
+from dragoman.serving.origins import refused_sender
 from dragoman.serving.requests import limited
 from dragoman.serving.responses import error_response
 from dragoman.serving.service import Service
+from dragoman.serving.settings import Settings
 
 GRACE_SECONDS = 30.0
 """Time for a client to receive its answer, beyond that for computing it."""
@@ -22,6 +24,21 @@ TRANSLATING = frozenset(("/translate", "/translate_file", "/v1/translate", "/v1/
 """The routes whose requests the scheduler may refuse."""
 PAGE = "/"
 """The route that stands in log and metrics for all files of the page."""
+
+
+class OriginCheck:
+    """Refuses requests of web pages that may not use the server."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app, self._settings = app, settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            reason = refused_sender(scope, self._settings.cors_origins, self._settings.host_names)
+            if reason is not None:
+                await error_response(scope["path"], 403, reason)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
 
 
 class LoadShedding:

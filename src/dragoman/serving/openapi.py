@@ -116,7 +116,7 @@ _TYPES: tuple[Any, ...] = (
 )
 _ERRORS = {
     400: "The request cannot be understood",
-    403: "The API key is unknown",
+    403: "The API key is unknown, or a page of another origin has sent the request",
     408: "The request arrived too slowly",
     413: "The request is too long",
     415: "The body is neither JSON nor a form",
@@ -239,7 +239,7 @@ def _gets(by_type: Mapping[Any, Json]) -> Json:
     status = {"type": "object", "properties": {"status": {"type": "string"}}}
     error = by_type[Error]
     paths: Json = {
-        path: {"get": _operation(name, summary, response, error, ())}
+        path: {"get": _operation(name, summary, response, error, (403,))}
         for path, name, summary, response in (
             ("/languages", "languages", "The served languages", by_type[list[Language]]),
             ("/frontend/settings", "frontendSettings", "Limits for clients", {"type": "object"}),

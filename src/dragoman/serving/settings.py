@@ -39,7 +39,9 @@ class Settings:
     key_file: KeyFile | None = field(default=None, repr=False)
     """The file that `keys` come from, if they are to change with it."""
     cors_origins: tuple[str, ...] = ()
-    """Origins whose pages may use the server."""
+    """Origins whose pages may use the server, besides its own; `*` for all."""
+    host_names: tuple[str, ...] = ()
+    """Names of this server in the header Host. Without any, all names are taken except on a loopback address."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses of proxies whose X-Forwarded-For is believed."""
     file_bytes: int = 64 << 20

@@ -1,0 +1,87 @@
+"""Which web pages may use the server: its own, and those of the origins that the operator names.
+
+A page of any site can send requests to a server on its visitor's machine or network. Browsers say what page a request
+comes from, in the headers `Sec-Fetch-Site` and `Origin`; the rules are those of `CrossOriginProtection` in Go's
+`net/http`, applied to all methods. A site can also give its own name the address of the visitor's machine (DNS
+rebinding), so that the browser takes the server for that site: then the name in `Host` is a stranger's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+
+from starlette.types import Scope
+
+ANY = "*"
+"""Stands for all origins."""
+
+
+def refused_sender(scope: Scope, origins: Collection[str], host_names: Collection[str]) -> str | None:
+    """Why a request is refused for where it comes from; None if it may come from there.
+
+    Clients that are no browsers send neither `Origin` nor `Sec-Fetch-Site`.
+    """
+    headers = dict(scope["headers"])
+    host = headers.get(b"host", b"").decode("latin-1").lower()
+    name = _name(host)
+    server = scope.get("server")
+    if (host_names or (server and _is_loopback(server[0]))) and not (_is_local(name) or name in host_names):
+        return f"The host name {name[:100]} is unknown to this server; its operator adds names with --host-name"
+    origin = headers.get(b"origin", b"").decode("latin-1")
+    if ANY in origins or origin in origins:
+        return None
+    site = headers.get(b"sec-fetch-site")
+    if site is None:
+        own = not origin or _authority(origin) == _without_default_port(host)
+    else:
+        followed = scope["method"] in ("GET", "HEAD") and headers.get(b"sec-fetch-mode") == b"navigate"  # a link
+        own = site in (b"same-origin", b"none") or followed
+    if own:
+        return None
+    page = f"of {origin[:100]}" if origin else "of another origin"
+    return f"Web pages {page} may not use this server; its operator allows origins with --cors"
+
+
+def host_name(text: str) -> str:
+    """A host name as requests are compared with it."""
+    return text.lower().rstrip(".")
+
+
+def is_address(name: str) -> bool:
+    """Whether a host is an IP address."""
+    try:
+        ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _name(host: str) -> str:
+    """The value of the header Host without its port."""
+    bracket = host.find("]")
+    return host_name(host[: bracket + 1] if bracket >= 0 else host.partition(":")[0])
+
+
+def _is_local(name: str) -> bool:
+    """Whether no other site can have a name: an address, or the visitor's own machine."""
+    return not name or name == "localhost" or name.endswith(".localhost") or is_address(name)
+
+
+@lru_cache(maxsize=64)
+def _is_loopback(address: str) -> bool:
+    if not is_address(address):
+        return False
+    found = ip_address(address)
+    mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+    return (mapped or found).is_loopback
+
+
+def _authority(origin: str) -> str:
+    """The host and port of an origin. Its scheme is left out: behind a proxy the server does not know its own."""
+    return _without_default_port(origin.partition("://")[2].lower())
+
+
+def _without_default_port(host: str) -> str:
+    return host.removesuffix(":80").removesuffix(":443")
