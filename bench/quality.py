@@ -7,24 +7,19 @@
 
 Dragoman trains with a time limit (`dragoman train --preset standard --minutes M`, one run for each M, start-up and the
 last validation included). OpenNMT-py 3.5.1 has no time limit. Its recurrent model is model B of bench/training.py,
-trained for M minutes with a checkpoint every 150 updates; its Transformer has the recipe that bench/transformer.py has
-chosen on the dev set, whose schedule ends with the updates that fit into M minutes; of both the last checkpoint within
-M minutes is measured. All translate test_2016_flickr with beam 5, Dragoman with the search of its preset. A row, with
-the processor time used by other programs, is a file in bench/results/quality; rows that are there are not repeated.
+trained for M minutes with a checkpoint every 150 updates; its Transformer has the recipe of bench/transformer.py, whose
+schedule ends with the updates that fit into M minutes; of both the last checkpoint within M minutes is measured. All
+translate test_2016_flickr with beam 5, Dragoman with the search of its preset. A row, with the processor time used by
+other programs, is a file in bench/results/quality; rows that are there are not repeated.
 
 The systems `-by-updates` are trained without regard to the clock, for as many updates as two cores of one processor
-make in M minutes (an EPYC, Zen 4: bench/results/batch_size/costs.json, bench/results/transformer/costs.json, and, for
-the recurrent model of OpenNMT-py, older rows by the clock in bench/results/quality.json); so any machine may measure
-them, one thread each, beside other programs.
+make in M minutes (an EPYC, Zen 4: `UPDATES`, `transformer.updates_within`, and, for the recurrent model of OpenNMT-py,
+older rows by the clock in bench/results/quality.json); so any machine may measure them, one thread each, beside other
+programs.
 
 `dragoman-newer-processor` are rows of `dragoman` on an EPYC of Zen 5, where an update takes less time; their
-`dev_bleu`, of the dev set and of captions of 2017 and 2018, is added by hand (`dragoman translate`). Other rows that no
-system of this program makes are older, and say what is different: `dragoman-without-decay`, by updates or by the clock
-on an EPYC where one takes half the time, the preset before weight decay, with a vocabulary of 3,000, and weights chosen
-by BLEU of 300 sentences without tolerance; `dragoman-batch-768`, before that, with batches of 768 tokens, rate 0.005
-and pools of 100 batches; `dragoman-one-head`, also before it had four heads, with scores divided by the length;
-`dragoman-batch-768-newer-processor`, an EPYC on which an update takes half the time, also divided by the length;
-`dragoman-divided` and `dragoman-reward-1`, translations by the model of `dragoman-batch-768.20.1` with other scores.
+`dev_bleu`, of the dev set and of captions of 2017 and 2018, is added by hand (`dragoman translate`). Rows of former
+presets are in bench/results/quality-earlier.json.
 
 BLEU is given in two forms: cased, tokenised by sacreBLEU's 13a; and as in the literature on Multi30k, lower-cased and
 tokenised, against the publishers' tokenised text (`tok/` in the data folder, 12,103 words). For the latter translations
@@ -47,15 +42,11 @@ from typing import Any
 
 import sacrebleu
 import transformer
-from batch_size import updates_that_fit
 from peers import PEERS, PYTHONPATH_OF_DRAGOMAN
-from recipe import relative_cost
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from training import prepare
-from transformer import peer_translations
 from watching import Watched, watch
 
-from dragoman.config.presets import load_preset
 from dragoman.report.facts import machine_name
 from dragoman.runs.opening import open_run
 from dragoman.text.lines import read_lines
@@ -69,6 +60,8 @@ MODEL = "B"
 START_AND_END = 0.5
 """Minutes subtracted from Dragoman's limit, which excludes reading, segmentation and the report."""
 BY_UPDATES = "-by-updates"
+UPDATES = {3: 956, 5: 1731, 10: 3568, 20: 8015, 40: 16030}
+"""Updates of the preset `standard` by minutes of two cores of an EPYC (Zen 4)."""
 UNLIMITED = 6 * 60
 """Minutes in which a training that is limited by updates has to end."""
 
@@ -146,11 +139,12 @@ def _dragoman(options: argparse.Namespace, minutes: int, seed: int, out: Path) -
 def _dragoman_by_updates(options: argparse.Namespace, minutes: int, seed: int, out: Path) -> Trained:
     """The preset `standard` with the updates that two Zen 4 cores make.
 
-    Their time was measured by the clock for `fourth`, and by processor time as a multiple of that.
+    Raises:
+        SystemExit: they are not known for so many minutes.
     """
-    tokens = load_preset("standard").training.batch.size
-    updates = round(updates_that_fit(minutes, tokens) / relative_cost("fifth", "fourth"))
-    return _standard(options, ["--set", f"training.updates={updates}"], UNLIMITED, seed, out)
+    if minutes not in UPDATES:
+        sys.exit(f"dragoman{BY_UPDATES}: updates are known for {', '.join(map(str, UPDATES))} minutes, not {minutes}")
+    return _standard(options, ["--set", f"training.updates={UPDATES[minutes]}"], UNLIMITED, seed, out)
 
 
 def _standard(options: argparse.Namespace, budget: list[str], limit: float, seed: int, out: Path) -> Trained:
@@ -200,11 +194,13 @@ def _transformer(
 
     `limit`: minutes in which a checkpoint must have been saved; by default `minutes`.
     """
-    recipe, penalty = transformer.best(minutes)
-    text = transformer.text_folder(options.data, out.parent, recipe)
-    updates = transformer.updates_within(transformer.known_cost(recipe), 0.97 * minutes)
-    command = transformer.training_command(options.opennmt, recipe, updates, text, out, seed)
-    return _peer(options, command, limit or minutes, out, text, transformer.NAME, penalty, transformer.FAST_PRODUCTS)
+    text = out.parent / f"text-{transformer.PIECES}"
+    if not (text / "vocabulary.txt").exists():
+        prepare(options.data, text, transformer.PIECES)
+    updates = transformer.updates_within(0.97 * minutes)
+    command = transformer.training_command(options.opennmt, transformer.best(minutes), updates, text, out, seed)
+    penalty, products = transformer.LENGTH_PENALTY, transformer.FAST_PRODUCTS
+    return _peer(options, command, limit or minutes, out, text, transformer.NAME, penalty, products)
 
 
 SYSTEMS: dict[str, Callable[[argparse.Namespace, int, int, Path], Trained]] = {
@@ -244,7 +240,7 @@ def _peer(
     (within / f"opennmt.{model}").mkdir(parents=True, exist_ok=True)
     (within / f"opennmt.{model}" / last.name).hardlink_to(last)
     lines = list(read_lines(options.data / f"{TEST}.en.gz"))
-    found = peer_translations(options.opennmt, model, text, within, lines, length_penalty)
+    found = transformer.peer_translations(options.opennmt, model, text, within, lines, length_penalty)
     return watched, last.stat().st_mtime - began, int(last.stem.rpartition("_")[2]), found
 
 

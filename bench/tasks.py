@@ -203,13 +203,6 @@ def train_row(row: Row, config: Config, folder: Path) -> float:
     return float(done.read_text(encoding="utf-8"))
 
 
-def train_and_rate(row: Row, config: Config, folder: Path) -> tuple[dict[str, float], float]:
-    """Train a model, or go on; return its error rates on the dev set, and the processor seconds of the training."""
-    seconds = train_row(row, config, folder)
-    run = open_run(folder, device="cpu", threads=1)
-    return rates([run], [folder], list(read_test_set([row.dev]))), seconds
-
-
 def dev_of(row: Row) -> Path:
     """Return a dev set with one reference a line, as training takes it."""
     if row.level != "cmudict":
