@@ -7,7 +7,15 @@ import pytest
 from numpy.typing import NDArray
 
 from dragoman.reproduction.comparison import parse_comparison
-from dragoman.reproduction.decisions import LEAST_SEEDS, METRICS, Measurements, Verdict, decide, verdict_of_all
+from dragoman.reproduction.decisions import (
+    LEAST_SEEDS,
+    METRICS,
+    Measurements,
+    Verdict,
+    decide,
+    effect_size,
+    verdict_of_all,
+)
 
 SENTENCES = 400
 
@@ -45,6 +53,36 @@ def test_an_effect_of_another_sign_in_one_seed_is_not_decided() -> None:
     assert decision.verdict is Verdict.NOT_DECIDED
     assert decision.seeds_needed is not None
     assert decision.seeds_needed > 3
+
+
+def test_two_seeds_do_not_tell_how_many_would_decide() -> None:
+    decision = decide(WORSE_THAN_BASE, _measured(base=_nll([2.0, 2.0]), worse=_nll([2.4, 1.9])))
+    assert (decision.verdict, decision.seeds_needed) == (Verdict.NOT_DECIDED, None)
+
+
+def test_an_ensemble_is_compared_with_its_best_member_and_not_with_the_one_that_is_named_last() -> None:
+    measured = _measured(ensemble=_nll([2.0] * 3), good=_nll([1.9] * 3), poor=_nll([2.4] * 3))
+    decision = decide(parse_comparison("perplexity(good|poor) > perplexity(ensemble)"), measured)
+    assert decision.comparison.text == "perplexity(good) > perplexity(ensemble)"
+    assert decision.verdict is Verdict.DOES_NOT_HOLD
+
+
+def test_effects_are_differences_of_scores_and_of_logarithms_of_perplexities() -> None:
+    scores = {("bleu", "a"): [10.0, 12.0], ("bleu", "b"): [13.0, 17.0], ("perplexity", "a"): [8.0, 2.0]}
+    scores["perplexity", "b"] = [2.0, 0.5]
+
+    def of(metric: str, system: str) -> NDArray[np.float64] | None:
+        return np.array(scores[metric, system]) if (metric, system) in scores else None
+
+    for text, effect in (
+        ("bleu(b) > bleu(a)", 4.0),
+        ("2 * bleu(b) - bleu(a) > bleu(a)", 8.0),
+        ("perplexity(a) > perplexity(b)", np.log(4)),
+        ("bleu(c) > bleu(a)", None),
+        ("bleu(b) + 1 > bleu(a)", None),
+        ("bleu(b, long) > bleu(a, long)", None),
+    ):
+        assert effect_size(parse_comparison(text), of) == (None if effect is None else pytest.approx(effect)), text
 
 
 def test_an_effect_within_the_noise_of_the_sentences_is_decided_by_no_number_of_seeds() -> None:

@@ -26,6 +26,8 @@ SETTINGS = (
     "text.target.vocabulary=24",
     "training.batch.size=16",
     "training.validation.every=2",
+    "text.source.min_frequency=1",
+    "text.target.min_frequency=1",
     "training.precision=fp32",
 )
 """Fewer words than the text has, so that there are unknown ones; a precision that need not be chosen by measuring."""

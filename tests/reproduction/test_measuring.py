@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.reproduction.corpus import write_corpus, write_words
-from dragoman.reproduction.experiment import Experiment, Model, PhraseBasedRow, System
+from dragoman.reproduction.experiment import Experiment, Model, Part, PhraseBasedRow, System
 from dragoman.reproduction.measuring import bleu_tokenizer, read_measurements
 from dragoman.reproduction.plan import Budget, Plan
 from dragoman.reproduction.steps import Outcome
@@ -69,3 +69,18 @@ def test_a_side_without_spaces_has_no_words_for_a_phrase_based_system(tmp_path: 
     corpora = {name: [(tmp_path / "x.ja", tmp_path / "x.en")] for name in ("train", "dev", "test")}
     with pytest.raises(InputError, match="the source side of the train set has no spaces between words"):
         write_words(write_corpus(tmp_path / "corpus", corpora))
+
+
+def test_a_part_by_length_is_the_same_share_of_each_test_set(tmp_path: Path) -> None:
+    """Of lines with 1 to 30 words and of others with 31 to 60, so that the longest of both are none of the first."""
+    corpora: dict[str, list[tuple[Path, Path]]] = {name: [] for name in ("train", "dev", "test")}
+    for file, lengths in (("short", range(1, 31)), ("long", range(31, 61))):
+        for side in ("en", "de"):
+            write_lines(tmp_path / f"{file}.{side}", ["w " * length for length in lengths])
+        for given in corpora.values():
+            given.append((tmp_path / f"{file}.en", tmp_path / f"{file}.de"))
+    experiment = _experiment(parts={"last": Part(start=0.9, end=1)})
+    plan = Plan(experiment, write_corpus(tmp_path / "corpus", corpora), tmp_path, Budget(1, None, 1.0, 1), {})
+    parts = read_measurements(plan, {}).parts
+    assert parts["last"].nonzero()[0].tolist() == [27, 28, 29, 57, 58, 59]
+    assert parts["set-2"].nonzero()[0].tolist() == list(range(30, 60))

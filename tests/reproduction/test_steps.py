@@ -81,12 +81,16 @@ def test_an_output_of_another_command_or_of_nobody_is_refused(tmp_path: Path) ->
         run_steps([_append("a")], tmp_path, jobs=1, console=QUIET)
 
 
-def test_what_a_command_made_under_former_names_of_its_options_is_kept(tmp_path: Path) -> None:
-    before = _append("a")
-    run_steps([before], tmp_path, jobs=1, console=QUIET)
-    renamed = Step("a", ("raise SystemExit(1)",), Path("a"), formerly=before.command)
-    assert run_steps([renamed], tmp_path, jobs=1, console=QUIET)["a"].state == "done"
-    assert (tmp_path / "a").read_text() == "x"
+def test_the_device_is_given_to_commands_that_run_a_model_and_is_no_setting_of_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes = "import sys; open('run', 'w').write(' '.join(sys.argv[1:]))"
+    monkeypatch.setattr(module, "ON_DEVICE", (writes,))
+    step = Step("run", (writes, "x"), Path("run"))
+    for device, words in (("cuda", "x --device cuda"), ("auto", "x --device cuda")):  # not made again
+        assert run_steps([step], tmp_path, jobs=1, console=QUIET, device=device)["run"].state == "done"
+        assert (tmp_path / "run").read_text() == words
+    assert json.loads((tmp_path / "steps" / "run.json").read_text())["device"] == "cuda"
 
 
 def test_a_training_that_was_interrupted_is_resumed_from_its_states(tmp_path: Path) -> None:

@@ -48,8 +48,13 @@ def add_options(parser: Parser) -> None:
     run.add_argument("--out", type=Path, metavar="DIR", help="folder for runs, outputs and pages")
     run.add_argument("--scale", type=positive_float, metavar="F", help="scale of all models, as in `dragoman train`")
     budget = run.add_mutually_exclusive_group()
-    budget.add_argument("--updates", type=positive_int, metavar="N", help="updates of each training")
+    budget.add_argument("--updates", type=positive_int, metavar="N", help="maximum number of updates of each training")
     budget.add_argument("--minutes", type=positive_float, metavar="M", help="minutes of each training")
+    budget.add_argument(
+        "--quick",
+        action="store_true",
+        help="a first look: 1,000 updates, small models, one seed, no verdicts",
+    )
     run.add_argument("--seeds", type=positive_int, metavar="K", help="train every model with seeds 1 to K")
     run.add_argument(
         "--jobs",
@@ -58,6 +63,10 @@ def add_options(parser: Parser) -> None:
         metavar="N",
         help="steps at a time, a thread each (default: %(default)s)",
     )
+    run.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto",
+        help="where the models run; auto: the GPU if there is one; --jobs says how many share it",
+    )  # fmt: skip
     run.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of all translation models")
     parser.add_argument_group("general").add_argument("--quiet", action="store_true", help="print errors only")
 
@@ -87,7 +96,9 @@ def run(options: argparse.Namespace) -> None:
         updates=options.updates,
         minutes=options.minutes,
         seeds=options.seeds,
+        quick=options.quick,
         jobs=options.jobs,
+        device=options.device,
         join=options.join,
         languages=options.languages,
         settings=options.set,

@@ -52,7 +52,7 @@ def _measuring(plan: Plan, name: str, system: System, seed: int) -> Iterator[Ste
     runs = tuple(str(plan.run(model, member)) for model, member in members)
     needs = tuple(f"train-{model}-seed{member}" for model, member in members)
     metrics = plan.experiment.measured(name)
-    if {"bleu", "length_ratio"} & set(metrics):
+    if {"bleu", "log_bleu", "length_ratio"} & set(metrics):
         out = plan.output(name, seed, "hypotheses.xz")
         words: tuple[str, ...] = ("translate", *runs, "-i", source, "-o", str(out), *options(system.search))
         if system.dictionary:
@@ -74,9 +74,8 @@ def _measuring(plan: Plan, name: str, system: System, seed: int) -> Iterator[Ste
         yield _scoring(f"score-wrong-{name}-seed{seed}", (*runs, wrong, target), out, needs)
     if {"order_distance", "voice_distance"} & set(metrics):
         out = plan.output(name, seed, "states.tsv")
-        contrasts, rest = str(plan.contrasts()), ("--of", "sentences", "-o", str(out), *THREAD)
-        words, formerly = ("map", *runs, "-i", contrasts, *rest), ("map", *runs, contrasts, *rest)
-        yield Step(f"map-{name}-seed{seed}", words, out, needs, formerly=formerly)
+        words = ("map", *runs, "-i", str(plan.contrasts()), "--of", "sentences", "-o", str(out), *THREAD)
+        yield Step(f"map-{name}-seed{seed}", words, out, needs)
     if "word_neighbours" in metrics:
         out = plan.output(name, seed, "words.tsv")
         which = ("--of", "words", "--side", "target", "--limit", str(MAPPED_WORDS))
@@ -94,8 +93,7 @@ def _measuring(plan: Plan, name: str, system: System, seed: int) -> Iterator[Ste
 
 def _scoring(name: str, files: tuple[str, ...], out: Path, needs: tuple[str, ...]) -> Step:
     """Score the references."""
-    words, formerly = (("score", *files, option, "-o", str(out), *THREAD) for option in ("--token-counts", "--tokens"))
-    return Step(name, words, out, needs, formerly=formerly)
+    return Step(name, ("score", *files, "--token-counts", "-o", str(out), *THREAD), out, needs)
 
 
 def _heat_maps(plan: Plan, model: str) -> Step:

@@ -2,15 +2,17 @@
 
     comparison := sum (">" | "<") sum
     sum        := ["-"] term (("+" | "-") term)*
-    term       := NUMBER | [NUMBER "*"] METRIC "(" SYSTEM ["," PART] ")"
+    term       := NUMBER | [NUMBER "*"] METRIC "(" SYSTEM ("|" SYSTEM)* ["," PART] ")"
 
 A value is that of one system on the whole test set or on a part of it: `bleu(search, long) - bleu(search, short) > -1`.
+With several systems it is the value of the best of them: `bleu(ensemble) > bleu(feed|local-p)`.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from dragoman.errors import ConfigError
 
@@ -18,21 +20,27 @@ WHOLE = "all"
 """The part of the test set with all sentences."""
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<metric>[a-z_]+)\(\s*(?P<system>[\w.+-]+)\s*(?:,\s*(?P<part>[\w.+-]+)\s*)?\)"
+    r"\s*(?:(?P<metric>[a-z_]+)\(\s*(?P<systems>[\w.+-]+(?:\|[\w.+-]+)*)\s*(?:,\s*(?P<part>[\w.+-]+)\s*)?\)"
     r"|(?P<number>\d+(?:\.\d+)?)|(?P<sign>[-+*<>]))\s*"
 )
 
 
 @dataclass(frozen=True)
 class Value:
-    """A metric of one system on a part of the test set."""
+    """A metric of a system, or of the best of several, on a part of the test set."""
 
     metric: str
-    system: str
+    systems: tuple[str, ...]
     part: str = WHOLE
 
+    @property
+    def system(self) -> str:
+        """The system of a value that names one."""
+        [system] = self.systems
+        return system
+
     def __str__(self) -> str:
-        return f"{self.metric}({self.system}{'' if self.part == WHOLE else f', {self.part}'})"
+        return f"{self.metric}({'|'.join(self.systems)}{'' if self.part == WHOLE else f', {self.part}'})"
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,16 @@ class Comparison:
     text: str
     terms: tuple[tuple[float, Value], ...]
     constant: float
+
+    def with_systems(self, chosen: Mapping[Value, str]) -> Comparison:
+        """The comparison with one system in place of several."""
+        text, terms = self.text, []
+        for weight, value in self.terms:
+            if value in chosen:
+                text = text.replace("|".join(value.systems), chosen[value])
+                value = replace(value, systems=(chosen[value],))
+            terms.append((weight, value))
+        return Comparison(text, tuple(terms), self.constant)
 
 
 def parse_comparison(text: str) -> Comparison:
@@ -98,7 +116,9 @@ def _sum(tokens: list[re.Match[str]], text: str) -> tuple[list[tuple[float, Valu
         if term["number"]:
             constant += sign * float(term["number"])
         else:
-            terms.append((sign * factor, Value(term["metric"], term["system"], term["part"] or WHOLE)))
+            terms.append(
+                (sign * factor, Value(term["metric"], tuple(term["systems"].split("|")), term["part"] or WHOLE))
+            )
         place += 1
     if not tokens:
         raise ConfigError(f"comparison {text!r}: a side is empty")

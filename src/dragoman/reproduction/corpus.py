@@ -19,6 +19,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,11 +48,23 @@ class Corpus:
 
     folder: Path
     facts: dict[str, Any]
-    """`join`, `languages`, and for each set the number of pairs, mean words of both sides, and digests."""
+    """`join`, `languages`, and for each set the number of pairs, mean words of both sides, and digests.
+
+    Where several test sets are given, `test sets` has the files and the number of pairs of set-1, set-2 and so on.
+    """
 
     def path(self, name: str, side: str) -> Path:
         """A file, such as that of `train` and `source`; the test set has `wrong-source` and `wrong-target` too."""
         return self.folder / f"{name}.{side}"
+
+    def test_set(self, name: str) -> slice:
+        """The lines of one of several test sets, set-1 and so on; all lines where one test set was given."""
+        sets = self.facts.get("test sets", {})
+        if name not in sets:
+            return slice(None)
+        ends = list(accumulate(one["pairs"] for one in sets.values()))
+        place = list(sets).index(name)
+        return slice(ends[place] - sets[name]["pairs"], ends[place])
 
     @property
     def repeats(self) -> int:
@@ -90,7 +103,8 @@ def write_corpus(
     facts: dict[str, Any] = {"join": join, "languages": list(languages or _languages(given["train"]))}
     sides: dict[tuple[str, str], list[str]] = {}
     for name in SETS:
-        pairs = [pair for pair in read_pairs(given[name]) if pair.source.strip() and pair.target.strip()]
+        corpora = [[pair for pair in read_pairs([files]) if _has_text(pair)] for files in given[name]]
+        pairs = list(chain.from_iterable(corpora))
         if join > 1:
             pairs = pairs + list(_joined(pairs, 2, join)) if name == "train" else list(_joined(pairs, 1, join))
         if name == "test" and len(pairs) < FEWEST_TEST_PAIRS:
@@ -103,6 +117,11 @@ def write_corpus(
             side: {"words": round(_mean_words(sides[name, side]), 2), "sha256": _digest(sides[name, side])}
             for side in ("source", "target")
         }
+        if name == "test" and len(corpora) > 1 and join == 1:
+            facts["test sets"] = {
+                f"set-{number}": {"files": [path.name for path in files], "pairs": len(found)}
+                for number, (files, found) in enumerate(zip(given[name], corpora, strict=True), 1)
+            }
     for side in ("source", "target"):
         sides["test", f"wrong-{side}"] = wrong_sources(sides["test", side])
     corpus = Corpus(folder, facts)
@@ -158,6 +177,10 @@ def _joined(pairs: Sequence[Pair], fewest: int, most: int) -> Iterator[Pair]:
         while order and len(parts) < count and _words([*parts, order[-1]]) <= LONGEST_JOINED:
             parts.append(order.pop())
         yield Pair(" ".join(part.source for part in parts), " ".join(part.target for part in parts), parts[0].origin)
+
+
+def _has_text(pair: Pair) -> bool:
+    return bool(pair.source.strip() and pair.target.strip())
 
 
 def _words(pairs: Sequence[Pair]) -> int:

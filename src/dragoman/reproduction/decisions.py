@@ -10,6 +10,9 @@ experiment was run:
     not decided      anything else, or fewer than `LEAST_SEEDS` seeds
 
 A claim of several comparisons holds if all of them do, and does not hold if one of them does not.
+
+The rule asks for the sign alone. Where the paper has values for all systems of a comparison, a second verdict tells
+whether the effect is at least half as large as the paper's (`effect_size`).
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.evaluation.bleu import corpus_bleu
-from dragoman.reproduction.comparison import WHOLE, Comparison
+from dragoman.reproduction.comparison import WHOLE, Comparison, Value
 
 LEAST_SEEDS = 3
 """Seeds below which nothing is decided."""
@@ -63,6 +66,7 @@ METRICS: Mapping[str, MetricKind] = {
     "wrong_source_perplexity": MetricKind("perplexity, wrong sources", 2, True, lambda rows: np.exp(_ratio(rows))),
     "dev_bleu": MetricKind("BLEU, dev", 2, False, corpus_bleu),
     "bleu": MetricKind("BLEU", 2, False, corpus_bleu),
+    "log_bleu": MetricKind("ln BLEU", 2, False, lambda rows: np.log(np.maximum(corpus_bleu(rows), 0.01))),
     "length_ratio": MetricKind("length ratio", 3, False, _ratio),
     "aer": MetricKind("AER", 3, True, lambda rows: 1 - _ratio(rows)),
     "monotone": MetricKind("monotone links", 3, False, _ratio),
@@ -80,6 +84,8 @@ METRICS: Mapping[str, MetricKind] = {
 [neighbouring target words whose source words are in the same order, neighbouring target words]. Statistics of a
 contrast (`Experiment.contrasts`): [distance between the states of two sentences, mean distance of all]. Those of
 phrases are described in `phrases.py`, those of maps in `maps.py`."""
+_LOGARITHMIC = ("perplexity", "wrong_source_perplexity")
+"""Metrics whose effects are differences of logarithms."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,7 @@ class Decision:
     """The result of one comparison."""
 
     comparison: Comparison
+    """Each value is that of one system: the best one where the claim names several."""
     values: tuple[float, ...]
     """The value for each seed for which all systems were trained."""
     mean: float
@@ -123,7 +130,8 @@ class Decision:
     """The 95 % interval of the mean."""
     verdict: Verdict
     seeds_needed: int | None
-    """Seeds that would decide, if further ones are like these; None: no number would, or it is decided."""
+    """Seeds that would decide, if further ones are like these. None: it is decided, no number would decide it, or there
+    are too few seeds to tell how much they vary."""
 
 
 def decide(comparison: Comparison, measured: Measurements) -> Decision:
@@ -132,6 +140,7 @@ def decide(comparison: Comparison, measured: Measurements) -> Decision:
     Raises:
         KeyError: a value of the comparison was not measured.
     """
+    comparison = _of_best_systems(comparison, measured)
     values = _values(comparison, measured, None)  # [1, K]
     valid = np.isfinite(values[0])
     values = values[:, valid]
@@ -147,9 +156,42 @@ def decide(comparison: Comparison, measured: Measurements) -> Decision:
     low, high = (float(bound) for bound in np.nanpercentile((sampled * weights).sum(axis=1), (2.5, 97.5)))
     verdict = _verdict(values[0], low, high)
     needed = None
-    if verdict is Verdict.NOT_DECIDED and seeds > 1:
+    if verdict is Verdict.NOT_DECIDED and seeds >= LEAST_SEEDS:
         needed = _seeds_needed(values[0], float(sampled.mean(axis=1).std()))
     return Decision(comparison, tuple(values[0].tolist()), mean, low, high, verdict, needed)
+
+
+def _of_best_systems(comparison: Comparison, measured: Measurements) -> Comparison:
+    """Replace several systems of a value by the best of them: the one with the best mean over its seeds."""
+
+    def best(value: Value) -> str:
+        lower = METRICS[value.metric].lower_is_better
+        means = {}
+        for system in value.systems:
+            scores = measured.scores(value.metric, system, value.part)
+            scores = scores[np.isfinite(scores)]
+            means[system] = float(scores.mean()) if len(scores) else math.inf if lower else -math.inf
+        return (min if lower else max)(means, key=means.__getitem__)
+
+    return comparison.with_systems({value: best(value) for _, value in comparison.terms if len(value.systems) > 1})
+
+
+def effect_size(comparison: Comparison, scores: Callable[[str, str], Array | None]) -> float | None:
+    """The mean over seeds of what a comparison expects to be above 0, from scores [K] of a metric and a system.
+
+    Perplexities are compared by their logarithms, as only these do not depend on how hard a text is. None where a
+    score is missing, and for comparisons of parts of the test set or with a margin, which no table of a paper has.
+    """
+    if comparison.constant or any(value.part != WHOLE for _, value in comparison.terms):
+        return None
+    total: Array = np.zeros(1)
+    for weight, value in comparison.terms:
+        found = scores(value.metric, value.system)
+        if found is None:
+            return None
+        total = total + weight * (np.log(found) if value.metric in _LOGARITHMIC else found)
+    total = total[np.isfinite(total)]
+    return float(total.mean()) if len(total) else None
 
 
 def verdict_of_all(decisions: Sequence[Decision]) -> Verdict:

@@ -25,6 +25,9 @@ from dragoman.text.lines import read_lines
 
 KNOWN = "known"
 """The part of the test set without words that are unknown to the models, on either side."""
+TEST_SET = "set-"
+"""With a number from 1, such as set-2: the sentences of one of several test sets, in the order in which they were
+given. Where one was given, all of its sentences."""
 SOURCE_EFFECT = "wrong_source_perplexity"
 DEFAULT_METRICS = ("perplexity", "bleu")
 PHRASE_METRICS = ("preferred_words", "score_correlation", "samples_in_table", "samples_in_text")
@@ -32,6 +35,8 @@ PHRASE_METRICS = ("preferred_words", "score_correlation", "samples_in_table", "s
 MAP_METRICS = ("word_neighbours", "phrase_neighbours")
 """Metrics of maps of words and phrases."""
 _FOLDER = "experiments"
+_RECIPE = "_recipe"
+"""The file with the shared recipe, beside the experiments of the package."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -112,7 +117,10 @@ class System(_Entry):
 
 
 class Part(_Entry):
-    """Part of the test set: the sentences from one share of it to another, sorted by their source length."""
+    """Part of the test set: the sentences from one share of it to another, sorted by their source length.
+
+    Of several test sets it is the same part of each, as one may have longer sentences and another kind of text.
+    """
 
     start: Annotated[float, Meta(ge=0, le=1)]
     end: Annotated[float, Meta(ge=0, le=1)]
@@ -202,6 +210,9 @@ class Experiment(_Entry):
     based_on: str | None = None
     note: str = ""
     """What differs from the paper, and why."""
+    recipe: Literal["presets", "shared"] = "presets"
+    """presets: each translation model is trained by the recipe of its preset, the paper's; shared: all are trained by
+    one recipe that fits small corpora, over which `settings`, `updates` and `scale` of the experiment are laid."""
     settings: Mapping[str, Any] = {}
     """Dotted keys of the configuration -> values, for all models."""
     updates: Annotated[int, Meta(ge=1)] = 1000
@@ -257,14 +268,16 @@ class Experiment(_Entry):
         needed = {*self.rows(), *self.samples.systems, *self.samples.phrases_of}
         needed |= {name for figure in self.figures.values() for name in figure.systems}
         for claim in self.claims.values():
-            needed |= {value.system for comparison in claim.comparisons() for _, value in comparison.terms}
+            terms = (term for comparison in claim.comparisons() for term in comparison.terms)
+            needed |= {system for _, value in terms for system in value.systems}
         return [name for name in self.systems if name in needed]
 
 
 def experiment_names() -> list[str]:
     """The names of the experiments that come with the package, sorted."""
     folder = resources.files("dragoman") / _FOLDER
-    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    names = (entry.name for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return sorted(name.removesuffix(".yaml") for name in names if not name.startswith("_"))
 
 
 def load_experiment(name: str) -> Experiment:
@@ -277,9 +290,10 @@ def load_experiment(name: str) -> Experiment:
     texts: dict[str, str] = {}
     values = _merged(name, texts)
     digest = hashlib.sha256("".join(texts.values()).encode()).hexdigest()
+    family = [one for one in texts if one != _RECIPE][-1]
     try:
         experiment = msgspec.convert(
-            {"name": Path(name).stem, "family": Path(list(texts)[-1]).stem, "digest": digest, **values}, Experiment
+            {"name": Path(name).stem, "family": Path(family).stem, "digest": digest, **values}, Experiment
         )
     except msgspec.ValidationError as error:
         raise ConfigError(f"experiment {name}: {error}") from None
@@ -296,6 +310,10 @@ def _merged(name: str, texts: dict[str, str]) -> dict[str, Any]:
         raise ConfigError(f"experiment {name}: experiments are based on each other in a cycle")
     texts[name] = _text(name)
     values = parse_yaml(texts[name], f"experiment {name}")
+    if values.get("recipe") == "shared":
+        texts[_RECIPE] = _package_file(_RECIPE)
+        recipe = parse_yaml(texts[_RECIPE], _RECIPE)
+        values = {**recipe, **values, "settings": {**recipe["settings"], **_mapping(values, "settings", name)}}
     base = values.get("based_on")
     if isinstance(base, str):
         below = _merged(base, texts)
@@ -308,7 +326,7 @@ def _merged(name: str, texts: dict[str, str]) -> dict[str, Any]:
             values[key] = {**_mapping(below, key, base), **_mapping(values, key, name)}
         if "phrase_based" in below:
             values.setdefault("phrase_based", below["phrase_based"])
-        for key in ("updates", "scale", "seeds", "metrics"):
+        for key in ("recipe", "updates", "scale", "seeds", "metrics"):
             if key in below:
                 values.setdefault(key, below[key])
     return values
@@ -320,6 +338,10 @@ def _text(name: str) -> str:
     names = experiment_names()
     if name not in names:
         raise ConfigError(f"no experiment named {name!r}{did_you_mean(name, names, 3)}; see `dragoman reproduce list`")
+    return _package_file(name)
+
+
+def _package_file(name: str) -> str:
     return (resources.files("dragoman") / _FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
 
 
@@ -367,9 +389,10 @@ def _require_consistent(experiment: Experiment) -> None:
         for comparison in claim.comparisons():
             for _, value in comparison.terms:
                 require([value.metric], metrics, "metric", f"claim {name}")
-                require([value.system], systems, "system", f"claim {name}")
-                require([value.part], parts, "part", f"claim {name}")
-                if value.metric not in experiment.measured(value.system):
+                require(value.systems, systems, "system", f"claim {name}")
+                if not value.part.startswith(TEST_SET):
+                    require([value.part], parts, "part", f"claim {name}")
+                if any(value.metric not in experiment.measured(system) for system in value.systems):
                     raise ConfigError(f"experiment {experiment.name}: claim {name}: {value} is not measured")
 
 

@@ -14,7 +14,7 @@ from dragoman.evaluation.metrics import SacreBleu, bleu_metric
 from dragoman.evaluation.tokenizers import Tokenizer, fitting_tokenizer
 from dragoman.reproduction.comparison import WHOLE
 from dragoman.reproduction.decisions import Array, Measurements
-from dragoman.reproduction.experiment import KNOWN, MAP_METRICS, PHRASE_METRICS, SOURCE_EFFECT
+from dragoman.reproduction.experiment import KNOWN, MAP_METRICS, PHRASE_METRICS, SOURCE_EFFECT, TEST_SET
 from dragoman.reproduction.maps import map_statistics
 from dragoman.reproduction.phrase_based import table_step
 from dragoman.reproduction.phrases import phrase_statistics
@@ -27,12 +27,13 @@ from dragoman.text.scripts import line_lengths
 from dragoman.text.vocabulary import UNK
 
 _DEFAULT_SIZE = 2
-_SIZES = {"bleu": 10, "dev_bleu": 10, "score_correlation": 6}
+_SIZES = {"bleu": 10, "log_bleu": 10, "dev_bleu": 10, "score_correlation": 6}
 """Statistics of a sentence, where they are not two."""
 _STEPS = {
     "perplexity": "score",
     SOURCE_EFFECT: "score-wrong",
     "bleu": "translate",
+    "log_bleu": "translate",
     "length_ratio": "translate",
     "aer": "align",
     "monotone": "align",
@@ -177,12 +178,17 @@ def _parts(plan: Plan, outcomes: Mapping[str, Outcome]) -> dict[str, NDArray[np.
         for _, value in comparison.terms
     }
     sources = plan.corpus.lines("test", "source")
-    lengths = np.array(line_lengths(sources)[1])
-    rank = np.empty(len(lengths), dtype=np.int64)
-    rank[np.argsort(lengths, kind="stable")] = np.arange(len(lengths))
+    shares = np.empty(len(sources))  # of the sentences of the same test set that are shorter
+    for test_set in plan.corpus.facts.get("test sets", (WHOLE,)):
+        lines = plan.corpus.test_set(test_set)
+        lengths = np.array(line_lengths(sources[lines])[1])
+        shares[lines] = np.argsort(np.argsort(lengths, kind="stable")) / len(lengths)
     parts = {WHOLE: np.ones(len(sources), dtype=np.bool_)}
     for name, part in plan.experiment.parts.items():
-        parts[name] = (rank >= part.start * len(sources)) & (rank < part.end * len(sources))
+        parts[name] = (shares >= part.start) & (shares < part.end)
+    for name in {*plan.corpus.facts.get("test sets", ()), *(part for part in used if part.startswith(TEST_SET))}:
+        parts[name] = np.zeros(len(sources), dtype=np.bool_)
+        parts[name][plan.corpus.test_set(name)] = True
     if KNOWN in used:
         parts[KNOWN] = _without_unknown(plan, outcomes)
     return parts

@@ -6,6 +6,7 @@ Both are made from the JSON of the result alone, so that they can be written aga
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,6 +25,9 @@ img { max-width: 100%; }
 }
 """
 
+HALF = 0.5
+"""Share of the paper's effect from which on ours is called as large."""
+
 _NO_PHRASES = "The table has too few targets of the chosen source phrases to compare them."
 
 Table = Sequence[Sequence[str]]
@@ -33,6 +37,8 @@ Table = Sequence[Sequence[str]]
 def markdown_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
     """The page as Markdown; `images` has the file of each figure and heat map."""
     blocks = [f"# {result['title']}", result["note"], *_facts(result), "## Table", markdown_table(scores_table(result))]
+    if result["corpus"].get("test sets"):
+        blocks += ["## Each test set", markdown_table(test_sets_table(result))]
     blocks += ["## Claims", markdown_table(claims_table(result))]
     for name, figure in result["figures"].items():
         blocks += [f"## {figure['title']}", f"![{figure['title']}]({images[name]})" if name in images else "No data."]
@@ -49,7 +55,10 @@ def markdown_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
 def html_page(result: Mapping[str, Any], images: Mapping[str, str]) -> str:
     """The page as HTML; `images` has the address of each figure and heat map."""
     body = [f"<h1>{html.escape(result['title'])}</h1>", _paragraph(result["note"]), *map(_paragraph, _facts(result))]
-    body += ["<h2>Table</h2>", _html(scores_table(result)), "<h2>Claims</h2>", _html(claims_table(result))]
+    body += ["<h2>Table</h2>", _html(scores_table(result))]
+    if result["corpus"].get("test sets"):
+        body += ["<h2>Each test set</h2>", _html(test_sets_table(result))]
+    body += ["<h2>Claims</h2>", _html(claims_table(result))]
     for name, figure in result["figures"].items():
         title = html.escape(figure["title"])
         body.append(f"<h2>{title}</h2>")
@@ -91,9 +100,24 @@ def scores_table(result: Mapping[str, Any]) -> Table:
     return [[cell for column, cell in enumerate(row) if column not in empty] for row in rows]
 
 
+def test_sets_table(result: Mapping[str, Any]) -> Table:
+    """A row for each system: mean BLEU and perplexity on each of the test sets that were given."""
+    sets = {name: f"{' '.join(one['files'])} ({one['pairs']:,})" for name, one in result["corpus"]["test sets"].items()}
+    metrics = [name for name in ("perplexity", "bleu") if name in result["metrics"]]
+    rows = [["system", *(f"{METRICS[name].heading}, {heading}" for heading in sets.values() for name in metrics)]]
+    for name in result["shown"]:
+        system = result["systems"][name]
+        rows.append([system["label"]])
+        for part in sets:
+            for metric in metrics:
+                mean = system["scores"].get(metric, {}).get("test sets", {}).get(part)
+                rows[-1].append("" if mean is None else f"{mean:.{METRICS[metric].decimals}f}")
+    return rows
+
+
 def claims_table(result: Mapping[str, Any]) -> Table:
     """A row for each comparison of each claim."""
-    rows = [["claim", "in the paper", "expected", "difference (95 % interval)", "each seed", "verdict"]]
+    rows = [["claim", "in the paper", "expected", "difference (95 % interval)", "each seed", "verdict", "size"]]
     for claim in result["claims"].values():
         for place, comparison in enumerate(claim["comparisons"]):
             low, high = comparison["interval"]
@@ -110,9 +134,20 @@ def claims_table(result: Mapping[str, Any]) -> Table:
                     f"{_signed(comparison['mean'])} ({_signed(low)} to {_signed(high)})",
                     ", ".join(map(_signed, comparison["values"])),
                     verdict,
+                    effect_text(comparison.get("effect")),
                 ]
             )
     return rows
+
+
+def effect_text(effect: Mapping[str, float] | None) -> str:
+    """Compare our effect with the paper's: at least half as large, smaller, or in the other direction."""
+    if effect is None:
+        return ""
+    ours, paper = effect["ours"], effect["paper"]
+    share = ours / paper if paper else math.inf
+    size = "as large" if share >= HALF else "smaller" if share > 0 else "opposite"
+    return f"{size} ({ours:+.2f}, paper {paper:+.2f})"
 
 
 def models_table(result: Mapping[str, Any]) -> Table:

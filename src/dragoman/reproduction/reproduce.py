@@ -17,6 +17,7 @@ from dragoman.progress import Console
 from dragoman.reproduction.command_words import assignments
 from dragoman.reproduction.commands import steps_of
 from dragoman.reproduction.corpus import write_corpus, write_words
+from dragoman.reproduction.decisions import LEAST_SEEDS
 from dragoman.reproduction.experiment import Experiment
 from dragoman.reproduction.measuring import read_measurements
 from dragoman.reproduction.phrases import write_phrases
@@ -32,6 +33,10 @@ _PACKAGES = {"smt": ("kenlm", "thot"), "map": ("sklearn", "altair", "vl_convert"
 """Packages of extras that commands need."""
 
 
+QUICK = {"updates": 1000, "scale": 0.128, "seeds": 1}
+"""Budget of a first look, some minutes a model."""
+
+
 @dataclass(frozen=True)
 class Request:
     """What the user asked for; None: as the experiment says."""
@@ -43,7 +48,11 @@ class Request:
     updates: int | None = None
     minutes: float | None = None
     seeds: int | None = None
+    quick: bool = False
+    """A first look: `QUICK` in place of what the experiment says."""
     jobs: int = 1
+    device: str = "auto"
+    """Of the commands that train or run a model."""
     join: int = 1
     languages: Sequence[str] | None = None
     settings: Sequence[str] = ()
@@ -62,12 +71,15 @@ def reproduce(experiment: Experiment, request: Request, console: Console) -> dic
         RunError: `out` has files of another experiment, corpus or setting.
         ModuleNotFoundError: a package of an extra is not installed.
     """
+    usual = QUICK if request.quick else {key: getattr(experiment, key) for key in QUICK}
     budget = Budget(
-        updates=request.updates or experiment.updates,
+        updates=request.updates or int(usual["updates"]),
         minutes=request.minutes,
-        scale=request.scale or experiment.scale,
-        seeds=request.seeds or experiment.seeds,
+        scale=request.scale or usual["scale"],
+        seeds=request.seeds or int(usual["seeds"]),
     )
+    if budget.seeds < LEAST_SEEDS:
+        console.info(f"fewer than {LEAST_SEEDS} seeds decide no claim; their differences are shown")
     settings = dict(_assignment(text) for text in request.settings)
     if request.gold and request.join > 1:
         raise ConfigError("--gold: its links are those of single pairs; leave out --join")
@@ -86,7 +98,7 @@ def reproduce(experiment: Experiment, request: Request, console: Console) -> dic
         write_words(corpus)
         write_phrases(plan)
     console.info(f"{experiment.title}: {len(steps)} steps, {request.jobs} at a time")
-    outcomes = run_steps(steps, folder, jobs=request.jobs, console=console)
+    outcomes = run_steps(steps, folder, jobs=request.jobs, device=request.device, console=console)
     result = collect(plan, outcomes, read_measurements(plan, outcomes), request.command)
     write_result(result, out / experiment.name, heat_maps=folder)
     return result

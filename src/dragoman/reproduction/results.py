@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.evaluation.metrics import bleu_metric
 from dragoman.evaluation.slices import by_length_groups, by_rarity, mean_ranks
 from dragoman.report.facts import machine_name
-from dragoman.reproduction.comparison import parse_comparison
-from dragoman.reproduction.decisions import METRICS, Decision, Measurements, Verdict, decide, verdict_of_all
-from dragoman.reproduction.experiment import Figure
+from dragoman.reproduction.decisions import METRICS, Decision, Measurements, decide, effect_size, verdict_of_all
+from dragoman.reproduction.experiment import Claim, Experiment, Figure
 from dragoman.reproduction.maps import read_map
 from dragoman.reproduction.measuring import bleu_tokenizer, read_hypotheses, read_states
 from dragoman.reproduction.phrase_based import table_step
@@ -65,9 +65,7 @@ def collect(plan: Plan, outcomes: Mapping[str, Outcome], measured: Measurements,
             name: _model(plan, name, outcomes)
             for name in (*experiment.used_models(), *experiment.used_language_models())
         },
-        "claims": {
-            name: _claim(claim.claim, claim.where, claim.expect, measured) for name, claim in experiment.claims.items()
-        },
+        "claims": {name: _claim(experiment, claim, measured) for name, claim in experiment.claims.items()},
         "figures": {name: _figure(plan, figure, outcomes) for name, figure in experiment.figures.items()},
         "samples": _samples(plan, outcomes),
         "phrases": _phrases(plan, outcomes),
@@ -84,12 +82,16 @@ def _system(plan: Plan, name: str, measured: Measurements) -> Values:
         found = values[np.isfinite(values)]
         scores[metric] = {
             "values": [_number(value) for value in values],
-            "mean": _number(found.mean()) if len(found) else None,
+            "mean": _mean(values),
             "deviation": _number(found.std(ddof=1)) if len(found) > 1 else None,
             "paper": system.paper.get(metric),
         }
         if metric in ("bleu", "dev_bleu"):
             scores[metric]["tokenizer"] = bleu_tokenizer(plan, name)
+        if metric in ("bleu", "perplexity"):
+            scores[metric]["test sets"] = {
+                part: _mean(measured.scores(metric, name, part)) for part in plan.corpus.facts.get("test sets", ())
+            }
     for metric, value in system.paper.items():
         scores.setdefault(metric, {"values": [], "mean": None, "deviation": None, "paper": value})
     return {"label": system.label, "models": list(system.models), "seeds": system.seeds, "scores": scores}
@@ -118,25 +120,34 @@ def _model(plan: Plan, name: str, outcomes: Mapping[str, Outcome]) -> Values:
     return {"preset": preset, "set": settings, **means}
 
 
-def _claim(claim: str, where: str, expect: Sequence[str], measured: Measurements) -> Values:
-    decisions = [decide(parse_comparison(text), measured) for text in expect]
+def _claim(experiment: Experiment, claim: Claim, measured: Measurements) -> Values:
+    decisions = [decide(comparison, measured) for comparison in claim.comparisons()]
     return {
-        "claim": claim,
-        "where": where,
+        "claim": claim.claim,
+        "where": claim.where,
         "verdict": str(verdict_of_all(decisions)),
-        "comparisons": [_decision(decision) for decision in decisions],
+        "comparisons": [_decision(experiment, decision, measured) for decision in decisions],
     }
 
 
-def _decision(decision: Decision) -> Values:
+def _decision(experiment: Experiment, decision: Decision, measured: Measurements) -> Values:
+    ours = effect_size(decision.comparison, measured.scores)
+    paper = effect_size(decision.comparison, lambda metric, system: _paper_score(experiment, metric, system))
     return {
         "expected": decision.comparison.text,
         "values": [_number(value) for value in decision.values],
         "mean": _number(decision.mean),
         "interval": [_number(decision.low), _number(decision.high)],
         "verdict": str(decision.verdict),
-        "seeds that would decide": decision.seeds_needed if decision.verdict is Verdict.NOT_DECIDED else None,
+        "effect": None if ours is None or paper is None else {"ours": _number(ours), "paper": _number(paper)},
+        "seeds that would decide": decision.seeds_needed,
     }
+
+
+def _paper_score(experiment: Experiment, metric: str, system: str) -> NDArray[np.float64] | None:
+    """[1] the score of a system in the paper, or None where the paper has no number."""
+    value = experiment.systems[system].paper.get(metric)
+    return np.array([value]) if isinstance(value, float) else None
 
 
 # Figures -------------------------------------------------------------------------------------------------------------
@@ -289,6 +300,12 @@ def _done(plan: Plan, step: str, outcomes: Mapping[str, Outcome]) -> list[int]:
 
 def _is_done(outcomes: Mapping[str, Outcome], step: str) -> bool:
     return step in outcomes and outcomes[step].state == "done"
+
+
+def _mean(values: NDArray[np.float64]) -> float | None:
+    """The mean over the seeds that succeeded; None if none did."""
+    found = values[np.isfinite(values)]
+    return _number(found.mean()) if len(found) else None
 
 
 def _number(value: float) -> float | None:

@@ -22,10 +22,13 @@ from typing import Any
 
 from dragoman.errors import RunError
 from dragoman.progress import Console
+from dragoman.report.facts import machine_name
 from dragoman.text.lines import replace_file
 
 PROGRAM = (sys.executable, "-m", "dragoman")
 """What the words of a step's command are given to."""
+ON_DEVICE = ("train", "translate", "score")
+"""Verbs that are given the device."""
 POLL_SECONDS = 0.1
 """Time between looks at the running processes."""
 STOP_SECONDS = 60.0
@@ -45,8 +48,6 @@ class Step:
     """Names of the steps whose outputs it reads."""
     resumable: tuple[str, ...] = ()
     """The command that continues a training whose run folder, that of `output`, has training states; () for others."""
-    formerly: tuple[str, ...] = ()
-    """The same command under names that its options had before; what it made is not made again. () if none changed."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,13 @@ class Outcome:
     """The last line on standard error of a step that failed."""
 
 
-def run_steps(steps: Sequence[Step], folder: Path, *, jobs: int, console: Console) -> dict[str, Outcome]:
+def run_steps(
+    steps: Sequence[Step], folder: Path, *, jobs: int, console: Console, device: str = "auto"
+) -> dict[str, Outcome]:
     """Run the steps in their order, up to `jobs` at a time, and return the outcome of each.
+
+    Commands that run a model are given the device. It is no part of what a step is: the outputs of some steps may come
+    from another machine.
 
     An interruption stops the running processes as SIGTERM does, so that trainings save their state, and is raised
     again when they have ended.
@@ -90,7 +96,7 @@ def run_steps(steps: Sequence[Step], folder: Path, *, jobs: int, console: Consol
         while waiting or running:
             for step in _startable(waiting, outcomes, jobs - len(running)):
                 waiting.remove(step)
-                running[step.name] = _Process(step, folder)
+                running[step.name] = _Process(step, folder, device)
             for step in [step for step in waiting if _is_blocked(step, outcomes)]:
                 waiting.remove(step)
                 outcomes[step.name] = Outcome("blocked", 0.0, "a step that it needs failed")
@@ -143,8 +149,9 @@ def launch(command: Sequence[str], folder: Path, log: Path) -> subprocess.Popen[
 class _Process:
     """A running step."""
 
-    def __init__(self, step: Step, folder: Path) -> None:
+    def __init__(self, step: Step, folder: Path, device: str) -> None:
         self.step = step
+        self._device = device
         self._records = records = folder / "steps"
         self._output = folder / step.output
         self._start = time.monotonic()
@@ -156,7 +163,10 @@ class _Process:
         for place in (self.log, self._output):
             place.parent.mkdir(parents=True, exist_ok=True)
         self._write("begun", self._before)
-        self.process = launch(self._command(), folder, self.log)
+        command = self._command()
+        if device != "auto" and command[0] in ON_DEVICE:
+            command = (*command, "--device", device)
+        self.process = launch(command, folder, self.log)
 
     def _command(self) -> tuple[str, ...]:
         run = self._output.parent
@@ -194,7 +204,10 @@ class _Process:
         self._write("begun", self._before + time.monotonic() - self._start)
 
     def _write(self, state: str, seconds: float, message: str = "") -> None:
-        record = {"command": self.step.command, "state": state, "seconds": round(seconds, 1), "message": message}
+        record = {
+            **{"command": self.step.command, "state": state, "seconds": round(seconds, 1), "message": message},
+            **{"device": self._device, "machine": machine_name()},
+        }
         with replace_file(self._records / f"{self.step.name}.json") as file:
             json.dump(record, file, ensure_ascii=False)
             file.write("\n")
@@ -252,7 +265,7 @@ def _require_own_output(step: Step, record: Mapping[str, Any] | None, folder: Pa
     if record is None:
         if output.exists():
             raise RunError(f"{output}: exists, but this experiment has not made it; give another folder to --out")
-    elif tuple(record["command"]) not in (step.command, step.formerly):
+    elif tuple(record["command"]) != step.command:
         raise RunError(
             f"{output}: was made with other settings ({_difference(record['command'], step.command)}); "
             "give another folder to --out, or the same settings"
