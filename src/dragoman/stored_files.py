@@ -1,8 +1,9 @@
 """Reading the files of runs, stored corpora and exported folders, which may be damaged, altered, or no files at all.
 
-`open_regular` never waits for a FIFO or a device. `read_json` reads one of our JSON files by its type: every key and
-value is checked, and the message names the file and the key. A file that `dump_json` wrote has its own SHA-256 in the
-entry "digest", computed over the bytes of the file without the digits of that entry.
+`open_regular` never waits for a FIFO or a device, and notes what it opens as an input. `read_json` reads one of our
+JSON files by its type: every key and value is checked, and the message names the file and the key. A file that
+`dump_json` wrote has its own SHA-256 in the entry "digest", computed over the bytes of the file without the digits of
+that entry.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, BinaryIO, TypeVar
 import msgspec
 
 from dragoman.errors import RunError
+from dragoman.inputs import note_input
 
 LARGEST = 1 << 28
 """The most bytes of a JSON file that are read; that of a stored corpus has 1 MB for each 2 GB of ids."""
@@ -60,7 +62,7 @@ def open_regular(path: str | Path) -> BinaryIO:
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for its writer
     try:
-        _require_regular(os.fstat(descriptor).st_mode, path)
+        _note_regular(path, os.fstat(descriptor))
         return open(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
@@ -68,20 +70,22 @@ def open_regular(path: str | Path) -> BinaryIO:
 
 
 def require_regular(path: str | Path) -> None:
-    """Check that a path is a regular file, before a library opens it by its name.
+    """Check that a path is a regular file, before a library opens it by its name, and note it as an input.
 
     Raises:
         OSError: it does not exist, or is a folder, a FIFO, a socket or a device.
     """
-    _require_regular(os.stat(path).st_mode, path)
+    _note_regular(path, os.stat(path))
 
 
-def _require_regular(mode: int, path: str | Path) -> None:
+def _note_regular(path: str | Path, status: os.stat_result) -> None:
+    mode = status.st_mode
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     for is_kind, name in _KINDS:
         if is_kind(mode):
             raise OSError(errno.EINVAL, f"it is {name}, not a regular file", str(path))
+    note_input(path, status)
 
 
 def read_regular(path: str | Path) -> bytes:

@@ -54,7 +54,7 @@ def test_wrong_files_are_one_clear_line(corpus: Corpus, tmp_path: Path, capsys: 
     os.mkfifo(pipe)
     assert said(source, str(pipe)) == f"{pipe}: is no regular file; the corpus is read twice, so give a file"
     assert said(source, target, "--listing", source) == (
-        f"--listing {source}: is an input as well, which would destroy it"
+        f"{source}: is both an input and an output, so it would be destroyed; give another file"
     )
     assert "does not exist" in said(source, str(tmp_path / "nothing"))
     listing = tmp_path / "listing"

@@ -224,13 +224,6 @@ def test_an_output_among_the_files_of_a_run_is_refused(tmp_path: Path, name: str
     assert not os.listdir(tmp_path)
 
 
-def test_an_output_over_an_input_is_refused(tmp_path: Path) -> None:
-    corpus = tmp_path / "corpus"
-    corpus.write_text("mine")
-    with pytest.raises(ConfigError, match="is both an input and an output"):
-        NewRun(tmp_path / "run", NEW, inputs=[corpus], outputs=[tmp_path / "." / "corpus"]).__enter__()
-
-
 @pytest.mark.parametrize("below", ["", "run"])
 def test_a_file_in_the_way_of_a_new_run(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_text("mine")

@@ -9,7 +9,6 @@ from itertools import tee
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.options import (
     ALIGNERS,
     DEFAULT_SYMMETRIZATION,
@@ -21,7 +20,7 @@ from dragoman.cli.shared.options import (
     add_pairs,
     add_runs,
 )
-from dragoman.cli.shared.parsing import Parser, probability
+from dragoman.cli.shared.parsing import Parser, output_file, probability
 from dragoman.cli.shared.runs import open_runs, require_several_runs, split_runs
 from dragoman.cli.shared.spacing import SpacingWatch
 from dragoman.errors import ConfigError
@@ -74,6 +73,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--matrix",
+        type=output_file,
         metavar="FILE.npz",
         help="write the word-to-word weights to this file: arrays N and N.eos for line N, counted from 0",
     )
@@ -101,6 +101,7 @@ def add_options(parser: Parser) -> None:
     )
     units.add_argument(
         "--write-tokens",
+        type=output_file,
         metavar="FILE",
         help="write what the links count to this file: source and target of each pair, divided by a tab, with a space "
         "between tokens",
@@ -144,8 +145,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def require_sense(options: argparse.Namespace) -> None:
-    """Refuse options that have no effect, and one file for both outputs."""
-    require_outputs_apart((options.output, options.matrix, options.write_tokens))
+    """Refuse options that have no effect."""
     if options.aligner is None:
         if options.symmetrize is not None and not options.reverse:
             raise ConfigError("--symmetrize requires a run of the opposite direction; give it with --reverse RUN2")

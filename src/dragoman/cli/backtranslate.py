@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.options import add_ensemble_options, add_general_options, add_input, add_runs
-from dragoman.cli.shared.parsing import Parser
+from dragoman.cli.shared.parsing import Parser, output_file
 from dragoman.cli.shared.search_options import add_sampling_options, add_search_options, override_search, spelt
 from dragoman.errors import ConfigError
 
@@ -29,7 +28,12 @@ def add_options(parser: Parser) -> None:
     group = parser.add_argument_group("input and output")
     add_input(group, "text of the target language, one sentence a line")
     group.add_argument(
-        "-o", "--output", required=True, metavar="PAIRS", help="write the pairs to this .tsv or .jsonl file"
+        "-o",
+        "--output",
+        type=output_file,
+        required=True,
+        metavar="PAIRS",
+        help="write the pairs to this .tsv or .jsonl file",
     )
     group.add_argument(
         "--tag",
@@ -87,4 +91,3 @@ def _require_sense(options: argparse.Namespace) -> None:
     require_several_runs(options, options.runs)
     if len(options.tag.split()) > 1:
         raise ConfigError(f"--tag: {options.tag!r} is several words; give one, such as <BT>")
-    require_outputs_apart((options.output,), (options.input,))

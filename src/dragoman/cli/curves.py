@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.cli.shared.options import add_general_options
-from dragoman.cli.shared.parsing import Parser
+from dragoman.cli.shared.parsing import Parser, output_file
 
 SUMMARY = "plot the learning curves of several runs"
 DESCRIPTION = (
@@ -31,7 +31,9 @@ def add_options(parser: Parser) -> None:
         help="y axis: perplexity, bleu, chrf or accuracy on the dev set; loss or perplexity of the training text",
     )
     parser.add_argument("--x-axis", choices=("updates", "epochs", "minutes"), default="updates", help="x axis")
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="figure to write: .png, .svg or .pdf")
+    parser.add_argument(
+        "-o", "--output", type=output_file, required=True, metavar="FILE", help="figure to write: .png, .svg or .pdf"
+    )
     add_general_options(parser, device=False)
 
 
@@ -53,12 +55,13 @@ def _log(path: str) -> Path:
     from dragoman.runs.layout import RunFolder
     from dragoman.text.lines import not_found
 
-    log = RunFolder(Path(path)).log
     if not os.path.exists(path):
         raise RunError(str(not_found(path)))
-    if not log.is_file():
-        raise RunError(f"{path}: has no {log.name}; give a run folder written by `dragoman train`")
-    return log
+    folder = RunFolder(Path(path))
+    if not folder.log.is_file():
+        raise RunError(f"{path}: has no {folder.log.name}; give a run folder written by `dragoman train`")
+    folder.note_files()
+    return folder.log
 
 
 def _names(paths: Sequence[str]) -> list[str]:

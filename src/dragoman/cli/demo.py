@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.invocation import this_command
 from dragoman.cli.shared.options import add_general_options
-from dragoman.cli.shared.parsing import Parser, positive_float
+from dragoman.cli.shared.parsing import Parser, output_folder, positive_float
 from dragoman.errors import Interrupted
 from dragoman.text.words import words_in
 
@@ -44,7 +44,9 @@ def add_options(parser: Parser) -> None:
         metavar="LOCALE",
         help="CLDR locale of the target language (default: the language of your locale, or en)",
     )
-    parser.add_argument("--out", type=Path, default=Path("demo-run"), metavar="RUN", help="run folder to write")
+    parser.add_argument(
+        "--out", type=output_folder, default=Path("demo-run"), metavar="RUN", help="run folder to write"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace an existing run")
     parser.add_argument("--minutes", type=positive_float, metavar="N", help="stop training after N minutes")
     add_general_options(parser)

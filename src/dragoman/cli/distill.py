@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.options import add_ensemble_options, add_general_options, add_pairs, add_runs
-from dragoman.cli.shared.parsing import Parser, positive_int
+from dragoman.cli.shared.parsing import Parser, output_file, positive_int
 from dragoman.cli.shared.runs import require_several_runs, split_runs
 from dragoman.cli.shared.search_options import add_search_options, override_search
 from dragoman.errors import ConfigError
@@ -30,7 +29,12 @@ def add_options(parser: Parser) -> None:
     add_pairs(parser)
     group = parser.add_argument_group("output")
     group.add_argument(
-        "-o", "--output", required=True, metavar="PAIRS", help="write the pairs to this .tsv or .jsonl file"
+        "-o",
+        "--output",
+        type=output_file,
+        required=True,
+        metavar="PAIRS",
+        help="write the pairs to this .tsv or .jsonl file",
     )
     group.add_argument(
         "--candidates",
@@ -49,7 +53,6 @@ def run(options: argparse.Namespace) -> None:
     """Translate the sources and write the pairs."""
     names, files = split_runs(options)
     require_several_runs(options, names)
-    require_outputs_apart((options.output,), [str(file) for file in files])
 
     from dragoman.cli.shared.runs import open_runs
     from dragoman.cli.shared.synthetic_pairs import write_synthetic_pairs

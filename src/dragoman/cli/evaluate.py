@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import COMPRESSION_HELP, add_general_options, add_run
-from dragoman.cli.shared.parsing import Parser, language, positive_int
+from dragoman.cli.shared.parsing import Parser, language, output_file, output_folder, positive_int
 from dragoman.cli.shared.search_options import add_search_options, given_search_options, override_search
 from dragoman.errors import ConfigError
 
@@ -106,9 +106,12 @@ def add_options(parser: Parser) -> None:
         "characters (default: as fits a run that reads letters or characters)",
     )
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the translations to this file")
+    parser.add_argument("-o", "--output", type=output_file, metavar="FILE", help="write the translations to this file")
     parser.add_argument(
-        "--report", type=Path, metavar="DIR", help="write scores and translations as a web page, DIR/report.html"
+        "--report",
+        type=output_folder,
+        metavar="DIR",
+        help="write scores and translations as a web page, DIR/report.html",
     )
     parts = parser.add_argument_group("slices of the test set")
     parts.add_argument(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import PAIRS_HELP, add_ensemble_options, add_general_options
-from dragoman.cli.shared.parsing import Parser, positive_int
+from dragoman.cli.shared.parsing import Parser, output_folder, positive_int
 from dragoman.cli.shared.runs import require_several_runs
 from dragoman.errors import ConfigError
 
@@ -37,7 +37,7 @@ EXAMPLES = (
 def add_options(parser: Parser) -> None:
     """Declare the options of `export`."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folder; several form an ensemble")
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write")
+    parser.add_argument("--out", required=True, type=output_folder, metavar="DIR", help="folder to write")
     parser.add_argument("--int8", action="store_true", help="quantise matrix products to 8-bit integers")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing exported folder")
     web = parser.add_argument_group("web site")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dragoman.cli.shared.options import PAIRS_HELP, add_general_options, add_run
-from dragoman.cli.shared.parsing import Parser
+from dragoman.cli.shared.parsing import Parser, output_folder
 from dragoman.errors import ConfigError
 
 SUMMARY = "draw the alignment weights of translations"
@@ -38,7 +38,7 @@ def add_options(parser: Parser) -> None:
         metavar="FILE",
         help=f"SRC to translate (default: standard input); or given pairs: {PAIRS_HELP}",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for the images")
+    parser.add_argument("--out", type=output_folder, required=True, metavar="DIR", help="folder for the images")
     parser.add_argument(
         "--format",
         nargs="+",

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dragoman.cli.shared.options import add_general_options
-from dragoman.cli.shared.parsing import Parser
+from dragoman.cli.shared.parsing import Parser, output_folder
 from dragoman.errors import ConfigError
 
 SUMMARY = "convert a JoeyNMT or OpenNMT-py model to a run folder"
@@ -31,7 +31,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--from", dest="toolkit", required=True, choices=("joeynmt", "opennmt"), help="toolkit of the checkpoint"
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="run folder to write")
+    parser.add_argument("--out", required=True, type=output_folder, metavar="RUN", help="run folder to write")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing run")
     joeynmt = parser.add_argument_group("JoeyNMT")
     joeynmt.add_argument(
@@ -67,17 +67,8 @@ def run(options: argparse.Namespace) -> None:
         )
     else:
         imported = read_opennmt(options.checkpoint, segmenters=segmenters)
-    folder = write_run(
-        imported, options.checkpoint, options.out, overwrite=options.overwrite, inputs=_read_besides(options)
-    )
+    folder = write_run(imported, options.checkpoint, options.out, overwrite=options.overwrite)
     console = Console(quiet=options.quiet)
     for note in imported.notes:
         console.info(note)
     console.info(f"run: {folder.path}")
-
-
-def _read_besides(options: argparse.Namespace) -> list[Path]:
-    """The files read besides the checkpoint, those that JoeyNMT keeps beside it among them."""
-    given = [options.config, *(options.vocabulary or ()), options.source_model, options.target_model]
-    beside = [options.checkpoint.with_name(name) for name in ("config.yaml", "src_vocab.txt", "trg_vocab.txt")]
-    return [path for path in (*given, *(beside if options.toolkit == "joeynmt" else ())) if path is not None]

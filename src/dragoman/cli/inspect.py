@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP, add_general_options
-from dragoman.cli.shared.parsing import Parser, natural, positive_int
+from dragoman.cli.shared.parsing import Parser, natural, output_file, positive_int
 
 SUMMARY = "check a parallel corpus for problems"
 DESCRIPTION = (
@@ -54,6 +54,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--listing",
+        type=output_file,
         metavar="FILE",
         help="list every finding: place, kind, side, detail, source and target, separated by tabs",
     )
@@ -86,19 +87,12 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _require_files(options: argparse.Namespace) -> None:
-    """Refuse a corpus that cannot be read twice, and a listing that would overwrite an input."""
-    import os
+    """Refuse a corpus that cannot be read twice."""
+    from dragoman.errors import InputError
 
-    from dragoman.errors import ConfigError, InputError
-
-    given = [path for files in ([options.corpus], options.dev, options.test) for corpus in files for path in corpus]
     for path in options.corpus:
         if str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
             raise InputError(f"{path}: is no regular file; the corpus is read twice, so give a file")
-    if options.listing is not None and os.path.exists(options.listing):
-        for path in given:
-            if path.exists() and os.path.samefile(path, options.listing):
-                raise ConfigError(f"--listing {options.listing}: is an input as well, which would destroy it")
 
 
 def _named(name: str, sets: list[list[Path]]) -> dict[str, list[Path]]:

@@ -21,6 +21,7 @@ from dragoman.cli.shared.parsing import Parser, Verb
 from dragoman.cli.shared.streams import Warnings, library_warnings_as_lines, printing, say, standard_streams
 from dragoman.cli.shared.torchrun import told_once_under_torchrun
 from dragoman.errors import ConfigError, DragomanError, OtherRankError, did_you_mean
+from dragoman.inputs import inputs_protected
 
 
 class Verbs(Mapping[str, Verb]):
@@ -168,7 +169,7 @@ def _run(arguments: Sequence[str]) -> None:
             options = parser.parse(rest)
         level = logging.ERROR if options.quiet else logging.WARNING
         logging.basicConfig(handlers=[Warnings()], level=level, force=True)
-        with library_warnings_as_lines():
+        with library_warnings_as_lines(), inputs_protected(parser.outputs(options)):
             verb.run(options)
 
 

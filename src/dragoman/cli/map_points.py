@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.letters import warn_of_letters_without_font
 from dragoman.cli.shared.options import add_general_options
-from dragoman.cli.shared.parsing import Parser, natural, positive_int
+from dragoman.cli.shared.parsing import Parser, natural, output_file, positive_int
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        type=output_file,
         action="append",
         required=True,
         metavar="FILE",

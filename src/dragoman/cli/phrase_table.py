@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.files import is_same_file
 from dragoman.cli.shared.options import COMPRESSION_HELP, add_general_options
-from dragoman.cli.shared.parsing import Parser
+from dragoman.cli.shared.parsing import Parser, output_file
 from dragoman.errors import ConfigError, InputError
-from dragoman.text.lines import is_standard_output
+from dragoman.inputs import is_standard_output
 
 if TYPE_CHECKING:
     from dragoman.smt.moses_ini import MosesConfiguration
@@ -54,6 +53,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        type=output_file,
         metavar="TABLE2",
         help="phrase table to write, or folder of the new system; scores are collected in TABLE2.scores",
     )
@@ -62,6 +62,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--write-pairs",
+        type=output_file,
         metavar="FILE.tsv",
         help="write the distinct phrase pairs for `dragoman train --train` instead of scoring",
     )
@@ -99,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
         return
     if not options.model or options.output is None:
         raise ConfigError("--model and --output are required, or --write-pairs (see dragoman phrase-table --help)")
-    if is_standard_output(options.output) or is_same_file(options.table, options.output):
+    if is_standard_output(options.output):
         raise ConfigError(
             f"--output {options.output}: give another file, because the table is written after all pairs are scored"
         )

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP
-from dragoman.cli.shared.parsing import Parser, language, positive_float, positive_int
+from dragoman.cli.shared.parsing import Parser, language, output_folder, positive_float, positive_int
 from dragoman.errors import ConfigError, RunError
 
 SUMMARY = "run an experiment of the papers and test its claims"
@@ -45,7 +45,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     corpora.add_argument("--gold", type=Path, metavar="FILE", help="gold word links of the test set, for AER")
     run = parser.add_argument_group("run")
-    run.add_argument("--out", type=Path, metavar="DIR", help="folder for runs, outputs and pages")
+    run.add_argument("--out", type=output_folder, metavar="DIR", help="folder for runs, outputs and pages")
     run.add_argument("--scale", type=positive_float, metavar="F", help="scale of all models, as in `dragoman train`")
     budget = run.add_mutually_exclusive_group()
     budget.add_argument("--updates", type=positive_int, metavar="N", help="maximum number of updates of each training")

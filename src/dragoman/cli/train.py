@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dragoman.cli.shared.configuration import add_configuration_options, apply_configuration_options, config_for_text
 from dragoman.cli.shared.files import require_corpora
 from dragoman.cli.shared.options import add_corpora, add_general_options, add_training_run_options, length_settings
-from dragoman.cli.shared.parsing import Parser, language, positive_float
+from dragoman.cli.shared.parsing import Parser, language, output_file, positive_float
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -88,7 +88,10 @@ def add_options(parser: Parser) -> None:
         help="word alignments for training.guided_alignment, Pharaoh format; one file for each --train",
     )
     text.add_argument(
-        "--dropped", metavar="FILE", help="list the training pairs that cleaning removes, with the reason"
+        "--dropped",
+        type=output_file,
+        metavar="FILE",
+        help="list the training pairs that cleaning removes, with the reason",
     )
     add_training_run_options(parser)
     several = parser.add_argument_group("several processes, started by torchrun")

@@ -7,7 +7,6 @@ import logging
 import math
 from typing import TYPE_CHECKING, TypedDict, cast
 
-from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.options import (
     add_ensemble_options,
     add_general_options,
@@ -15,7 +14,7 @@ from dragoman.cli.shared.options import (
     add_output,
     add_runs,
 )
-from dragoman.cli.shared.parsing import Parser, positive_int
+from dragoman.cli.shared.parsing import Parser, output_file, positive_int
 from dragoman.cli.shared.runs import require_several_runs
 from dragoman.cli.shared.search_options import add_sampling_options, add_search_options, override_search, spelt
 from dragoman.errors import ConfigError
@@ -98,10 +97,14 @@ def _add_files(parser: Parser) -> None:
         help="lines read at once, sorted by length and then batched; fewer where the input pauses (default: 2000)",
     )
     group.add_argument(
-        "--alignments", metavar="FILE", help="write the word alignments of the raw lines to this file, Pharaoh format"
+        "--alignments",
+        type=output_file,
+        metavar="FILE",
+        help="write the word alignments of the raw lines to this file, Pharaoh format",
     )
     group.add_argument(
         "--attention",
+        type=output_file,
         metavar="FILE.npz",
         help="write the alignment weights to this file: one array per line, named by the line number from 0",
     )
@@ -148,6 +151,7 @@ def _add_unknown_words(parser: Parser) -> None:
     )
     group.add_argument(
         "--unk-log",
+        type=output_file,
         metavar="FILE",
         help="list the replacements: line, segment, source word, replacement and method, separated by tabs",
     )
@@ -267,7 +271,7 @@ def _require_plain_text(options: argparse.Namespace) -> None:
 
 
 def require_sense(options: argparse.Namespace) -> None:
-    """Refuse options that have no effect, and outputs that would overwrite an input."""
+    """Refuse options that have no effect."""
     from dragoman.translation.options import require_consistent
 
     given = {name: value for name, value in vars(options).items() if value is not None}
@@ -285,7 +289,5 @@ def require_sense(options: argparse.Namespace) -> None:
             f"--nbest {options.nbest}: --format text has one translation per line; use --format nbest or jsonl"
         )
     files = (options.input, options.prefix, options.constraints, options.glossary, options.dictionary, options.ban_file)
-    inputs = [name for name in files if name is not None]
-    if inputs.count("-") > 1:
+    if files.count("-") > 1:
         raise ConfigError("standard input is read twice; give a file for all but one of the inputs")
-    require_outputs_apart((options.output, options.alignments, options.attention, options.unk_log), inputs)

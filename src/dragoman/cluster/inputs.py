@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 from dragoman.errors import InputError
+from dragoman.inputs import note_input
 from dragoman.stored_files import open_regular
 from dragoman.text.lines import UndecodableLine, decompressed, not_found, read_lines
 
@@ -126,6 +127,7 @@ def find_file(path: str) -> InputFile:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if os.path.isdir(path):
         raise InputError(f"{path}: is a folder; give a pattern for its files, such as '{path.rstrip('/')}/*'")
+    note_input(path, stat)
     return InputFile(path, stat.st_size, stat.st_mtime_ns)
 
 

@@ -6,6 +6,7 @@ and the number of values are limited, an alias counts as often as it is used, an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from yaml.constructor import SafeConstructor
 from yaml.resolver import Resolver
 
 from dragoman.errors import ConfigError, abridged, quoted
+from dragoman.inputs import note_input
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 32
@@ -65,6 +67,7 @@ def read_yaml_text(path: Path, what: str) -> str:
     """
     try:
         with path.open("rb") as file:
+            note_input(path, os.fstat(file.fileno()))
             raw = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a name with NUL
         reason = error.strerror if isinstance(error, OSError) else str(error)

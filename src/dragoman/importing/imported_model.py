@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,13 +43,8 @@ class ImportedModel(NamedTuple):
     notes: list[str]
 
 
-def write_run(
-    imported: ImportedModel, checkpoint: Path, out: Path, *, overwrite: bool = False, inputs: Sequence[Path] = ()
-) -> RunFolder:
+def write_run(imported: ImportedModel, checkpoint: Path, out: Path, *, overwrite: bool = False) -> RunFolder:
     """Write config.yaml, text/ and the weights into the folder `out`; an older run there is whole until all is written.
-
-    Args:
-        inputs: what was read besides the checkpoint; an `overwrite` that would remove it is refused.
 
     Raises:
         ConfigError: no configuration describes the model.
@@ -68,7 +62,7 @@ def write_run(
     segmentations = [train_segmentation(side, ()) for side in (config.text.source, config.text.target)]
     if is_marked(out) and not overwrite:
         raise RunError(f"{out}: a run is there already; --overwrite replaces it, or give another path")
-    with NewRun(out, config, overwrite=overwrite, inputs=[checkpoint, *inputs]) as new:
+    with NewRun(out, config, overwrite=overwrite, inputs=[checkpoint]) as new:
         TextSide(segmentations[0], vocabularies[0]).save(new.folder.text, "source")
         TextSide(segmentations[1], vocabularies[1]).save(new.folder.text, "target")
         save_weights(new.folder.weights, weights_of(model))

@@ -25,6 +25,7 @@ from msgspec import Meta, Struct
 from dragoman.config.files import load_config
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError, quoted
+from dragoman.inputs import unnoted
 from dragoman.stored_files import JsonFile, dump_json, open_regular, read_json, read_regular, sha256_of
 from dragoman.text.side import TextSide
 
@@ -104,6 +105,7 @@ def is_export(path: str | Path) -> bool:
     return any(os.path.lexists(os.path.join(path, name)) for name in (MANIFEST, ENCODER, STEP))
 
 
+@unnoted()
 def foreign_files(folder: Path) -> list[str] | None:
     """The files of an exported folder that its manifest does not list; None for a folder without a manifest."""
     try:

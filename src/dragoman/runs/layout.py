@@ -23,12 +23,14 @@ from dragoman.config.files import dump_config, load_config
 from dragoman.config.language_model import LanguageConfig
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
+from dragoman.inputs import note_input_at
 from dragoman.runs.parts import (
     complete_placing,
     parts_in,
     require_intact_data,
     require_intact_mark,
     require_intact_text,
+    sort_files,
 )
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.side import TextSide
@@ -108,6 +110,12 @@ class RunFolder:
         folder.require_weights()
         return folder
 
+    def note_files(self) -> None:
+        """Note the files of the run as inputs of the command."""
+        for file in sort_files(self.path).ours:
+            if file != self.report:  # the one file of a run that an evaluation may write, too
+                note_input_at(file)
+
     def require_weights(self) -> None:
         """Refuse a run without weights.
 
@@ -158,7 +166,7 @@ class RunFolder:
 
     @classmethod
     def existing(cls, path: str | Path) -> RunFolder:
-        """Check that a folder is a run of either kind; its configuration is not read.
+        """Check that a folder is a run of either kind, and note its files as inputs; its configuration is not read.
 
         Raises:
             RunError: the folder does not exist (the message names the nearest one), is not a run, or has a newer
@@ -183,6 +191,7 @@ class RunFolder:
                 f"{path}: has no {folder.text.name}/, the segmentations and vocabularies that its weights belong to; "
                 "take it from a copy of the run folder, or train again with --overwrite"
             )
+        folder.note_files()
         return folder
 
     def load_config(self) -> Config:

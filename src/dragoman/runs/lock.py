@@ -19,6 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from dragoman.errors import RunError
+from dragoman.inputs import owning
 from dragoman.stored_files import decode_json, read_regular
 
 LOCK = ".dragoman-lock"
@@ -42,7 +43,8 @@ def lock_for_writing(run: Path, what: str = "run") -> Iterator[None]:
     except OSError as error:
         raise RunError(f"{path}: the lock file cannot be created: {error.strerror}") from None
     try:
-        yield
+        with owning(run):
+            yield
     finally:
         with suppress(OSError):
             path.unlink()  # before the lock is released: afterwards the file may be another process's

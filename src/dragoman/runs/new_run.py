@@ -11,6 +11,7 @@ from types import TracebackType
 from dragoman.config.language_model import LanguageConfig
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
+from dragoman.inputs import noted_inputs
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.parts import (
@@ -46,7 +47,8 @@ class NewRun:
         """
         Args:
             overwrite: whether an existing run may be replaced.
-            inputs: files that the command reads; replacing a run must not remove them.
+            inputs: files that will be read, in addition to those that the command has read; replacing a run must not
+                remove them.
             outputs: files that the command writes in addition to the run.
         """
         self.place = RunFolder(Path(path))
@@ -54,7 +56,7 @@ class NewRun:
         self.folder = self.place
         """The current folder of the run: inside the block a hidden folder, until `take_place`."""
         self._config = config
-        self._overwrite, self._inputs, self._outputs = overwrite, inputs, outputs
+        self._overwrite, self._inputs, self._outputs = overwrite, [*inputs, *noted_inputs()], outputs
         self._files = ExitStack()
         self._made = False
 
@@ -63,7 +65,7 @@ class NewRun:
 
         Raises:
             RunError: as for `require_free`; another process writes to the run; or the folder cannot be created.
-            ConfigError: an output is also an input, or is inside a part of the run.
+            ConfigError: an output is inside a part of the run.
         """
         self._require_free()
         with ExitStack() as files:
@@ -98,7 +100,9 @@ class NewRun:
 
     def _require_free(self) -> None:
         require_free(self.place.path, overwrite=self._overwrite, inputs=self._inputs)
-        _require_outputs_apart(self.place.path, self._inputs, self._outputs)
+        for output in self._outputs:
+            if lies_in_parts(self.place.path, output):
+                raise ConfigError(f"{output}: is among the files of the run {self.place.path}; give another path")
 
     def _make_folder(self, files: ExitStack) -> None:
         path = self.place.path
@@ -154,14 +158,6 @@ def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) ->
                     f"{given}: is an input, and --overwrite would remove it with the run in {path}; copy it "
                     "to another folder, or give another path to --out"
                 )
-
-
-def _require_outputs_apart(run: Path, inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
-    for output in outputs:
-        if lies_in_parts(run, output):
-            raise ConfigError(f"{output}: is among the files of the run {run}; give another path")
-        if any(os.path.exists(output) and os.path.exists(file) and os.path.samefile(output, file) for file in inputs):
-            raise ConfigError(f"{output}: is both an input and an output, so it would be destroyed; give another file")
 
 
 def _identity(status: os.stat_result) -> tuple[int, int]:

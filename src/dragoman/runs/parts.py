@@ -29,6 +29,7 @@ from typing import NamedTuple
 from msgspec import field
 
 from dragoman.errors import RunError
+from dragoman.inputs import unnoted
 from dragoman.stored_files import JsonFile, NewerFormat, dump_json, read_json, sha256_of
 from dragoman.text import temporary
 from dragoman.text.lines import replace_file
@@ -137,6 +138,7 @@ def _require_intact(path: Path, digest: str) -> None:
         raise RunError(f"{path}: is damaged: its SHA-256 differs from that in {MARK}; {_REMEDY}")
 
 
+@unnoted()
 def is_marked(run: Path) -> bool:
     """Whether run.json marks a folder as a dragoman run of this format; false if run.json is damaged.
 

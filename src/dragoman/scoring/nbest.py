@@ -15,8 +15,9 @@ from itertools import groupby
 from pathlib import Path
 
 from dragoman.errors import InputError
+from dragoman.inputs import STANDARD_STREAM
 from dragoman.text.counts import parse_count
-from dragoman.text.lines import STANDARD_STREAM, read_lines
+from dragoman.text.lines import read_lines
 
 BARS = "|||"
 ESCAPED_BARS = "&#124;&#124;&#124;"

@@ -10,6 +10,7 @@ from typing import Any
 import kenlm
 
 from dragoman.errors import InputError
+from dragoman.inputs import note_input_at
 from dragoman.smt.arpa import read_arpa
 from dragoman.smt.kneser_ney import EOS
 
@@ -30,6 +31,7 @@ class KenlmModel:
         """
         if not Path(path).is_file():
             next(read_arpa(path))  # raises the error with its reason
+        note_input_at(path)
         self._model = _load(str(path))
         self.begin: LanguageModelState = kenlm.State()
         self._model.BeginSentenceWrite(self.begin)

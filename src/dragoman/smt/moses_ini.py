@@ -202,7 +202,7 @@ def replace_weights(path: Path, weights: Weights) -> None:
         InputError: the file cannot be read or written.
     """
     lines = _with_weights(read_lines(path), weights)
-    with replace_file(path) as file:
+    with replace_file(path, edits=True) as file:
         file.writelines(f"{line}\n" for line in lines)
 
 

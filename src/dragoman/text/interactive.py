@@ -19,7 +19,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from dragoman.text.lines import STANDARD_STREAM, is_compressed, read_lines
+from dragoman.inputs import STANDARD_STREAM
+from dragoman.text.lines import is_compressed, read_lines
 
 _CHUNK = 1 << 16  # bytes that are read at once, as many as a pipe holds
 _GRACE = 0.01  # seconds without input that are a pause; a process that writes without pausing is faster

@@ -24,9 +24,9 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 import zstandard
 
 from dragoman.errors import InputError, nearest
+from dragoman.inputs import STANDARD_STREAM, is_standard_output, note_input, note_written, require_no_input
 from dragoman.text.temporary import create_temporary_file, is_prepared, sync_folder
 
-STANDARD_STREAM = "-"
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 _BUFFER = 1 << 16  # bytes that are read ahead
 _CHUNK = 1 << 9  # bytes of a .zst file that are decompressed together; they may expand to 128 KiB each four
@@ -140,8 +140,16 @@ _READERS: dict[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".xz": lzma.
 
 def _open_binary(path: str | Path) -> AbstractContextManager[BinaryIO]:
     if str(path) == STANDARD_STREAM:
+        with suppress(OSError, ValueError):  # it is closed, or has no file descriptor
+            note_input(path, os.fstat(sys.stdin.buffer.fileno()))
         return nullcontext(sys.stdin.buffer)
-    return decompressed(open(path, "rb", _BUFFER), path)
+    file = open(path, "rb", _BUFFER)  # noqa: SIM115
+    try:
+        note_input(path, os.fstat(file.fileno()))
+    except BaseException:
+        file.close()
+        raise
+    return decompressed(file, path)
 
 
 @contextmanager
@@ -239,13 +247,15 @@ def _wide_encoding(raw: bytes) -> str | None:
 
 @overload
 def replace_file(
-    path: str | Path, *, binary: Literal[False] = False, keep_partial: bool = False
+    path: str | Path, *, binary: Literal[False] = False, keep_partial: bool = False, edits: bool = False
 ) -> AbstractContextManager[TextIO]: ...
 @overload
 def replace_file(
-    path: str | Path, *, binary: Literal[True], keep_partial: bool = False
+    path: str | Path, *, binary: Literal[True], keep_partial: bool = False, edits: bool = False
 ) -> AbstractContextManager[BinaryIO]: ...
-def replace_file(path: str | Path, *, binary: bool = False, keep_partial: bool = False) -> AbstractContextManager[Any]:
+def replace_file(
+    path: str | Path, *, binary: bool = False, keep_partial: bool = False, edits: bool = False
+) -> AbstractContextManager[Any]:
     """Open a file for atomic writing: it replaces `path` at the end of a successful `with` block.
 
     Output is written to a temporary file in the same folder, synchronised to disk and renamed to `path`. If the block
@@ -257,12 +267,14 @@ def replace_file(path: str | Path, *, binary: bool = False, keep_partial: bool =
     Args:
         keep_partial: name the temporary file NAME.partial (NAME.partial2 and so on if that exists), and keep it if the
             block fails; the error gets a note that names it.
+        edits: the file may be one that the command has read; any other of these is refused (see `inputs`).
 
     Raises:
+        ConfigError: the command reads this file; nothing is replaced.
         InputError: the path is a folder, its folder does not exist or is not writable, or the disk is full.
         BrokenPipeError: the reader of a pipe has closed it, which is no mistake of the user.
     """
-    file = _output(path, keep_partial=keep_partial)
+    file = _output(path, keep_partial=keep_partial, edits=edits)
     return file if binary else _as_text(file)
 
 
@@ -271,7 +283,7 @@ def replace_output(path: str | Path, *, keep_partial: bool = False) -> Iterator[
     """Like `replace_file` for a text file, compressed according to its name.
 
     Raises:
-        InputError, BrokenPipeError: as for `replace_file`.
+        ConfigError, InputError, BrokenPipeError: as for `replace_file`.
     """
     with _output(path, keep_partial=keep_partial) as file, _as_text(_compressed(file, path)) as text:
         yield text
@@ -297,7 +309,7 @@ def _compressed(file: BinaryIO, path: str | Path) -> AbstractContextManager[Bina
 
 
 @contextmanager
-def _output(path: str | Path, *, keep_partial: bool) -> Iterator[BinaryIO]:
+def _output(path: str | Path, *, keep_partial: bool, edits: bool = False) -> Iterator[BinaryIO]:
     """The binary file of `replace_file`."""
     name = _name(path, "standard output")
     if is_standard_output(path):
@@ -310,17 +322,8 @@ def _output(path: str | Path, *, keep_partial: bool) -> Iterator[BinaryIO]:
             file.flush()
     else:
         final, removed = Path(os.path.realpath(path)), is_prepared(path)
-        with _replacing(final, name, keep_partial=keep_partial, removed=removed) as file:
+        with _replacing(final, name, keep_partial=keep_partial, removed=removed, edits=edits) as file:
             yield file
-
-
-def is_standard_output(path: str | Path) -> bool:
-    """Whether a name, such as "-" or /dev/stdout, refers to the file, pipe or terminal of standard output."""
-    if str(path) == STANDARD_STREAM:
-        return True
-    with suppress(OSError):
-        return os.path.samestat(os.stat(path), os.fstat(1))
-    return False
 
 
 def _is_written_through(path: str | Path) -> bool:
@@ -374,11 +377,13 @@ def _unwritable(name: str, error: OSError, hint: str = "") -> InputError:
 
 
 @contextmanager
-def _replacing(final: Path, name: str, *, keep_partial: bool, removed: bool) -> Iterator[BinaryIO]:
+def _replacing(final: Path, name: str, *, keep_partial: bool, removed: bool, edits: bool) -> Iterator[BinaryIO]:
     """Write to a temporary file that replaces the regular file `final`, or a name that is free, on success.
 
-    `removed`: whether a failure removes the folder, which is being prepared.
+    `removed`: whether a failure removes the folder, which is being prepared. `edits`: as for `replace_file`.
     """
+    if not edits:
+        require_no_input(final, name)
     old = os.stat(final) if os.path.exists(final) else None
     unchanged = "" if old is None or keep_partial or removed else "; the old file is unchanged"
     lost = "" if removed else "; the new file is in its place, but may be lost if the power fails"
@@ -391,6 +396,8 @@ def _replacing(final: Path, name: str, *, keep_partial: bool, removed: bool) -> 
         with _naming(name, beside, unchanged):
             yield file
             file.flush()
+        if not edits:
+            require_no_input(final, name)  # again: it may have been read, or linked, in the meantime
         try:
             _put_in_place(file, final, old)
         except OSError as error:
@@ -435,6 +442,7 @@ def _put_in_place(file: BinaryIO, final: Path, old: os.stat_result | None) -> No
             os.fchown(file.fileno(), old.st_uid, old.st_gid)
         with suppress(OSError):
             os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
+    note_written(os.fstat(file.fileno()))
     os.replace(file.name, final)  # still open, because its lock shows that its process runs
 
 

@@ -23,6 +23,7 @@ from itertools import count
 from pathlib import Path
 
 from dragoman.errors import DragomanError
+from dragoman.inputs import require_no_input_in
 
 FILE = re.compile(r"\.(.+)\.dragoman-new\d*")
 """The name of a temporary file; group 1 is the name of the file that it is to replace."""
@@ -194,14 +195,17 @@ def new_folder(final: Path, *, replace: bool = False) -> Iterator[Path]:
             local ones can), so that there is the old one or the new one at any time.
 
     Raises:
+        ConfigError: a file of the older folder is an input of the command.
         OSError: the folder cannot be written, or is there already.
     """
+    require_no_input_in(final)
     with temporary_folder(final.parent, f".{final.name}.dragoman-") as beside:
         new = beside / "new"
         new.mkdir()
         with preparing_for(final, new):
             yield new
         sync_tree(new)
+        require_no_input_in(final)  # again: it may have been read in the meantime
         if not replace or not os.path.lexists(final):
             os.rename(new, final)
         elif not _exchange(new, final):

@@ -24,6 +24,7 @@ from msgspec import Struct
 
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.export.writing import ExportOptions, prepare, write_model
+from dragoman.inputs import unnoted
 from dragoman.page.files import CONTENT_SECURITY_POLICY, INDEX, page_files
 from dragoman.runs.opening import Run
 from dragoman.stored_files import JsonFile, read_json, sha256_of
@@ -199,6 +200,7 @@ class _SiteFile(JsonFile, frozen=True, kw_only=True):
     files: dict[str, _FileFacts]
 
 
+@unnoted()
 def _require_free(out: Path, *, overwrite: bool) -> None:
     """Check that `out` is free, or with `overwrite` an exported site without other files."""
     if out.is_symlink() or (out.exists() and not out.is_dir()):

@@ -124,5 +124,6 @@ def write_demo_corpus(folder: str | Path, source: str = "de", target: str = "en"
         if path.exists() and list(read_lines(path)) != lines:
             raise InputError(f"{path}: is there already with other text; move it, or give another folder")
     for path, lines in texts.items():
-        write_lines(path, lines)
+        if not path.exists():
+            write_lines(path, lines)
     return files

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.cli.shared.options import add_general_options
-from dragoman.cli.shared.parsing import Parser, positive_int
+from dragoman.cli.shared.parsing import Parser, output_folder, positive_int
 from dragoman.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
@@ -39,7 +39,11 @@ def add_cluster_options(parser: Parser, what: str, *more: tuple[str, str]) -> No
             option, nargs="+", metavar="PATTERN", help=f"{meaning}: as many files as --input, in the same order"
         )
     files.add_argument(
-        "--output", required=True, metavar="DIR", help="folder with an output file for each input file, of its name"
+        "--output",
+        type=output_folder,
+        required=True,
+        metavar="DIR",
+        help="folder with an output file for each input file, of its name",
     )
     workers = parser.add_argument_group("workers")
     workers.add_argument(
@@ -81,7 +85,7 @@ def run_on_cluster(
     absolute = {use: [str(Path(name).resolve()) for name in names] for use, names in models.items()}
     plan = WorkerPlan(verb, absolute, settings)
     inputs = _inputs(options.input, None if second is None else getattr(options, second), second, check)
-    output = Path(options.output)
+    output = options.output
     for one in inputs:
         if Path(one.files[0].path).resolve().parent == output.resolve():
             raise ConfigError(f"--output {output}: holds the input {one.files[0].path}; give another folder")

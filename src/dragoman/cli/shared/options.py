@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dragoman.cli.shared.parsing import Parser, positive_float, positive_int, threads
+from dragoman.cli.shared.parsing import Parser, output_file, output_folder, positive_float, positive_int, threads
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -40,7 +40,9 @@ def add_general_options(parser: Parser, *, device: bool = True) -> None:
 
 def add_output(container: Container, what: str) -> None:
     """Declare `-o/--output`, standard output by default."""
-    container.add_argument("-o", "--output", default="-", metavar="FILE", help=f"write {what} to this file")
+    container.add_argument(
+        "-o", "--output", type=output_file, default="-", metavar="FILE", help=f"write {what} to this file"
+    )
 
 
 def add_input(container: Container, what: str = "text to translate, one sentence a line") -> None:
@@ -98,7 +100,7 @@ def add_ensemble_options(parser: Parser) -> None:
 def add_training_run_options(parser: Parser) -> None:
     """Declare the run folder that training writes, its length and time limit, and what happens to an existing run."""
     run = parser.add_argument_group("run")
-    run.add_argument("--out", required=True, type=Path, metavar="RUN", help="run folder to write")
+    run.add_argument("--out", required=True, type=output_folder, metavar="RUN", help="run folder to write")
     add_length(run)
     existing = run.add_mutually_exclusive_group()
     existing.add_argument("--resume", action="store_true", help="continue the run in RUN exactly where it stopped")

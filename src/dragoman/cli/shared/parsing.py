@@ -6,6 +6,7 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 from itertools import takewhile
+from pathlib import Path
 from typing import NoReturn, Protocol, TypeVar
 
 from dragoman.errors import ConfigError, did_you_mean
@@ -81,6 +82,12 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"unknown option {name}{hint}")
         return self.parse_args(arguments)
 
+    def outputs(self, options: argparse.Namespace) -> list[str]:
+        """The files that the options of type `output_file` name."""
+        given = [getattr(options, action.dest) for action in self._actions if action.type is output_file]
+        names = [value if isinstance(value, list) else [value] for value in given]
+        return [name for each in names for name in each if name is not None]
+
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     """Keeps the line breaks of the examples and prints all defaults."""
@@ -138,6 +145,16 @@ positive_float = bounded(float, above=0)
 def probability(text: str) -> float:
     """Parse a number above 0, up to 1."""
     return _number(text, float, "a number above 0, at most 1", lambda value: 0 < value <= 1)
+
+
+def output_file(name: str) -> str:
+    """The type of every option that names a file to write; the command refuses to read such a file (see `inputs`)."""
+    return name
+
+
+def output_folder(name: str) -> Path:
+    """The type of every option that names a folder to write."""
+    return Path(name)
 
 
 def language(text: str) -> str:

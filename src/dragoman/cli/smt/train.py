@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dragoman.cli.shared.options import ALIGNERS, PAIRS_HELP, SYMMETRIZATIONS, add_general_options
-from dragoman.cli.shared.parsing import Parser, natural, positive_int
+from dragoman.cli.shared.parsing import Parser, natural, output_folder, positive_int
 from dragoman.errors import ConfigError
 from dragoman.smt.settings import SystemSettings
 
@@ -34,7 +34,9 @@ def add_options(parser: Parser) -> None:
         metavar="FILE",
         help=f"training corpus: {PAIRS_HELP}; may be repeated",
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="SYSTEM", help="folder to write; must not exist")
+    parser.add_argument(
+        "--out", required=True, type=output_folder, metavar="SYSTEM", help="folder to write; must not exist"
+    )
     words = parser.add_argument_group("word alignment")
     words.add_argument(
         "--alignments",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.shared.files import require_outputs_apart
 from dragoman.cli.shared.options import add_general_options, add_input, add_output
-from dragoman.cli.shared.parsing import Parser
+from dragoman.cli.shared.parsing import Parser, output_file
 from dragoman.cli.shared.smt_search import add_search_options, add_system, add_weights, open_searcher
 
 SUMMARY = "translate text with a phrase-based system"
@@ -27,6 +26,7 @@ def add_options(parser: Parser) -> None:
     add_output(parser, "the translations")
     parser.add_argument(
         "--alignments",
+        type=output_file,
         metavar="FILE",
         help="write the word alignments of the phrase pairs used to this file, Pharaoh format",
     )
@@ -43,7 +43,6 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.text.lines import replace_output
     from dragoman.text.links import format_links
 
-    require_outputs_apart((options.output, options.alignments), (options.input,))
     searcher = open_searcher(options)
     with ExitStack() as files:
         text = files.enter_context(replace_output(options.output, keep_partial=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dragoman.cli.shared.options import add_general_options
-from dragoman.cli.shared.parsing import Parser, natural, positive_int
+from dragoman.cli.shared.parsing import Parser, natural, output_file, positive_int
 from dragoman.cli.shared.smt_search import add_search_options, add_system, decoder_settings
 from dragoman.errors import InputError
 from dragoman.smt.settings import TuningSettings
@@ -36,6 +36,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        type=output_file,
         metavar="FILE",
         help="write the weights to this file (default: into the moses.ini of the system)",
     )
