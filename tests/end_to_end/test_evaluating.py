@@ -317,3 +317,16 @@ def test_several_references_go_through_the_whole_path(
     assert "references each" in capsys.readouterr().out
     assert main(["evaluate", "run"]) == 2
     assert "evaluate run: give a test set, the source and its references" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["translate", "evaluate", "score", "align", "check", "distill", "backtranslate"])
+def test_text_of_the_other_side_is_told_by_every_verb_that_reads_it(
+    verb: str, run_folder: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ["-o", str(tmp_path / "out.tsv")]
+    for source, target, warned in ((*corpus.test, False), (*reversed(corpus.test), True)):
+        names = ["-i", str(source)] if verb in ("translate", "backtranslate") else [str(source), str(target)]
+        more = [] if verb == "check" else out
+        assert main([verb, str(run_folder), *names, *more, "--threads", "1"]) == 0
+        found = capsys.readouterr().err.count("the source text is like the other side of its training text")
+        assert found == warned, (verb, source)

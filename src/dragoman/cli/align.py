@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dragoman.alignment.attention_file import AttentionFile
     from dragoman.alignment.extract import WordWeights
     from dragoman.engines.ensemble_engine import Combination
+    from dragoman.runs.opening import Run
     from dragoman.scoring.scorer import AlignmentUnit, ScoredPair, Scorer
     from dragoman.text.links import Link
     from dragoman.text.words import RawUnit
@@ -217,17 +218,19 @@ def _by_model(options: argparse.Namespace, matrix: AttentionFile | None, tokens:
     from dragoman.alignment.extract import extract_links
     from dragoman.alignment.symmetrize import symmetrize
     from dragoman.text.corpus import read_pairs
+    from dragoman.workflows.unexpected_text import checked_pairs
 
     names, files = split_runs(options)
     require_several_runs(options, names)
-    forward = _open(names, options, options.combine or "probabilities", options.weights)
-    backward = _open(options.reverse, options) if options.reverse else None
+    forward, first = _open(names, options, options.combine or "probabilities", options.weights)
+    backward = _open(options.reverse, options)[0] if options.reverse else None
 
     def links(words: WordWeights) -> list[Link]:
         return extract_links(words, options.threshold)
 
     unit = _unit(options)
-    lines: Iterator[tuple[str, str]] = ((pair.source, pair.target) for pair in read_pairs([files]))
+    read = checked_pairs(read_pairs([files]), files, names[0], first)
+    lines: Iterator[tuple[str, str]] = ((pair.source, pair.target) for pair in read)
     if unit in ("words", "unicode-words"):
         watch = SpacingWatch("--segments or --characters links smaller units, or segment the text before training")
         lines = watch.watch(lines)
@@ -249,13 +252,14 @@ def _open(
     options: argparse.Namespace,
     combination: Combination = "probabilities",
     weights: Sequence[float] | None = None,
-) -> Scorer:
+) -> tuple[Scorer, Run]:
+    """The scorer of one or several runs, and the first of them."""
     from dragoman.runs.opening import make_scorer
 
     runs = open_runs(names, options)
     if all(run.config.model.decoder.context != "attended" for run in runs):
         raise ConfigError(f"the model of {names[0]} has no attention, so it cannot align")
-    return make_scorer(names, runs, combination, weights)
+    return make_scorer(names, runs, combination, weights), runs[0]
 
 
 def _weights(

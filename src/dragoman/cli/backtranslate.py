@@ -66,6 +66,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.runs.opening import make_translator
     from dragoman.text.pair_writing import require_pair_file
     from dragoman.workflows.synthetic_pairs import back_translate
+    from dragoman.workflows.unexpected_text import checked_lines
 
     require_pair_file(options.output)
     runs = open_runs(options.runs, options)
@@ -76,7 +77,8 @@ def run(options: argparse.Namespace) -> None:
         translator = translator.with_options(sample=True, **given)
     seed = Sampling().seed if options.seed is None else options.seed
     with InputLines(options.input, "translate", quiet=options.quiet) as lines:
-        pairs = back_translate(translator, lines, tag=options.tag.strip(), noise_seed=seed if options.noise else None)
+        read = checked_lines(lines, options.input, options.runs[0], runs[0])
+        pairs = back_translate(translator, read, tag=options.tag.strip(), noise_seed=seed if options.noise else None)
         write_synthetic_pairs(pairs, options.output, quiet=options.quiet)
 
 

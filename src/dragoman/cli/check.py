@@ -55,12 +55,13 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.runs.opening import open_run
     from dragoman.text.corpus import read_pairs
     from dragoman.workflows.checking import check_run, evenly_spaced
+    from dragoman.workflows.unexpected_text import checked_pairs
 
     if len(options.files) > 2:
         raise ConfigError(f"{len(options.files)} files are given; give two (source and target), or one with both sides")
     opened = open_run(options.run, device=options.device, threads=options.threads)
     files = options.files or [_dev_set(opened)]
-    pairs = evenly_spaced(list(read_pairs([files])), options.sentences)
+    pairs = evenly_spaced(list(checked_pairs(read_pairs([files]), files, options.run, opened)), options.sentences)
     checks = check_run(opened, pairs)
     print(_as_json(len(pairs), checks) if options.json else _as_table(len(pairs), checks))
 

@@ -62,6 +62,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.text.pair_writing import require_pair_file
     from dragoman.workflows.evaluation import tokenizer_of
     from dragoman.workflows.synthetic_pairs import distill
+    from dragoman.workflows.unexpected_text import checked_pairs
 
     require_pair_file(options.output)
     runs = open_runs(names, options)
@@ -70,5 +71,6 @@ def run(options: argparse.Namespace) -> None:
         raise ConfigError(f"--candidates {options.candidates} requires a beam of at least that size; add --beam N")
     teacher = make_translator(names, runs, options.combine or "probabilities", options.weights, search)
     tokenise = bleu_tokens(tokenizer_of(runs[0].config)) if options.candidates > 1 else str
-    pairs = distill(teacher, read_pairs([files]), candidates=options.candidates, tokenise=tokenise)
+    read = checked_pairs(read_pairs([files]), files, names[0], runs[0])
+    pairs = distill(teacher, read, candidates=options.candidates, tokenise=tokenise)
     write_synthetic_pairs(pairs, options.output, quiet=options.quiet)

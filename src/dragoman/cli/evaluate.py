@@ -148,6 +148,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.text.lines import write_lines
     from dragoman.workflows.evaluation import MeasureOptions, settle
     from dragoman.workflows.reports import write_evaluation_report
+    from dragoman.workflows.unexpected_text import checked_pairs
 
     console = Console(quiet=options.quiet)
     measuring = MeasureOptions(
@@ -169,6 +170,8 @@ def run(options: argparse.Namespace) -> None:
     measuring, lines = settle(measuring, opened, [] if len(files) == 1 else files[1:])
     for line in lines:
         console.info(line)
+    if opened is not None:
+        pairs = list(checked_pairs(pairs, files, options.run, opened))
     system = _measure(options, pairs, opened, measuring, console)
     if options.output is not None:
         write_lines(options.output, system.hypotheses)

@@ -43,9 +43,12 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.scoring.scorer import format_score
     from dragoman.text.corpus import read_pairs
     from dragoman.text.lines import write_lines
+    from dragoman.workflows.unexpected_text import checked_pairs
 
-    scorer = make_scorer(names, open_runs(names, options), options.combine or "probabilities", options.weights)
-    pairs = ((pair.source, pair.target) for pair in read_pairs([files]))
+    runs = open_runs(names, options)
+    scorer = make_scorer(names, runs, options.combine or "probabilities", options.weights)
+    read = checked_pairs(read_pairs([files]), files, names[0], runs[0])
+    pairs = ((pair.source, pair.target) for pair in read)
     scores = scorer.score(pairs)
     lines = (format_score(scored, token_count=options.token_counts) for scored in scores)
     write_lines(options.output, lines, keep_partial=True)

@@ -167,6 +167,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.cli.shared.input_lines import InputLines, with_first_read
     from dragoman.cli.shared.outputs import Outputs
     from dragoman.runs.opening import make_translator, open_run
+    from dragoman.workflows.unexpected_text import checked_lines
 
     shortlist = len(options.runs) == 1 and not options.no_shortlist  # members of an ensemble may list different words
     runs = [
@@ -181,7 +182,8 @@ def run(options: argparse.Namespace) -> None:
     constraints = None if constraints is None else with_first_read(constraints)
     count = unfinished = 0
     with InputLines(options.input, "translate", quiet=options.quiet) as lines, Outputs(options) as outputs:
-        stream, reading = outputs.flushed_before(lines), _Reading(read_ahead=options.chunk_size, paused=lines.paused)
+        stream = checked_lines(outputs.flushed_before(lines), options.input, options.runs[0], runs[0])
+        reading = _Reading(read_ahead=options.chunk_size, paused=lines.paused)
         if options.paragraphs:
             for text, sentences, truncated in _paragraphs(translator, stream, runs[0], reading):
                 outputs.write_text(text)
