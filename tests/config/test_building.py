@@ -142,3 +142,19 @@ def test_a_configuration_does_not_change() -> None:
         config.search.beam = 3  # type: ignore[misc]
     assert config.search.replaced(beam=3).beam == 3
     assert config == Config()
+
+
+def test_precisions_have_the_names_of_other_toolkits() -> None:
+    names = {"float32": "fp32", "32": "fp32", "FP32": "fp32", "bfloat16": "bf16", "BF16": "bf16", "bf16-mixed": "bf16"}
+    for name, meant in names.items():
+        assert override(Config(), [f"training.precision={name}"]).training.precision == meant, name
+        language = override_language(LanguageConfig(), [f"training.precision={name}"])
+        assert language.training.precision == meant, name
+    for name in ("fp16", "float16", "half", "16"):
+        with pytest.raises(ConfigError) as caught:
+            override(Config(), [f"training.precision={name}"])
+        given = name if name == "16" else f"'{name}'"
+        assert str(caught.value) == (
+            f"--set: training.precision: expected fp32 | bf16 | auto, not {given}; float16 has too small a range "
+            "without loss scaling, which is not implemented: use bf16"
+        )

@@ -91,14 +91,18 @@ def test_length_counts_words_and_needs_no_model(tmp_path: Path) -> None:
 
 
 def test_products_in_bfloat16_give_nearly_the_same_scores(
-    n_best: Path, corpus: Corpus, run_folder: Path, tmp_path: Path
+    n_best: Path, corpus: Corpus, run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plain, rounded = tmp_path / "plain", tmp_path / "rounded"
     assert _rescore(n_best, corpus, run_folder, plain) == 0
-    assert _rescore(n_best, corpus, run_folder, rounded, "--precision", "bf16") == 0
+    assert _rescore(n_best, corpus, run_folder, rounded, "--precision", "bfloat16") == 0
     one, other = ([entry.features["Neural"][0] for entry in read_nbest(path)] for path in (plain, rounded))
     assert one != other
     assert other == pytest.approx(one, rel=0.02, abs=0.3)
+    assert _rescore(n_best, corpus, run_folder, rounded, "--precision", "fp16") == 2
+    assert capsys.readouterr().err.startswith(
+        "dragoman: error: argument --precision: expected fp32 or bf16, not 'fp16'; float16 has too small a range"
+    )
 
 
 def test_sentences_may_be_missing_and_the_list_comes_from_a_pipe(

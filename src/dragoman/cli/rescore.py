@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import COMPRESSION_HELP, NBEST_HELP, add_general_options, add_output
-from dragoman.cli.shared.parsing import Parser, language
+from dragoman.cli.shared.parsing import Parser, language, precision
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ def add_feature_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--precision",
-        choices=("fp32", "bf16"),
+        type=precision,
+        metavar="{fp32,bf16}",
         default="fp32",
         help="precision of matrix products; bf16 is faster on some CPUs and GPUs",
     )

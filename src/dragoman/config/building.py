@@ -59,6 +59,31 @@ RENAMED = {
 """Ends of dotted keys, and values, of format 1, with their names now; error messages alone use it."""
 
 
+SYNONYMS = {
+    **dict.fromkeys(("float32", "fp32", "float", "single", "f32", "32"), "fp32"),
+    **dict.fromkeys(("bfloat16", "bf16", "bfloat", "bf16-mixed"), "bf16"),
+}
+"""Other names of values of keys with a choice, by which other toolkits call them, in small letters."""
+
+IMPOSSIBLE = dict.fromkeys(
+    ("fp16", "float16", "half", "16", "f16", "16-mixed", "mixed", "amp"),
+    "; float16 has too small a range without loss scaling, which is not implemented: use bf16",
+)
+"""Values that other toolkits have, and what to do in place of them."""
+
+
+def choose(value: object, choices: Sequence[str]) -> object:
+    """Return the choice that a value names, by its own name or another; any other value as it is."""
+    meant = SYNONYMS.get(str(value).lower())
+    return meant if meant in choices and value not in choices else value
+
+
+def no_choice(value: object, choices: Sequence[str]) -> str:
+    """Return what to say of a value that is no choice: why it is impossible, or the nearest choice; often nothing."""
+    reason = IMPOSSIBLE.get(str(value).lower()) if "bf16" in choices else None
+    return reason or _nearest_choice(str(value), choices)
+
+
 def build_config(values: Mapping[str, Any], where: str) -> Config:
     """Build a configuration from nested values; missing keys have their defaults.
 
@@ -177,6 +202,8 @@ def _known(
         key = keys_of(section)[name]
         if key.section and isinstance(value, Mapping):
             value = _known(value, key.section, schema, f"{prefix}{name}.")
+        elif key.choices:
+            value = choose(value, key.choices)
         elif float in key.types and isinstance(value, str):
             value = _number(value)
         known[name] = value
@@ -215,7 +242,7 @@ def _converted(values: Mapping[str, Any], schema: type[Schema]) -> Schema:
         problem = "a language code of letters, such as de or pt-BR"
     types = problem.removeprefix("Expected ").partition(", got ")[0].replace("`", "")
     expected = " | ".join(choices) or re.sub(r"[a-z]+", lambda word: _MEANINGS.get(word[0], word[0]), types)
-    raise ValueError(f"{place}: expected {expected}, not {quoted(value)}{_nearest_choice(str(value), choices)}")
+    raise ValueError(f"{place}: expected {expected}, not {quoted(value)}{no_choice(value, choices)}")
 
 
 def _require_finite(section: Section, prefix: str = "") -> None:

@@ -13,6 +13,9 @@ from dragoman.errors import ConfigError, did_you_mean
 
 Number = TypeVar("Number", int, float)
 
+PRECISIONS = ("fp32", "bf16")
+"""Precisions of matrix products that a command line chooses from."""
+
 
 RENAMED_OPTIONS = {
     "--add": ("--feature",),
@@ -166,6 +169,18 @@ def language(text: str) -> str:
         return language_code(text)
     except ConfigError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def precision(text: str) -> str:
+    """Parse the precision of matrix products, by the names that configurations take."""
+    from dragoman.config.building import choose, no_choice
+
+    found = choose(text, PRECISIONS)
+    if found not in PRECISIONS:
+        raise argparse.ArgumentTypeError(
+            f"expected {' or '.join(PRECISIONS)}, not {text!r}{no_choice(text, PRECISIONS)}"
+        )
+    return str(found)
 
 
 def _number(text: str, kind: Callable[[str], Number], allowed: str, fits: Callable[[Number], bool]) -> Number:
