@@ -19,8 +19,11 @@ def test_the_faster_one_is_chosen_and_the_reason_said(model: TranslationModel, m
     times = {None: 0.2, torch.bfloat16: 0.05}
     monkeypatch.setattr(precision, "_seconds", lambda model, type_: times[type_])
     assert fastest_precision(model) == ("bf16", "50 ms a batch in bfloat16, 200 in float32")
-    times[None] = 0.02
-    assert fastest_precision(model).precision == "fp32"
+    for seconds, chosen in ((0.02, "fp32"), (0.051, "fp32"), (0.0551, "fp32"), (0.0556, "bf16")):
+        times[None] = seconds
+        assert fastest_precision(model).precision == chosen, seconds
+    times[None] = 0.0507
+    assert fastest_precision(model).reason == "50 ms a batch in bfloat16, 51 in float32; bf16 has to be 10 % faster"
 
 
 def test_nothing_is_tried_where_there_are_no_fast_products(
