@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.alignment.dictionary import learn_dictionary, read_dictionary, strip_punctuation, write_dictionary
+from dragoman.alignment.dictionary import (
+    fitting_minimum,
+    learn_dictionary,
+    read_dictionary,
+    strip_punctuation,
+    write_dictionary,
+)
 from dragoman.errors import InputError
 
 
@@ -18,7 +24,18 @@ def test_the_most_frequent_translation_of_each_word_is_kept() -> None:
     # der: the 2, that 2 (the first in order of code points); Hund: dog 2, hound 1; die: the 1.
     assert learn_dictionary(sentences, 1).words == {"Hund": ("dog", 2), "der": ("that", 2), "die": ("the", 1)}
     assert learn_dictionary(sentences, 2).words == {"Hund": ("dog", 2), "der": ("that", 2)}
-    assert learn_dictionary(sentences).words == {}
+    found = learn_dictionary(sentences, 3)
+    assert (found.words, found.most, found.sentences) == ({}, 2, 4)
+
+
+def test_a_small_corpus_has_a_lower_minimum() -> None:
+    minima = {1: 1, 1999: 1, 2000: 2, 9999: 9, 10_000: 10, 5_000_000: 10}
+    assert {sentences: fitting_minimum(sentences) for sentences in minima} == minima
+    pairs = [("Hund", "dog", [(0, 0)])]
+    for lines, links, kept in ((1, 1, True), (3000, 2, False), (3000, 3, True), (12_000, 9, False), (12_000, 10, True)):
+        found = learn_dictionary([*pairs * links, *[("", "", [])] * (lines - links)])
+        assert found.words == ({"Hund": ("dog", links)} if kept else {}), (lines, links)
+        assert found.minimum == fitting_minimum(lines)
 
 
 def test_punctuation_and_words_are_never_paired() -> None:

@@ -316,3 +316,20 @@ def test_segments_need_one_model(run_folder: Path, files: list[str], capsys: pyt
     ):
         assert main(["align", str(run_folder), *files, "--segments", *options]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_an_empty_dictionary_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / name for name in ("source", "target", "links")]
+    for path, line in zip(paths, ("der Hund", "the dog", "0-0 1-1"), strict=True):
+        path.write_text(f"{line}\n" * 3)
+    command = ["dictionary", *map(str, paths), "-o", str(tmp_path / "words")]
+    assert main(command) == 0
+    said = capsys.readouterr().err
+    assert said == "dictionary: 2 source words, of pairs with 1 or more links in 3 lines\n"
+    assert (tmp_path / "words").read_text() == "Hund\tdog\t3\nder\tthe\t3\n"
+    assert main([*command, "--min-count", "4"]) == 0
+    said = capsys.readouterr().err
+    assert "the dictionary is empty: the most frequent pair of words has 3 of 4 links; lower --min-count" in said
+    paths[2].write_text("\n" * 3)
+    assert main(command) == 0
+    assert "the dictionary is empty: the most frequent pair of words has 0 of 1 links; the" in capsys.readouterr().err

@@ -20,9 +20,8 @@ from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.links import Link
 from dragoman.text.words import words_in
 
-MINIMUM = 10
-"""Minimum number of links of a pair."""
-
+MINIMUM, SENTENCES = 10, 10_000
+"""Minimum number of links of a pair, and the sentences from which on it is not lowered."""
 
 CHANCE = 2.0
 """A pair is no better than chance if it has fewer than this many times the links that chance would give it."""
@@ -37,17 +36,34 @@ class LearnedDictionary(NamedTuple):
     """How many of these pairs are linked less than `CHANCE` times as often as words linked at random: their number of
     links is below `CHANCE` times links of the source word times links of the target word by all links. The attention
     of an undertrained model links every word to the same few words."""
+    minimum: int
+    """Fewest links of a pair."""
+    sentences: int
+    """Sentences that the links were counted in."""
+    most: int
+    """Links of the most frequent pair of two words, with as many as `minimum` or fewer."""
 
 
-def learn_dictionary(sentences: Iterable[tuple[str, str, Sequence[Link]]], minimum: int = MINIMUM) -> LearnedDictionary:
+def fitting_minimum(sentences: int) -> int:
+    """Return the minimum number of links for a corpus: 10, of fewer than 10,000 sentences one for each thousand."""
+    return max(1, min(MINIMUM, MINIMUM * sentences // SENTENCES))
+
+
+def learn_dictionary(
+    sentences: Iterable[tuple[str, str, Sequence[Link]]], minimum: int | None = None
+) -> LearnedDictionary:
     """Count the links of (source line, target line, links).
 
+    Pairs of words with fewer than `minimum` links are left out; None: `fitting_minimum` of the number of sentences.
     Ties go to the first translation in code point order; source words are in code point order, too.
     """
     counts: Counter[tuple[str, str]] = Counter()
+    read = most = 0
     for source, target, links in sentences:
+        read += 1
         left, right = words_in(source), words_in(target)
         counts.update((strip_punctuation(left[i]), strip_punctuation(right[j])) for i, j in links)
+    minimum = fitting_minimum(read) if minimum is None else minimum
     best: dict[str, tuple[str, int]] = {}
     links_of: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
     for (source_word, target_word), count in sorted(
@@ -55,13 +71,15 @@ def learn_dictionary(sentences: Iterable[tuple[str, str, Sequence[Link]]], minim
     ):
         links_of[0][source_word] += count
         links_of[1][target_word] += count
-        if count >= minimum and is_punctuation(source_word) == is_punctuation(target_word):
-            best.setdefault(source_word, (target_word, count))
+        if is_punctuation(source_word) == is_punctuation(target_word):
+            most = max(most, count)
+            if count >= minimum:
+                best.setdefault(source_word, (target_word, count))
     by_chance = sum(
         count * counts.total() < CHANCE * links_of[0][source_word] * links_of[1][target_word]
         for source_word, (target_word, count) in best.items()
     )
-    return LearnedDictionary(best, by_chance)
+    return LearnedDictionary(best, by_chance, minimum, read, most)
 
 
 def is_punctuation(word: str) -> bool:

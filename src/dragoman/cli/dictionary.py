@@ -39,9 +39,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--min-count",
         type=positive_int,
-        default=10,
         metavar="N",
-        help="drop word pairs aligned fewer than N times (Luong et al. 2015 use 10)",
+        help="drop word pairs aligned fewer than N times (default: 10, as in Luong et al. 2015; in fewer than 10,000 "
+        "lines one for each thousand)",
     )
     add_output(parser, "the dictionary")
     add_general_options(parser, device=False)
@@ -50,6 +50,7 @@ def add_options(parser: Parser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Count the aligned word pairs and print the most frequent one of each source word."""
     from dragoman.alignment.dictionary import CHANCE, learn_dictionary, write_dictionary
+    from dragoman.progress import Console
     from dragoman.text.corpus import read_pairs
 
     pairs = read_pairs([[options.source, options.target]], [options.links])
@@ -62,6 +63,17 @@ def run(options: argparse.Namespace) -> None:
 
     learned = learn_dictionary(sentences(), options.min_count)
     write_dictionary(options.output, learned.words)
+    Console(quiet=options.quiet).info(
+        f"dictionary: {len(learned.words):,} source words, of pairs with {learned.minimum} or more links in "
+        f"{learned.sentences:,} lines"
+    )
+    if not learned.words:
+        log.warning(
+            "the dictionary is empty: the most frequent pair of words has %d of %d links%s",
+            learned.most,
+            learned.minimum,
+            "; lower --min-count" if learned.most else "; the alignments link no words to each other",
+        )
     watch.warn()
     if 2 * learned.by_chance > len(learned.words):
         log.warning(
