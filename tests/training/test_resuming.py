@@ -124,6 +124,22 @@ def test_what_was_done_after_the_last_saved_state_is_done_again(harness: Make, r
     assert_same(everything(straight), everything(stopped))
 
 
+def test_a_resumed_run_has_the_threads_that_it_had(harness: Make, recipe: Recipe) -> None:
+    run = harness()
+    torch.set_num_threads(2)
+    run.run(recipe(epochs=1.0))
+    torch.set_num_threads(1)
+    run.run(recipe(epochs=1.5), resume=True)
+    assert torch.get_num_threads() == 2
+    assert "threads" not in run.screen.getvalue()
+    torch.set_num_threads(1)  # as --threads 1 does
+    run.run(recipe(epochs=2.0), resume=True, threads=1)
+    assert torch.get_num_threads() == 1
+    assert "--threads 1: this training had 2 so far; its weights will differ by rounding" in run.screen.getvalue()
+    run.run(recipe(epochs=2.5), resume=True, threads=1)  # the last state was saved with 1
+    assert run.screen.getvalue().count("this training had") == 1
+
+
 def test_a_finished_run_resumed_stays_as_it_is(harness: Make, recipe: Recipe) -> None:
     run = harness()
     first = run.run(recipe())

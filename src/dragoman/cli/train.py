@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _train_on_ranks(options: argparse.Namespace) -> None:
     """Train together with the other processes that torchrun started; rank 0 reads the command for all."""
-    from dragoman.model.devices import choose_device, set_threads
+    from dragoman.model.devices import choose_device
     from dragoman.training.joining import joined_ranks
     from dragoman.workflows.other_ranks import follow_training
 
@@ -124,8 +124,7 @@ def _train_on_ranks(options: argparse.Namespace) -> None:
         if ranks.leads:
             _train(options)
         else:
-            set_threads(options.threads)
-            follow_training(options.out, options.device, ranks)
+            follow_training(options.out, options.device, ranks, options.threads)
 
 
 def _command_line(options: argparse.Namespace) -> dict[str, str]:
@@ -151,10 +150,8 @@ def _train(options: argparse.Namespace) -> None:
     console = Console(quiet=options.quiet)
     config = _load_config(options, console, resume=resume)
 
-    from dragoman.model.devices import set_threads
     from dragoman.workflows.training import resume_training, train
 
-    set_threads(options.threads)
     if resume:
         if options.train or options.dev or options.dropped or options.alignments:
             console.info(
@@ -162,7 +159,7 @@ def _train(options: argparse.Namespace) -> None:
             )
         if options.start_from is not None:
             console.info("--resume goes on with the weights and the configuration of the run; --from is ignored")
-        trained = resume_training(options.out, config, device=options.device, console=console)
+        trained = resume_training(options.out, config, device=options.device, threads=options.threads, console=console)
     else:
         if options.resume:
             console.info(f"--resume: {options.out} has no run yet, so that a new one begins")
@@ -177,6 +174,7 @@ def _train(options: argparse.Namespace) -> None:
             inputs=[] if options.config is None else [options.config],
             start_from=options.start_from,
             device=options.device,
+            threads=options.threads,
             console=console,
         )
     console.info(f"report: {trained.folder.report}")

@@ -25,6 +25,7 @@ from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batches
 from dragoman.errors import ConfigError, Interrupted, RunError, TrainingError
 from dragoman.memory import return_freed_memory
+from dragoman.model.devices import set_threads
 from dragoman.model.trainable import Model
 from dragoman.model.weights import weights_of
 from dragoman.progress import Console
@@ -64,7 +65,7 @@ STATE = "latest.safetensors"
 """Name of the training state in RUN/checkpoints."""
 
 READY, RESULT = "prepared", "result"
-"""What rank 0 tells the others: that the run is in its place, and the result of the training."""
+"""What rank 0 tells the others: that the run is in its place, with its threads if it is resumed; and the result."""
 
 Reason = Literal["epochs", "updates", "minutes", "patience", "callback"]
 
@@ -112,6 +113,7 @@ def train(
     workload: Workload | None = None,
     callbacks: Sequence[TrainingCallback] = (),
     ranks: Ranks = ALONE,
+    threads: int | None = None,
 ) -> TrainingResult:
     """Train `model` in place; write the best weights so far to RUN/model.safetensors and the log to RUN/log.jsonl.
 
@@ -124,6 +126,7 @@ def train(
         workload: to forecast the epochs of a training with a time limit; None for no forecast.
         callbacks: called between updates; see `callbacks.TrainingCallback`.
         ranks: those that train together; this is rank 0, and the others call `following.follow`.
+        threads: the number of threads that was asked for; None: as many as the training had that is resumed.
 
     Raises:
         TrainingError: loss, gradient or weights are no longer finite numbers. No file has been written since. Or a rank
@@ -143,8 +146,8 @@ def train(
         counters = Counters(PlateauCounter(config.schedule.patience))
         updater = Updater(model, batches, config, counters, interruption, ranks)
         trainer = Trainer(updater, counters, batches, config, folder, validators, log, clock, workload, callbacks)
-        trainer.resume() if resume else trainer.begin(take_place, validate=validate_first)
-        ranks.tell(READY, None)
+        trainer.resume(threads) if resume else trainer.begin(take_place, validate=validate_first)
+        ranks.tell(READY, torch.get_num_threads() if resume else None)
         updater.share()
         while (reason := trainer.reason_to_stop()) is None:
             settings = trainer.settings()
@@ -220,8 +223,8 @@ class Trainer(Generic[Model]):
             self._move(take_place())
         self._log.open_tensorboard(self.counters.update)  # in the final folder: it opens its files by name repeatedly
 
-    def resume(self) -> None:
-        """Continue from the saved state.
+    def resume(self, threads: int | None = None) -> None:
+        """Continue from the saved state, with as many threads as it was saved with unless `threads` were asked for.
 
         Raises:
             RunError: it is missing, damaged, or of another model or recipe.
@@ -243,7 +246,26 @@ class Trainer(Generic[Model]):
         self._start()
         self._log.open_tensorboard(self.counters.update)
         self._log.event(self._clock.moment(), "resumed", f"resumed after update {self.counters.update}")
+        self._restore_threads(saved.values.get("threads"), threads)
         self.validate_if_due()  # a signal may have come between an update and its validation
+
+    def _restore_threads(self, saved: int | None, wanted: int | None) -> None:
+        """Set the saved number of threads, which decides the rounding of sums; tell where another one is wanted.
+
+        Args:
+            saved: None for a state from before it was kept.
+            wanted: None for the saved number.
+        """
+        if saved is None or self._updater.device.type != "cpu":
+            return
+        if wanted is None:
+            set_threads(saved)
+        elif wanted != saved:
+            text = (
+                f"--threads {wanted}: this training had {saved} so far; its weights will differ by rounding from those "
+                f"of a training that was never stopped. Leave the option out to go on with {saved}"
+            )
+            self._log.event(self._clock.moment(), "threads", text, warning=True)
 
     def _start(self) -> None:
         self._updater.start()
@@ -444,6 +466,7 @@ class Trainer(Generic[Model]):
             "interval": self._interval.as_numbers(),
             "best_several": self._selection.several.kept,
             "log_size": self._log.size,
+            "threads": torch.get_num_threads(),
         }
         flat = {f"{part}.{name}": tensor for part, named in tensors.items() for name, tensor in named.items()}
         return Checkpoint(values, flat)

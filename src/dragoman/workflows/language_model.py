@@ -15,7 +15,7 @@ from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.store import Store
 from dragoman.errors import InputError
 from dragoman.model.assembly import assemble_language_model, build_language_model
-from dragoman.model.devices import DeviceName, choose_device, seed_weights
+from dragoman.model.devices import DeviceName, choose_device, seed_weights, set_threads
 from dragoman.progress import Console
 from dragoman.runs.language_model import existing_language_folder
 from dragoman.runs.layout import RunFolder
@@ -113,12 +113,18 @@ def train_language_model(
 
 
 def resume_language_model(
-    out: str | Path, changes: Sequence[str], *, device: DeviceName = "auto", console: Console | None = None
+    out: str | Path,
+    changes: Sequence[str],
+    *,
+    device: DeviceName = "auto",
+    threads: int | None = None,
+    console: Console | None = None,
 ) -> TrainedRun:
     """Resume a stopped training exactly from its last saved state.
 
     Args:
         changes: `key=value` for keys of `training_steps.MAY_CHANGE`.
+        threads: CPU threads; None for as many as before, which the weights depend on by rounding.
 
     Raises:
         ConfigError: another key changes, or a value is not valid.
@@ -126,6 +132,7 @@ def resume_language_model(
         TrainingError, Interrupted, InputError: as for `train_language_model`.
     """
     choose_device(device)
+    set_threads(threads)
     folder, saved = existing_language_folder(out)
     folder.require_state()
     config = override_language(saved, changes)
@@ -134,7 +141,7 @@ def resume_language_model(
         remove_unfinished(folder.path)
         if config != saved:
             folder.save_config(config)
-        return _train(config, folder, device, console or Console())
+        return _train(config, folder, device, console or Console(), threads=threads)
 
 
 def _read(files: Sequence[Path]) -> Iterator[Pair]:
@@ -183,9 +190,15 @@ def _require_memory(config: LanguageConfig, vocabulary: int, device: DeviceName,
 
 
 def _train(
-    config: LanguageConfig, folder: RunFolder, device: DeviceName, console: Console, new: NewRun | None = None
+    config: LanguageConfig,
+    folder: RunFolder,
+    device: DeviceName,
+    console: Console,
+    new: NewRun | None = None,
+    *,
+    threads: int | None = None,
 ) -> TrainedRun:
-    """Train a new run, or resume one."""
+    """Train a new run, or resume one, with `threads` if they are asked for."""
     place = choose_device(device)
     seed_weights(config.training.seed)
     vocabulary = folder.target_side().vocabulary
@@ -204,5 +217,6 @@ def _train(
         take_place=new.take_place if new else None,
         console=console,
         workload=target_workload(store, mix, sum(parameter.numel() for parameter in model.parameters())),
+        threads=threads,
     )
     return TrainedRun(new.folder if new else folder, result)  # a new run has taken its place

@@ -14,7 +14,7 @@ from dragoman.config.schema import Config
 from dragoman.data.store import META, Store
 from dragoman.errors import DragomanError
 from dragoman.model.assembly import build
-from dragoman.model.devices import DeviceName, choose_device, choose_precision
+from dragoman.model.devices import DeviceName, choose_device, choose_precision, set_threads
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.stored_files import sha256_of
@@ -47,15 +47,21 @@ def tell_text(ranks: Ranks, config: Config, folder: RunFolder) -> None:
         ranks.tell("text", _text(folder))
 
 
-def follow_training(out: str | Path, device: DeviceName, ranks: Ranks) -> tuple[RunFolder, TrainingResult]:
+def follow_training(
+    out: str | Path, device: DeviceName, ranks: Ranks, threads: int | None = None
+) -> tuple[RunFolder, TrainingResult]:
     """Train on a rank other than 0, once rank 0 has prepared the run or resumed it.
+
+    Args:
+        threads: None for the library's own number, or in a training that is resumed for that of rank 0.
 
     Raises:
         RunError: the folder `out` is not there on this machine, or not the run of rank 0.
         OtherRankError, TrainingError: as for `following.follow`.
     """
     config = build_config(ranks.hear("settled configuration", limited=False), "rank 0")
-    ranks.hear(READY, limited=False)
+    resumed_with = ranks.hear(READY, limited=False)
+    set_threads(resumed_with if threads is None else threads)
     try:
         folder = RunFolder.existing(out)
         source, target = folder.source_side(), folder.target_side()

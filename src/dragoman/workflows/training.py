@@ -27,7 +27,7 @@ from dragoman.inspection.summary import save_summary, summarise
 from dragoman.memory import require_rows
 from dragoman.model.assembly import assemble, build
 from dragoman.model.description import describe, multiplications
-from dragoman.model.devices import DeviceName, choose_device, seed_weights
+from dragoman.model.devices import DeviceName, choose_device, seed_weights, set_threads
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
@@ -46,6 +46,7 @@ from dragoman.training.loop import train as train_model
 from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_batch, require_memory_for_training
 from dragoman.training.ranks import Ranks
 from dragoman.training.validation import DevTranslations, Validators
+from dragoman.translation.options import require_threads
 from dragoman.translation.translator import Translator
 from dragoman.workflows.evaluation import tokenizer_of, warn_of_empty_references, warn_of_references_unfit_for_bleu
 from dragoman.workflows.fine_tuning import TrainedModel
@@ -104,6 +105,7 @@ def train(
     start_from: str | Path | None = None,
     callbacks: Sequence[TrainingCallback] = (),
     device: DeviceName = "auto",
+    threads: int | None = None,
     console: Console | None = None,
     rank_timeout: float = MINUTES,
 ) -> TrainedRun:
@@ -134,6 +136,7 @@ def train(
             configuration, changed by `config.fine_tuning`, is what `--from` uses.
         callbacks: called after updates, validations and saved states; see `TrainingCallback`.
         device: "cpu", "cuda", or "auto" for the GPU if there is one.
+        threads: CPU threads; None for one per core, or with `resume` for as many as before.
         console: where messages and progress go; None for standard error.
         rank_timeout: how long ranks wait for each other, in minutes; longer than a validation takes.
 
@@ -158,13 +161,15 @@ def train(
         config = override(config, [f"training.minutes={minutes}"])
     if resume:
         return resume_training(
-            out, config, callbacks=callbacks, device=device, console=console, rank_timeout=rank_timeout
+            out, config, callbacks=callbacks, device=device, threads=threads, console=console, rank_timeout=rank_timeout
         )
     links, others = as_paths([alignments, inputs])
+    require_threads(threads)
+    set_threads(threads)
     with joined_ranks(rank_timeout, gpu=choose_device(device).type == "cuda") as ranks:
         require_same_configuration(ranks, config)
         if not ranks.leads:
-            return TrainedRun(*follow_training(out, device, ranks))
+            return TrainedRun(*follow_training(out, device, ranks, threads))
         return _train_new(
             config,
             as_paths(corpora),
@@ -247,6 +252,7 @@ def resume_training(
     *,
     callbacks: Sequence[TrainingCallback] = (),
     device: DeviceName = "auto",
+    threads: int | None = None,
     console: Console | None = None,
     rank_timeout: float = MINUTES,
 ) -> TrainedRun:
@@ -254,6 +260,7 @@ def resume_training(
 
     Args:
         config: None for the run's configuration, or one that differs from it only in `training_steps.MAY_CHANGE`.
+        threads: CPU threads; None for as many as before, which the weights depend on by rounding.
         rank_timeout: as for `train`. There may be more or fewer ranks than before; with as many as before the weights
             are those of a training that was never stopped, bit for bit.
 
@@ -263,20 +270,23 @@ def resume_training(
         TrainingError, Interrupted, InputError: as for `train`.
     """
     config = None if config is None else _checked(config)
+    require_threads(threads)
+    set_threads(threads)
     with joined_ranks(rank_timeout, gpu=choose_device(device).type == "cuda") as ranks:
         require_same_configuration(ranks, config)
         if not ranks.leads:
-            return TrainedRun(*follow_training(out, device, ranks))
+            return TrainedRun(*follow_training(out, device, ranks, threads))
         folder = RunFolder.resume(out)
         with lock_for_writing(folder.path):
             remove_unfinished(folder.path)
-            return _resume(folder, config, device, console or Console(), callbacks, ranks)
+            return _resume(folder, config, device, threads, console or Console(), callbacks, ranks)
 
 
 def _resume(
     folder: RunFolder,
     config: Config | None,
     device: DeviceName,
+    threads: int | None,
     console: Console,
     callbacks: Sequence[TrainingCallback],
     ranks: Ranks,
@@ -290,7 +300,7 @@ def _resume(
     source, target = folder.source_side(), folder.target_side()
     store = Store.open(folder.train_data, (source.vocabulary, target.vocabulary))
     prepared = PreparedCorpus(store, source, target)
-    return _train(config or saved, folder, prepared, device, console, callbacks, ranks)
+    return _train(config or saved, folder, prepared, device, console, callbacks, ranks, threads=threads)
 
 
 def _settled(config: Config, saved: Config) -> Config:
@@ -341,8 +351,10 @@ def _train(
     ranks: Ranks,
     new: NewRun | None = None,
     trained: TrainedModel | None = None,
+    *,
+    threads: int | None = None,
 ) -> TrainedRun:
-    """Train a new run, which may begin with a trained model, or resume one."""
+    """Train a new run, which may begin with a trained model, or resume one, with `threads` if they are asked for."""
     if config.training.guided_alignment and prepared.store.links is None:
         raise RunError(
             f"{folder.train_data}: the stored corpus has no links for training.guided_alignment; train again with "
@@ -380,6 +392,7 @@ def _train(
         workload=None if config.training.minutes is None else _workload(config, prepared, mix),
         callbacks=callbacks,
         ranks=ranks,
+        threads=threads,
     )
     folder = new.folder if new else folder  # a new run has taken its place
     write_run_report(open_run(folder.path, device=device), dev)

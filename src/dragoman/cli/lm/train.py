@@ -83,7 +83,9 @@ def run(options: argparse.Namespace) -> None:
     languages = [] if options.language is None else [f'text.language="{options.language}"']
     changes = [*options.set, *languages, *length_settings(options)]
     if options.resume:
-        trained = resume_language_model(options.out, changes, device=options.device, console=console)
+        trained = resume_language_model(
+            options.out, changes, device=options.device, threads=options.threads, console=console
+        )
     else:
         config = LanguageConfig() if options.config is None else read_language_config(options.config)
         trained = train_language_model(
