@@ -85,6 +85,12 @@ def test_with_label_smoothing_loss_and_perplexity_differ(harness: Make, recipe: 
         ({"epochs": 6.0, "validation__at_least": 5}, [10, 20, 30, 40, 50, 60]),
         ({"epochs": 2.0, "validation__every": 1000, "validation__at_least": 5}, [4, 8, 12, 16, 20]),
         ({"epochs": 2.0, "validation__every": 4, "validation__at_least": 5}, [4, 8, 12, 16, 20]),
+        # An average moves every 8 updates; between them there is nothing new to measure.
+        ({"epochs": 2.0, "average_decay": 0.9, "validation__every": 4}, [8, 16]),
+        ({"epochs": 2.4, "average_decay": 0.9, "validation__every": 3}, [8, 16, 24]),
+        ({"epochs": 1.1, "average_decay": 0.9, "validation__at_least": 5}, [8]),
+        ({"epochs": 2.0, "average_decay": 0.9, "validation__every": 1000}, [20]),
+        ({"epochs": 0.5, "average_decay": 0.9, "validation__every": 2}, [5]),
     ],
 )
 def test_the_dev_set_is_asked_when_due_and_at_the_end(
@@ -220,7 +226,7 @@ class TestMinutes:
     """One update takes a second and a validation ten, by the clock of the test."""
 
     def test_the_last_validation_still_fits(self, harness: Make, recipe: Recipe) -> None:
-        run = harness(validation_seconds=10.0)
+        run = harness(validation_seconds=5.0)
         summary = run.run(recipe(epochs=1000.0, minutes=2.0, validation__every=25))
         assert summary.reason == "minutes"
         assert 110 <= summary.seconds <= 120
@@ -259,10 +265,24 @@ class TestMinutes:
         run.run(recipe(epochs=1000.0, minutes=5.0, validation__at_least=5))
         told = [record["text"] for record in records(run, "event") if record["name"] == "validation"]
         assert len(told) == 1
-        assert told[0].startswith("a validation takes 15 seconds, so that 5 of them take more than a fifth of 5 min")
+        assert told[0].startswith("a validation takes 15 seconds, so that there are fewer than 5 in 5 minutes")
+        assert len(records(run, "validation")) == 4  # 60 seconds, a fifth of 5 minutes
         quick = harness(validation_seconds=5.0, update_seconds=5.0)
         quick.run(recipe(epochs=1000.0, minutes=5.0, validation__at_least=5))
         assert not [record for record in records(quick, "event") if record["name"] == "validation"]
+
+    @pytest.mark.parametrize("settings", [{"every": 2}, {"every": 0}, {"every": 1000, "at_least": 50}])
+    def test_validations_take_a_fifth_of_the_minutes_at_most(
+        self, harness: Make, recipe: Recipe, settings: dict[str, int]
+    ) -> None:
+        run = harness(validation_seconds=3.0, update_seconds=1.0)
+        values = {f"validation__{name}": value for name, value in settings.items()}
+        summary = run.run(recipe(epochs=1000.0, minutes=5.0, **values))
+        validations = records(run, "validation")
+        assert 3.0 * len(validations) <= 60
+        assert summary.seconds <= 300
+        middle = [record["seconds"] for record in validations if 120 <= record["seconds"] <= 180]
+        assert len(middle) >= 2, "they are spread over the training"
 
     def test_a_budget_shorter_than_an_update_makes_one(self, harness: Make, recipe: Recipe) -> None:
         summary = harness().run(recipe(minutes=0.001))

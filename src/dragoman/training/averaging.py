@@ -46,6 +46,10 @@ class RunningAverage:
                 keep *= min(self._decay, (1 + t) / (10 + t))
             torch._foreach_lerp_(list(self.values.values()), list(self._weights.values()), 1 - keep)
 
+    def has_moved(self, since: int) -> bool:
+        """Whether the average is another than it was after update `since`."""
+        return self.updates // self.STRIDE != since // self.STRIDE
+
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """Inside, the model's parameters hold the average; afterwards exactly their own values again."""

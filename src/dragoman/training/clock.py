@@ -10,6 +10,9 @@ from dragoman.data.batches import Batches
 from dragoman.training.counters import Counters
 from dragoman.training.log import Moment
 
+VALIDATION_SHARE = 0.2
+"""Share of a wall-clock budget that validations take at most, except that the first and the last are always made."""
+
 _UNKNOWN_VALIDATION = 0.05
 """Share of a wall-clock budget reserved for the last validation until one has been timed."""
 
@@ -108,6 +111,17 @@ class TrainingClock:
         return math.inf if minutes is None else self._seconds_for_updates(minutes) - self.seconds
 
     def allows_validation(self) -> bool:
+        """Whether validations, this one and the last included, stay within `VALIDATION_SHARE` of a wall-clock budget.
+
+        They have to stay within it at every moment, so that they are spread over the training.
+        """
+        minutes, one = self._config.minutes, self._counters.validation_seconds
+        if minutes is None or one is None:
+            return True
+        taken = self._counters.validating_seconds + one
+        return taken <= VALIDATION_SHARE * self.seconds and taken + one <= VALIDATION_SHARE * 60 * minutes
+
+    def allows_frequent_validation(self) -> bool:
         """Whether a validation now would leave nine tenths of a wall-clock budget to training."""
         counters = self._counters
         if self._config.minutes is None or counters.validation_seconds is None:

@@ -18,14 +18,14 @@ LONG, SHORT = 3.0, 0.2
 UNFINISHED = 0.5
 """Warn if more than this share of the hypotheses reached the length limit without EOS."""
 
-_ADVICE = (
+ADVICE = (
     "usual in the first minutes of training; if it stays, lower training.optimiser.learning_rate or lengthen "
     "training.schedule.warmup, and check that source and target files belong together line by line"
 )
 
 
 def signs_of_collapse(translations: DevTranslations) -> list[str]:
-    """Warnings about translations of the dev set: for each the cause, a colon, figures and advice."""
+    """What is wrong with translations of the dev set: for each sign the cause, a colon and figures."""
     signs = []
     different, expected = len(set(translations.hypotheses)), len(set(translations.references))
     if expected >= FEW and different < ALIKE * expected:
@@ -43,9 +43,4 @@ def signs_of_collapse(translations: DevTranslations) -> list[str]:
             f"translations do not end: {translations.unfinished} of {len(translations.hypotheses)} translations ran "
             "into the length limit without EOS"
         )
-    return [f"{sign} ({_ADVICE})" for sign in signs]
-
-
-def cause(sign: str) -> str:
-    """The part of a warning that is the same in every validation."""
-    return sign.partition(":")[0]
+    return signs

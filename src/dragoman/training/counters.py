@@ -45,8 +45,12 @@ class Counters:
     """Epochs, with fraction, and seconds of training when the last validation began."""
     validation_seconds: float | None = None
     """Duration of the last validation."""
+    validating_seconds: float = 0.0
+    """Duration of all validations."""
     collapse_signs: list[str] = field(default_factory=list)
     """Signs of collapse in the last validation."""
+    collapse_told: bool = False
+    """Whether a collapse has been printed."""
     forecast: bool = False
     """Whether the epochs have been forecast."""
 

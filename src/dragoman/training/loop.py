@@ -315,18 +315,27 @@ class Trainer(Generic[Model]):
             self._interval = LogInterval(since=self._clock.seconds)
 
     def validate_if_due(self) -> None:
-        """Validate every `validation.every` updates, or once an epoch, and `validation.at_least` times in all."""
-        validation, counters = self._config.validation, self.counters
-        if counters.update == counters.validated_update:
+        """Validate every `validation.every` updates, or once an epoch, and `validation.at_least` times in all.
+
+        A validation that would measure the same weights as the last one waits until the average has moved. With a time
+        limit there are fewer where they would take more than `VALIDATION_SHARE` of it.
+        """
+        validation, counters, clock = self._config.validation, self.counters, self._clock
+        if not self._has_new_weights():
             return
         if validation.every:
-            due = counters.update % validation.every == 0
+            due = counters.update // validation.every > counters.validated_update // validation.every
         else:
-            due = counters.position.epoch > counters.validated_epoch and self._clock.allows_validation()
+            due = counters.position.epoch > counters.validated_epoch and clock.allows_frequent_validation()
         if validation.at_least and not due:
-            due = self._clock.fraction_since_validation() >= 1 / validation.at_least - 1e-9  # rounding of fractions
-        if due:
+            due = clock.fraction_since_validation() >= 1 / validation.at_least - 1e-9  # rounding of fractions
+        if due and clock.allows_validation():
             self._validate()
+
+    def _has_new_weights(self) -> bool:
+        """Whether a validation would measure other weights than the last one."""
+        last = self.counters.validated_update
+        return self.counters.update != last and (self._average is None or self._average.has_moved(last))
 
     def forecast_if_due(self) -> None:
         """With a time limit, forecast once how many epochs it will see."""
@@ -394,7 +403,7 @@ class Trainer(Generic[Model]):
 
         The result, which comes after the save, is chosen anew whenever a finished run is resumed.
         """
-        if self.counters.update > self.counters.validated_update:
+        if self._has_new_weights() or self.counters.best is None:
             self._validate()
         self._selection.warn_of_collapse()
         self.save()

@@ -17,14 +17,11 @@ from dragoman.model.trainable import Model
 from dragoman.model.weights import save_weights, weights_of
 from dragoman.runs.layout import RunFolder
 from dragoman.training.averaging import BestWeights, RunningAverage, swapped
-from dragoman.training.clock import TrainingClock
-from dragoman.training.collapse import cause, signs_of_collapse
+from dragoman.training.clock import VALIDATION_SHARE, TrainingClock
+from dragoman.training.collapse import ADVICE, signs_of_collapse
 from dragoman.training.counters import Counters
 from dragoman.training.log import TrainingLog
 from dragoman.training.validation import DevTranslations, Validators
-
-SLOW = 0.2
-"""Share of a wall-clock budget that validations may take without a warning."""
 
 
 class FinalWeights(NamedTuple):
@@ -64,7 +61,6 @@ class ModelSelection(Generic[Model]):
         self._clock = clock
         self._log = log
         self._warned_after = 0
-        self._warned_of: set[str] = set()
 
     def move(self, folder: RunFolder) -> None:
         """Write to `folder` from now on: the run has been renamed."""
@@ -93,6 +89,7 @@ class ModelSelection(Generic[Model]):
                 save_weights(self._weights, weights)
             self.several.offer(self._counters.update, results[self._config.validation.metric], weights)
         self._counters.validation_seconds = self._clock.seconds - started
+        self._counters.validating_seconds += self._counters.validation_seconds
         self._counters.validated_epochs, self._counters.validated_seconds = self._clock.epochs(), started
         self._log.validation(self._clock.moment(), results, best=best)
         if first:
@@ -105,27 +102,27 @@ class ModelSelection(Generic[Model]):
         return results, best
 
     def _warn_of_slow_validations(self, seconds: float) -> None:
-        """Warn where the fewest validations that are wanted take a large share of a wall-clock budget."""
+        """Warn where the fewest validations that are wanted do not fit into their share of a wall-clock budget."""
         config = self._config
-        if config.minutes is not None and config.validation.at_least * seconds > SLOW * 60 * config.minutes:
+        if config.minutes is not None and config.validation.at_least * seconds > VALIDATION_SHARE * 60 * config.minutes:
             self._log.event(
                 self._clock.moment(),
                 "validation",
-                f"a validation takes {seconds:.0f} seconds, so that {config.validation.at_least} of them take more "
-                f"than a fifth of {config.minutes:g} minutes; a smaller dev set, or fewer sentences to translate "
-                "(training.validation.sentences), leaves more time to training",
+                f"a validation takes {seconds:.0f} seconds, so that there are fewer than {config.validation.at_least} "
+                f"in {config.minutes:g} minutes, of which they take a fifth at most; a smaller dev set, or fewer "
+                "sentences to translate (training.validation.sentences), allows more",
                 warning=True,
             )
 
     def warn_of_collapse(self) -> None:
-        """Log what the last validation showed, once after each validation, and print each cause once."""
-        if self._warned_after != self._counters.validated_update:
-            for sign in self._counters.collapse_signs:
-                self._log.event(
-                    self._clock.moment(), "collapse", sign, warning=True, printed=cause(sign) not in self._warned_of
-                )
-                self._warned_of.add(cause(sign))
-            self._warned_after = self._counters.validated_update
+        """Log what the last validation showed, once after each validation; print it once a training."""
+        counters = self._counters
+        if counters.collapse_signs and self._warned_after != counters.validated_update:
+            text = f"{'; '.join(counters.collapse_signs)} ({ADVICE})"
+            printed = not counters.collapse_told
+            self._log.event(self._clock.moment(), "collapse", text, warning=True, printed=printed)
+            counters.collapse_told = True
+        self._warned_after = counters.validated_update
 
     def choose(self, diverged: Callable[[str], TrainingError]) -> FinalWeights:
         """Choose the validation whose weights are kept, or of several the mean of their weights or the best.
