@@ -224,6 +224,7 @@ def public_names() -> list[str]:
 
 
 RESULTS = (
+    "dragoman.workflows.loading.LoadedTranslator",
     "dragoman.text.corpus.Pair",
     "dragoman.runs.opening.Run",
     "dragoman.scoring.scorer.Scorer",

@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from dragoman.config.presets import load_preset
     from dragoman.config.schema import Config, SearchConfig
     from dragoman.errors import DragomanError
-    from dragoman.runs.opening import load, open_run
+    from dragoman.runs.opening import open_run
     from dragoman.text.corpus import read_pairs, read_test_set
     from dragoman.training.callbacks import StopTraining, TrainingCallback
     from dragoman.translation.result import Translation
     from dragoman.translation.translator import Translator
     from dragoman.workflows.demo import write_demo_corpus
     from dragoman.workflows.evaluation import measure
+    from dragoman.workflows.loading import load
     from dragoman.workflows.training import train
 
 __version__ = "0.1.0"
@@ -63,7 +64,7 @@ _HOME = {
     "TrainingCallback": "dragoman.training.callbacks",
     "Translation": "dragoman.translation.result",
     "Translator": "dragoman.translation.translator",
-    "load": "dragoman.runs.opening",
+    "load": "dragoman.workflows.loading",
     "load_config": "dragoman.config.files",
     "load_preset": "dragoman.config.presets",
     "measure": "dragoman.workflows.evaluation",

@@ -352,6 +352,21 @@ def test_references_that_bleu_takes_for_words_are_told_once_and_before_training(
     assert printed.index(warning) < printed.index("finished after update")
 
 
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--set", "training.epoch=3"], "--set training.epoch=3: unknown key 'training.epoch' (did you mean"),
+        (["--set", "training.epochs=many"], "--set: training.epochs: expected a number, not 'many'"),
+        (["--dev", "nowhere.de", "nowhere.en"], "nowhere.de: does not exist"),
+    ],
+)
+def test_mistakes_are_told_before_the_text_is_read(
+    corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
+    assert main(["train", "--train", *map(str, corpus.train), "--out", str(tmp_path / "new"), *more]) == 2
+    assert capsys.readouterr().err.startswith(f"dragoman: error: {message}")
+
+
 def test_references_too_short_for_bleu_are_told_before_training(
     train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,7 @@ from dragoman.config.section import keys_of
 from dragoman.errors import ConfigError, InputError
 from dragoman.translation import translator as module
 from dragoman.translation.length_batching import WorkerThreads
-from dragoman.translation.options import MAX_THREADS, OPTIONS, TranslationOptions
+from dragoman.translation.options import ELSEWHERE, MAX_THREADS, OPTIONS, TranslationOptions
 from dragoman.translation.translator import Translator
 
 from .test_translator import SIDE, SIZE, copy
@@ -41,6 +41,55 @@ def test_a_string_gives_one_translation_and_an_iterable_a_list(copier):
     assert len(copier.translate("ab", n_best=2)) == 2
     assert [len(found) for found in copier.translate(["ab", "c"], n_best=1)] == [1, 1]
     assert copier.translate("a\nb").source == "a\nb"
+
+
+def test_a_translator_can_be_called_and_a_translation_prints_its_text(copier):
+    assert str(copier("ab")) == "ab"
+    assert f"{copier('ab')}" == "ab"
+    assert [str(each) for each in copier(["ab", "c"], beam=2)] == ["ab", "c"]
+
+
+@pytest.mark.parametrize("text", [None, 3, b"ab", Path("ab")])
+def test_what_is_no_text_is_refused_by_its_type(copier, text):
+    with pytest.raises(TypeError, match=f"^text is of type {type(text).__name__}; give a string, or several strings$"):
+        copier.translate(text)
+
+
+def test_a_stream_of_no_lines_is_refused(copier):
+    with pytest.raises(TypeError, match="translate_lines takes an iterable of lines, not NoneType"):
+        copier.translate_lines(None)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nbest", " (did you mean n_best?)"),
+        ("num_beams", " (did you mean beam?)"),
+        ("length_penalty", " (did you mean alpha?)"),
+        ("target_prefix", " (did you mean prefix?)"),
+        ("prefixx", " (did you mean prefix?)"),
+        ("batch_size", ": lines are sorted and batched by themselves; give all lines at once, or a stream to transl"),
+        ("something", ""),
+    ],
+)
+def test_names_of_other_toolkits_are_answered_with_ours(copier, name, said):
+    with pytest.raises(TypeError) as caught:
+        copier.translate("ab", **{name: 2})
+    assert str(caught.value).startswith(f"translate() has no argument {name!r}{said}")
+    assert said or str(caught.value).endswith(f"{name!r}")
+
+
+def test_a_function_is_not_answered_with_an_argument_that_it_lacks(copier):
+    with pytest.raises(TypeError, match=r"^with_options\(\) has no argument 'nbest'(?!.*n_best)"):
+        copier.with_options(nbest=2)
+
+
+def test_the_foreign_names_lead_to_options_that_exist():
+    ours = {*OPTIONS, "n_best", "prefix", "constraints"}
+    assert ELSEWHERE.keys() <= ours
+    foreign = [name for names in ELSEWHERE.values() for name in names]
+    assert len(set(foreign)) == len(foreign)
+    assert not ours & set(foreign)
 
 
 def test_prefix_and_constraints_are_for_the_line_or_for_each_line(copier):
@@ -111,7 +160,7 @@ def test_one_string_in_the_place_of_several_is_an_error(copier):
     for call, message in (
         (lambda: copier.translate_lines("ab"), "takes an iterable of lines, not one string"),
         (lambda: copier.translate(["ab", 3]), "line 2 is of type int, not a string"),
-        (lambda: copier.translate(b"ab"), "line 1 is of type int, not a string"),
+        (lambda: copier.translate(b"ab"), "text is of type bytes; give a string"),
         (lambda: copier.translate("ab", ban="a"), "ban is one string"),
         (lambda: copier.translate("ab", constraints="a"), "constraints is one string, 'a'; give a list"),
         (lambda: copier.translate("ab", constraints=[["a"]]), "for one line give words and phrases"),

@@ -188,10 +188,18 @@ def _resumes(options: argparse.Namespace) -> bool:
 
 
 def _require_corpora(options: argparse.Namespace) -> None:
+    """Refuse missing files and wrong settings before the training text is read and the first line is printed."""
+    from dragoman.config.building import require_settings
+    from dragoman.text.lines import not_found
+
     if not options.train:
         raise ConfigError("--train is required: give the source and the target file (see dragoman train --help)")
     require_corpora("--train", options.train)
     require_corpora("--dev", options.dev)
+    for path in (path for files in (*options.train, *options.dev) for path in files):
+        if not path.exists():
+            raise not_found(path)
+    require_settings(options.set)
 
 
 def _load_config(options: argparse.Namespace, console: Console, *, resume: bool) -> Config:

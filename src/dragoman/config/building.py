@@ -127,6 +127,15 @@ def override(config: Config, assignments: Sequence[str]) -> Config:
     return build_config(assigned(config, assignments), "--set")
 
 
+def require_settings(assignments: Sequence[str]) -> None:
+    """Check each of some `key=value` alone, before there is a configuration that they are to fit into.
+
+    Raises:
+        ConfigError: as for `override`, but for values that do not fit together.
+    """
+    validated(assigned(Config(), assignments), "--set", Config, lambda config: None)
+
+
 def assigned(config: Section, assignments: Sequence[str]) -> dict[str, Any]:
     """The values of a configuration of any schema with `key=value` assignments applied, not yet checked.
 

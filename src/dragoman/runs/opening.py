@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import Config, SearchConfig
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from dragoman.engines.ensemble_engine import Combination
     from dragoman.model.devices import DeviceName
     from dragoman.model.translation import TranslationModel
+
+
+Kind = TypeVar("Kind", bound=Translator)
 
 
 @dataclass(frozen=True)
@@ -172,64 +175,50 @@ def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *,
     return Run(folder, config, source, target, engine, folder.parameters)
 
 
-def load(
-    path: str | Path,
-    *more: str | Path,
-    device: DeviceName = "auto",
-    threads: int | None = None,
-    shortlist: bool = True,
-    combine: Combination = "probabilities",
-    weights: Sequence[float] | None = None,
-) -> Translator:
-    """The translator of a run folder or an exported folder; several form an ensemble.
-
-    Args:
-        path, more: the folders. The search settings are those of the configuration of the first.
-        device: "cpu", "cuda", or "auto" for the GPU if there is one.
-        threads: CPU threads; None for one per core.
-        shortlist: False ignores the shortlist of an exported folder, so that all target words are scored. An ensemble
-            never uses one.
-        combine: quantity of an ensemble that is averaged at each step: "probabilities", "log-probabilities", "logits".
-        weights: weight of each model of an ensemble; None weights them equally.
-
-    Returns:
-        the translator; the model is in memory.
-
-    Raises:
-        RunError: a folder does not exist, lacks a part, has a newer format, or is damaged.
-        ConfigError: the device is not available; the models have different target vocabularies; the number of weights
-            is wrong.
-
-    >>> translator = dragoman.load("RUN", device="cpu")
-    >>> translator.translate("ab c").text
-    'AB C'
-    """
-    paths = (path, *more)
-    shortlist = shortlist and not more  # members of an ensemble may list different words
-    runs = [open_run(one, device=device, threads=threads, shortlist=shortlist) for one in paths]
-    return make_translator([str(one) for one in paths], runs, combine, weights)
-
-
+@overload
 def make_translator(
     names: Sequence[str],
     runs: Sequence[Run],
     combination: Combination = "probabilities",
     weights: Sequence[float] | None = None,
     search: SearchConfig | None = None,
+) -> Translator: ...
+@overload
+def make_translator(
+    names: Sequence[str],
+    runs: Sequence[Run],
+    combination: Combination = "probabilities",
+    weights: Sequence[float] | None = None,
+    search: SearchConfig | None = None,
+    *,
+    kind: type[Kind],
+) -> Kind: ...
+def make_translator(
+    names: Sequence[str],
+    runs: Sequence[Run],
+    combination: Combination = "probabilities",
+    weights: Sequence[float] | None = None,
+    search: SearchConfig | None = None,
+    *,
+    kind: type[Translator] = Translator,
 ) -> Translator:
     """The translator of one run, or of the ensemble of several; without `search` as the first is configured.
+
+    Args:
+        kind: the class of the translator.
 
     Raises:
         ConfigError: the runs have different target vocabularies, or there is not one weight per run.
     """
     first = runs[0]
+    search = search or first.config.search
     if len(runs) == 1:
         if weights is not None and len(weights) != 1:
             raise ConfigError(f"weights: {len(weights)} weights for 1 run; give one per run")
-        return first.translator(search)
+        return kind(first.engine, first.source, first.target, search)
     require_same_target(names, [run.target.vocabulary for run in runs])
     ensemble = Ensemble([(run.engine, run.source) for run in runs], combination, weights)
-    return Translator.of_ensemble(ensemble, first.target, search or first.config.search)
+    return kind.of_ensemble(ensemble, first.target, search)
 
 
 def make_scorer(

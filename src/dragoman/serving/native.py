@@ -67,7 +67,8 @@ class SentenceTranslation(Struct, kw_only=True, omit_defaults=True):
 
     text: str
     score: float
-    """The log-probability after length normalisation, by which the list is sorted."""
+    """The log-probability after length normalisation and penalties, by which the list is sorted. It is positive where a
+    reward for each word (a negative `search.word_penalty`, as in `standard`) outweighs the log-probability."""
     log_probability: float
     """Natural logarithm."""
     finished: bool

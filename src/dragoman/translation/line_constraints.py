@@ -25,7 +25,7 @@ def text_constraints(
     """The lines of `translate` and their constraints; None without any.
 
     Raises:
-        TypeError: one string is given where several are expected, or the other way round.
+        TypeError: one string is given where several are expected, or the other way round; or something else.
     """
     if isinstance(constraints, str):
         raise TypeError(f"constraints is one string, {constraints!r}; give a list of words and phrases")
@@ -35,6 +35,8 @@ def text_constraints(
         if prefix is None and constraints is None:
             return [text], None
         return [text], iter([TextConstraints(prefix or "", [_phrase(phrase) for phrase in constraints or ()])])
+    if not isinstance(text, Iterable) or isinstance(text, bytes):
+        raise TypeError(f"text is of type {type(text).__name__}; give a string, or several strings")
     if isinstance(prefix, str):
         raise TypeError(f"prefix is one string, {prefix!r}; for several lines give one for each")
     if prefix is None and constraints is None:

@@ -5,7 +5,7 @@ Their values, defaults and descriptions are those of `SearchConfig` and `Samplin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -67,11 +67,47 @@ Spelling = Callable[[str], str]
 """How messages write the name of an option."""
 
 
-def require_known(options: Iterable[str], function: str) -> None:
-    """Raise TypeError, as Python does, for an option that does not exist; with the nearest one that does."""
+ELSEWHERE: Mapping[str, tuple[str, ...]] = {
+    "n_best": ("nbest", "num_hypotheses", "num_return_sequences", "num_outputs"),
+    "beam": ("num_beams", "beam_size", "beam_width", "beams"),
+    "alpha": ("length_penalty", "lenpen"),
+    "max_length_factor": ("max_length", "max_len", "max_new_tokens", "max_decoding_length"),
+    "min_length_factor": ("min_length", "min_len", "min_decoding_length"),
+    "no_repeat_ngram": ("no_repeat_ngram_size", "block_ngram_repeat"),
+    "sample": ("do_sample", "sampling"),
+    "temperature": ("sampling_temperature",),
+    "top_k": ("sampling_topk", "topk"),
+    "top_p": ("sampling_topp", "topp"),
+    "seed": ("random_seed",),
+    "ban": ("bad_words", "bad_words_ids", "suppress_sequences"),
+    "prefix": ("target_prefix", "forced_prefix"),
+    "constraints": ("force_words", "force_words_ids"),
+    "replace_unk": ("replace_unknowns", "replace_unknown"),
+    "threads": ("num_threads", "intra_threads", "inter_threads", "num_workers"),
+}
+"""Our names, with those of other toolkits for the same or nearly so; for error messages only."""
+
+BATCHES = ("batch_size", "max_batch_size", "batch_type", "batch")
+"""What other toolkits call the size of a batch, which is not an option here."""
+
+
+def require_known(options: Iterable[str], function: str, more: Sequence[str] = ()) -> None:
+    """Raise TypeError, as Python does, for an option that does not exist; with the one of ours that is meant.
+
+    `more` are the arguments of the function that are not options.
+    """
+    known = (*OPTIONS, *more)
     for name in options:
-        if name not in OPTIONS:
-            raise TypeError(f"{function}() has no argument {name!r}{did_you_mean(name, OPTIONS)}")
+        if name in OPTIONS:
+            continue
+        if name in BATCHES:
+            raise TypeError(
+                f"{function}() has no argument {name!r}: lines are sorted and batched by themselves; give all lines at "
+                "once, or a stream to translate_lines"
+            )
+        meant = next((ours for ours, theirs in ELSEWHERE.items() if name in theirs and ours in known), None)
+        hint = f" (did you mean {meant}?)" if meant else did_you_mean(name, known)
+        raise TypeError(f"{function}() has no argument {name!r}{hint}")
 
 
 def require_threads(threads: int | None) -> None:

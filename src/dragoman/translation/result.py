@@ -40,7 +40,8 @@ class Translation:
     text: str
     """Its translation; raw text without line ends."""
     score: float
-    """The log-probability after length normalisation, by which hypotheses are ranked."""
+    """The log-probability after length normalisation and penalties, by which hypotheses are ranked. It can be positive
+    where `search.word_penalty` is negative, a reward for each word as in `standard`."""
     log_probability: float
     """Natural logarithm, EOS included."""
     tokens: list[str]
@@ -102,6 +103,10 @@ class Translation:
     def target_spans(self) -> list[Span]:
         """[start, end) of each of the `tokens` in `text`, in characters; computed when first used."""
         return self.compute_target_spans()
+
+    def __str__(self) -> str:
+        """The text."""
+        return self.text
 
     def _repr_html_(self) -> str:
         """For notebooks: the text, and the alignment weights as a heat map."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import repeat, zip_longest
-from typing import Unpack, overload
+from typing import Self, Unpack, overload
 
 import numpy as np
 
@@ -99,7 +99,7 @@ class Translator:
         *,
         banned: Iterable[str] = (),
         unknown: UnknownWordReplacer | None = None,
-    ) -> Translator:
+    ) -> Self:
         """The translator of several models, which have one `target` side; `dragoman.load` of several runs makes one.
 
         Args:
@@ -119,7 +119,7 @@ class Translator:
         translator._detokeniser = replace(translator._detokeniser, encoder=ensemble)
         return translator
 
-    def with_options(self, **options: Unpack[TranslationOptions]) -> Translator:
+    def with_options(self, **options: Unpack[TranslationOptions]) -> Self:
         """The same model with other options, which have the names and meanings of those of `dragoman translate`.
 
         Args:
@@ -219,6 +219,8 @@ class Translator:
     ) -> Translation | list[Translation] | list[list[Translation]]:
         """Translate a line, or several lines; `translate_lines` does the same for a stream of any length.
 
+        A translator can also be called: `translator(text)` is `translator.translate(text)`.
+
         Args:
             text: a string is one line, whatever it holds; an iterable of strings is several.
             n_best: how many translations of each line; None for the best alone.
@@ -231,8 +233,8 @@ class Translator:
             translations, best first, in the place of each.
 
         Raises:
-            TypeError: an option does not exist, a line is not a string, or one string is given where several are
-                expected.
+            TypeError: an option does not exist, `text` or a line is not a string, or one string is given where several
+                are expected.
             ConfigError, InputError: as for `with_options` and `translate_lines`.
             RunError: the model's log-probabilities are NaN.
 
@@ -247,7 +249,7 @@ class Translator:
         >>> translator.translate("ab c", prefix="D", constraints=["F"]).text.startswith("D")
         True
         """
-        require_known(options, "translate")
+        require_known(options, "translate", ("n_best", "prefix", "constraints"))
         translator = self.with_options(**options) if options else self
         if constraints is not None and translator._sampling is not None:
             raise ConfigError("constraints requires beam search; leave sample out")
@@ -257,6 +259,8 @@ class Translator:
         if n_best is not None:
             return found[0] if one else found
         return found[0][0] if one else [translations[0] for translations in found]
+
+    __call__ = translate
 
     def translate_lines(
         self,
@@ -286,6 +290,8 @@ class Translator:
         """
         if isinstance(lines, str):
             raise TypeError("translate_lines takes an iterable of lines, not one string; use translate(text)")
+        if not isinstance(lines, Iterable):
+            raise TypeError(f"translate_lines takes an iterable of lines, not {type(lines).__name__}")
         if n_best < 1:
             raise ConfigError(f"n-best is {n_best}, but must be at least 1")
         if self._sampling is None and n_best > self._search.beam:

@@ -22,6 +22,8 @@ RENAMED_OPTIONS = {
     "--along": ("--x-axis",),
     "--alignments": ("--with-alignments",),
     "--batch": ("--chunk-size",),
+    "--batch-size": ("--chunk-size",),
+    "--beam-size": ("--beam",),
     "--coverage": ("--coverage-penalty",),
     "--dropped": ("--pruned",),
     "--length-weight": ("--word-penalty",),
@@ -32,6 +34,8 @@ RENAMED_OPTIONS = {
     "--method": ("--symmetrize",),
     "--min-factor": ("--min-length-factor",),
     "--minimum": ("--min-count",),
+    "--n-best": ("--nbest",),
+    "--num-beams": ("--beam",),
     "--out": ("--output",),
     "--pairs": ("--shortlist-corpus", "--write-pairs"),
     "--rounds": ("--iterations",),
@@ -42,7 +46,7 @@ RENAMED_OPTIONS = {
     "--weights": ("--feature-weights", "--initial-weights"),
     "-o": ("--out", "--report"),
 }
-"""Former option names with their present names; for error messages only."""
+"""Former option names, and those of other toolkits, with our present names; for error messages only."""
 
 
 class Parser(argparse.ArgumentParser):
