@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import dragoman
 from dragoman.cli.main import main
 from dragoman.config.building import override
 from dragoman.config.fine_tuning import EPOCHS, RATE, fine_tuning, require_same_model
@@ -61,6 +62,41 @@ def test_a_model_goes_on_with_other_text(
     before, after = trained.load_config().training, new.load_config().training
     assert after.optimiser.learning_rate == RATE * before.optimiser.learning_rate
     assert json.loads(new.inspection.read_text())["facts"]["fine-tuned from"] == str(run_folder)
+
+
+def test_a_vocabulary_grows_with_the_text(
+    run_folder: Path, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Letters that the model has never seen, é among them, which begins as what it knows of e."""
+    files = {}
+    for name, (source, target) in (("train", corpus.train), ("dev", corpus.dev)):
+        files[name] = [tmp_path / f"{name}.{ending}" for ending in ("low", "up")]
+        for path, given, letters in ((files[name][0], source, "éx"), (files[name][1], target, "ÉX")):
+            path.write_text(given.read_text().translate(str.maketrans("eaEA", letters * 2)))
+    text = (list(map(str, files["train"])), list(map(str, files["dev"])))
+    assert fine_tune(run_folder, text, tmp_path / "plain") == 0
+    said = capsys.readouterr().err
+    assert "the model cannot learn these; --extend-vocabulary adds them" in said
+    out = tmp_path / "new"
+    assert fine_tune(run_folder, text, out, "training.epochs=30", "--extend-vocabulary", epochs=3) == 0
+    said = capsys.readouterr().err
+    assert "vocabulary: 2 and 2 new segments" in said
+    assert "unknown segments: 0.0% source, 0.0% target" in said
+    trained, new = RunFolder(run_folder), RunFolder(out)
+    for name in ("source.vocabulary", "target.vocabulary"):
+        before, after = ((folder.text / name).read_text().splitlines()[1:] for folder in (trained, new))
+        assert after[: len(before)] == before
+        assert len(after) == len(before) + 2
+    measured = dragoman.measure(dragoman.open_run(out, threads=1), list(dragoman.read_test_set(text[1])))
+    assert measured.evaluation.score("exact match") > 50
+    assert main(["train", "--out", str(out), "--resume", "--threads", "1", "--set", "training.epochs=31"]) == 0
+    assert main(["export", str(out), "--out", str(tmp_path / "light"), "--quiet"]) == 0
+    exported = dragoman.load(tmp_path / "light").translate("éx")
+    assert exported.text == dragoman.load(out).translate("éx").text
+    assert fine_tune(run_folder, text, tmp_path / "none", "--resume", "--extend-vocabulary", epochs=0.1) == 0
+    words = ["train", "--train", *text[0], "--out", str(tmp_path / "other"), "--extend-vocabulary"]
+    assert main(words) == 2
+    assert "--extend-vocabulary requires --from RUN" in capsys.readouterr().err
 
 
 def test_a_stopped_fine_tuning_resumes_exactly_also_by_the_command_that_began_it(

@@ -65,6 +65,9 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
     text = [line for line in _lines() if line.isprintable()][:300]
     if name in ("bpe", "unigram"):
         model = train_model(text, name, 120)
+    elif name == "more characters":  # as a fine-tuning adds them
+        segmentation = SubwordSegmentation(train_model(text[:20], "bpe", 120)).extended(["字", "ß", "😀"])
+        return "sentencepiece", segmentation, segmentation.model
     else:
         written = io.BytesIO()
         sentencepiece.SentencePieceTrainer.train(
@@ -75,7 +78,7 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
     return "sentencepiece", SubwordSegmentation(model), model
 
 
-@pytest.mark.parametrize("name", ["whitespace", "characters", "bpe", "unigram", *OPTIONS])
+@pytest.mark.parametrize("name", ["whitespace", "characters", "bpe", "unigram", "more characters", *OPTIONS])
 def test_segments_are_those_of_python(name: str, run_script: RunScript, tmp_path: Path) -> None:
     kind, segmentation, model = _segmentation(name)
     lines, draw = _lines(), random.Random(2)

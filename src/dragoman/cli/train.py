@@ -55,6 +55,12 @@ def add_options(parser: Parser) -> None:
         "a quarter of its learning rate, no warm-up and 10 epochs unless --set changes them",
     )
     what.add_argument(
+        "--extend-vocabulary",
+        action="store_true",
+        help="with --from: add the segments and characters of the text that the model does not know; they begin as the "
+        "mean of known ones that they are made of",
+    )
+    what.add_argument(
         "--preset",
         metavar="P",
         help="preset to start from (default: the preset named in CONFIG.yaml; without one standard, or characters for "
@@ -173,6 +179,7 @@ def _train(options: argparse.Namespace) -> None:
             dropped=options.dropped,
             inputs=[] if options.config is None else [options.config],
             start_from=options.start_from,
+            extend_vocabulary=options.extend_vocabulary,
             device=options.device,
             threads=options.threads,
             console=console,
@@ -192,6 +199,8 @@ def _require_corpora(options: argparse.Namespace) -> None:
     from dragoman.config.building import require_settings
     from dragoman.text.lines import not_found
 
+    if options.extend_vocabulary and options.start_from is None:
+        raise ConfigError("--extend-vocabulary requires --from RUN: it adds to the vocabulary of a trained model")
     if not options.train:
         raise ConfigError("--train is required: give the source and the target file (see dragoman train --help)")
     require_corpora("--train", options.train)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -14,6 +14,7 @@ from dragoman.errors import RunError
 from dragoman.model.tensor_file import require_intact, write_tensors
 from dragoman.stored_files import read_regular
 from dragoman.text.lines import replace_file
+from dragoman.text.vocabulary import SPECIALS
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
@@ -69,3 +70,27 @@ def restore_weights(model: nn.Module, weights: Mapping[str, Tensor], path: Path)
     with torch.no_grad():
         for name, parameter in parameters.items():
             parameter.copy_(weights[name])
+
+
+_ROWS_OF_WORDS = {"source.weight": 0, "target.weight": 1, "output.weight": 1, "output.bias": 1}
+"""The tensors of a translation model with a row for each word of a vocabulary: 0 of the source, 1 of the target."""
+
+
+def extended_rows(
+    weights: Mapping[str, Tensor], parts: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]
+) -> dict[str, Tensor]:
+    """Weights of a translation model whose vocabularies have grown: the row of a new word is the mean of other rows.
+
+    Args:
+        weights: by name, as `load_weights` gives them.
+        parts: of source and target, for each new word the ids of the words whose mean it takes; none for all words but
+            the special ones.
+    """
+    extended = dict(weights)
+    for name, side in _ROWS_OF_WORDS.items():
+        if name in weights and parts[side]:
+            rows = weights[name]
+            every = rows[len(SPECIALS) :].mean(dim=0)
+            new = [rows[list(ids)].mean(dim=0) if ids else every for ids in parts[side]]
+            extended[name] = torch.cat((rows, torch.stack(new)))  # [V, ...] -> [V + new, ...]
+    return extended

@@ -51,6 +51,10 @@ class Vocabulary:
         frequent.sort(key=lambda piece: (-counts[piece], piece))
         return cls(frequent if size is None else frequent[: max(0, size - len(SPECIALS))])
 
+    def extended(self, pieces: Sequence[str]) -> Vocabulary:
+        """A vocabulary with more pieces at its end; the ids of the others stay."""
+        return Vocabulary([*self._pieces[len(SPECIALS) :], *pieces])
+
     def ids(self, pieces: Iterable[str]) -> list[int]:
         """The id of each piece; UNK for an unknown one."""
         get = self._ids.get

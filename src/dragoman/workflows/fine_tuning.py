@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from dragoman.config.fine_tuning import require_same_model
-from dragoman.config.schema import Config
+from dragoman.config.schema import Config, TextConfig
 from dragoman.data.preparation import PreparedCorpus, store_pairs
 from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.store import RaggedIds, Store
 from dragoman.model.translation import TranslationModel
-from dragoman.model.weights import load_weights, restore_weights
+from dragoman.model.weights import extended_rows, load_weights, restore_weights
 from dragoman.progress import ProgressCallback
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import trained_folder
 from dragoman.text.corpus import Cleaner, Pair
+from dragoman.text.segment_parts import parts_of
+from dragoman.text.segmentation.base import Segmentation
+from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import UNK
+from dragoman.text.vocabulary import SPECIALS, UNK
+from dragoman.text.words import is_blank
 
 UNKNOWN = 0.05
 """Share of unknown segments in the new text from which on the training begins with a warning."""
+
+
+MOST_NEW = 2000
+"""Segments that a vocabulary gains at most."""
+
+Parts = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +44,8 @@ class TrainedModel:
     folder: RunFolder
     source: TextSide
     target: TextSide
+    parts: tuple[Parts, Parts] = ((), ())
+    """Of new source and target segments, which the trained model does not have: the ids of those that they are like."""
 
     @classmethod
     def open(cls, path: str | Path, config: Config) -> TrainedModel:
@@ -71,13 +84,81 @@ class TrainedModel:
         store = store_pairs(folder, pairs, self.source, self.target, cleaner, progress=progress, journal=journal)
         return PreparedCorpus(store, self.source, self.target)
 
+    def extended(self, pairs: Callable[[], Iterable[Pair]], config: TextConfig) -> TrainedModel:
+        """The model with the segments of other text that its vocabularies lack, the `MOST_NEW` most frequent ones.
+
+        A subword segmentation gets the characters that it does not know, each as a segment. No id changes.
+
+        Args:
+            pairs: reads the text, which is done twice.
+            config: says how often a segment has to occur (`min_frequency`).
+        """
+        sides, joint = (self.source, self.target), self.source.vocabulary is self.target.vocabulary
+        segmentations = _with_unknown_characters(sides, pairs(), joint=joint)
+        missing = _missing(sides, segmentations, pairs())
+        if joint:
+            missing = [missing[0] + missing[1]] * 2
+        minima = config.source.min_frequency, (config.source if joint else config.target).min_frequency
+        new = [_most_frequent(*each) for each in zip(missing, minima, strict=True)]
+        vocabularies = [side.vocabulary.extended(segments) for side, segments in zip(sides, new, strict=True)]
+        if joint:
+            vocabularies[1] = vocabularies[0]
+        source, target = (TextSide(*each) for each in zip(segmentations, vocabularies, strict=True))
+        parts = [
+            [parts_of(one, side.vocabulary) for one in segments] for side, segments in zip(sides, new, strict=True)
+        ]
+        return replace(self, source=source, target=target, parts=(parts[0], parts[1]))
+
     def restore(self, model: TranslationModel) -> None:
-        """Copy the weights into a model.
+        """Copy the weights into a model; new segments have the mean of those that they are like, or of all.
 
         Raises:
             RunError: the file is damaged.
         """
-        restore_weights(model, load_weights(self.folder.weights), self.folder.weights)
+        weights = extended_rows(load_weights(self.folder.weights), self.parts)
+        restore_weights(model, weights, self.folder.weights)
+
+
+def _with_unknown_characters(sides: Sequence[TextSide], pairs: Iterable[Pair], *, joint: bool) -> list[Segmentation]:
+    """The segmentations of both sides; those of subwords with the characters of the pairs that they do not know."""
+    known = [side.segmentation for side in sides]
+    unknown: list[Counter[str]] = [Counter(), Counter()]
+    for pair in pairs:
+        for segmentation, line, counts in zip(known, (pair.source, pair.target), unknown, strict=True):
+            if isinstance(segmentation, SubwordSegmentation):
+                counts.update(segmentation.unknown_characters(line))
+    if joint:
+        unknown = [unknown[0] + unknown[1]] * 2
+    return [
+        segmentation.extended(_most_frequent(counts, 1))
+        if isinstance(segmentation, SubwordSegmentation)
+        else segmentation
+        for segmentation, counts in zip(known, unknown, strict=True)
+    ]
+
+
+def _missing(
+    sides: Sequence[TextSide], segmentations: Sequence[Segmentation], pairs: Iterable[Pair]
+) -> list[Counter[str]]:
+    """How often segments occur on both sides that their vocabularies lack."""
+    missing: list[Counter[str]] = [Counter(), Counter()]
+    for pair in pairs:
+        for side, segmentation, line, counts in zip(
+            sides, segmentations, (pair.source, pair.target), missing, strict=True
+        ):
+            counts.update(piece for piece in segmentation.segment(line).pieces if piece not in side.vocabulary)
+    return missing
+
+
+def _most_frequent(counts: Counter[str], minimum: int) -> list[str]:
+    """The `MOST_NEW` most frequent segments with at least so many occurrences; ties by code point.
+
+    Neither spaces nor special symbols are segments that can be added.
+    """
+    usual = [
+        each for each in counts.items() if each[1] >= minimum and not is_blank(each[0]) and each[0] not in SPECIALS
+    ]
+    return [segment for segment, _ in sorted(usual, key=lambda each: (-each[1], each[0]))[:MOST_NEW]]
 
 
 def unknown_segments(store: Store) -> tuple[str, bool]:

@@ -103,6 +103,7 @@ def train(
     minutes: float | None = None,
     resume: bool = False,
     start_from: str | Path | None = None,
+    extend_vocabulary: bool = False,
     callbacks: Sequence[TrainingCallback] = (),
     device: DeviceName = "auto",
     threads: int | None = None,
@@ -134,6 +135,8 @@ def train(
             configuration must be that of the run but for the length of the training.
         start_from: a run to fine-tune: the new run begins with its weights, vocabularies and segmentation. Its
             configuration, changed by `config.fine_tuning`, is what `--from` uses.
+        extend_vocabulary: with `start_from`, add the segments and characters of the text that its vocabularies lack;
+            they begin with the mean of the embeddings of known ones that they are made of.
         callbacks: called after updates, validations and saved states; see `TrainingCallback`.
         device: "cpu", "cuda", or "auto" for the GPU if there is one.
         threads: CPU threads; None for one per core, or with `resume` for as many as before.
@@ -180,6 +183,7 @@ def train(
             dropped=dropped,
             inputs=others,
             start_from=start_from,
+            extend_vocabulary=extend_vocabulary,
             callbacks=callbacks,
             device=device,
             console=console,
@@ -198,6 +202,7 @@ def _train_new(
     dropped: str | Path | None,
     inputs: Sequence[Path],
     start_from: str | Path | None,
+    extend_vocabulary: bool,
     callbacks: Sequence[TrainingCallback],
     device: DeviceName,
     console: Console | None,
@@ -205,6 +210,8 @@ def _train_new(
 ) -> TrainedRun:
     console = console or Console()
     config = _checked(config)
+    if extend_vocabulary and start_from is None:
+        raise ConfigError("--extend-vocabulary requires --from RUN: it adds to the vocabulary of a trained model")
     trained = None if start_from is None else TrainedModel.open(start_from, config)
     _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, device)
     require_alignments(config, corpora, alignments)
@@ -238,6 +245,13 @@ def _train_new(
                 facts["fine-tuned from"] = str(trained.folder.path)
             save_summary(folder.inspection, summary._replace(facts=facts))
             text = TrainingText(corpora, alignments, held_out, cut=not dev)
+            if trained is not None and extend_vocabulary:
+                trained = trained.extended(text.pairs, config.text)
+                source, target = (f"{len(parts):,}" for parts in trained.parts)
+                both = trained.source.vocabulary is trained.target.vocabulary
+                console.info(
+                    f"vocabulary: {f'{source} new segments' if both else f'{source} and {target} new segments'}"
+                )
             prepared = prepare_text(config, text, folder, dropped, console, trained, SegmentJournal(new.segments))
             prepared.source.save(folder.text, "source")
             prepared.target.save(folder.text, "target")

@@ -133,7 +133,8 @@ def prepare_text(
         console.info(fact)
     if trained:
         unknown, large = unknown_segments(prepared.store)
-        console.info(f"warning: {unknown}; the model cannot learn these" if large else unknown)
+        advice = "the model cannot learn these; --extend-vocabulary adds them to what it knows"
+        console.info(f"warning: {unknown}; {advice}" if large else unknown)
     seen, size = text.held_out.seen, len(text.held_out.pairs)
     if seen >= SEEN * size:
         console.info(f"warning: {seen_in_training('dev', seen, size)}")

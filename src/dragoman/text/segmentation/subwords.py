@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import random
+import struct
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -43,15 +44,16 @@ class SubwordSegmentation:
     """
 
     def __init__(self, model: bytes) -> None:
-        """`model` is a serialised SentencePiece model. Raises RuntimeError if it is damaged."""
+        """Raises RuntimeError if the model is damaged."""
         sentencepiece.set_min_log_level(_QUIET)
-        self._model = model
+        self.model = model
+        """A serialised SentencePiece model."""
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         self._pieces: list[str] | None = None
         self._words: WordIds | Literal[False] | None = None  # None: not known whether words can be encoded
 
     def __reduce__(self) -> tuple[type[SubwordSegmentation], tuple[bytes]]:
-        return SubwordSegmentation, (self._model,)
+        return SubwordSegmentation, (self.model,)
 
     @classmethod
     def load(cls, path: Path, digest: str) -> SubwordSegmentation:
@@ -127,10 +129,34 @@ class SubwordSegmentation:
     def join(self, pieces: Sequence[str]) -> str:
         return str(self._processor.decode(list(pieces)))
 
+    def unknown_characters(self, line: str) -> str:
+        """The characters of a line that the model does not know, as its normalisation writes them."""
+        pieces, unknown = self.segment(line).pieces, self._processor.unk_id()
+        return "".join(piece for piece in pieces if self._processor.piece_to_id(piece) == unknown)
+
+    def extended(self, characters: Sequence[str]) -> SubwordSegmentation:
+        """The segmentation whose model knows more characters: each is a piece of its own, and other pieces stay.
+
+        Args:
+            characters: each once, and none that the model knows.
+        """
+        # Appended to a serialised message of Protocol Buffers, entries extend its lists. The score is below that of
+        # all pieces, and stays an integer in a model of BPE, where it is the rank of a merge.
+        scores = [self._processor.get_score(number) for number in range(self._processor.get_piece_size())]
+        return SubwordSegmentation(self.model + b"".join(_entry(one, min(scores) - 1) for one in characters))
+
     def save(self, path: Path) -> None:
         with replace_file(model_path(path), binary=True) as file:
-            file.write(self._model)
-        save_description(path, "sentencepiece", {"sha256": hashlib.sha256(self._model).hexdigest()})
+            file.write(self.model)
+        save_description(path, "sentencepiece", {"sha256": hashlib.sha256(self.model).hexdigest()})
+
+
+def _entry(piece: str, score: float) -> bytes:
+    """A piece as an entry of a serialised SentencePiece model: field 1, a message of a string (1) and a float (2)."""
+    text = piece.encode()
+    assert len(text) < 100, "lengths up to 127 take one byte"
+    fields = bytes((0x0A, len(text))) + text + b"\x15" + struct.pack("<f", score)
+    return bytes((0x0A, len(fields))) + fields
 
 
 def model_path(path: Path) -> Path:
