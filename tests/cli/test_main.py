@@ -194,15 +194,11 @@ def test_torch_is_told_to_keep_few_kernels_unless_somebody_has_told_it_already(
     assert (os.environ[first], os.environ[second]) == (KERNELS[first], "7")
 
 
-def test_former_and_mistaken_options_are_answered_with_those_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistaken_options_are_answered_with_those_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     for command, hint in (
-        ("symmetrize a b --method union", "--method (did you mean --symmetrize?)"),
-        ("rerank a --weights w", "--weights (did you mean --feature-weights?)"),
-        ("smt translate S --weights w", "--weights (did you mean --feature-weights?)"),
-        ("smt tune S --weights w", "--weights (did you mean --initial-weights?)"),
-        ("train -o RUN", "-o (did you mean --out?)"),
+        ("symmetrize a b --symmetrise union", "--symmetrise (did you mean --symmetrize?)"),
         ("score RUN -i test.tsv", "-i (files stand without an option: RUN FILE)"),
-        ("phrase-table --out b", "--out (did you mean --output?)"),
+        ("phrase-table --outputs b", "--outputs (did you mean --output?)"),
     ):
         assert main(command.split()) == 2
         assert f"unknown option {hint} (see dragoman " in capsys.readouterr().err

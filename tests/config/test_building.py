@@ -82,38 +82,6 @@ def test_a_key_or_section_that_is_not_so_is_refused_by_its_whole_name(values: di
     assert str(caught.value) == f"mine.yaml: {message}"
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("model.spread=0.1", "model.init_scale"),
-        ("model.initial=uniform", "model.initialisation"),
-        ("model.encoder.residual=2", "model.encoder.first_residual_layer"),
-        ("model.bridge.memory=hidden", "model.bridge.cell_state"),
-        ("model.attention.slots=5", "model.attention.max_positions"),
-        ("model.dropout.feed=0.1", "model.dropout.input_feed"),
-        ("model.decoder.first_word=zero", "model.decoder.first_input"),
-        ("text.source.minimum_count=2", "text.source.min_frequency"),
-        ("training.loss=token", "training.loss_normalisation"),
-        ("training.average=0.9", "training.average_decay"),
-        ("training.guided_attention=1", "training.guided_alignment"),
-        ("training.optimiser.rate=1", "training.optimiser.learning_rate"),
-        ("training.optimiser.clip=1", "training.optimiser.max_gradient_norm"),
-        ("training.optimiser.clip_norm=all", "training.optimiser.gradient_norm"),
-        ("training.schedule.minimum=0", "training.schedule.min_learning_rate"),
-        ("search.length_weight=1", "search.word_penalty"),
-        ("search.coverage=1", "search.coverage_penalty"),
-        ("search.max_factor=1", "search.max_length_factor"),
-        ("text.target.segmentation=blanks", "whitespace"),
-        ("model.initialisation=scaled", "lecun"),
-        ("training.loss_normalisation=sum", "none"),
-    ],
-)
-def test_an_old_key_or_value_is_answered_with_its_new_name(old: str, new: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        override(Config(), [old])
-    assert str(caught.value).endswith(f" (did you mean {new}?)")
-
-
 def test_lists_of_any_length_are_checked_by_element() -> None:
     with pytest.raises(ConfigError, match=r"model\.feed_forward\.layers\[1\]: expected a whole number >= 1, not 0$"):
         override_language(LanguageConfig(), ["model.feed_forward.layers=[8, 0]"])

@@ -222,14 +222,6 @@ def test_lists_are_batched_whole(pairs: list[tuple[list[int], list[int]]], budge
     assert sorted(seen) == list(range(len(pairs)))
 
 
-def test_without_targets_there_are_none() -> None:
-    (batch,) = batch_ids([[5, 6], [7], [8, 9, 10]], None, Budget("sentences", 8), source_eos=True)
-    assert batch.indices.tolist() == [1, 0, 2]
-    assert batch.source.tolist() == [[7, EOS, PAD, PAD], [5, 6, EOS, PAD], [8, 9, 10, EOS]]
-    assert batch.target.shape == (3, 0)
-    assert batch.target_lengths.tolist() == [0, 0, 0]
-
-
 def test_links_of_a_batch_are_those_of_its_pairs(tmp_path: Path) -> None:
     random = np.random.default_rng(3)
     side = SideConfig(segmentation="characters", vocabulary=50)

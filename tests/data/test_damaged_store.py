@@ -258,7 +258,7 @@ def test_meta_that_fits_its_digest_but_nothing_else(copy: Callable[[], Store], t
         ("pairs", True, "pairs: Expected int, got bool"),
         ("pairs", 10**30, "pairs: Expected int <= "),
         ("pairs", 11, "source.offsets: is damaged: it has 104 bytes and 1 digests where meta.json counts 12 numbers"),
-        ("format", 1, "format 1 is from an earlier version of dragoman"),
+        ("format", 2, "format 2 is from an earlier version of dragoman"),
         ("format", 4, r"format 4 is newer than this version of dragoman reads \(3\); upgrade dragoman"),
         ("corpora", [3, 4], "corpora: their pairs are not 12 in sum"),
         ("format", "2", "format: Expected int, got str"),

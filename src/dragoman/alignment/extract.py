@@ -35,13 +35,6 @@ def segment_weights(attention: NDArray[np.float32], shift: int, source_segments:
     return attention[shift : shift + targets, :source_segments]  # [T + 1, S or S + 1] -> [T, S]
 
 
-def segment_links(weights: NDArray[np.float32]) -> list[Link]:
-    """One link for each target segment of `weights` [T, S]: the argmax over the source; ties go to the leftmost."""
-    if weights.shape[1] == 0:
-        return []
-    return sorted((int(source), target) for target, source in enumerate(weights.argmax(axis=1)))
-
-
 def eos_weights(attention: NDArray[np.float32], shift: int, source_segments: int) -> NDArray[np.float32]:
     """The weights on the source's EOS in the rows of `segment_weights`, [T]; 0 if the model reads no EOS."""
     assert shift in (0, 1), shift

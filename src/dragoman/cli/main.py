@@ -102,9 +102,6 @@ VERBS = Verbs(
 )
 """The verbs in the order of the help, one module each. Verbs of two words form families that share the first word."""
 
-RENAMED_VERBS = {"select": "rerank"}
-"""Verbs under former names; for error messages only."""
-
 EXTRAS = {
     "train": ("babel", "jinja2", "matplotlib", "onnx", "sacrebleu", "safetensors", "tensorboard", "torch", "tqdm"),
     "maps": ("altair", "sklearn", "vl_convert"),
@@ -187,9 +184,7 @@ def find_verb(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
     family = [name for name in VERBS if name.startswith(f"{first} ")]
     if family:
         raise ConfigError(f"{first} needs a second word: {', '.join(family)}; each has --help")
-    raise ConfigError(
-        f"unknown command {first}{did_you_mean(RENAMED_VERBS.get(first, first), VERBS)}; see dragoman --help"
-    )
+    raise ConfigError(f"unknown command {first}{did_you_mean(first, VERBS)}; see dragoman --help")
 
 
 def _general_parser() -> Parser:

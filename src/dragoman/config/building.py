@@ -28,37 +28,6 @@ _MEANINGS = {
 """The type names of msgspec in the words of error messages."""
 
 
-RENAMED = {
-    "blanks": "whitespace",
-    "minimum_count": "min_frequency",
-    "first_word": "first_input",
-    "symbol": "bos",
-    "residual": "first_residual_layer",
-    "bridge.memory": "bridge.cell_state",
-    "attention.slots": "attention.max_positions",
-    "dropout.feed": "dropout.input_feed",
-    "initial": "initialisation",
-    "scaled": "lecun",
-    "spread": "init_scale",
-    "training.loss": "training.loss_normalisation",
-    "token": "tokens",
-    "sentence": "sentences",
-    "sum": "none",
-    "guided_attention": "guided_alignment",
-    "training.average": "training.average_decay",
-    "optimiser.rate": "optimiser.learning_rate",
-    "optimiser.clip": "optimiser.max_gradient_norm",
-    "optimiser.clip_norm": "optimiser.gradient_norm",
-    "schedule.minimum": "schedule.min_learning_rate",
-    "length_weight": "word_penalty",
-    "search.coverage": "search.coverage_penalty",
-    "max_factor": "max_length_factor",
-    "max_extra": "max_length_extra",
-    "min_factor": "min_length_factor",
-}
-"""Ends of dotted keys, and values, of format 1, with their names now; error messages alone use it."""
-
-
 SYNONYMS = {
     **dict.fromkeys(("float32", "fp32", "float", "single", "f32", "32"), "fp32"),
     **dict.fromkeys(("bfloat16", "bf16", "bfloat", "bf16-mixed"), "bf16"),
@@ -81,7 +50,7 @@ def choose(value: object, choices: Sequence[str]) -> object:
 def no_choice(value: object, choices: Sequence[str]) -> str:
     """Return what to say of a value that is no choice: why it is impossible, or the nearest choice; often nothing."""
     reason = IMPOSSIBLE.get(str(value).lower()) if "bf16" in choices else None
-    return reason or _nearest_choice(str(value), choices)
+    return reason or did_you_mean(str(value), choices)
 
 
 def build_config(values: Mapping[str, Any], where: str) -> Config:
@@ -276,18 +245,8 @@ def _dotted_keys(schema: type[Section], prefix: str = "") -> list[str]:
 
 
 def _nearest_key(key: str, schema: type[Section]) -> str:
-    """The suggestion for an unknown key: its new name, a similar key, or a key with a similar last part."""
+    """The suggestion for an unknown key: a similar key, or a key with a similar last part."""
     known = _dotted_keys(schema)
-    renamed = next(
-        (f"{key.removesuffix(old)}{new}" for old, new in RENAMED.items() if f".{key}".endswith(f".{old}")), ""
-    )
-    if renamed in known:
-        return f" (did you mean {renamed}?)"
     last = {name.rpartition(".")[2]: name for name in known}
     near = nearest(key.rpartition(".")[2], last)
     return did_you_mean(key, known) or (f" (did you mean {last[near[0]]}?)" if near else "")
-
-
-def _nearest_choice(value: str, choices: Sequence[str]) -> str:
-    renamed = RENAMED.get(value, value)
-    return did_you_mean(renamed if renamed in choices else value, choices)

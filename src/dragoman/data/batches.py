@@ -45,7 +45,7 @@ class Batch:
     source_lengths: NDArray[np.int64]
     """[B], EOS counted where there is one."""
     target: NDArray[np.int64]
-    """[B, T]: the segments, then EOS; [B, 0] without targets."""
+    """[B, T]: the segments, then EOS."""
     target_lengths: NDArray[np.int64]
     """[B], EOS counted."""
     indices: NDArray[np.int64]
@@ -234,12 +234,12 @@ def _pool_rows(store: Store, budget: Budget, pool: int) -> int:
 
 def sorted_batches(store: Store, budget: Budget, *, source_eos: bool) -> Iterator[Batch]:
     """Yield every pair of a store once, sorted by length: for validation and scoring."""
-    return _sorted(store.source, store.target, len(store), budget, source_eos=source_eos)
+    return _sorted(store.source, store.target, budget, source_eos=source_eos)
 
 
 def batch_ids(
     sources: Sequence[Sequence[int]],
-    targets: Sequence[Sequence[int]] | None,
+    targets: Sequence[Sequence[int]],
     budget: Budget,
     *,
     source_eos: bool,
@@ -247,23 +247,20 @@ def batch_ids(
     """Yield every pair of two lists once, sorted by length; `Batch.indices` are positions in the lists.
 
     Args:
-        sources, targets: ids without EOS, lists of equal length; targets None for search.
+        sources, targets: ids without EOS, lists of equal length.
     """
-    assert targets is None or len(targets) == len(sources)
-    target = None if targets is None else _ragged(targets)
-    return _sorted(_ragged(sources), target, len(sources), budget, source_eos=source_eos)
+    assert len(targets) == len(sources)
+    return _sorted(_ragged(sources), _ragged(targets), budget, source_eos=source_eos)
 
 
-def _sorted(
-    source: RaggedIds, target: RaggedIds | None, count: int, budget: Budget, *, source_eos: bool
-) -> Iterator[Batch]:
-    for rows in _cut_sorted(source, target, np.arange(count), budget, source_eos=source_eos):
+def _sorted(source: RaggedIds, target: RaggedIds, budget: Budget, *, source_eos: bool) -> Iterator[Batch]:
+    for rows in _cut_sorted(source, target, np.arange(len(source.offsets) - 1), budget, source_eos=source_eos):
         yield _gather(source, target, rows, source_eos=source_eos)
 
 
 def _cut_sorted(
     source: RaggedIds,
-    target: RaggedIds | None,
+    target: RaggedIds,
     rows: NDArray[np.int64],
     budget: Budget,
     *,
@@ -272,17 +269,15 @@ def _cut_sorted(
 ) -> Iterator[NDArray[np.int64]]:
     """Sort rows by length (ties stay in their order), and cut them into batches."""
     source_lengths = source.lengths_of(rows) + source_eos
-    target_lengths = np.zeros_like(source_lengths) if target is None else target.lengths_of(rows) + 1
+    target_lengths = target.lengths_of(rows) + 1
     first = target_lengths if sort == "target" else np.maximum(source_lengths, target_lengths)
     order = np.lexsort((source_lengths, target_lengths, first))  # the last key is the primary one
     for part in budget.cut(source_lengths[order], target_lengths[order]):
         yield rows[order[part]]
 
 
-def _gather(source: RaggedIds, target: RaggedIds | None, rows: NDArray[np.int64], *, source_eos: bool) -> Batch:
-    padded_source = _pad_rows(source, rows, eos=source_eos)
-    padded_target = _no_targets(len(rows)) if target is None else _pad_rows(target, rows, eos=True)
-    return Batch(*padded_source, *padded_target, rows)
+def _gather(source: RaggedIds, target: RaggedIds, rows: NDArray[np.int64], *, source_eos: bool) -> Batch:
+    return Batch(*_pad_rows(source, rows, eos=source_eos), *_pad_rows(target, rows, eos=True), rows)
 
 
 def _links_of(store: Store, rows: NDArray[np.int64]) -> BatchLinks | None:
@@ -302,10 +297,6 @@ def _links_of(store: Store, rows: NDArray[np.int64]) -> BatchLinks | None:
 
 def _pad_rows(side: RaggedIds, rows: NDArray[np.int64], *, eos: bool) -> Padded:
     return pad_slices(side.ids, *side.places_of(rows), eos=eos)
-
-
-def _no_targets(count: int) -> Padded:
-    return Padded(np.zeros((count, 0), np.int64), np.zeros(count, np.int64))
 
 
 def _ragged(rows: Sequence[Sequence[int]]) -> RaggedIds:

@@ -30,8 +30,8 @@ from dragoman.errors import RunError
 from dragoman.stored_files import JsonFile, open_regular, read_json
 from dragoman.text.vocabulary import Vocabulary
 
-FORMAT, OLDEST = 3, 2
-"""Versions of meta.json; 3 counts the pairs of each corpus."""
+FORMAT = 3
+"""Version of meta.json."""
 SIDES: tuple[Literal["source"], Literal["target"]] = ("source", "target")
 
 META = "meta.json"
@@ -195,10 +195,9 @@ class Store:
             for side, stated, vocabulary in zip(SIDES, sides, vocabularies, strict=True)
         )
         links = None if meta.links is None else _open_links(folder, meta.links, meta.pairs)
-        corpora = meta.corpora
-        if corpora is not None and sum(corpora) != meta.pairs:
+        if sum(meta.corpora) != meta.pairs:
             raise RunError(f"{folder / META}: corpora: their pairs are not {meta.pairs:,} in sum; {_REMEDY}")
-        return cls(source, target, (meta.source.vocabulary, meta.target.vocabulary), meta.left_out, links, corpora)
+        return cls(source, target, (meta.source.vocabulary, meta.target.vocabulary), meta.left_out, links, meta.corpora)
 
 
 _Count = Annotated[int, Meta(ge=0, lt=1 << 48)]
@@ -227,12 +226,12 @@ class _Meta(JsonFile, frozen=True, kw_only=True):
     source: _Side
     target: _Side
     links: _LinkFiles | None = None
-    corpora: list[_Count] | None = None
+    corpora: list[_Count]
 
 
 def _read_meta(folder: Path) -> _Meta:
     try:
-        return read_json(folder / META, _Meta, newest=FORMAT, oldest=OLDEST, remedy=_REMEDY)
+        return read_json(folder / META, _Meta, newest=FORMAT, oldest=FORMAT, remedy=_REMEDY)
     except FileNotFoundError:
         raise RunError(f"{folder}: no stored corpus, or an unfinished one: it has no {META}") from None
 

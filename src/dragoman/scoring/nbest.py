@@ -59,13 +59,6 @@ class Entry:
         fields = (*self.fields[:_FEATURES], changed, *self.fields[_FEATURES + 1 :])
         return Entry(fields, self.sentence, {**self.features, name: added}, self.total)
 
-    def with_total(self, total: float) -> Entry:
-        """The entry with another total."""
-        field = self.fields[3]
-        before = field[: len(field) - len(field.lstrip())]
-        changed = before + format_value(total) + field[len(field.rstrip()) :]
-        return Entry((*self.fields[:3], changed, *self.fields[4:]), self.sentence, self.features, total)
-
 
 def format_value(value: float) -> str:
     """A value as lists and tables print it: nine significant digits, enough for single precision."""

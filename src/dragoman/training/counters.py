@@ -57,8 +57,7 @@ class Counters:
     def restore(self, values: dict[str, Any]) -> None:
         """Take the values that `dataclasses.asdict` and JSON made of other counters."""
         parts = {"position": Position(*values["position"]), "plateau": PlateauCounter(**values["plateau"])}
-        older = {"kept": values["best"], "kept_update": values["best_update"]}  # states from before there were these
-        vars(self).update({**older, **values, **parts})
+        vars(self).update({**values, **parts})
 
 
 @dataclass

@@ -17,38 +17,6 @@ PRECISIONS = ("fp32", "bf16")
 """Precisions of matrix products that a command line chooses from."""
 
 
-RENAMED_OPTIONS = {
-    "--add": ("--feature",),
-    "--along": ("--x-axis",),
-    "--alignments": ("--with-alignments",),
-    "--batch": ("--chunk-size",),
-    "--batch-size": ("--chunk-size",),
-    "--beam-size": ("--beam",),
-    "--coverage": ("--coverage-penalty",),
-    "--dropped": ("--pruned",),
-    "--length-weight": ("--word-penalty",),
-    "--lines": ("--sentences",),
-    "--max-extra": ("--max-length-extra",),
-    "--max-factor": ("--max-length-factor",),
-    "--measure": ("--metric",),
-    "--method": ("--symmetrize",),
-    "--min-factor": ("--min-length-factor",),
-    "--minimum": ("--min-count",),
-    "--n-best": ("--nbest",),
-    "--num-beams": ("--beam",),
-    "--out": ("--output",),
-    "--pairs": ("--shortlist-corpus", "--write-pairs"),
-    "--rounds": ("--iterations",),
-    "--scale": ("--colormap",),
-    "--size": ("--nbest",),
-    "--start": ("--initial-weights",),
-    "--tokens": ("--token-counts", "--write-tokens"),
-    "--weights": ("--feature-weights", "--initial-weights"),
-    "-o": ("--out", "--report"),
-}
-"""Former option names, and those of other toolkits, with our present names; for error messages only."""
-
-
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises ConfigError instead of printing its usage, and suggests the intended option."""
 
@@ -73,7 +41,7 @@ class Parser(argparse.ArgumentParser):
         raise ConfigError(f"{message} (see {self.prog} --help)")
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
-        """Parse like `parse_args`, but report an unknown option first, with its new name or the nearest known option.
+        """Parse like `parse_args`, but report an unknown option first, with the nearest known option.
 
         Raises:
             ConfigError: an option is unknown, lacks its value, or has one that is not allowed.
@@ -81,8 +49,7 @@ class Parser(argparse.ArgumentParser):
         for word in takewhile(lambda word: word != "--", arguments):
             name, known = word.partition("=")[0], self._option_string_actions
             if re.fullmatch("--.+|-[a-z]", name) and name not in known:
-                renamed = next((new for new in RENAMED_OPTIONS.get(name, ()) if new in known), name)
-                hint = did_you_mean(renamed, [option for option in known if option.startswith("--")])
+                hint = did_you_mean(name, [option for option in known if option.startswith("--")])
                 if name in ("-i", "--input"):
                     files = [action.metavar for action in self._get_positional_actions()]
                     hint = f" (files stand without an option: {' '.join(map(str, files))})" if files else ""
