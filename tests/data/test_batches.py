@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -12,8 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
 from dragoman.data import batches as batches_module
-from dragoman.data import permutation
-from dragoman.data.batches import Batch, Batches, Budget, Position, batch_ids, sorted_batches
+from dragoman.data.batches import BEGINNING, Batch, Batches, Budget, Position, batch_ids, sorted_batches
 from dragoman.data.preparation import build_store
 from dragoman.data.store import Store
 from dragoman.text.corpus import Cleaner, Pair
@@ -43,8 +41,13 @@ def batches(store: Store, budget: Budget = Budget("tokens", 120), seed: int = 1,
     return Batches(store, budget, pool=pool, seed=seed, source_eos=True)
 
 
-def epoch(batches: Batches, number: int = 0) -> list[Batch]:
-    return [batch for batch, _ in islice(batches.from_position(Position(number, 0)), batches.count(number))]
+def epoch(made: Batches, number: int = 0) -> list[Batch]:
+    found = []
+    for batch, position in made.from_position(Position(number, 0, 0)):
+        found.append(batch)
+        if position.epoch > number:
+            return found
+    raise AssertionError
 
 
 def same(one: Batch, other: Batch) -> bool:
@@ -54,11 +57,8 @@ def same(one: Batch, other: Batch) -> bool:
     )
 
 
-@pytest.mark.parametrize(("unit", "large"), [("tokens", PAIRS), ("sentences", PAIRS), ("tokens", PAIRS + 1)])
-def test_every_pair_once_an_epoch(
-    store: Store, monkeypatch: pytest.MonkeyPatch, unit: Literal["tokens", "sentences"], large: int
-) -> None:
-    monkeypatch.setattr(permutation, "LARGE", large)
+@pytest.mark.parametrize("unit", ["tokens", "sentences"])
+def test_every_pair_once_an_epoch(store: Store, unit: Literal["tokens", "sentences"]) -> None:
     found = batches(store, Budget(unit, 32))
     for number in (0, 1):
         rows = np.concatenate([batch.indices for batch in epoch(found, number)])
@@ -118,25 +118,20 @@ def test_order_follows_from_seed_and_epoch(store: Store) -> None:
         assert [batch.indices.tolist() for batch in other] != [batch.indices.tolist() for batch in first]
 
 
-@pytest.mark.parametrize("large", [False, True])
-def test_resuming_anywhere_gives_the_same_batches(store: Store, monkeypatch: pytest.MonkeyPatch, large: bool) -> None:
-    if large:
-        monkeypatch.setattr(permutation, "LARGE", 1)
+def test_resuming_anywhere_gives_the_same_batches(store: Store) -> None:
     made = batches(store)
-    run = list(islice(made.from_position(Position(0, 0)), 2 * made.count(0) + 3))
-    for stop in (0, 1, 5, made.count(0) - 2, made.count(0) - 1, made.count(0) + 4):
-        for counted in (False, True):
-            again = batches(store)
-            if counted:
-                assert again.count(run[stop][1].epoch) == made.count(run[stop][1].epoch)
-            resumed = list(islice(again.from_position(run[stop][1]), len(run) - stop - 1))
-            assert len(resumed) == len(run) - stop - 1
-            for (batch, position), (expected, expected_position) in zip(resumed, run[stop + 1 :], strict=True):
-                assert same(batch, expected)
-                assert position == expected_position
+    count = len(epoch(made))
+    run = list(islice(made.from_position(BEGINNING), 2 * count + 3))
+    assert len({position.pool for _, position in run}) > 2
+    for stop in (0, 1, 5, count - 2, count - 1, count + 4):
+        resumed = list(islice(batches(store).from_position(run[stop][1]), len(run) - stop - 1))
+        assert len(resumed) == len(run) - stop - 1
+        for (batch, position), (expected, expected_position) in zip(resumed, run[stop + 1 :], strict=True):
+            assert same(batch, expected)
+            assert position == expected_position
 
 
-def test_pools_that_were_counted_are_not_made_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resuming_sorts_no_pool_but_its_own(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     pools: list[int] = []
     cut_sorted = batches_module._cut_sorted
 
@@ -145,50 +140,46 @@ def test_pools_that_were_counted_are_not_made_again(store: Store, monkeypatch: p
         return cut_sorted(source, target, rows, *arguments, **options)
 
     monkeypatch.setattr(batches_module, "_cut_sorted", counting)
+    last = list(islice(batches(store).from_position(BEGINNING), len(epoch(batches(store))) - 1))[-1][1]
+    assert last.pool > 1
+    pools.clear()
     made = batches(store)
-    count = made.count(0)
-    assert made.count(0) == count
-    every, pools[:] = list(pools), []
-    next(made.from_position(Position(0, count - 1)))
-    assert len(every) > 1
-    assert pools == every[-1:]
+    next(made.from_position(last))
+    assert made.epochs_before(last) > 0.9
+    assert len(pools) == 1
 
 
-def test_counts_that_a_state_keeps_are_taken_by_the_same_batches_only(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_epochs_grow_with_every_batch_and_count_pairs_at_the_ends_of_pools(store: Store) -> None:
     made = batches(store)
-    position = Position(0, made.count(0) * 2 // 3)
-    expected = list(islice(made.from_position(position), made.count(0)))
-    kept = json.loads(json.dumps(made.counts()))
-    again, other = batches(store), batches(store, seed=2)
-    other.take_counts(kept)
-    assert other.counts()["epoch"] == -1
-    again.take_counts(None)
-    assert again.counts()["epoch"] == -1
-    again.take_counts(kept)
-    assert again.counts() == kept
-    with monkeypatch.context() as patch:
-        patch.setattr(batches_module, "_cut_sorted", None)  # nothing is counted again
-        assert again.count(0) == made.count(0)
-    found = list(islice(again.from_position(position), made.count(0)))
-    assert [after for _, after in found] == [after for _, after in expected]
-    assert all(same(one, two) for (one, _), (two, _) in zip(found, expected, strict=True))
+    positions = [BEGINNING]
+    while positions[-1].epoch < 2:
+        positions.append(next(made.from_position(positions[-1]))[1])
+    epochs = [made.epochs_before(position) for position in positions]
+    assert epochs[0] == 0
+    assert epochs[-1] == 2
+    assert (np.diff(epochs) > 0).all()
+    assert made.epochs_before(Position(0, 1, 0)) == made.pool_rows / PAIRS
+    count = len(epoch(made))
+    estimates = [made.batches_of_epoch(position) for position in positions[:count]]
+    assert sum(estimates) / count == pytest.approx(count, rel=0.1)
+    sentences = batches(store, Budget("sentences", 8))
+    assert sentences.batches_of_epoch(BEGINNING) == pytest.approx(PAIRS / 8)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_orders_of_epochs_and_pools_are_random(store: Store, seed: int) -> None:
+    """Pairs that are neighbours in the store are far apart in the epoch, and batches of a length anywhere in a pool."""
+    made = batches(store, Budget("sentences", 1), seed=seed, pool=PAIRS)
+    orders = [np.concatenate([batch.indices for batch in epoch(made, number)]) for number in (0, 1)]
+    for other in (np.arange(PAIRS), np.roll(orders[0], 1), orders[1]):
+        assert abs(np.corrcoef(orders[0], other)[0, 1]) < 4 / PAIRS**0.5
 
 
 def test_position_after_the_last_batch_is_the_next_epoch(store: Store) -> None:
     made = batches(store)
-    count = made.count(0)
-    positions = [position for _, position in islice(made.from_position(Position(0, 0)), count + 1)]
-    assert positions[:-2] == [Position(0, number) for number in range(1, count)]
-    assert positions[-2:] == [Position(1, 0), Position(1, 1)]
-
-
-def test_position_past_the_end_of_an_epoch_is_the_next_epoch(store: Store) -> None:
-    made = batches(store)
-    batch, position = next(made.from_position(Position(0, made.count(0))))
-    assert position == Position(1, 1)
-    assert same(batch, next(made.from_position(Position(1, 0)))[0])
+    positions = [position for _, position in islice(made.from_position(BEGINNING), len(epoch(made)) + 1)]
+    assert [position.epoch for position in positions[:-2]] == [0] * (len(positions) - 2)
+    assert positions[-2:] == [Position(1, 0, 0), Position(1, 0, 1)]
 
 
 def test_sorted_batches_hold_every_pair_once(store: Store) -> None:

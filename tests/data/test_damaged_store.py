@@ -15,7 +15,7 @@ import pytest
 
 from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
 from dragoman.data import block_digests
-from dragoman.data.batches import Batches, Budget, Position, sorted_batches
+from dragoman.data.batches import BEGINNING, Batches, Budget, sorted_batches
 from dragoman.data.block_digests import BlockVerifier
 from dragoman.data.preparation import PreparedCorpus, build_store
 from dragoman.data.store import Store
@@ -75,7 +75,7 @@ def refusal(open_store: Callable[[], Store]) -> str:
 
 def read_batches(store: Store) -> None:
     """Read an epoch of batches."""
-    for _, after in Batches(store, BUDGET, pool=2, seed=1, source_eos=True).from_position(Position(0, 0)):
+    for _, after in Batches(store, BUDGET, pool=2, seed=1, source_eos=True).from_position(BEGINNING):
         if after.epoch:
             return
 

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.config.building import build_config, override
 from dragoman.config.schema import CleaningConfig, Config, MixConfig, SideConfig, TextConfig
-from dragoman.data import mixing, permutation
-from dragoman.data.batches import Batches, Budget, Position
+from dragoman.data.batches import BEGINNING, Batches, Budget
 from dragoman.data.mixing import Mix, choose_mix
 from dragoman.data.preparation import build_store
 from dragoman.data.store import Store
@@ -24,28 +22,19 @@ from dragoman.text.segmentation import train_segmentation
 SIZES = (30, 5, 12)
 
 
-def rows(mix: Mix, seed: int, epoch: int) -> np.ndarray:
-    drawn = mix.epoch(seed, epoch)
-    return drawn(np.arange(len(drawn)))
-
-
 def drawn(mix: Mix, epochs: int, seed: int = 1) -> np.ndarray:
-    return np.concatenate([rows(mix, seed, epoch) for epoch in range(epochs)])
+    return np.concatenate([mix.epoch(seed, epoch) for epoch in range(epochs)])
 
 
-@example(sizes=[1, 1, 16, 40], weights=[1.0] * 4, epochs=2, large=60)  # epochs of 56 and of 60 pairs
+@example(sizes=[1, 1, 16, 40], weights=[1.0] * 4, epochs=2)  # epochs of 56 and of 60 pairs
 @given(
     st.lists(st.integers(1, 40), min_size=1, max_size=4),
     st.lists(st.floats(0.1, 10), min_size=4, max_size=4),
     st.integers(1, 7),
-    st.sampled_from([1, 60, 1000]),
 )
-def test_pairs_of_a_corpus_are_drawn_equally_often(
-    sizes: list[int], weights: list[float], epochs: int, large: int
-) -> None:
+def test_pairs_of_a_corpus_are_drawn_equally_often(sizes: list[int], weights: list[float], epochs: int) -> None:
     mix = Mix(sizes, weights[: len(sizes)])
-    with mock.patch.object(mixing, "LARGE", large):
-        counts = Counter(drawn(mix, epochs).tolist())
+    counts = Counter(drawn(mix, epochs).tolist())
     start = 0
     for size, share in zip(sizes, mix.shares, strict=True):
         of_corpus = [counts[row] for row in range(start, start + size)]
@@ -55,13 +44,11 @@ def test_pairs_of_a_corpus_are_drawn_equally_often(
     assert sum(counts.values()) == sum(counts[row] for row in range(start))
 
 
-@pytest.mark.parametrize("large", [1, 1000])
-def test_an_epoch_depends_on_seed_and_number_alone(monkeypatch: pytest.MonkeyPatch, large: int) -> None:
-    monkeypatch.setattr(mixing, "LARGE", large)
+def test_an_epoch_depends_on_seed_and_number_alone() -> None:
     mix = Mix(SIZES, (2, 2, 1))
-    assert np.array_equal(rows(mix, 1, 3), rows(Mix(SIZES, (4, 4, 2)), 1, 3))
-    assert not np.array_equal(rows(mix, 1, 3), rows(mix, 1, 2))
-    assert not np.array_equal(rows(mix, 1, 3), rows(mix, 2, 3))
+    assert np.array_equal(mix.epoch(1, 3), Mix(SIZES, (4, 4, 2)).epoch(1, 3))
+    assert not np.array_equal(mix.epoch(1, 3), mix.epoch(1, 2))
+    assert not np.array_equal(mix.epoch(1, 3), mix.epoch(2, 3))
 
 
 def test_shares_come_from_weights_or_from_sizes_and_temperature() -> None:
@@ -112,18 +99,16 @@ def test_a_store_counts_the_kept_pairs_of_each_corpus(store: Store, tmp_path: Pa
     assert store.left_out == {"empty side": 2}
 
 
-@pytest.mark.parametrize("large", [1, 1000])
-def test_batches_of_a_mix_resume_anywhere(store: Store, monkeypatch: pytest.MonkeyPatch, large: int) -> None:
-    for module in (mixing, permutation):
-        monkeypatch.setattr(module, "LARGE", large)
+def test_batches_of_a_mix_resume_anywhere(store: Store) -> None:
     mix = Mix(store.corpora, (1, 1, 1))
     batches = Batches(store, Budget("tokens", 40), pool=3, seed=4, source_eos=True, mix=mix)
-    stream = list(islice(batches.from_position(Position(0, 0)), batches.count(0) + batches.count(1)))
-    first = np.concatenate([batch.indices for batch, _ in stream[: batches.count(0)]])
-    assert sorted(first.tolist()) == sorted(rows(mix, 4, 0).tolist())
-    middle = batches.count(0) + 2
-    again = [batch.indices.tolist() for batch, _ in islice(batches.from_position(stream[middle - 1][1]), 3)]
-    assert again == [batch.indices.tolist() for batch, _ in stream[middle : middle + 3]]
+    stream = list(takewhile(lambda item: item[1].epoch < 2, batches.from_position(BEGINNING)))
+    first = np.concatenate([batch.indices for batch, _ in stream])
+    pairs = len(mix.epoch(4, 0))
+    assert sorted(first[:pairs].tolist()) == sorted(mix.epoch(4, 0).tolist())
+    for middle in (2, len(stream) // 2 + 2):
+        again = [batch.indices.tolist() for batch, _ in islice(batches.from_position(stream[middle - 1][1]), 3)]
+        assert again == [batch.indices.tolist() for batch, _ in stream[middle : middle + 3]]
 
 
 def test_the_tokens_of_an_epoch_are_counted(store: Store) -> None:

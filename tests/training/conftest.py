@@ -25,7 +25,7 @@ from dragoman.config.schema import (
     ReadoutConfig,
     TrainingConfig,
 )
-from dragoman.data.batches import Batch, Batches, Budget, Position, sorted_batches
+from dragoman.data.batches import BEGINNING, Batch, Batches, Budget, Position, sorted_batches
 from dragoman.data.store import Links, RaggedIds, Store
 from dragoman.model.assembly import build
 from dragoman.model.translation import TranslationModel
@@ -35,7 +35,6 @@ from dragoman.training.loop import TrainingResult, train
 from dragoman.training.validation import DevTranslations, Validators, perplexity
 
 VOCABULARY = 16
-BEGINNING = Position(epoch=0, batch=0)
 
 
 def tiny_model(dropout: float = 0.2) -> TranslationModel:

@@ -11,7 +11,7 @@ import torch
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, OptimiserConfig, TrainingConfig
-from dragoman.data.batches import Batches, Budget, Position
+from dragoman.data.batches import BEGINNING, Batches, Budget
 from dragoman.data.store import Links, RaggedIds, Store
 from dragoman.errors import ConfigError
 from dragoman.model.translation import TranslationModel
@@ -36,9 +36,7 @@ def reversing_store(pairs: int = 200) -> Store:
 
 def weight_on_links(model: TranslationModel, store: Store) -> float:
     """Mean of the alignment weights that target words give to the words they are linked with."""
-    batch, _ = next(
-        Batches(store, Budget("sentences", 200), pool=1, seed=2, source_eos=True).from_position(Position(0, 0))
-    )
+    batch, _ = next(Batches(store, Budget("sentences", 200), pool=1, seed=2, source_eos=True).from_position(BEGINNING))
     model.eval()
     weights = model.force(batch).weights
     assert weights is not None
@@ -61,7 +59,7 @@ def model(tiny: Make) -> TranslationModel:
 def test_the_weights_follow_the_links_after_a_few_updates(model: TranslationModel, weight: float) -> None:
     store = reversing_store()
     optimiser = build_optimiser(model.parameters(), OptimiserConfig(learning_rate=0.02))
-    batches = Batches(store, Budget("sentences", 20), pool=5, seed=1, source_eos=True).from_position(Position(0, 0))
+    batches = Batches(store, Budget("sentences", 20), pool=5, seed=1, source_eos=True).from_position(BEGINNING)
     for _ in range(80):
         batch, _ = next(batches)
         accumulate_gradients(model, [batch], TrainingObjective(guided_alignment=weight))
@@ -74,7 +72,7 @@ def test_the_weights_follow_the_links_after_a_few_updates(model: TranslationMode
 def test_its_loss_is_divided_as_that_of_words_is(model: TranslationModel) -> None:
     """By tokens, sentences or nothing, over all batches of an update together."""
     store = reversing_store(20)
-    stream = Batches(store, Budget("sentences", 5), pool=5, seed=1, source_eos=True).from_position(Position(0, 0))
+    stream = Batches(store, Budget("sentences", 5), pool=5, seed=1, source_eos=True).from_position(BEGINNING)
     batches = [next(stream)[0] for _ in range(3)]
     gradients = {}
     for unit in ("tokens", "sentences", "none"):

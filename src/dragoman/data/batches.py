@@ -1,10 +1,9 @@
 """Batches of pairs of similar length as padded ids, in an order that depends on the seed and the epoch alone.
 
-An epoch is a permutation of the pairs, or of those that a mix of corpora draws; that of a large corpus is computed
-where it is read, and not held in memory (`permutation`). It is cut into pools; a pool is sorted by length, cut into
-batches by a budget, and its batches are shuffled. (With a pool of one batch of sentences, a batch is pairs drawn at
-random, as in Cho et al. 2014.) So a position in training is two integers, and resuming from it costs no more than
-counting the batches of the epoch, once.
+An epoch is a permutation of the pairs, or of those that a mix of corpora draws; it takes four bytes a pair. It is cut
+into pools; a pool is sorted by length, cut into batches by a budget, and its batches are shuffled. (With a pool of one
+batch of sentences, a batch is pairs drawn at random, as in Cho et al. 2014.) So a position in training is three
+numbers, and resuming from it draws the order of its epoch and sorts its pool.
 """
 
 from __future__ import annotations
@@ -17,8 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.data.mixing import Mix
-from dragoman.data.permutation import draw_permutation
+from dragoman.data.mixing import Mix, row_type
 from dragoman.data.store import RaggedIds, Store
 from dragoman.text.padding import Padded, pad_slices
 
@@ -78,19 +76,19 @@ ROUND = 16
 each shape, so a few sizes that recur are faster than a new size every time."""
 
 
-ORDER = 1
-"""Version of the order of batches: raise it when pools are drawn or cut in another way, so that counts which a training
-state keeps are not taken."""
-
 Sort = Literal["target", "longer"]
 """The length that pairs are sorted by: the target's, or that of the longer side."""
 
 
 class Position(NamedTuple):
-    """A position in training, from 0: `batch` is the next one of `epoch`."""
+    """A position in training, from 0: `batch` is the next one of the pool `pool` of `epoch`."""
 
     epoch: int
+    pool: int
     batch: int
+
+
+BEGINNING = Position(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,81 +145,75 @@ class Batches:
         """
         self._store = store
         self._budget = budget
-        self._pool_rows = _pool_rows(store, budget, pool)
+        self.pool_rows = _pool_rows(store, budget, pool)
+        """Pairs of a pool; the last one of an epoch may have fewer."""
         self._seed = seed
         self._source_eos = source_eos
         self._sort = sort
         self._mix = mix
-        self._counted: tuple[int, list[int]] = (-1, [])  # an epoch, and the number of batches of each of its pools
+        self._epoch = -1
+        """The epoch whose order is held."""
+        self._order: NDArray[np.integer[Any]] = np.zeros(0, np.uint32)
+        """The pairs of that epoch."""
+        self._pool_number = -1
+        """The pool of that epoch whose batches are held."""
+        self._pool: list[NDArray[np.int64]] = []
+        """The pairs of each batch of that pool."""
 
     def from_position(self, position: Position) -> Iterator[tuple[Batch, Position]]:
         """Yield batches without end, each with the position after it, from which a resumed run continues exactly.
 
-        After the last batch of epoch e that position is (e + 1, 0).
+        After the last batch of epoch e that position is (e + 1, 0, 0).
         """
-        epoch, first = position
         while True:
-            passed = self._pools_before(epoch, first)
-            batches = chain.from_iterable(self._pools(epoch, passed))
-            for number, (rows, is_last) in enumerate(_marking_last(batches), sum(passed)):
-                if number >= first:
-                    after = Position(epoch + 1, 0) if is_last else Position(epoch, number + 1)
-                    batch = _gather(self._store.source, self._store.target, rows, source_eos=self._source_eos)
-                    yield replace(batch, links=_links_of(self._store, rows)), after
-            epoch, first = epoch + 1, 0
+            epoch, pool, number = position
+            batches = self._batches_of(epoch, pool)
+            if number + 1 < len(batches):
+                position = Position(epoch, pool, number + 1)
+            elif (pool + 1) * self.pool_rows < len(self._order):
+                position = Position(epoch, pool + 1, 0)
+            else:
+                position = Position(epoch + 1, 0, 0)
+            rows = batches[number]
+            batch = _gather(self._store.source, self._store.target, rows, source_eos=self._source_eos)
+            yield replace(batch, links=_links_of(self._store, rows)), position
 
-    def count(self, epoch: int) -> int:
-        """The number of batches in an epoch; with a budget in tokens, epochs differ a little."""
-        if self._counted[0] != epoch:
-            self._counted = epoch, [len(batches) for batches in self._pools(epoch)]
-        return sum(self._counted[1])
+    def epochs_before(self, position: Position) -> float:
+        """Passes over the pairs before a position, with fraction; within a pool each batch counts alike."""
+        epoch, pool, number = position
+        if not pool and not number:
+            return epoch
+        start = pool * self.pool_rows
+        part = number / len(self._batches_of(epoch, pool)) if number else 0.0
+        pairs = len(self._order_of(epoch))
+        return epoch + (start + part * min(self.pool_rows, pairs - start)) / pairs
 
-    def counts(self) -> dict[str, Any]:
-        """What is counted so far, to be kept with the state of a training as JSON."""
-        epoch, pools = self._counted
-        return {"of": self._identity(), "epoch": epoch, "pools": pools}
+    def batches_of_epoch(self, position: Position) -> float:
+        """How many batches the epoch of a position has, if its other pools have as many for their pairs as this one."""
+        batches = len(self._batches_of(position.epoch, position.pool))
+        pairs = len(self._order)
+        return batches * pairs / min(self.pool_rows, pairs - position.pool * self.pool_rows)
 
-    def take_counts(self, kept: dict[str, Any] | None) -> None:
-        """Take what `counts` gave, unless it is of another store or order: a large epoch takes seconds to count."""
-        if kept is not None and kept["of"] == self._identity():
-            self._counted = kept["epoch"], kept["pools"]
+    def _batches_of(self, epoch: int, pool: int) -> list[NDArray[np.int64]]:
+        """The pairs of each batch of a pool, int64 [B]."""
+        order = self._order_of(epoch)
+        if pool != self._pool_number:
+            rows = order[pool * self.pool_rows : (pool + 1) * self.pool_rows].astype(np.int64)
+            sides = self._store.source, self._store.target
+            cut = list(_cut_sorted(*sides, rows, self._budget, source_eos=self._source_eos, sort=self._sort))
+            rng = np.random.Generator(np.random.PCG64([self._seed, epoch, pool, 1]))
+            self._pool_number, self._pool = pool, [cut[number] for number in rng.permutation(len(cut))]
+        return self._pool
 
-    def _identity(self) -> list[object]:
-        """What the batches of an epoch depend on."""
-        store, budget = self._store, self._budget
-        sizes = [len(store), len(store.source.ids), len(store.target.ids), self._pool_rows, self._seed]
-        return [ORDER, *sizes, budget.unit, budget.size, self._sort, self._source_eos, str(self._mix)]
-
-    def _pools_before(self, epoch: int, first: int) -> list[int]:
-        """The number of batches of each pool that ends before the batch `first`; empty where none were counted."""
-        counts = self._counted[1] if self._counted[0] == epoch else []
-        return counts[: np.searchsorted(np.cumsum(counts), first, side="right")]
-
-    def _pools(self, epoch: int, passed: Sequence[int] = ()) -> Iterator[list[NDArray[np.int64]]]:
-        """The pairs of each batch, int64 [B], of each pool of an epoch.
-
-        Args:
-            passed: the number of batches of each of the first pools, which are left out.
-        """
-        rng = np.random.Generator(np.random.PCG64([self._seed, epoch]))
-        drawn = None if self._mix is None else self._mix.epoch(self._seed, epoch)
-        count = len(self._store if drawn is None else drawn)
-        order = draw_permutation(rng, count)
-        for batch_count in passed:
-            rng.permutation(batch_count)  # what follows is drawn as if these pools had been made
-        for start in range(len(passed) * self._pool_rows, count, self._pool_rows):
-            rows = order(np.arange(start, min(start + self._pool_rows, count)))
-            batches = list(
-                _cut_sorted(
-                    self._store.source,
-                    self._store.target,
-                    rows if drawn is None else drawn(rows),
-                    self._budget,
-                    source_eos=self._source_eos,
-                    sort=self._sort,
-                )
-            )
-            yield [batches[number] for number in rng.permutation(len(batches))]
+    def _order_of(self, epoch: int) -> NDArray[np.integer[Any]]:
+        """The pairs of an epoch in their order, [pairs]."""
+        if epoch != self._epoch:
+            self._order = np.zeros(0, np.uint32)  # two orders are never held at once
+            pairs = len(self._store)
+            order = self._mix.epoch(self._seed, epoch) if self._mix else np.arange(pairs, dtype=row_type(pairs))
+            np.random.Generator(np.random.PCG64([self._seed, epoch])).shuffle(order)
+            self._epoch, self._order, self._pool_number = epoch, order, -1
+        return self._order
 
 
 def _pool_rows(store: Store, budget: Budget, pool: int) -> int:
@@ -303,12 +295,3 @@ def _ragged(rows: Sequence[Sequence[int]]) -> RaggedIds:
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum([len(row) for row in rows], out=offsets[1:])
     return RaggedIds(np.fromiter(chain.from_iterable(rows), np.int64, int(offsets[-1])), offsets)
-
-
-def _marking_last(items: Iterator[NDArray[np.int64]]) -> Iterator[tuple[NDArray[np.int64], bool]]:
-    """Yield each item, and whether it is the last one."""
-    item = next(items, None)
-    while item is not None:
-        following = next(items, None)
-        yield item, following is None
-        item = following

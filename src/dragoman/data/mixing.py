@@ -8,14 +8,13 @@ seed and the number of the epoch alone, so that training resumes exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import MixConfig
-from dragoman.data.permutation import LARGE, Permutation, draw_permutation
 from dragoman.data.store import RaggedIds
 from dragoman.errors import ConfigError
 
@@ -49,62 +48,29 @@ class Mix:
             for number, (size, share, repetitions) in enumerate(parts, 1)
         )
 
-    def epoch(self, seed: int, epoch: int) -> EpochRows:
-        """The pairs of an epoch in no particular order, about as many as the store has."""
+    def epoch(self, seed: int, epoch: int) -> NDArray[np.integer[Any]]:
+        """The pairs of an epoch in no particular order, rows of the store; about as many as the store has."""
         drawn = self.shares * self._sizes.sum()  # pairs of each corpus in an epoch
         starts, stops = (np.rint(drawn * number).astype(np.int64) for number in (epoch, epoch + 1))
-        large = bool(self._sizes.sum() >= LARGE)  # the same in all epochs: a permutation goes on in the next one
+        rows = np.empty((stops - starts).sum(), row_type(int(self._sizes.sum())))
+        filled = 0
         first = np.cumsum(self._sizes) - self._sizes  # [corpora] the first row of each
-        return EpochRows(
-            part
-            for number, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True))
-            for part in self._passes(seed, number, start, stop, int(first[number]), large=large)
-        )
-
-    def _passes(
-        self, seed: int, corpus: int, start: int, stop: int, first: int, *, large: bool
-    ) -> Iterator[_PartOfPass]:
-        """The pairs `start` to `stop` of the endless sequence of permutations of a corpus."""
-        size = int(self._sizes[corpus])
-        while start < stop:
-            number, place = divmod(start, size)
-            count = min(size - place, stop - start)
-            rng = np.random.Generator(np.random.PCG64([seed, corpus + 1, number]))
-            yield _PartOfPass(draw_permutation(rng, size, large=large), place, count, first)
-            start += count
-
-
-class _PartOfPass(NamedTuple):
-    """Some of the pairs of one permutation of a corpus."""
-
-    order: Permutation
-    place: int
-    """The first of them in the order."""
-    pairs: int
-    first: int
-    """The first row of the corpus in the store."""
-
-
-class EpochRows:
-    """The pairs of an epoch as rows of the store, computed where they are asked for."""
-
-    def __init__(self, parts: Iterable[_PartOfPass]) -> None:
-        self._parts = list(parts)
-        self._ends = np.cumsum([part.pairs for part in self._parts])  # [parts]
-
-    def __len__(self) -> int:
-        return int(self._ends[-1])
-
-    def __call__(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows at `places` of the epoch, int64 [places]."""
-        rows = np.empty_like(places)
-        of_part = np.searchsorted(self._ends, places, side="right")
-        for number in np.unique(of_part).tolist():
-            part = self._parts[number]
-            chosen = of_part == number
-            inside = places[chosen] - (self._ends[number] - part.pairs)
-            rows[chosen] = part.first + part.order(part.place + inside)
+        for corpus, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
+            size = int(self._sizes[corpus])
+            while start < stop:  # in the endless sequence of permutations of the corpus
+                number, place = divmod(start, size)
+                count = min(size - place, stop - start)
+                order = np.arange(size, dtype=rows.dtype)
+                np.random.Generator(np.random.PCG64([seed, corpus + 1, number])).shuffle(order)
+                rows[filled : filled + count] = order[place : place + count]
+                rows[filled : filled + count] += int(first[corpus])
+                start, filled = start + count, filled + count
         return rows
+
+
+def row_type(pairs: int) -> type[np.integer[Any]]:
+    """The type of the numbers of so many pairs: four bytes each where that is enough."""
+    return np.uint32 if pairs <= 1 << 32 else np.int64
 
 
 def choose_mix(config: MixConfig, sizes: Sequence[int]) -> Mix | None:

@@ -26,7 +26,7 @@ from dragoman.model.tensor_file import require_intact, write_tensors
 from dragoman.stored_files import decode_json, require_regular
 from dragoman.text.lines import replace_file
 
-FORMAT = 2
+FORMAT = 3
 """Version of the file; a reader refuses any other."""
 
 

@@ -28,7 +28,6 @@ class TrainingClock:
         self._batches = batches
         self._config = config
         self._clock = clock
-        self._batch_count = (-1, 1)  # an epoch and its number of batches
         self.saving_seconds = 0.0
         """Duration of the last save."""
         self._origin = clock()
@@ -50,18 +49,11 @@ class TrainingClock:
 
     def epochs(self) -> float:
         """Passes over the training data so far, with fraction."""
-        epoch, batch = self._counters.position
-        return epoch + batch / self._batches_of_epoch()
+        return self._batches.epochs_before(self._counters.position)
 
     def updates_per_epoch(self) -> float:
-        """Updates in the present pass over the training data, with fraction."""
-        return self._batches_of_epoch() / self._config.batch.accumulate
-
-    def _batches_of_epoch(self) -> int:
-        epoch = self._counters.position.epoch
-        if epoch != self._batch_count[0]:
-            self._batch_count = epoch, self._batches.count(epoch)
-        return self._batch_count[1]
+        """Updates in the present pass over the training data, with fraction, from those of the present pool."""
+        return self._batches.batches_of_epoch(self._counters.position) / self._config.batch.accumulate
 
     def fraction(self) -> float:
         """Share of the training that is done, 0 to 1: of its length or of its minutes, whichever is more."""

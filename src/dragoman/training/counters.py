@@ -8,12 +8,10 @@ from typing import Any
 
 from torch import Tensor
 
-from dragoman.data.batches import Position
+from dragoman.data.batches import BEGINNING, Position
 from dragoman.training.objective import UpdateTotals
 from dragoman.training.schedules import PlateauCounter
 from dragoman.training.validation import perplexity_of
-
-_BEGINNING = Position(epoch=0, batch=0)
 
 
 @dataclass
@@ -23,7 +21,7 @@ class Counters:
     plateau: PlateauCounter
     update: int = 0
     """Updates done."""
-    position: Position = _BEGINNING
+    position: Position = BEGINNING
     """The next batch."""
     seconds: float = 0.0
     """Seconds of training when the state was saved; the time between a stop and a resumption is not counted."""

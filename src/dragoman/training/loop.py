@@ -241,7 +241,6 @@ class Trainer(Generic[Model]):
         self.counters.restore(saved.values["counters"])
         self._selection.several.kept = [SavedValidation(*kept) for kept in saved.values["best_several"]]
         self._interval = LogInterval(**saved.values["interval"])
-        self._batches.take_counts(saved.values.get("batches"))
         self._log.truncate(saved.values["log_size"])
         self._start()
         self._log.open_tensorboard(self.counters.update)
@@ -470,7 +469,6 @@ class Trainer(Generic[Model]):
         values = {
             "recipe": self._recipe(),
             "counters": asdict(replace(self.counters, seconds=self._clock.seconds)),
-            "batches": self._batches.counts(),
             "average_updates": 0 if self._average is None else self._average.updates,
             "interval": self._interval.as_numbers(),
             "best_several": self._selection.several.kept,

@@ -139,11 +139,10 @@ class Updater(Generic[Model]):
         tensors = optimiser_tensors(self.optimiser)
         if ranks.leads:
             described = {name: [str(value.dtype), list(value.shape)] for name, value in tensors.items()}
-            ranks.tell("state", [counters.update, counters.position, self._batches.counts(), described])
+            ranks.tell("state", [counters.update, counters.position, described])
         else:
-            counters.update, position, counts, described = ranks.hear("state", limited=False)
+            counters.update, position, described = ranks.hear("state", limited=False)
             counters.position = Position(*position)
-            self._batches.take_counts(counts)
             tensors = {name: self._empty(*description) for name, description in described.items()}
         for values in (weights_of(self.model), tensors):
             for value in values.values():
