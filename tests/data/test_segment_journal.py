@@ -144,5 +144,5 @@ def test_a_journal_that_cannot_be_written_is_told_and_done_without(
 ) -> None:
     (tmp_path / "journal").mkdir()
     assert prepare(tmp_path) == 0
-    assert "segmented text cannot be kept there for a later start" in caplog.text
+    assert "segmented text cannot be kept for a later start" in caplog.text
     assert caplog.text.count("cannot be kept") == 1

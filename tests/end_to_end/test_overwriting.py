@@ -244,7 +244,7 @@ def test_computed_scores_do_not_replace_a_foreign_file(run_folder: Path, tmp_pat
     scores.write_text("mine\n")
     words = ["phrase-table", str(table), "--model", str(run_folder), "--output", str(tmp_path / "out")]
     assert main(words) == 2
-    assert f"{scores}: is not a file of computed scores" in capsys.readouterr().err
+    assert f"{scores}: is not a journal of dragoman" in capsys.readouterr().err
     assert scores.read_text() == "mine\n"
 
 

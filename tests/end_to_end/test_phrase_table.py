@@ -22,8 +22,8 @@ from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import read_lines, write_lines
 
 PHRASES = ("ab", "ab c", "c", "d e", "ef", "zz")
-ROW = 8 + 4
-"""Bytes of a row in the file of computed scores: a score and its CRC-32."""
+ROW, ENTRY = 8, 12
+"""Bytes of a score in the file of computed scores, and of the head of an entry, which has the scores of a source."""
 LINES = [
     f"{source} ||| {target} ||| 0.5 1e-3 1 0.25 2.718 ||| 0-0 ||| 7 {number} 1 |||"
     for source in PHRASES
@@ -184,9 +184,10 @@ def test_scores_of_another_table_or_other_columns_are_not_gone_on_with(
     with monkeypatch.context() as patch:
         patch.setattr(phrase_scores, "write", stop)
         assert main(_words(table, run_folder, out)) == 130
-    head = json.loads((tmp_path / "out.scores").read_bytes().split(b"\n")[0])
-    assert head["columns"] == ["forward"]
-    assert (tmp_path / "out.scores").stat().st_size == len(json.dumps(head)) + 1 + ROW * len(LINES)
+    head = (tmp_path / "out.scores").read_bytes().split(b"\n")[0]
+    assert json.loads(head)["of"]["phrase-scores"]["columns"] == ["forward"]
+    entries = ENTRY * len(PHRASES) + ROW * len(LINES)
+    assert (tmp_path / "out.scores").stat().st_size == len(head) + 1 + entries
     write_lines(table, LINES[:3])
     assert main(_words(table, run_folder, out, "--unknown")) == 0
     assert [len(row.scores) for row in read_table(out)] == [7, 7, 7]

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import InputError
-from dragoman.scoring.phrase_scores import Journal
 from dragoman.scoring.phrases import by_source, distinct_pairs, parse_row, read_table
 from dragoman.text.lines import read_lines, write_lines
 
@@ -85,19 +81,3 @@ def test_real_tables_are_copied_unchanged(shared_data, name, scores):
         assert len(row.scores) == scores
         count += 1
     assert count > 10_000
-
-
-def test_the_first_line_of_the_scores_is_on_disk_before_the_file_has_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal, contents = tmp_path / "out.scores", []
-    replace = os.replace
-
-    def watched(old: str, new: Path) -> None:
-        contents.append(Path(old).read_bytes())
-        replace(old, new)
-
-    monkeypatch.setattr(os, "replace", watched)
-    Journal(journal, {"columns": ["forward"]}).open_after(0, 1).close()
-    assert contents == [journal.read_bytes()]
-    assert contents[0].endswith(b"\n")

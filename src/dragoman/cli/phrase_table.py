@@ -154,8 +154,9 @@ def _write_pairs(table: str, out: str) -> None:
 
 def _add_columns(options: argparse.Namespace, table: str, out: str) -> None:
     from dragoman.progress import Console
-    from dragoman.scoring.phrase_scores import Journal, compute, identity, moses_lines, write
+    from dragoman.scoring.phrase_scores import compute, identity, moses_lines, write
     from dragoman.scoring.phrases import PhrasesOfText, read_table
+    from dragoman.text.journal import Journal
     from dragoman.text.lines import read_lines
     from dragoman.workflows.smt_features import open_columns
 
@@ -169,12 +170,12 @@ def _add_columns(options: argparse.Namespace, table: str, out: str) -> None:
     )
     names = _column_names(len(options.model), len(options.reverse), options.unknown)
     what = identity(table, [*options.model, *options.reverse], names, options.filter)
-    journal = Journal(Path(f"{out}.scores"), what)
-    with console.counter("phrase pairs") as advance:
-        before = compute(table, columns, journal, advance, sources)
-    if before:
-        console.info(f"{before} phrase pairs were scored before")
-    write(table, journal, len(columns), out, sources)
+    with Journal(Path(f"{out}.scores"), {"phrase-scores": what}) as journal:
+        with console.counter("phrase pairs") as advance:
+            before = compute(table, columns, journal, advance, sources)
+        if before:
+            console.info(f"{before} phrase pairs were scored before")
+        write(table, journal, len(columns), out, sources)
     if table == options.table:
         name = options.name or DEFAULT_NAME
         for line in moses_lines(out, len(first.scores) + len(columns), len(columns), name):

@@ -6,32 +6,26 @@ new start with the same table, models and columns continues at the end of the jo
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import struct
-import zlib
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import islice, tee
+from itertools import chain, islice, tee
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.errors import InputError
 from dragoman.scoring.phrases import Row, by_source, read_table
 from dragoman.scoring.scorer import CandidateTranslations, Scorer
 from dragoman.scoring.token_scores import log_probability
 from dragoman.stored_files import model_digest
-from dragoman.text.lines import replace_file, replace_output
+from dragoman.text.journal import Journal
+from dragoman.text.lines import replace_output
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
 
 MIN_PROBABILITY = math.exp(-100)
 """Smallest score: Moses takes logarithms in single precision and limits them to -100."""
-_FORMAT = 2
-_CHECK = struct.Struct("<I")
 
 
 class Group(NamedTuple):
@@ -86,87 +80,6 @@ def _probability(logarithm: float) -> float:
     return max(math.exp(logarithm), MIN_PROBABILITY)
 
 
-class Journal:
-    """The scores computed so far, in a file: a line that identifies their input, then the rows.
-
-    A row is its scores, float64 [columns], and their CRC-32: after a power failure the end of the file may be anything.
-    """
-
-    def __init__(self, path: Path, identity: dict[str, object]) -> None:
-        self._path = path
-        self._head = (json.dumps({"dragoman-phrase-scores": _FORMAT, **identity}, sort_keys=True) + "\n").encode()
-
-    def rows(self, columns: int) -> int:
-        """Number of whole rows at the start of the file; 0 if it is missing or belongs to another input."""
-        try:
-            with self._path.open("rb") as file:
-                if file.read(len(self._head)) != self._head:
-                    return 0
-        except FileNotFoundError:
-            return 0
-        return sum(1 for _ in self.read(columns))
-
-    def open_after(self, rows: int, columns: int) -> BinaryIO:
-        """Open the file for appending after the first `rows` rows; the rest is removed.
-
-        Raises:
-            InputError: it cannot be written, or a file of that name holds something else.
-        """
-        with self.naming():
-            if not rows:
-                self._require_journal()
-                with replace_file(self._path, binary=True) as new:  # its first line is whole even after a power failure
-                    new.write(self._head)
-            file = self._path.open("r+b")
-            file.truncate(len(self._head) + (8 * columns + _CHECK.size) * rows)
-            file.seek(0, os.SEEK_END)
-        return file
-
-    @contextmanager
-    def naming(self) -> Iterator[None]:
-        """Turn an OSError inside into an InputError that names the file."""
-        try:
-            yield
-        except OSError as error:
-            raise InputError(f"{self._path}: cannot be written: {error.strerror}") from None
-
-    def _require_journal(self) -> None:
-        """Allow overwriting the journal of another table or model, but no other file."""
-        if not self._path.exists():
-            return
-        with self._path.open("rb") as file:
-            head = file.readline(len(self._head) + 1_000_000)
-        if head and b'"dragoman-phrase-scores": ' not in head:
-            raise InputError(
-                f"{self._path}: is not a file of computed scores, which are kept under this name until the table is "
-                "written; move it, or give another --output"
-            )
-
-    def read(self, columns: int) -> Iterator[list[float]]:
-        """The scores, row by row, up to the first row that is not whole."""
-        with self._path.open("rb") as file:
-            file.seek(len(self._head))
-            while len(scores := file.read(8 * columns)) == 8 * columns:
-                if file.read(_CHECK.size) != _CHECK.pack(zlib.crc32(scores)):
-                    return
-                yield np.frombuffer(scores, "<f8").tolist()
-
-    def remove(self) -> None:
-        """Delete the file.
-
-        Raises:
-            InputError: it cannot be deleted.
-        """
-        with self.naming():
-            self._path.unlink()
-
-
-def _journal_rows(values: Sequence[Sequence[float]]) -> bytes:
-    """The rows of a group as the journal has them, from its values [columns, rows]."""
-    rows = np.array(values, "<f8").T
-    return b"".join(row.tobytes() + _CHECK.pack(zlib.crc32(row.tobytes())) for row in rows)
-
-
 def identity(
     table: str | Path, models: Sequence[str | Path], columns: Sequence[str], texts: Sequence[str | Path] = ()
 ) -> dict[str, object]:
@@ -201,30 +114,35 @@ def compute(
         InputError: the table is malformed, or the journal cannot be written.
         RunError: a model's scores are not finite.
     """
-    before = done = journal.rows(len(columns))
-    with journal.naming(), journal.open_after(before, len(columns)) as file:
-        rows = islice(read_table(table, sources), before, None)
-        groups = (Group(source, group) for source, group in by_source(rows))
-        copies = tee(groups, len(columns))
-        answers = [column(copy) for column, copy in zip(columns, copies, strict=True)]
-        for values in zip(*answers, strict=True):
-            file.write(_journal_rows(values))
-            file.flush()  # survives a kill
-            done += len(values[0])
-            advance(done)
+    before = done = sum(len(rows) for rows in _kept(journal, len(columns)))
+    rows = islice(read_table(table, sources), before, None)
+    groups = (Group(source, group) for source, group in by_source(rows))
+    copies = tee(groups, len(columns))
+    answers = [column(copy) for column, copy in zip(columns, copies, strict=True)]
+    for values in zip(*answers, strict=True):
+        journal.append(np.array(values, "<f8").T.tobytes())
+        done += len(values[0])
+        advance(done)
     return before
+
+
+def _kept(journal: Journal, columns: int) -> Iterator[list[list[float]]]:
+    """The scores of each row of each group that is in the journal."""
+    return (np.frombuffer(entry, "<f8").reshape(-1, columns).tolist() for entry in journal)
 
 
 def write(
     table: str | Path, journal: Journal, columns: int, out: str | Path, sources: Container[str] | None = None
 ) -> None:
-    """Second pass: write the rows of `sources` with the computed columns and delete the journal.
+    """Second pass: write the rows of `sources` with the computed columns, and remove the journal.
 
     Raises:
         InputError: the output cannot be written.
     """
+    journal.end = journal.start
     with replace_output(out) as file:
-        for row, values in zip(read_table(table, sources), journal.read(columns), strict=True):
+        rows = chain.from_iterable(_kept(journal, columns))
+        for row, values in zip(read_table(table, sources), rows, strict=True):
             file.write(row.adding(values).line + "\n")
     journal.remove()
 
