@@ -1,19 +1,18 @@
 """YAML as plain values: mappings, lists, text, numbers, booleans and null, and nothing else.
 
-The values are built from the parser's events, one by one, so that no text can exhaust the stack or the memory: nesting
-and the number of values are limited, an alias counts as often as it is used, and no tag chooses a type.
+It is read by PyYAML's safe loader, which here makes no other types, takes no key twice, and stays within limits.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
-from yaml.constructor import SafeConstructor
-from yaml.resolver import Resolver
+from yaml.constructor import ConstructorError
+from yaml.nodes import MappingNode, Node
 
 from dragoman.errors import ConfigError, abridged, quoted
 from dragoman.inputs import note_input
@@ -24,7 +23,6 @@ MAX_VALUES = 100_000
 LARGEST = 2**64 - 1
 
 _TAG = "tag:yaml.org,2002:"
-_MERGE = "<<"
 
 
 class YamlProblem(ValueError):
@@ -36,26 +34,84 @@ class YamlProblem(ValueError):
         """From 1; None where it is not known."""
 
 
+class _Loader(yaml.SafeLoader):
+    """Loads a document of plain values; dates are text."""
+
+    def construct_plain(self, node: Node) -> Any:
+        """The value of a null, a boolean, a number or text."""
+        kind = node.tag.rpartition(":")[2]
+        try:
+            value: Any = getattr(self, f"construct_yaml_{kind}")(node)
+        except (ValueError, LookupError, OverflowError):  # also more digits than int() takes
+            value = LARGEST + 1
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise _problem(f"{abridged(str(node.value), 40)} is not a number, or too large for 64 bits", node)
+        if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+            raise _problem("an escape sequence stands for half a character (a surrogate)", node)
+        return value
+
+    def construct_list(self, node: Node) -> list[Any]:
+        """The value of a list."""
+        return self.construct_sequence(node, deep=True)
+
+    def construct_other(self, node: Node) -> Any:
+        """Refuse a tag that chooses another type."""
+        shown = abridged(node.tag.replace(_TAG, "!!"))
+        raise _problem(f"tags such as {shown} are not supported; leave the tag out (quotes make text)", node)
+
+    def construct_dict(self, node: Node) -> dict[Any, Any]:
+        """The value of a mapping, in which no key is given twice; merge keys are supported."""
+        if not isinstance(node, MappingNode):
+            raise _problem("expected a mapping", node)
+        names = set()
+        for key in [key for key, _ in node.value if key.tag != f"{_TAG}merge"]:
+            name = self.construct_object(key, deep=True)
+            if isinstance(name, list | dict):
+                raise _problem("a mapping or list is not supported as a key", key)
+            if name in names:
+                raise _problem(f"the key {quoted(name)} is given twice", key)
+            names.add(name)
+        self.flatten_mapping(node)
+        return dict(self.construct_mapping(node, deep=True))
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.yaml_constructors = {
+    **dict.fromkeys((f"{_TAG}{kind}" for kind in ("null", "bool", "int", "float", "str")), _Loader.construct_plain),
+    f"{_TAG}seq": _Loader.construct_list,
+    f"{_TAG}map": _Loader.construct_dict,
+    None: _Loader.construct_other,
+}
+
+
 def load_yaml(text: str) -> Any:
     """The value of a YAML text: nested dictionaries and lists of str, int, float, bool and None.
 
     Scalars have the types of YAML 1.1, but dates are text. Aliases and merge keys are supported.
 
     Raises:
-        YamlProblem: the text is not YAML, has a tag or a key twice, or exceeds a limit.
+        YamlProblem: the text is not YAML, has another tag or a key twice, or exceeds a limit.
     """
     try:
-        return _Builder(yaml.parse(text, Loader=yaml.SafeLoader)).document()
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if _count(node, {}) > MAX_VALUES:
+            raise _problem(f"more than {MAX_VALUES:,} values; an alias counts as often as it is used", node)
+        return loader.construct_document(node)
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise YamlProblem(f"the character U+{ord(text[error.position]):04X} is not allowed", line) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        raise YamlProblem(problem, mark.line + 1 if mark else None) from None
-    except (ValueError, OverflowError) as error:
-        if isinstance(error, YamlProblem):
-            raise
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        raise YamlProblem(error.problem or str(error), mark.line + 1 if mark else None) from None
+    except RecursionError:
+        raise YamlProblem(f"nested more than {MAX_DEPTH} levels deep") from None
+    except (ValueError, OverflowError, yaml.YAMLError) as error:
         raise YamlProblem(str(error)) from None  # the scanner converts the digits of %YAML and of escapes such as \U
 
 
@@ -83,109 +139,15 @@ def read_yaml_text(path: Path, what: str) -> str:
         ) from None
 
 
-class _Built(NamedTuple):
-    """A value, and how many there are in it, itself included."""
-
-    value: Any
-    values: int
-
-
-class _Builder:
-    """Builds the value of a document from the events of the parser."""
-
-    def __init__(self, events: Iterator[yaml.Event]) -> None:
-        self._events = events
-        self._anchors: dict[str, _Built] = {}
-        self._resolver = Resolver()
-        self._constructor = SafeConstructor()
-        self._count = 0
-
-    def document(self) -> Any:
-        value = None
-        documents = 0
-        for event in self._events:
-            if isinstance(event, yaml.DocumentStartEvent):
-                documents += 1
-                if documents > 1:
-                    raise _problem("expected a single document, but found a second one", event)
-                value = self._value(next(self._events), 0).value
-        return value
-
-    def _value(self, event: yaml.Event, depth: int) -> _Built:
-        """The value that begins with an event."""
-        self._counted(1, event)
-        if isinstance(event, yaml.AliasEvent):
-            if event.anchor not in self._anchors:
-                raise _problem(f"found undefined alias {quoted(event.anchor)}", event)
-            built = self._anchors[event.anchor]
-            self._counted(built.values, event)
-            return built
-        tag = getattr(event, "tag", None)
-        if tag not in (None, "!"):
-            shown = abridged(tag.replace(_TAG, "!!"))
-            raise _problem(f"tags such as {shown} are not supported; leave the tag out (quotes make text)", event)
-        if depth > MAX_DEPTH:
-            raise _problem(f"nested more than {MAX_DEPTH} levels deep", event)
-        before = self._count
-        value: Any
-        if isinstance(event, yaml.ScalarEvent):
-            value = self._scalar(event)
-        elif isinstance(event, yaml.SequenceStartEvent):
-            value = self._sequence(depth)
-        else:
-            value = self._mapping(depth)
-        built = _Built(value, 1 + self._count - before)
-        anchor = getattr(event, "anchor", None)
-        if anchor is not None:
-            self._anchors[anchor] = built
-        return built
-
-    def _counted(self, count: int, event: yaml.Event) -> None:
-        self._count += count
-        if self._count > MAX_VALUES:
-            raise _problem(f"more than {MAX_VALUES:,} values; an alias counts as often as it is used", event)
-
-    def _sequence(self, depth: int) -> list[Any]:
-        values = []
-        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            values.append(self._value(event, depth + 1).value)
-        return values
-
-    def _mapping(self, depth: int) -> dict[Any, Any]:
-        values: dict[Any, Any] = {}
-        merged: dict[Any, Any] = {}
-        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            name = self._value(event, depth + 1).value
-            value = self._value(next(self._events), depth + 1).value
-            if isinstance(name, dict | list):
-                raise _problem("a mapping or list is not supported as a key", event)
-            if name == _MERGE and getattr(event, "style", "") is None:
-                for layer in value if isinstance(value, list) else [value]:
-                    if not isinstance(layer, dict):
-                        raise _problem("expected a mapping for the merge key <<", event)
-                    merged = {**layer, **merged}
-                continue
-            if name in values:
-                raise _problem(f"the key {quoted(name)} is given twice", event)
-            values[name] = value
-        return {**merged, **values}
-
-    def _scalar(self, event: yaml.ScalarEvent) -> str | int | float | bool | None:
-        resolve: Callable[..., str] = self._resolver.resolve
-        tag = resolve(yaml.ScalarNode, event.value, event.implicit).removeprefix(_TAG)
-        if tag not in ("null", "bool", "int", "float"):
-            if any("\ud800" <= character <= "\udfff" for character in event.value):
-                raise _problem("an escape sequence stands for half a character (a surrogate)", event)
-            return str(event.value)
-        node = yaml.ScalarNode(_TAG + tag, event.value)
-        try:
-            value: int | float | bool | None = getattr(self._constructor, f"construct_yaml_{tag}")(node)
-        except (ValueError, OverflowError):  # also more digits than int() takes
-            raise _problem(f"{abridged(event.value, 40)} is not a number, or too large", event) from None
-        if isinstance(value, int) and abs(value) > LARGEST:
-            raise _problem(f"the number {abridged(event.value, 40)} is too large for 64 bits", event)
-        return value
+def _count(node: Node, known: dict[Node, int], depth: int = 0) -> int:
+    """The values in a node, itself included, and those of an alias as often as it is used."""
+    if depth > MAX_DEPTH:
+        raise _problem(f"nested more than {MAX_DEPTH} levels deep", node)
+    if node not in known:
+        inner = chain.from_iterable(node.value) if isinstance(node, MappingNode) else node.value
+        known[node] = 1 if isinstance(inner, str) else 1 + sum(_count(part, known, depth + 1) for part in inner)
+    return known[node]
 
 
-def _problem(problem: str, event: yaml.Event) -> YamlProblem:
-    return YamlProblem(problem, event.start_mark.line + 1 if event.start_mark else None)
+def _problem(problem: str, node: Node) -> ConstructorError:
+    return ConstructorError(None, None, problem, node.start_mark)
