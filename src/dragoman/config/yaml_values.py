@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 from yaml.constructor import ConstructorError
-from yaml.nodes import MappingNode, Node
+from yaml.nodes import MappingNode, Node, SequenceNode
 
 from dragoman.errors import ConfigError, abridged, quoted
 from dragoman.inputs import note_input
@@ -50,7 +50,7 @@ class _Loader(yaml.SafeLoader):
             raise _problem("an escape sequence stands for half a character (a surrogate)", node)
         return value
 
-    def construct_list(self, node: Node) -> list[Any]:
+    def construct_list(self, node: SequenceNode) -> list[Any]:
         """The value of a list."""
         return self.construct_sequence(node, deep=True)
 
