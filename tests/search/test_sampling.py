@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import itertools
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError
-from dragoman.search.sampling import sample, uniform
+from dragoman.search.sampling import ROUNDS, draw_until_different, sample, uniform
 from dragoman.text.padding import pad
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 from dragoman.translation.source_encoding import pad_sources
@@ -164,3 +167,86 @@ def test_random_numbers_are_even_and_differ_with_every_key():
 def test_settings_out_of_range_are_refused(settings, message):
     with pytest.raises(ConfigError, match=message):
         Sampling(**settings)
+
+
+def draw_different(engine, lines, count, sampling=None, **settings):
+    """`count` different samples of each line, and the rounds that were drawn as (places, first number)."""
+    rounds = []
+
+    def draw_round(places, first):
+        rounds.append((list(places), first))
+        source = pad_sources(engine, [lines[place] for place in places])
+        config = SearchConfig(**settings)
+        return sample(engine, *source, config, sampling or Sampling(), np.array(places), count, first=first)
+
+    return draw_until_different(draw_round, len(lines), count), rounds
+
+
+def every_probability(engine, line, longest, symbols):
+    """Each translation of at most `longest` words, and its probability when it is drawn word by word.
+
+    A translation that has not ended by then is closed, and counts as the one with the same words that has.
+    """
+    probabilities = Counter()
+
+    def grow(words, total):
+        answer = engine.distribution((*line, EOS), (BOS, *words))[0].astype(float)
+        answer[[PAD, BOS]] = -np.inf
+        shares = np.exp(answer - answer.max())
+        shares /= shares.sum()
+        if len(words) == longest:
+            probabilities[words] += total
+            return
+        probabilities[words] += total * shares[EOS]
+        for symbol in symbols:
+            grow((*words, symbol), total * shares[symbol])
+
+    grow((), 1.0)
+    return probabilities
+
+
+def test_pairs_of_different_samples_are_drawn_as_often_as_without_replacement(toy_engine):
+    engine, draws = toy_engine(6, 3, spread=1.0), 4000
+    expected = every_probability(engine, [4], 2, (UNK, A, B))
+    assert sum(expected.values()) == pytest.approx(1)
+    drawn, _ = draw_different(engine, [[4]] * draws, 2, max_length_factor=1.0, max_length_extra=1)
+    pairs = Counter(tuple(tuple(hypothesis.tokens[:-1]) for hypothesis in two) for two in drawn)
+    statistic, cells = 0.0, 0
+    rest = rest_expected = 0.0
+    for first, second in itertools.permutations(expected, 2):
+        wanted = draws * expected[first] * expected[second] / (1 - expected[first])
+        if wanted < 5:
+            rest, rest_expected = rest + pairs[first, second], rest_expected + wanted
+        else:
+            statistic, cells = statistic + (pairs[first, second] - wanted) ** 2 / wanted, cells + 1
+    statistic += (rest - rest_expected) ** 2 / rest_expected
+    assert cells > 20
+    assert statistic < cells + 3.1 * np.sqrt(2 * cells) + 10  # about the 0.999 quantile; the draws never change
+
+
+def test_different_samples_are_the_first_different_ones_of_all_draws_alone_and_in_any_batch(toy_engine):
+    engine, lines, settings = toy_engine(6, 2), [[4], [5], [4, 5]], {"max_length_factor": 2.0, "max_length_extra": 0}
+    many, rounds = draw_different(engine, lines, 6, **settings)
+    assert len(rounds) > 1
+    for place, line in enumerate(lines):
+        plain = draw(engine, [line], 6 * ROUNDS, numbers=[place], **settings)[0]
+        different = list(dict.fromkeys(tuple(hypothesis.tokens) for hypothesis in plain))
+        assert [tuple(hypothesis.tokens) for hypothesis in many[place]] == different[:6]
+    few, _ = draw_different(engine, lines, 3, **settings)
+    assert [[h.tokens for h in samples] for samples in few] == [[h.tokens for h in samples[:3]] for samples in many]
+
+
+def test_only_sentences_that_lack_samples_are_drawn_again_and_not_for_ever(toy_engine):
+    script = {(BOS,): {A: 0.5, B: 0.5}}
+    engine = toy_engine(
+        8, answer=lambda source, prefix: {EOS: 1.0} if source == (C, EOS) else script.get(prefix, {EOS: 1.0})
+    )
+    drawn, rounds = draw_different(engine, [[D], [C], [D]], 2)
+    assert [sorted(h.tokens for h in samples) for samples in drawn] == [
+        [[A, EOS], [B, EOS]],
+        [[EOS]],
+        [[A, EOS], [B, EOS]],
+    ]
+    assert [first for _, first in rounds] == list(range(0, 2 * ROUNDS, 2))
+    assert rounds[0][0] == [0, 1, 2]
+    assert rounds[-1][0] == [1]

@@ -11,7 +11,7 @@ from dragoman.errors import ConfigError, InputError
 from dragoman.text.segmentation import Segments
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
-from dragoman.text.vocabulary import UNK, Vocabulary
+from dragoman.text.vocabulary import EOS, UNK, Vocabulary
 from dragoman.translation import length_batching, source_encoding
 from dragoman.translation.completion import next_word
 from dragoman.translation.line_constraints import TextConstraints
@@ -286,6 +286,17 @@ def test_distinct_samples_are_all_different(toy_engine):
     translator = Translator(toy_engine(SIZE, 4), SIDE, SIDE, SearchConfig(beam=1, max_length_extra=2), sampling)
     for samples in translator.translate_lines(["ab", "", "c"], n_best=6):
         assert len({tuple(sample.tokens) for sample in samples}) == len(samples) in (1, 6)
+
+
+def test_too_few_distinct_samples_give_one_warning(toy_engine, caplog):
+    engine = toy_engine(SIZE, answer=lambda source, prefix: {EOS: 1.0})
+    translator = Translator(engine, SIDE, SIDE, SearchConfig(beam=1), Sampling(distinct=True))
+    with caplog.at_level(logging.WARNING):
+        found = list(translator.translate_lines(["", "a", "b"], n_best=3))
+    assert [len(samples) for samples in found] == [1, 1, 1]
+    assert [record.getMessage() for record in caplog.records] == [
+        "line 2 has 1 of 3 different translations after 60 draws (reported once)"
+    ]
 
 
 def test_completions_go_on_from_a_beginning_with_different_words(babbler):

@@ -33,7 +33,9 @@ class Sampling(Section):
         Probability | None,
         doc("nucleus sampling: sample among the most probable tokens that together have probability P (after top_k)"),
     ] = None
-    distinct: Annotated[bool, doc("sample the translations of a sentence without replacement")] = False
+    distinct: Annotated[
+        bool, doc("draw again until the translations of a sentence are different; fewer where none are left to find")
+    ] = False
     seed: Annotated[Natural, doc("seed of the random generator")] = 1
 
     def __post_init__(self) -> None:

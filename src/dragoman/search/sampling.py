@@ -10,6 +10,7 @@ Letters: B sentences of a batch, S source length, R rows (samples still growing)
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,9 +25,12 @@ from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabi
 from dragoman.search.normalisation import Normalisation
 from dragoman.text.vocabulary import BOS, EOS
 
+ROUNDS = 20
+"""A sentence whose draws are not different after so many rounds gets fewer samples."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Samples:
+class GrowingSamples:
     """The samples that are still growing; rows keep their order, so those of a sentence stay together."""
 
     length: int
@@ -34,7 +38,7 @@ class Samples:
     sentences: NDArray[np.int64]
     """[R] places in the batch."""
     numbers: NDArray[np.int64]
-    """[R] the number of each among the samples of its sentence, from 0."""
+    """[R] the number of each among the samples of its sentence."""
     log_probabilities: NDArray[np.float64]
     """[R] totals so far."""
     words: RowTokens
@@ -50,13 +54,14 @@ def sample(
     lines: NDArray[np.int64],
     count: int = 1,
     constraints: BatchConstraints | None = None,
+    first: int = 0,
 ) -> list[list[Hypothesis]]:
-    """`count` translations of each source, in the order drawn; they may repeat.
+    """Draw `count` translations of each source, in the order drawn; they may repeat.
 
     `source` [B, S] and `source_lengths` [B] are as the engine reads them; `lines` [B] are the numbers that key the
-    draws. `config` gives the length limits, blocked symbols and n-grams, and the normalisation; without `constraints`
-    those of `config` apply, and they contain no phrases. A sample that has not ended at the longest length is closed
-    with EOS and marked `finished=False`.
+    draws, together with the numbers of the samples, which count from `first`. `config` gives the length limits, blocked
+    symbols and n-grams, and the normalisation; without `constraints` those of `config` apply, and they contain no
+    phrases. A sample that has not ended at the longest length is closed with EOS and marked `finished=False`.
 
     Raises:
         RunError: the model's log-probabilities are NaN.
@@ -69,7 +74,7 @@ def sample(
     normalisation = Normalisation.from_config(config)
     history = History()
     ends: list[list[End | None]] = [[None] * count for _ in range(len(source))]
-    samples = _first_samples(len(source), count, constraints)
+    samples = _first_samples(len(source), first, count, constraints)
     state, parents = engine.start(source, source_lengths), np.arange(len(source), dtype=np.int64)
     tokens = np.full(len(source), BOS, dtype=np.int64)
     # All samples of a sentence begin from its one row of the first step; later each has a row of its own.
@@ -93,11 +98,11 @@ def sample(
         totals = samples.log_probabilities + gained
         scores = normalisation.score(totals, samples.length + 1)
         for place in np.flatnonzero(finishes | closes).tolist():
-            ends[samples.sentences[place]][samples.numbers[place]] = End(
+            ends[samples.sentences[place]][samples.numbers[place] - first] = End(
                 float(scores[place]), float(totals[place]), samples.length, int(rows[place]), bool(finishes[place])
             )
         going = np.flatnonzero(~(finishes | closes))
-        samples = Samples(
+        samples = GrowingSamples(
             samples.length + 1,
             samples.sentences[going],
             samples.numbers[going],
@@ -109,12 +114,32 @@ def sample(
     return history.rebuild([[end for end in sentence if end is not None] for sentence in ends], source_lengths)
 
 
-def _first_samples(sentences: int, count: int, constraints: BatchConstraints) -> Samples:
-    """`count` empty samples for each sentence."""
-    return Samples(
+def draw_until_different(
+    draw: Callable[[Sequence[int], int], list[list[Hypothesis]]], sentences: int, count: int
+) -> list[list[Hypothesis]]:
+    """Draw samples in rounds until each sentence has `count` that differ in at least one token.
+
+    `draw(places, first)` draws `count` samples, numbered from `first`, of each sentence at `places`. A sample that was
+    drawn before is left out. A sentence gets fewer samples if it lacks some after `ROUNDS` rounds. So the first k of
+    its samples are those that it gets when k are drawn.
+    """
+    different: list[dict[tuple[int, ...], Hypothesis]] = [{} for _ in range(sentences)]
+    for first in range(0, ROUNDS * count, count):
+        lacking = [place for place, hypotheses in enumerate(different) if len(hypotheses) < count]
+        if not lacking:
+            break
+        for place, samples in zip(lacking, draw(lacking, first), strict=True):
+            for hypothesis in samples:
+                different[place].setdefault(tuple(hypothesis.tokens), hypothesis)
+    return [list(hypotheses.values())[:count] for hypotheses in different]
+
+
+def _first_samples(sentences: int, first: int, count: int, constraints: BatchConstraints) -> GrowingSamples:
+    """`count` empty samples for each sentence, numbered from `first`."""
+    return GrowingSamples(
         0,
         np.repeat(np.arange(sentences, dtype=np.int64), count),
-        np.tile(np.arange(count, dtype=np.int64), sentences),
+        np.tile(np.arange(first, first + count, dtype=np.int64), sentences),
         np.zeros(sentences * count),
         constraints.first_words(sentences * count),
     )
@@ -123,12 +148,12 @@ def _first_samples(sentences: int, count: int, constraints: BatchConstraints) ->
 def _draw(
     continuations: Continuations,
     rows: NDArray[np.int64],
-    samples: Samples,
+    samples: GrowingSamples,
     sampling: Sampling,
     lines: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The next symbol of each sample, [R], and its log-probability; -1 where nothing is permitted."""
-    cumulative = np.cumsum(drawing_weights(continuations, sampling), axis=1)[rows]  # [R, k]
+    cumulative = np.cumsum(_drawing_weights(continuations, sampling), axis=1)[rows]  # [R, k]
     total = cumulative[:, -1]
     position = uniform(sampling.seed, lines[samples.sentences], samples.numbers, samples.length) * total
     choice = (cumulative > position[:, None]).argmax(axis=1)  # the first symbol whose share reaches beyond
@@ -136,7 +161,7 @@ def _draw(
     return tokens, continuations.log_probabilities[rows, choice]
 
 
-def drawing_weights(continuations: Continuations, sampling: Sampling) -> NDArray[np.float64]:
+def _drawing_weights(continuations: Continuations, sampling: Sampling) -> NDArray[np.float64]:
     """[R, k] the weights that symbols are drawn by, in the order of `continuations`; not normalised."""
     largest = continuations.log_probabilities.max(axis=1, keepdims=True)
     below = continuations.log_probabilities - np.where(largest > -np.inf, largest, 0.0)

@@ -7,6 +7,7 @@ is too long for a model only the first `MAX_SEGMENTS` segments are translated, w
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -22,8 +23,7 @@ from dragoman.errors import ConfigError
 from dragoman.search.beam import beam_search
 from dragoman.search.constraints import BatchConstraints, IdConstraints
 from dragoman.search.hypothesis import Hypothesis
-from dragoman.search.sampling import sample
-from dragoman.search.stochastic import stochastic_beam_search
+from dragoman.search.sampling import ROUNDS, draw_until_different, sample
 from dragoman.text.side import TextSide
 from dragoman.text.words import is_blank
 from dragoman.translation.completion import Continuations, next_word
@@ -44,6 +44,8 @@ from dragoman.translation.prepared_lines import LinePreparation, PreparedLine, b
 from dragoman.translation.result import Translation
 from dragoman.translation.source_encoding import ModelSourceEncoder
 from dragoman.translation.unknown_words import UnknownWordReplacer, changed_replacer
+
+log = logging.getLogger(__name__)
 
 MAX_ROWS = 320
 """Rows of a batch in search: sentences times the beam, or times the samples of each."""
@@ -88,6 +90,7 @@ class Translator:
         self._lines = LinePreparation(encoder, target, _all_banned(target, banned))
         self._detokeniser = Detokeniser(encoder, target, unknown)
         self._threads: int | None = None
+        self._warned_of_few_samples = False
 
     @classmethod
     def of_ensemble(
@@ -385,6 +388,19 @@ class Translator:
     def _search_batch(
         self, batch: Sequence[PreparedLine], n_best: int, *, full_vocabulary: bool
     ) -> list[list[Hypothesis]]:
+        search = partial(self._search_once, full_vocabulary=full_vocabulary)
+        if self._sampling is None or not self._sampling.distinct:
+            return search(batch, n_best)
+        drawn = draw_until_different(
+            lambda places, first: search([batch[place] for place in places], n_best, first), len(batch), n_best
+        )
+        self._warn_of_few_samples(batch, drawn, n_best)
+        return drawn
+
+    def _search_once(
+        self, batch: Sequence[PreparedLine], n_best: int, first: int = 0, *, full_vocabulary: bool
+    ) -> list[list[Hypothesis]]:
+        """Search, or draw samples that are numbered from `first`."""
         engine, source, lengths, segments = self._lines.encoder.batch([line.source for line in batch])
         if full_vocabulary and isinstance(engine, ShortlistEngine):
             engine = engine.full_vocabulary()
@@ -395,8 +411,21 @@ class Translator:
         if self._sampling is None:
             return beam_search(engine, source, lengths, self._search, n_best, batch_constraints)
         numbers = np.array([line.number for line in batch], dtype=np.int64)
-        draw = stochastic_beam_search if self._sampling.distinct else sample
-        return draw(engine, source, lengths, self._search, self._sampling, numbers, n_best, batch_constraints)
+        return sample(engine, source, lengths, self._search, self._sampling, numbers, n_best, batch_constraints, first)
+
+    def _warn_of_few_samples(
+        self, batch: Sequence[PreparedLine], drawn: Sequence[Sequence[Hypothesis]], n_best: int
+    ) -> None:
+        for line, hypotheses in zip(batch, drawn, strict=True):
+            if len(hypotheses) < n_best and not self._warned_of_few_samples:
+                log.warning(
+                    "line %d has %d of %d different translations after %d draws (reported once)",
+                    line.number + 1,
+                    len(hypotheses),
+                    n_best,
+                    ROUNDS * n_best,
+                )
+                self._warned_of_few_samples = True
 
 
 def _strings(lines: Iterable[str]) -> Iterator[str]:
