@@ -48,8 +48,10 @@ class Server:
         return found
 
 
-def start_server(*arguments: str) -> Server:
-    process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True)
+def start_server(*arguments: str, descriptors: int | None = None) -> Server:
+    """With `descriptors`, the process can have no more open files than these."""
+    limited = [] if descriptors is None else ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh"]
+    process = subprocess.Popen([*limited, *COMMAND, *arguments], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     first = process.stderr.readline()
     log = [json.loads(first)]

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from http.client import HTTPResponse
 from pathlib import Path
 from select import select
@@ -123,6 +123,22 @@ def test_slow_and_idle_clients_hold_up_nobody(server: Server) -> None:
     assert _resident_memory(server) < before + 64 * 2**20
     for connection in (*idle, slow, head):
         connection.close()
+
+
+@pytest.mark.usefixtures("_many_descriptors")
+def test_more_half_heads_than_connections_hold_up_nobody(light: Path) -> None:
+    server = start_server(f"de:en={light}", descriptors=300)
+    half: list[socket] = []
+    try:
+        for _ in range(400):
+            half.append(server.connect())
+            with suppress(ConnectionError):
+                half[-1].sendall(b"GET /health HTTP/1.1\r\nHost: loc")
+        assert server.translate("ab c") == "AB C"
+    finally:
+        for connection in half:
+            connection.close()
+        assert end_server(server) == 0
 
 
 def test_a_request_that_arrives_too_slowly_is_answered_408(light: Path) -> None:

@@ -18,8 +18,6 @@ from dragoman.serving.responses import error_response
 from dragoman.serving.service import Service
 from dragoman.serving.settings import Settings
 
-GRACE_SECONDS = 30.0
-"""Time for a client to receive its answer, beyond that for computing it."""
 TRANSLATING = frozenset(("/translate", "/translate_file", "/v1/translate", "/v1/complete", "/v2/translate"))
 """The routes whose requests the scheduler may refuse."""
 PAGE = "/"
@@ -80,7 +78,7 @@ class AccessLog:
                 response.headers["Connection"] = "close"
                 await response(scope, receive, answer.send)
                 return
-            async with asyncio.timeout(settings.body_seconds + settings.request_seconds + GRACE_SECONDS):
+            async with asyncio.timeout(settings.answer_seconds):
                 await self._app(
                     scope, limited(receive, declared, settings.max_body, settings.body_seconds), answer.send
                 )

@@ -8,10 +8,12 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, ClassVar
 
 import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from dragoman.errors import ConfigError
 from dragoman.serving.application import create_app
@@ -24,7 +26,15 @@ HEADER_SECONDS = 10.0
 KEEP_ALIVE_SECONDS = 60
 STOP_SECONDS = 30
 """The longest time in which requests that have begun are finished after SIGTERM."""
+RECEIVING_SECONDS = 60.0
+"""The longest time in which a client receives an answer after which its connection is closed."""
+READ_BYTES = 16384
+"""What is read of a connection at a time: the parser may take 40 ms for as much, in chunks of one byte."""
+CONNECTIONS = 4096
+"""The largest number of connections."""
 DESCRIPTORS = 65536
+RESERVED_DESCRIPTORS = 128
+"""Descriptors that are no connections: models, libraries, worker processes."""
 BACKLOG = 2048
 _SENTENCE = b'{"error":"The head of the request did not arrive within %g seconds"}' % HEADER_SECONDS
 _TOO_SLOW = (
@@ -39,13 +49,14 @@ def serve(models: Models, settings: Settings, host: str, port: int, *, preload: 
     Raises:
         ConfigError: the address cannot be used.
     """
-    _raise_descriptor_limit()
+    descriptors = _raise_descriptor_limit()
     with _listening(host, port) as sock:
         address, number = sock.getsockname()[:2]
         shown = f"[{address}]" if ":" in address else address
         config = uvicorn.Config(
             create_app(models, settings, preload=preload),
-            http=_Protocol,
+            http=partial(_Protocol, answer_seconds=settings.answer_seconds + RECEIVING_SECONDS),  # type: ignore[arg-type]
+            limit_concurrency=max(min(CONNECTIONS, descriptors - RESERVED_DESCRIPTORS), 2),
             ws="none",
             lifespan="on",
             log_config=None,
@@ -76,13 +87,15 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         raise ConfigError(f"cannot listen on {host}, port {port}: {reason}; give another --host or --port") from None
 
 
-def _raise_descriptor_limit() -> None:
-    """Allow as many connections as the system does."""
+def _raise_descriptor_limit() -> int:
+    """Allow as many open files as the system does, and return how many."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
 
 
 class _Server(uvicorn.Server):
@@ -100,39 +113,87 @@ class _Server(uvicorn.Server):
 
 
 class _Protocol(H11Protocol):
-    """Closes connections on which the head of a request takes too long, the first or a later one."""
+    """A connection that does not last for ever, whatever its client does.
 
-    _deadline: asyncio.TimerHandle | None = None
-    _begun = False
-    """Whether a part of a head has arrived."""
+    It is closed when the head of a request, the first or a later one, takes too long, when an answer is not received,
+    and, where the server has as many connections as it may have, when it has waited longest for a head.
+    """
+
+    _waiting: ClassVar[dict[_Protocol, None]] = {}
+    """The connections that wait for the head of a request, in the order in which they began to."""
+
+    def __init__(self, *args: Any, answer_seconds: float, **options: Any) -> None:
+        """`answer_seconds` is the longest time from the head of a request to the end of its answer."""
+        super().__init__(*args, **options)
+        self._answer_seconds = answer_seconds
+        self._deadline: asyncio.TimerHandle | None = None
+        self._answering: RequestResponseCycle | None = None
+        """The request that the deadline is about."""
+        self._begun = False
+        """Whether a part of a head has arrived."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.max_size = READ_BYTES  # type: ignore[attr-defined]  # asyncio's, of one call of data_received
+        most = self.config.limit_concurrency
+        if most is not None and len(self.connections) >= most and self._waiting:
+            next(iter(self._waiting))._give_up()
         self._expect_head()
 
     def data_received(self, data: bytes) -> None:
-        if self._deadline is None and (self.cycle is None or self.cycle.response_complete):
+        if self._deadline is None and not self._is_answering():
             self._expect_head()
         self._begun = True
         super().data_received(data)
-        if self.cycle is not None and not self.cycle.response_complete:
-            self._head_is_complete()
+        self._watch_answer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._head_is_complete()
+        self._stop_waiting()
         super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        self._stop_waiting()
+        super().on_response_complete()
+        self._watch_answer()  # of a request that was sent before this one was answered
+        if self.transport.is_closing():
+            self._abort_later()
+        elif not self._is_answering():
+            self._waiting[self] = None
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._abort_later()
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
 
     def _expect_head(self) -> None:
         self._begun = False
-        self._deadline = self.loop.call_later(HEADER_SECONDS, self._too_slow)
+        self._waiting[self] = None
+        self._deadline = self.loop.call_later(HEADER_SECONDS, self._give_up)
 
-    def _head_is_complete(self) -> None:
+    def _watch_answer(self) -> None:
+        if self._is_answering() and self._answering is not self.cycle:
+            self._stop_waiting()
+            self._answering = self.cycle
+            self._deadline = self.loop.call_later(self._answer_seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        self._waiting.pop(self, None)
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
-    def _too_slow(self) -> None:
-        if not self.transport.is_closing() and self.conn.our_state is not h11.SEND_BODY:
+    def _give_up(self) -> None:
+        """Close a connection on which no whole head has arrived."""
+        self._stop_waiting()
+        if not self.transport.is_closing():
             if self._begun and self.conn.our_state is h11.IDLE:
                 self.transport.write(_TOO_SLOW)
             self.transport.close()
+        self._abort_later()
+
+    def _abort_later(self) -> None:
+        """Drop what the client does not receive; nothing happens where the connection has ended by then."""
+        self._stop_waiting()
+        self._deadline = self.loop.call_later(RECEIVING_SECONDS, self.transport.abort)

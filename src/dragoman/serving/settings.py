@@ -10,6 +10,8 @@ from dragoman.serving.key_file import KeyFile
 MAX_ALTERNATIVES = 10
 """Alternatives or completions of a text, and the largest n-best list."""
 MAX_BEAM = 50
+GRACE_SECONDS = 30.0
+"""Time for what neither receiving a request nor answering it counts."""
 
 
 @dataclass(frozen=True)
@@ -46,3 +48,8 @@ class Settings:
     """Addresses of proxies whose X-Forwarded-For is believed."""
     file_bytes: int = 64 << 20
     """Bytes of translated files that are kept for their download."""
+
+    @property
+    def answer_seconds(self) -> float:
+        """The longest time from the head of a request to its answer."""
+        return self.body_seconds + self.request_seconds + GRACE_SECONDS
