@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx2 as httpx
 import pytest
@@ -308,7 +309,8 @@ def test_files_are_translated_and_fetched(client: TestClient) -> None:
         ({"file": ("a.txt", b"x")}, {}, "Invalid request: missing source parameter"),
         ({"file": ("a.exe", b"x")}, PAIR, "Invalid request: file format not supported"),
         ({"file": ("a.txt", b"\xff")}, PAIR, "Invalid request: the file is not UTF-8"),
-        ({"file": ("a.docx", b"PK")}, PAIR, "Invalid request: the file is not a Word document"),
+        ({"file": ("a.docx", b"PK")}, PAIR, "Invalid request: the file is not a Word document, or is damaged"),
+        ({"file": ("a.txt", b"a" * 4001)}, PAIR, "Invalid request: request (4001) exceeds text limit (4000)"),
     ):
         answer = client.post("/translate_file", files=files, data=data)
         assert (answer.status_code, answer.json()) == (400, {"error": error})
@@ -350,6 +352,37 @@ def test_keys_and_rates(light: Path) -> None:
         assert (slow.status_code, slow.json()) == (429, {"error": "Slowdown: 3 per 1 minute"})
         assert int(slow.headers["retry-after"]) >= 1
         assert client.get("/languages").status_code == 200
+
+
+def test_a_file_counts_as_many_texts_as_its_characters_fill(light: Path) -> None:
+    with _strict(f"de:en={light}", max_characters=10, max_texts=5, requests_per_minute=3) as client:
+        for content, status in ((b"ab\n" * 12, 200), (b"ab", 429)):
+            answer = client.post("/translate_file", files={"file": ("a.txt", content)}, data=PAIR)
+            assert answer.status_code == status
+        assert 20 < int(answer.headers["retry-after"]) <= 40  # 36 characters were 4 texts of 3
+
+
+def test_what_strangers_send_is_read_in_other_processes(
+    client: TestClient, light: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop of the server does nothing that takes long."""
+
+    def here(*_: object) -> Any:
+        raise AssertionError("read in the process of the server")
+
+    for name in ("documents.Document", "documents.cue_texts", "documents.sentence_spans", "forms.parse_qs"):
+        monkeypatch.setattr(f"dragoman.serving.{name}", here)
+    monkeypatch.setattr("dragoman.serving.forms.FormParser", here)
+    found = client.post("/translate", json={"q": "<b>ab</b>", **PAIR, "format": "html"})
+    assert found.json() == {"translatedText": "<b>AB</b>"}
+    unused = "x" * 17_000
+    for form in ({"data": {"q": "<i>c</i>", **PAIR, "unused": unused}}, {"files": {"unused": (None, unused)}}):
+        answer = client.post("/translate?" + urlencode({"q": "<i>c</i>", **PAIR, "format": "html"}), **form)
+        assert answer.json() == {"translatedText": "<i>C</i>"}
+    with _strict(f"de:en={light}") as other:
+        assert other.post("/translate", json={"q": "ab\n" * 2000, **PAIR}).json() == {"translatedText": "AB\n" * 2000}
+        file = {"file": ("a.srt", b"-->\nab\n"), "unused": ("b", unused)}
+        assert other.post("/translate_file", files=file, data=PAIR).status_code == 200
 
 
 def test_other_origins_are_refused_unless_they_are_named(light: Path, client: TestClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -153,6 +155,33 @@ def test_a_request_that_arrives_too_slowly_is_answered_408(light: Path) -> None:
             assert slow.recv(1) == b""  # closed: what would still come is the rest of that request
     finally:
         assert end_server(server) == 0
+
+
+def _file(name: str, content: bytes) -> bytes:
+    """A request to translate a file."""
+    part = b'--x\r\nContent-Disposition: form-data; name="%b"'
+    fields = b"".join(
+        part % name + b"\r\n\r\n%b\r\n" % value for name, value in ((b"source", b"de"), (b"target", b"en"))
+    )
+    body = fields + part % b"file" + b'; filename="%b"\r\n\r\n%b\r\n--x--\r\n' % (name.encode(), content)
+    head = "POST /translate_file HTTP/1.1\r\nHost: [::1]\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def test_small_files_that_take_long_hold_up_nobody(server: Server) -> None:
+    paragraphs = io.BytesIO()
+    with zipfile.ZipFile(paragraphs, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", b"<w:p/>" * 1_500_000)
+    for name, content, status in (
+        ("a.srt", b"-->" * 150_000, 200),
+        ("a.srt", b"-->\nx\n" * 20_000, 200),
+        ("a.html", b"<!--" * 250_000 + b">", 200),
+        ("a.docx", paragraphs.getvalue(), 400),
+    ):
+        with closing(server.connect()) as connection:
+            connection.sendall(_file(name, content))
+            assert server.translate("ab c") == "AB C"
+            assert _answered(connection)[0] == status, name
 
 
 def test_very_long_and_very_many_lines_are_answered(server: Server) -> None:

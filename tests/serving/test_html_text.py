@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.serving.html_text import MAX_ELEMENTS, Document
-from dragoman.serving.markup import Aligned, original, render
+from dragoman.serving.rendering import Aligned, original, render
 from dragoman.text.sentences import sentence_spans
 
 FRAGMENTS = [

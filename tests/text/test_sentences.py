@@ -34,6 +34,16 @@ def test_a_text_whose_sentences_are_left_as_they_are_is_itself(text: str) -> Non
     assert len(translated.splitlines()) == len(text.splitlines())
 
 
+def test_a_long_line_is_cut_like_its_sentences_in_lines_of_their_own() -> None:
+    """It is cut a window at a time, because the library takes quadratic time for one of Chinese."""
+    sentences = [
+        f"Dr. Müller bought {'very ' * (number % 60)}many books (and “one” more) today." for number in range(400)
+    ]
+    assert _sentences(" ".join(sentences)) == sentences
+    assert _sentences("一二三。" * 20_000, "zh") == ["一二三。"] * 20_000
+    assert _sentences("word " * 10_000) == [("word " * 160).rstrip()] * 62 + [("word " * 80).rstrip()]
+
+
 def test_a_space_separates_sentences_that_touched_unless_their_script_has_none() -> None:
     text = "一。二。"
     spans = sentence_spans(text, "zh")

@@ -26,7 +26,7 @@ class DeepL:
 
     async def translate(self, request: Request) -> Response:
         """POST /v2/translate; `source_lang` may be missing, `tag_handling` is `html` or `xml`."""
-        fields = await read_fields(request)
+        fields = await read_fields(request, self._service.workers)
         if not fields.get("text"):
             raise Refusal(400, "Parameter 'text' not specified.")
         texts = texts_of(fields["text"], "text")

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
-import html
 import importlib.util
 import re
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dragoman.serving.documents import MAX_FILE_TEXTS, file_texts, translated_file
 from dragoman.serving.markup import translate_markup
 from dragoman.serving.refusals import Refusal, invalid, missing
-from dragoman.serving.requests import address_of, key_of, read_form, string_of
+from dragoman.serving.requests import address_of, key_of, read_file_form, string_of
 from dragoman.serving.responses import json_response
 from dragoman.serving.service import Service
-from dragoman.serving.subtitles import cue_texts, replace_cue_texts
 
 KEPT_SECONDS = 600.0
 """How long a translated file can be fetched."""
 
-Texts = Callable[[list[str], bool], Awaitable[list[str]]]
-"""Translates texts, with True as HTML."""
+DETECTED_CHARACTERS = 5000
+"""Characters of a file whose language is detected."""
 
 
 def supported_files() -> list[str]:
@@ -50,7 +47,8 @@ class Files:
 
     async def translate(self, request: Request) -> Response:
         """POST /translate_file."""
-        fields, files = await read_form(request)
+        service = self._service
+        fields, files = await read_file_form(request, service.workers)
         if "file" not in files:
             raise missing("file")
         source, target = string_of(fields, "source"), string_of(fields, "target")
@@ -64,18 +62,21 @@ class Files:
         suffix = PurePosixPath(name).suffix.lower()
         if suffix not in supported_files():
             raise invalid("file format not supported")
-        self._service.limits.admit(key_of(request, fields), address_of(request), 1)
-
-        async def translate(texts: list[str], markup: bool) -> list[str]:
-            directions = await self._service.directions(texts, source, target)
-            if source == "auto":  # one language for the whole file
-                [direction] = await self._service.directions(["\n".join(texts)[:5000]], source, target)
-                directions = [direction] * len(texts)
-            if markup:
-                return await translate_markup(self._service, texts, directions)
-            return [best for best, *_ in await self._service.translate(texts, directions)]
-
-        translated = await _FORMATS[suffix](content, translate)
+        client = key_of(request, fields), address_of(request)
+        service.limits.admit(*client, 1)
+        longest = service.settings.max_characters
+        texts = await service.workers.run(
+            file_texts, suffix, content, MAX_FILE_TEXTS, longest * service.settings.max_texts
+        )
+        characters = sum(map(len, texts))
+        service.limits.charge(*client, max(characters - 1, 0) // longest)  # in all as many as texts of the largest size
+        [direction] = await service.directions(["\n".join(texts)[:DETECTED_CHARACTERS]], source, target)
+        directions = [direction] * len(texts)  # one language for the whole file
+        if suffix == ".txt":
+            translations = [best for best, *_ in await service.translate(texts, directions)]
+        else:
+            translations = await translate_markup(service, texts, directions)
+        translated = await service.workers.run(translated_file, suffix, content, translations)
         stem = re.sub(r"[^A-Za-z0-9_-]+", "_", PurePosixPath(name).stem)[:60] or "file"
         key = f"{uuid.uuid4()}.{stem}_{re.sub('[^A-Za-z-]', '', target)}{suffix}"
         self._keep(key, translated)
@@ -101,46 +102,3 @@ class Files:
     @property
     def _limit(self) -> int:
         return self._service.settings.file_bytes
-
-
-def _decoded(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise invalid("the file is not UTF-8") from None
-
-
-async def _text_file(content: bytes, translate: Texts) -> bytes:
-    [text] = await translate([_decoded(content)], False)
-    return text.encode("utf-8")
-
-
-async def _html_file(content: bytes, translate: Texts) -> bytes:
-    [text] = await translate([_decoded(content)], True)
-    return text.encode("utf-8")
-
-
-async def _subtitle_file(content: bytes, translate: Texts) -> bytes:
-    text = _decoded(content)
-    cues = await asyncio.to_thread(cue_texts, text)
-    # Subtitles have a few tags and no entities.
-    found = await translate([cue.replace("&", "&amp;") for cue in cues], True)
-    replaced = await asyncio.to_thread(replace_cue_texts, text, [html.unescape(cue) for cue in found])
-    return replaced.encode("utf-8")
-
-
-async def _word_file(content: bytes, translate: Texts) -> bytes:
-    from dragoman.serving.word_files import WordFile
-
-    document = await asyncio.to_thread(WordFile, content)
-    document.replace(await translate(document.paragraphs, True))
-    return await asyncio.to_thread(document.save)
-
-
-_FORMATS: dict[str, Callable[[bytes, Texts], Awaitable[bytes]]] = {
-    ".txt": _text_file,
-    ".html": _html_file,
-    ".htm": _html_file,
-    ".srt": _subtitle_file,
-    ".docx": _word_file,
-}

@@ -1,8 +1,10 @@
 """HTML as text with marks: what is to be translated, and where tags stand in it.
 
-The document is read by `html.parser` of the standard library. Every character of it is kept: tags, attributes,
-comments, scripts and everything else that is not text are never rewritten. Block elements (paragraphs, table cells,
-line breaks) end a text; elements inside of one (links, bold type, unknown ones) become marks of it.
+Tags are found by the rules of HTML's tokenisation, in a time that grows with the length of the document and no faster,
+whatever it holds; `html.parser` of the standard library takes quadratic time for tags that never end. Every character
+is kept: tags, attributes, comments, scripts and everything else that is not text are never rewritten. Block elements
+(paragraphs, table cells, line breaks) end a text; elements inside of one (links, bold type, unknown ones) become marks
+of it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from typing import NamedTuple
 
 _BLOCKS_NAMES = (
     "address article aside base blockquote body br button caption center col colgroup dd details dialog dir div dl dt "
@@ -27,7 +29,7 @@ VOID = frozenset(_VOID_NAMES.split())
 """Elements without content."""
 OPAQUE = frozenset(("script", "style", "svg", "math"))
 """Elements whose content is not text."""
-MAX_ELEMENTS = 1000
+MAX_ELEMENTS = 200
 """Elements of one text; where there are more, tags end it."""
 _SPACE = " \t\n\r\f"
 
@@ -66,7 +68,7 @@ class Document:
     def __init__(self, source: str) -> None:
         self.parts: list[str | Text] = []
         """In order; strings are not to be translated."""
-        self.entities: dict[str, str] = {}
+        self.entities = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
         """Characters that the document writes as entities, and how."""
         _Reader(source, self).read()
 
@@ -81,64 +83,98 @@ class Document:
 
     def escape(self, text: str) -> str:
         """A text as it is written in the document: nothing of it becomes a tag."""
-        escaped = html.escape(text, quote=False)
-        for character, entity in self.entities.items():
-            escaped = escaped.replace(character, entity)
-        return escaped
+        return text.translate(self.entities)
 
 
-class _Tag(HTMLParser):
-    """Reads one document; collects (start, kind, name, attributes) of everything."""
+class _Token(NamedTuple):
+    """A part of a document, [start, end) in its characters."""
 
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=False)
-        self.events: list[tuple[int, str, str, dict[str, str | None]]] = []
-        self._line_starts = [0]
+    start: int
+    end: int
+    kind: str
+    """`text`, `entity`, `start`, `void` (a tag that ends with `/>`), `end`, or `other` (comments and declarations)."""
+    name: str = ""
+    opaque: bool = False
+    """Whether the content of the element is not to be translated."""
 
-    def read(self, source: str) -> None:
-        """Read a whole document."""
-        # Tags that never end take the parser quadratic time, so what follows the last end of one is read here.
-        tags = source.rfind(">") + 1
-        self._line_starts += [match.end() for match in re.finditer("\n", source)]
-        self.feed(source[:tags])
-        self.close()
-        for found in re.finditer(r"&[#\w]+;|[^&]+|&", source[tags:]):
-            kind = "entity" if html.unescape(found[0]) != found[0] else "text"
-            self.events.append((tags + found.start(), kind, "", {}))
 
-    def _add(self, kind: str, name: str = "", attributes: dict[str, str | None] | None = None) -> None:
-        line, column = self.getpos()
-        self.events.append((self._line_starts[line - 1] + column, kind, name, attributes or {}))
+_CHARACTERS = re.compile(r"[^<&]+|[<&]")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}(?![0-9])|#[xX][0-9a-fA-F]{1,6}(?![0-9a-fA-F])|[A-Za-z][A-Za-z0-9]{0,31});?")
+"""Longer numbers are none of a character."""
+_NAME = re.compile(r"</?([A-Za-z][^ \t\n\r\f/>]*)")
+_ATTRIBUTE = re.compile(
+    r"""[ \t\n\r\f/]*+(?:(?P<end>>)|(?P<name>=?[^ \t\n\r\f/>=]*+)(?:[ \t\n\r\f]*+=[ \t\n\r\f]*+"""
+    r"""(?:"(?P<double>[^"]*+)"|'(?P<single>[^']*+)'|(?P<bare>[^ \t\n\r\f>"'][^ \t\n\r\f>]*+)))?)"""
+)
+"""An attribute, or the end of the tag. A quote that never ends, of which there is one of each kind, is none."""
+_RAW_TEXT = {name: re.compile(rf"</{name}(?=[ \t\n\r\f/>])", re.IGNORECASE) for name in ("script", "style")}
+"""Elements whose content has no tags, and what ends it."""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._add("start", tag, dict(attrs))
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._add("void", tag, dict(attrs))
+def _tokens(source: str) -> Iterator[_Token]:
+    """The parts of a document, in order and without gaps."""
+    place, tags = 0, source.rfind(">") + 1
+    """What follows the end of the last tag is text."""
+    while place < len(source):
+        token = (_markup(source, place) if source[place] == "<" and place < tags else None) or _text(source, place)
+        if token.end > len(source):  # a tag that has begun and never ends: what follows is text
+            tags, token = place, _text(source, place)
+        yield token
+        place = token.end
+        if token.kind == "start" and token.name in _RAW_TEXT:
+            end = _RAW_TEXT[token.name].search(source, place)
+            content = len(source) if end is None else end.start()
+            if place < content:
+                yield _Token(place, content, "other")
+            place = content
 
-    def handle_endtag(self, tag: str) -> None:
-        self._add("end", tag)
 
-    def handle_data(self, data: str) -> None:
-        self._add("text")
+def _text(source: str, place: int) -> _Token:
+    entity = _ENTITY.match(source, place)
+    if entity is not None and html.unescape(entity[0]) != entity[0]:
+        return _Token(place, entity.end(), "entity")
+    found = _CHARACTERS.match(source, place)
+    assert found is not None
+    return _Token(place, found.end(), "text")
 
-    def handle_entityref(self, name: str) -> None:
-        self._add("entity")
 
-    def handle_charref(self, name: str) -> None:
-        self._add("entity")
+def _markup(source: str, place: int) -> _Token | None:
+    """The tag, comment or declaration that begins at `<`, if one does; a tag that never ends has its end beyond the
+    source.
+    """
+    if source.startswith("<!--", place):
+        end = source.find("-->", place + 2)  # `<!-->` is a whole comment
+        return _Token(place, len(source) if end < 0 else end + 3, "other")
+    name = _NAME.match(source, place)
+    if name is None:
+        if source[place + 1 : place + 2] not in ("!", "?", "/"):
+            return None
+        return _Token(place, source.find(">", place) + 1 or len(source) + 1, "other")
+    end, opaque = name.end(), name[1].lower() in OPAQUE
+    while True:
+        attribute = _ATTRIBUTE.match(source, end)
+        assert attribute is not None
+        if attribute["end"] or attribute.end() == len(source):
+            break
+        end = attribute.end()
+        opaque = opaque or _forbids_translation(attribute)
+    if not attribute["end"]:
+        return _Token(place, len(source) + 1, "other")
+    kind = "end" if source[place + 1] == "/" else "void" if source[attribute.end() - 2] == "/" else "start"
+    return _Token(place, attribute.end(), kind, name[1].lower(), opaque)
 
-    def handle_comment(self, data: str) -> None:
-        self._add("other")
 
-    def handle_decl(self, decl: str) -> None:
-        self._add("other")
+def _forbids_translation(attribute: re.Match[str]) -> bool:
+    name = attribute["name"].lower()
+    if name not in ("translate", "class"):
+        return False
+    value = unescaped(attribute["double"] or attribute["single"] or attribute["bare"] or "")
+    return value.lower() == "no" if name == "translate" else "notranslate" in value.split()
 
-    def handle_pi(self, data: str) -> None:
-        self._add("other")
 
-    def unknown_decl(self, data: str) -> None:
-        self._add("other")
+def unescaped(text: str) -> str:
+    """A text with its entities as characters."""
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
 
 
 @dataclass
@@ -157,6 +193,8 @@ class _Reader:
         self._source = source
         self._document = document
         self._text = Text()
+        self._characters: list[str] = []
+        """The characters of the text, joined at its end."""
         self._open: list[tuple[str, Element]] = []
         self._open_names: Counter[str] = Counter()
         self._pre = 0
@@ -164,31 +202,25 @@ class _Reader:
 
     def read(self) -> None:
         """Read the source."""
-        parser = _Tag()
-        parser.read(self._source)
-        starts = [start for start, *_ in parser.events]
-        ends = [*starts[1:], len(self._source)][: len(starts)]
-        self._outside(self._source[: starts[0] if starts else len(self._source)])
         skipped: _Opaque | None = None
-        for (start, kind, name, attributes), end in zip(parser.events, ends, strict=True):
-            raw = self._source[start:end]
+        for token in _tokens(self._source):
             if skipped is not None:
-                if kind in ("start", "end") and name == skipped.name:
-                    skipped.depth += 1 if kind == "start" else -1
+                if token.kind in ("start", "end") and token.name == skipped.name:
+                    skipped.depth += 1 if token.kind == "start" else -1
                 if skipped.depth == 0:
-                    self._kept(skipped.name, self._source[skipped.start : end])
+                    self._kept(skipped.name, self._source[skipped.start : token.end])
                     skipped = None
-            elif kind == "start" and name not in VOID and _is_opaque(name, attributes):
-                skipped = _Opaque(name, start)
+            elif token.kind == "start" and token.opaque and token.name not in VOID:
+                skipped = _Opaque(token.name, token.start)
             else:
-                self._event(kind, name, raw)
+                self._event(token.kind, token.name, self._source[token.start : token.end])
         if skipped is not None:
             self._outside(self._source[skipped.start :])
         self._end_text()
 
     def _event(self, kind: str, name: str, raw: str) -> None:
         if kind == "text":
-            self._characters(raw)
+            self._add(raw)
         elif kind == "entity":
             self._entity(raw)
         elif name in BLOCKS:
@@ -196,7 +228,7 @@ class _Reader:
                 self._pre = max(self._pre + (1 if kind == "start" else -1), 0)
             self._outside(raw)
         elif kind == "start" and name not in VOID:
-            place = len(self._text.text)
+            place = len(self._text.raw)
             element = Element(place, place, raw, self._next_order())
             self._text.elements.append(element)
             self._open.append((name, element))
@@ -206,20 +238,27 @@ class _Reader:
         else:
             self._mark(raw)
 
-    def _characters(self, raw: str) -> None:
+    def _add(self, raw: str) -> None:
         if self._pre:
-            self._text.text += raw
+            self._characters.append(raw)
             self._text.raw += raw
             return
-        for found in re.finditer(rf"[{_SPACE}]+|[^{_SPACE}]", raw):
-            self._text.text += " " if found[0][0] in _SPACE else found[0]
-            self._text.raw.append(found[0])
+        for found in re.finditer(rf"(?P<space>[{_SPACE}]+)|[^{_SPACE}]+", raw):
+            if found["space"]:
+                self._characters.append(" ")
+                self._text.raw.append(found[0])
+            else:
+                self._characters.append(found[0])
+                self._text.raw += found[0]
 
     def _entity(self, raw: str) -> None:
         decoded = html.unescape(raw)
+        if not decoded:  # a character that HTML does not have
+            self._mark(raw)
+            return
         if len(decoded) == 1 and decoded not in "&<>\"'" and raw.endswith(";") and not decoded.isalnum():
-            self._document.entities[decoded] = raw
-        self._text.text += decoded
+            self._document.entities[ord(decoded)] = raw
+        self._characters.append(decoded)
         self._text.raw += [raw, *[""] * (len(decoded) - 1)]
 
     def _close(self, name: str, raw: str) -> None:
@@ -228,13 +267,13 @@ class _Reader:
             return
         place = next(place for place in reversed(range(len(self._open))) if self._open[place][0] == name)
         element = self._open[place][1]
-        element.end, element.close, element.close_order = len(self._text.text), raw, self._next_order()
+        element.end, element.close, element.close_order = len(self._text.raw), raw, self._next_order()
         # Elements that have begun inside and go on outside: their tags are marks.
         self._open_names.subtract(opened for opened, _ in self._open[place:])
         del self._open[place:]
 
     def _mark(self, raw: str) -> None:
-        place = len(self._text.text)
+        place = len(self._text.raw)
         self._text.elements.append(Element(place, place, raw, self._next_order()))
 
     def _kept(self, name: str, raw: str) -> None:
@@ -242,16 +281,16 @@ class _Reader:
         if name in BLOCKS:
             self._outside(raw)
             return
-        start = len(self._text.text)
-        words = "" if name in OPAQUE else html.unescape(re.sub(r"<[^>]*>", " ", raw))
+        start = len(self._text.raw)
+        words = "" if name in OPAQUE else unescaped(re.sub(r"<[^>]*>", " ", raw))
         # Marks that end a sentence are left out, so that the element stays inside of one.
-        words = " ".join(re.sub(r"[.!?。！？…]+(?=\s|$)", "", words).split())
+        words = " ".join(re.sub(r"(?<![.!?。！？…])[.!?。！？…]++(?=\s|$)", "", words).split())
         if not words:
             self._mark(raw)
             return
-        self._text.text += words
+        self._characters.append(words)
         self._text.raw += words
-        self._text.elements.append(Element(start, len(self._text.text), raw, self._next_order(), kept=raw))
+        self._text.elements.append(Element(start, len(self._text.raw), raw, self._next_order(), kept=raw))
 
     def _next_order(self) -> int:
         self._order += 1
@@ -262,11 +301,12 @@ class _Reader:
         self._document.parts.append(raw)
 
     def _end_text(self) -> None:
+        self._text.text = "".join(self._characters)
         if len(self._text.elements) > MAX_ELEMENTS:
             self._document.parts += _separated(self._text)
         elif self._text.text or self._text.elements:
             self._document.parts.append(self._text)
-        self._text, self._open = Text(), []
+        self._text, self._characters, self._open = Text(), [], []
         self._open_names.clear()
 
 
@@ -283,11 +323,6 @@ def _separated(text: Text) -> Iterator[str | Text]:
             yield Text("".join(text.text[at] for at in shown), [text.raw[at] for at in shown])
         yield mark
         place = end
-
-
-def _is_opaque(name: str, attributes: dict[str, str | None]) -> bool:
-    classes = (attributes.get("class") or "").split()
-    return name in OPAQUE or (attributes.get("translate") or "").lower() == "no" or "notranslate" in classes
 
 
 def spans_of_words(text: str) -> Iterator[tuple[int, int]]:

@@ -32,7 +32,7 @@ class LibreTranslate:
 
     async def translate(self, request: Request) -> Response:
         """POST /translate."""
-        fields = await read_fields(request)
+        fields = await read_fields(request, self._service.workers)
         texts, source, target = _text_and_languages(fields)
         alternatives = _alternatives(fields.get("alternatives"))
         form = string_of(fields, "format") or "text"
@@ -57,7 +57,7 @@ class LibreTranslate:
 
     async def detect(self, request: Request) -> Response:
         """POST /detect."""
-        fields = await read_fields(request)
+        fields = await read_fields(request, self._service.workers)
         text = "\n".join(texts_of(fields.get("q") or "", "q"))
         if not text:
             raise missing("q")

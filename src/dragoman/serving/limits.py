@@ -56,20 +56,39 @@ class Limits:
         Raises:
             Refusal: the key is missing (400) or unknown (403), or its client has sent too much (429).
         """
-        client: object = address
-        limit = self._per_minute
-        if self._keys is not None:
-            if not key:
-                raise Refusal(400, "Please contact the server operator to get an API key")
-            digest = _digest(key)
-            found = [known for known in self._keys if hmac.compare_digest(known, digest)]
-            if not found:
-                raise Refusal(403, "Invalid API key")
-            client, limit = digest, self._keys[digest] or self._per_minute
-        if limit is not None:
-            self._count(client, limit, texts)
+        client, limit = self._client(key, address)
+        if limit is None:
+            return
+        bucket = self._bucket(client, limit)
+        wanted = min(texts, limit)  # a request of more texts than the limit waits for a full bucket
+        if bucket.left < wanted:
+            seconds = math.ceil((wanted - bucket.left) * 60 / limit)
+            raise Refusal(429, f"Slowdown: {limit} per 1 minute", retry_after=max(seconds, 1))
+        bucket.left -= texts
 
-    def _count(self, client: object, limit: int, texts: int) -> None:
+    def charge(self, key: str | None, address: str, texts: int) -> None:
+        """Count more texts of a request that was let in before it was known how many it has.
+
+        Raises:
+            Refusal: the key is no longer known (403).
+        """
+        client, limit = self._client(key, address)
+        if limit is not None:
+            self._bucket(client, limit).left -= texts
+
+    def _client(self, key: str | None, address: str) -> tuple[object, int | None]:
+        """Who sends a request, and how many texts a minute."""
+        if self._keys is None:
+            return address, self._per_minute
+        if not key:
+            raise Refusal(400, "Please contact the server operator to get an API key")
+        digest = _digest(key)
+        if not [known for known in self._keys if hmac.compare_digest(known, digest)]:
+            raise Refusal(403, "Invalid API key")
+        return digest, self._keys[digest] or self._per_minute
+
+    def _bucket(self, client: object, limit: int) -> _Bucket:
+        """What a client may use now."""
         now = self._clock()
         bucket = self._buckets.setdefault(client, _Bucket(limit, now))
         bucket.left = min(limit, bucket.left + (now - bucket.updated) * limit / 60)
@@ -77,11 +96,7 @@ class Limits:
         self._buckets.move_to_end(client)
         if len(self._buckets) > MAX_CLIENTS:
             self._buckets.popitem(last=False)
-        wanted = min(texts, limit)  # a request of more texts than the limit waits for a full bucket
-        if bucket.left < wanted:
-            seconds = math.ceil((wanted - bucket.left) * 60 / limit)
-            raise Refusal(429, f"Slowdown: {limit} per 1 minute", retry_after=max(seconds, 1))
-        bucket.left -= texts
+        return bucket
 
 
 def _digest(key: str) -> bytes:

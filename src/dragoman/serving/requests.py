@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from typing import Any, TypeVar
-from urllib.parse import parse_qs
 
 import msgspec
-from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
+from dragoman.errors import InputError
+from dragoman.serving import forms
+from dragoman.serving.forms import Form
 from dragoman.serving.refusals import Refusal, invalid
+from dragoman.serving.workers import Workers
 
 Body = TypeVar("Body")
-MAX_FIELDS = 2000
+INLINE_BYTES = 16384
+"""Forms that are read in the event loop; longer ones in a worker process."""
+MULTIPART = "multipart/form-data"
 
 
 def limited(receive: Receive, declared: bytes | None, max_body: int, seconds: float) -> Receive:
@@ -58,7 +61,7 @@ def is_json(request: Request) -> bool:
     return kind == "application/json" or kind.endswith("+json")
 
 
-async def read_fields(request: Request) -> dict[str, Any]:
+async def read_fields(request: Request, workers: Workers) -> dict[str, Any]:
     """The fields of a JSON object, or of a form and the query string; a field that comes several times is a list.
 
     LibreTranslate reads the query string beside a form and before it, and some of its clients send nothing else.
@@ -69,62 +72,34 @@ async def read_fields(request: Request) -> dict[str, Any]:
     if is_json(request):
         return decode_json(await request.body(), dict[str, Any])
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind == "multipart/form-data":
-        fields, _ = await read_form(request)
-    elif kind in ("", "application/x-www-form-urlencoded"):
-        fields = _decode_fields(await request.body(), "body")
-    else:
+    if kind not in ("", "application/x-www-form-urlencoded", MULTIPART):
         raise Refusal(415, "The body must be JSON (Content-Type: application/json) or a form")
-    return fields | _decode_fields(request.scope["query_string"], "query string")
-
-
-def _decode_fields(encoded: bytes, part: str) -> dict[str, Any]:
-    """The fields of a part of a request, in the form `a=b&c=d`."""
+    fields = (await _form(request, workers)).fields
     try:
-        found = parse_qs(encoded.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
-    except UnicodeDecodeError:
-        raise invalid(f"the {part} is not UTF-8") from None
-    except ValueError:
-        raise invalid(f"more than {MAX_FIELDS} fields") from None
-    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+        return fields | forms.read_fields(request.scope["query_string"], "query string")
+    except InputError as error:
+        raise invalid(str(error)) from None
 
 
-async def read_form(request: Request) -> tuple[dict[str, Any], dict[str, tuple[str, bytes]]]:
-    """The fields of a multipart form, and its files: name and content of each.
+async def read_file_form(request: Request, workers: Workers) -> Form:
+    """The fields and files of a multipart form.
 
     Raises:
         Refusal: it is none, or a field is not UTF-8.
     """
-    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+    if not request.headers.get("content-type", "").lower().startswith(MULTIPART):
         raise Refusal(415, "The body must be a form (Content-Type: multipart/form-data)")
-    body = await request.body()  # limited, so that no part of it has to be
+    return await _form(request, workers)
+
+
+async def _form(request: Request, workers: Workers) -> Form:
+    kind, body = request.headers.get("content-type", ""), await request.body()
+    if len(body) > INLINE_BYTES:
+        return await workers.run(forms.read_form, kind, body)
     try:
-        parser = MultiPartParser(
-            request.headers, request.stream(), max_files=10, max_fields=MAX_FIELDS, max_part_size=len(body) + 1
-        )
-        form = await parser.parse()
-    except (MultiPartException, ValueError, KeyError, UnicodeDecodeError):
-        raise invalid("the form cannot be read") from None
-    fields: dict[str, Any] = {}
-    files = {}
-    for name, value in form.multi_items():
-        if isinstance(value, UploadFile):
-            files[name] = (value.filename or "", await value.read())
-        elif name in fields:
-            fields[name] = [*_as_list(fields[name]), value]
-        else:
-            fields[name] = value
-    await form.close()
-    if not files:
-        try:
-            body.decode("utf-8")
-        except UnicodeDecodeError:
-            raise invalid("the body is not UTF-8") from None
-    return fields, files
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+        return forms.read_form(kind, body)
+    except InputError as error:
+        raise invalid(str(error)) from None
 
 
 def decode_json(body: bytes, kind: type[Body]) -> Body:

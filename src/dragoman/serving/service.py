@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from dragoman.errors import ConfigError, InputError
 from dragoman.serving.detection import Detected, Detector
+from dragoman.serving.documents import MAX_SENTENCES, sentences_of
 from dragoman.serving.language_names import language_name
 from dragoman.serving.limits import Limits
 from dragoman.serving.metrics import Metrics
@@ -17,14 +18,17 @@ from dragoman.serving.models import LoadedModel, Models, Pair
 from dragoman.serving.refusals import Refusal, invalid
 from dragoman.serving.scheduler import Scheduler, Task
 from dragoman.serving.settings import Settings
-from dragoman.text.sentences import Span, replace_sentences, sentence_spans
+from dragoman.serving.workers import Workers
+from dragoman.text.sentences import Span, replace_sentences
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
 
 AUTO = "auto"
 """The source language of texts whose language is to be detected."""
-QUICK_CHARACTERS = 5000
-"""Texts that are cut and looked at in the event loop; longer ones in a thread, so that nobody waits for them."""
+MAX_WORKERS = 4
+"""Processes that read what strangers send; they are started when there is something for them."""
+INLINE_CHARACTERS = 5000
+"""Texts that are cut and looked at in the event loop; longer ones elsewhere, so that nobody waits for them."""
 
 Answer = TypeVar("Answer")
 Value = TypeVar("Value")
@@ -51,12 +55,14 @@ class Service:
         self.models = models
         self.settings = settings
         self.scheduler = Scheduler(settings.threads, settings.max_waiting)
+        self.workers = Workers(min(settings.threads, MAX_WORKERS))
         self.detector = Detector(models.languages)
         self.limits = Limits(settings.keys, settings.requests_per_minute)
         self.metrics = Metrics(models, self.scheduler)
 
     def close(self) -> None:
-        """Let all threads end."""
+        """Let all threads and processes end."""
+        self.workers.close()
         self.scheduler.close()
         self.models.close()
 
@@ -94,7 +100,9 @@ class Service:
     async def _detected(self, texts: Sequence[str], function: Callable[[], Value]) -> Value:
         if not self.detector.loaded:
             await asyncio.to_thread(self.detector.load)
-        return await self.quickly(texts, function)
+        if sum(map(len, texts)) <= INLINE_CHARACTERS:
+            return function()
+        return await asyncio.to_thread(function)
 
     async def translate(
         self, texts: Sequence[str], directions: Sequence[Direction], *, n_best: int = 1
@@ -126,7 +134,10 @@ class Service:
         finish: Callable[[list[Translation]], Answer],
     ) -> tuple[list[list[Span]], list[list[Answer]]]:
         """The spans of the sentences of each text, and `finish` of the translations of each sentence."""
-        spans = await self.quickly(texts, lambda: [sentence_spans(text, pair.source) for text in texts])
+        if sum(map(len, texts)) <= INLINE_CHARACTERS:
+            spans = sentences_of(texts, pair.source, MAX_SENTENCES)
+        else:
+            spans = await self.workers.run(sentences_of, texts, pair.source, MAX_SENTENCES)
         lines = [text[slice(*span)] for text, own in zip(texts, spans, strict=True) for span in own]
         found = iter(await self.lines(lines, pair, n_best=n_best, options=options, finish=finish))
         return spans, [[next(found) for _ in own] for own in spans]
@@ -175,13 +186,6 @@ class Service:
                 f"{language_name(source)} ({source})",
             )
         return pair
-
-    @staticmethod
-    async def quickly(texts: Sequence[str], function: Callable[[], Value]) -> Value:
-        """The result of a function, computed where it does not hold up others."""
-        if sum(map(len, texts)) <= QUICK_CHARACTERS:
-            return function()
-        return await asyncio.to_thread(function)
 
 
 def by_pair(directions: Sequence[Direction]) -> dict[Pair, list[int]]:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-_TIME = re.compile(r"^[^\n]*-->[^\n]*\n", re.MULTILINE)
-
-
-_EMPTY_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def cue_texts(text: str) -> list[str]:
@@ -30,14 +27,20 @@ def replace_cue_texts(text: str, translations: Sequence[str]) -> str:
 
 
 def _cues(text: str) -> Iterator[tuple[int, int]]:
-    """The span of the text of each cue: from the line after its time to the next empty line."""
-    last = len(text.rstrip())
-    for time in _TIME.finditer(text):
-        empty = _EMPTY_LINE.search(text, time.end())
-        end = last if empty is None else empty.start()
-        own = text[time.end() : end]
-        if own.strip() and "-->" not in own:
-            yield time.end(), end
+    """The span of the text of each cue: from the line after its time to the next empty line or time."""
+    start = end = None
+    """The text of the cue that is being read, without the line break at its end."""
+    for line in _LINE.finditer(text):
+        if "-->" in line[0]:
+            start, end = (line.end(), None) if line[0].endswith("\n") else (None, None)
+        elif line[0].isspace():
+            if start is not None and end is not None:
+                yield start, end
+            start = end = None
+        elif start is not None:
+            end = line.start() + len(line[0].removesuffix("\n").removesuffix("\r"))
+    if start is not None and end is not None:
+        yield start, len(text[:end].rstrip())
 
 
 def _parts(own: str) -> list[str]:
@@ -49,10 +52,13 @@ def _parts(own: str) -> list[str]:
 
 def _wrapped(text: str, count: int) -> list[str]:
     """A text in up to `count` lines of about equal length."""
-    lines = []
-    while count > 1 and " " in text:
-        spaces = [place for place, character in enumerate(text) if character == " "]
-        cut = min(spaces, key=lambda place: abs(place - len(text) / count))
-        lines.append(text[:cut])
-        text, count = text[cut + 1 :], count - 1
-    return [*lines, text]
+    lines, start = [], 0
+    while count > 1:
+        ideal = start + (len(text) - start) / count
+        before, after = text.rfind(" ", start, int(ideal) + 1), text.find(" ", int(ideal) + 1)
+        if before < 0 and after < 0:
+            break
+        cut = after if before < 0 or 0 <= after < 2 * ideal - before else before
+        lines.append(text[start:cut])
+        start, count = cut + 1, count - 1
+    return [*lines, text[start:]]

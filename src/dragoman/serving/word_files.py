@@ -14,10 +14,14 @@ from docx import Document
 from docx.oxml.ns import qn
 from docx.text.run import Run
 
-from dragoman.serving.refusals import invalid
+from dragoman.errors import InputError
 
 MAX_UNPACKED = 64 << 20
 """Bytes of the parts of a file, unpacked."""
+MAX_PARTS = 5000
+MAX_NODES = 1_000_000
+"""Tags and attributes of all parts: 300 pages have about half as many."""
+_DAMAGED = "the file is not a Word document, or is damaged"
 
 
 class WordFile:
@@ -27,16 +31,16 @@ class WordFile:
         """Read a file.
 
         Raises:
-            Refusal: it cannot be read.
+            InputError: it cannot be read, or is too large.
         """
         try:
-            with zipfile.ZipFile(io.BytesIO(content)) as parts:
-                if sum(part.file_size for part in parts.infolist()) > MAX_UNPACKED:
-                    raise invalid("the file is too large when unpacked")
+            _require_bounded(content)
             self._document = Document(io.BytesIO(content))
-        except (zipfile.BadZipFile, KeyError, ValueError, OSError):
-            raise invalid("the file is not a Word document") from None
-        self._runs = [runs for runs in map(_runs, self._elements()) if any(run.text.strip() for run in runs)]
+            self._runs = [runs for runs in map(_runs, self._elements()) if any(run.text.strip() for run in runs)]
+        except InputError:
+            raise
+        except Exception as error:  # the libraries raise whatever they meet: lxml's, zlib's, AttributeError, TypeError
+            raise InputError(_DAMAGED) from error
 
     @property
     def paragraphs(self) -> list[str]:
@@ -57,9 +61,16 @@ class WordFile:
                 run._r.getparent().remove(run._r)
 
     def save(self) -> bytes:
-        """The file."""
+        """The file.
+
+        Raises:
+            InputError: it is damaged where only writing it shows.
+        """
         content = io.BytesIO()
-        self._document.save(content)
+        try:
+            self._document.save(content)
+        except Exception as error:
+            raise InputError(_DAMAGED) from error
         return content.getvalue()
 
     def _elements(self) -> Iterator[Any]:
@@ -76,3 +87,29 @@ def _runs(paragraph: Any) -> list[Run]:
 
 def _as_markup(number: int, run: Run) -> str:
     return f'<r id="{number}">{html.escape(run.text, quote=False)}</r>' if run.text else f'<r id="{number}"/>'
+
+
+def _require_bounded(content: bytes) -> None:
+    """Refuse a file before its parts are unpacked and read.
+
+    `zipfile` unpacks no more of a part than it declares. A part of XML that declares entities is none of Word's.
+
+    Raises:
+        InputError: it has too many parts, bytes, tags or attributes, or is unlike any that Word writes.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = archive.infolist()
+        if len(parts) > MAX_PARTS or sum(part.file_size for part in parts) > MAX_UNPACKED:
+            raise InputError("the file is too large when unpacked")
+        if any(part.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for part in parts):
+            raise InputError(_DAMAGED)
+        nodes = 0
+        for part in parts:
+            if not part.filename.lower().endswith((".xml", ".rels")):
+                continue
+            xml = archive.read(part)
+            if b"<!DOCTYPE" in xml or b"<!ENTITY" in xml:
+                raise InputError(_DAMAGED)
+            nodes += xml.count(b"<") + xml.count(b"=")
+        if nodes > MAX_NODES:
+            raise InputError(f"the file has more than {MAX_NODES:,} tags and attributes")

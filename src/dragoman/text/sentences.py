@@ -23,6 +23,9 @@ Span = tuple[int, int]
 MAX_CHARACTERS = 800
 """The longest sentence that is not cut. A sentence of parliament has up to 600."""
 
+WINDOW = 2000
+"""Characters that the library is given at a time: it takes quadratic time for a long line, such as one of Chinese."""
+
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _CLAUSE = re.compile(r".*[,;:，；：、](?=\s|[^\x00-\x7f])|.*\s", re.DOTALL)  # 10,000 and 10:30 are not cut
 
@@ -70,9 +73,16 @@ def touches(before: str, after: str) -> bool:
 def _sentences(text: str, line: Span, language: str) -> list[Span]:
     """The sentences of a line, without the spaces around them."""
     found, place = [], line[0]
-    for sentence in segment(base_language(language), text[slice(*line)]):
-        found.append(_stripped(text, (place, place + len(sentence))))
-        place += len(sentence)
+    while place < line[1]:
+        window = text[place : min(place + WINDOW, line[1])]
+        sentences = segment(base_language(language), window)
+        if place + len(window) < line[1]:  # the last sentence may go on, and the next window begins with it
+            last = sentences.pop()
+            if not sentences:  # of one that fills the window, with its last part
+                sentences = [last[: _parts(text, (place, place + len(window)))[-1][0] - place]]
+        for sentence in sentences:
+            found.append(_stripped(text, (place, place + len(sentence))))
+            place += len(sentence)
     return found
 
 
