@@ -37,7 +37,6 @@ def test_every_public_name_has_a_docstring() -> None:
         for method in protocol.body
         if isinstance(method, ast.FunctionDef) and ast.get_docstring(method)
     }
-    assert len(found) > 1500
     assert {"segment", "force", "signature"} <= described
     missing = [
         name

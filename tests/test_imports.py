@@ -101,12 +101,6 @@ def test_a_folder_imports_only_from_rows_above_its_own() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_eight_modules_lie_at_the_top_level() -> None:
-    names = {module for module in _modules() if "." not in module and (PACKAGE / f"{module}.py").is_file()}
-    known = {"__init__", "__main__", "errors", "inputs", "memory", "progress", "stored_files", "tables"}
-    assert names | {"__init__"} == known
-
-
 def test_the_modules_import_each_other_in_no_circle() -> None:
     modules = _modules()
     # A package's empty __init__ is imported with each of its files, and imports nothing itself.

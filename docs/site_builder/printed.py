@@ -108,7 +108,7 @@ def command_page(verb: str) -> str:
         _escaped(_sentence(module.SUMMARY.capitalize() if module.SUMMARY.islower() else module.SUMMARY)),
         "",
         "```text",
-        *_wrapped(usage),
+        *textwrap.wrap(usage, 96, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False),
         "```",
         "",
     ]
@@ -304,7 +304,7 @@ def _schema_lines(schema: Mapping[str, Any]) -> list[str]:
     required = set(schema.get("required", ()))
     lines = ["| field | type | default |", "| --- | --- | --- |"]
     for name, field in schema["properties"].items():
-        default = "required" if name in required else f"`{_json_word(field['default'])}`" if "default" in field else ""
+        default = "required" if name in required else f"`{_yaml(field['default'])}`" if "default" in field else ""
         about = f"; {_escaped(field['description'])}" if "description" in field else ""
         lines.append(f"| `{name}` | {_schema_type(field)}{about} | {default} |")
     return [*lines, ""]
@@ -317,7 +317,7 @@ def _schema_type(schema: Mapping[str, Any]) -> str:
     if "anyOf" in schema:
         return " or ".join(_schema_type(option) for option in schema["anyOf"])
     if "enum" in schema:
-        return ", ".join(f"`{_json_word(value)}`" for value in schema["enum"])
+        return ", ".join(f"`{_yaml(value)}`" for value in schema["enum"])
     if schema.get("type") == "array":
         if "prefixItems" in schema:
             return f"list of {', '.join(_schema_type(item) for item in schema['prefixItems'])}"
@@ -327,10 +327,6 @@ def _schema_type(schema: Mapping[str, Any]) -> str:
     limits = {"minimum": "from", "maximum": "to", "minLength": "length from", "exclusiveMinimum": "above"}
     shown = [f"{word} {schema[key]}" for key, word in limits.items() if key in schema]
     return ", ".join([str(schema.get("type", "any")), *shown])
-
-
-def _json_word(value: object) -> str:
-    return _yaml(value)
 
 
 SCHEMAS = Path(__file__).parents[1] / "reference" / "schemas"
@@ -416,13 +412,3 @@ def _escaped(text: str) -> str:
 def _sentence(text: str) -> str:
     text = text.strip()
     return text + ("" if text.endswith((".", ")", ":")) or not text else ".")
-
-
-def _wrapped(usage: str, width: int = 96) -> list[str]:
-    """The usage in lines of at most `width` characters, broken between options."""
-    lines = [""]
-    for part in re.findall(r"\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]|\([^()]*\)|\S+", usage):
-        if lines[-1] and len(lines[-1]) + 1 + len(part) > width:
-            lines.append("    ")
-        lines[-1] += part if not lines[-1].strip() else f" {part}"
-    return lines

@@ -1,10 +1,13 @@
-"""The page Performance prints the figures of bench/results, and its plots are drawn from them."""
+"""Pages print the figures of bench/results."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+from statistics import mean
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -29,34 +32,32 @@ def _row(label: str) -> list[float]:
     return [float(figure.replace(",", "")) for figure in re.findall(r"[\d,]+\.?\d*", line.removeprefix(f"| {label} |"))]
 
 
+SYSTEMS = {
+    "OpenNMT-py, recurrent, by updates": "opennmt-recurrent-by-updates",
+    "OpenNMT-py, small Transformer": "opennmt-transformer",
+    "OpenNMT-py, small Transformer, by updates": "opennmt-transformer-by-updates",
+    "Dragoman, `standard`, by updates": "dragoman-by-updates",
+    "Dragoman, `standard`, newer processor": "dragoman-newer-processor",
+}
+
+
 @pytest.mark.parametrize(
-    ("table", "metric", "label", "system"),
+    ("table", "metric", "systems"),
     [
-        ("minutes", "bleu", "OpenNMT-py, recurrent", "opennmt-recurrent"),
-        *(
-            (table, metric, label, system)
-            for table, metric in (
-                ("minutes", "bleu"),
-                ("minutes, lower-cased and tokenised", "bleu_lowercased_tokenised"),
-            )
-            for label, system in (
-                ("OpenNMT-py, recurrent, by updates", "opennmt-recurrent-by-updates"),
-                ("OpenNMT-py, small Transformer", "opennmt-transformer"),
-                ("OpenNMT-py, small Transformer, by updates", "opennmt-transformer-by-updates"),
-                ("Dragoman, `standard`, by updates", "dragoman-by-updates"),
-                ("Dragoman, `standard`, newer processor", "dragoman-newer-processor"),
-            )
-        ),
+        ("minutes", "bleu", {"OpenNMT-py, recurrent": "opennmt-recurrent", **SYSTEMS}),
+        ("minutes, lower-cased and tokenised", "bleu_lowercased_tokenised", SYSTEMS),
     ],
 )
 def test_bleu_over_minutes_is_that_of_the_results(
-    plots: ModuleType, table: str, metric: str, label: str, system: str
+    plots: ModuleType, table: str, metric: str, systems: dict[str, str]
 ) -> None:
     head, *rows = PAGE[PAGE.index(f"| {table} |") :].splitlines()
     minutes = [int(cell) for cell in head.split("|")[2:-1]]
-    cells = next(row for row in rows if row.startswith(f"| {label} |")).split("|")[2:-1]
-    measured = dict(plots.quality(metric)[system])
-    assert [cell.strip() for cell in cells] == [f"{measured[at]:.1f}" if at in measured else "" for at in minutes]
+    for label, system in systems.items():
+        cells = next(row for row in rows if row.startswith(f"| {label} |")).split("|")[2:-1]
+        measured = dict(plots.quality(metric)[system])
+        expected = [f"{measured[at]:.1f}" if at in measured else "" for at in minutes]
+        assert [cell.strip() for cell in cells] == expected, label
 
 
 def test_speed_and_memory_of_translation_are_those_of_the_results(plots: ModuleType) -> None:
@@ -75,12 +76,17 @@ def test_speed_and_memory_of_translation_are_those_of_the_results(plots: ModuleT
 def test_training_speeds_are_those_of_the_results(plots: ModuleType) -> None:
     models = plots.read("training")["models"]
     for label, name in (("OpenNMT-py 3.5.1", "opennmt"), ("Dragoman, float32", "dragoman fp32")):
-        figures = _row(label)
         for place, model in ((0, "B"), (2, "L")):
-            assert figures[place] == pytest.approx(models[model]["runs"][name]["target_tokens_per_second"], rel=0.01)
+            measured = models[model]["runs"][name]["target_tokens_per_second"]
+            assert _row(label)[place] == pytest.approx(measured, rel=0.01)
 
 
-def test_every_plot_of_the_page_is_there() -> None:
-    pictures = re.findall(r"images/(performance-\w+\.svg)", PAGE)
-    assert len(pictures) == 3
-    assert all((ROOT / "docs" / "images" / name).is_file() for name in pictures)
+@pytest.mark.parametrize("page", ["docs/how-to/single-words.md", "docs/ko/how-to/single-words.md"])
+def test_wrong_words_are_those_of_the_results(page: str) -> None:
+    def rows(level: str) -> list[dict[str, Any]]:
+        paths = (ROOT / "bench" / "results" / "tasks").glob(f"{level}.*.json")
+        return [json.loads(path.read_text(encoding="utf-8"))["test"] for path in paths]
+
+    wrong = [mean(mean(model["WER"] for model in row["single"]) for row in rows(level)) for level in ("low", "medium")]
+    for rate in (*wrong, mean(row["ensemble"]["WER"] for row in rows("low"))):
+        assert f"{rate:.1f} %" in (ROOT / page).read_text(encoding="utf-8")

@@ -26,7 +26,6 @@ def test_every_result_is_listed_with_its_program_and_its_page() -> None:
             assert (ROOT / program).is_file() or "until commit" in programs, program
         for page in re.findall(r"\]\(([^)]+)\)", pages):
             assert (RESULTS / page).is_file(), page
-    assert len(rows) >= 20
 
 
 def test_every_page_of_the_lab_book_is_dated_and_linked_from_the_results() -> None:
@@ -36,20 +35,8 @@ def test_every_page_of_the_lab_book_is_dated_and_linked_from_the_results() -> No
 
 
 def test_every_picture_has_the_command_that_made_it() -> None:
-    rows = [row for row in ROWS if len(row) == 2]
-    pictures = {name: made for shown, made in rows for name in _named(shown)}
+    pictures = {name: row[1] for row in ROWS if len(row) == 2 for name in _named(row[0])}
     assert sorted(pictures) == sorted(path.name for path in (ROOT / "docs" / "images").iterdir())
     for made in pictures.values():
         (program,) = re.findall(r"bench/\w+\.py", made)
         assert (ROOT / program).is_file() or "now `dragoman reproduce" in made, made
-
-
-def test_pictures_of_the_papers_stand_below_the_command_that_made_them() -> None:
-    command, shown = "", 0
-    for line in (ROOT / "docs" / "papers" / "results.md").read_text(encoding="utf-8").splitlines():
-        if found := re.match(r"`dragoman reproduce ([\w-]+)`", line):
-            command = found[1]
-        for path in re.findall(r"!\[[^]]*\]\(([^)]+)\)", line):
-            assert command in path, path
-            shown += 1
-    assert shown >= 5
