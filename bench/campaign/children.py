@@ -18,6 +18,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+PATIENCE = 120
+"""Seconds within which a child has to end by itself, and again after a signal that it may heed."""
+
+LIBRARIES = (
+    "sacremoses",
+    "sentencepiece",
+    "torch._dynamo",  # imported by the first optimiser
+    "tensorboard.compat.proto.event_pb2",
+    "tensorboard.summary.writer.record_writer",
+)
+"""What is imported by a first use and not by an import of dragoman."""
+
 
 class Ended(NamedTuple):
     """How a child ended."""
@@ -32,15 +44,14 @@ class Ended(NamedTuple):
         """Standard error as text."""
         return self.err.decode("utf-8", "backslashreplace").strip()
 
+    def require(self, what: str) -> None:
+        """Require that the command has made what trials need.
 
-LIBRARIES = (
-    "sacremoses",
-    "sentencepiece",
-    "torch._dynamo",  # imported by the first optimiser
-    "tensorboard.compat.proto.event_pb2",
-    "tensorboard.summary.writer.record_writer",
-)
-"""What is imported by a first use and not by an import of dragoman."""
+        Raises:
+            RuntimeError: it has failed.
+        """
+        if self.code:
+            raise RuntimeError(f"{what}: {self.message}")
 
 
 def import_commands() -> None:
@@ -62,8 +73,8 @@ def run_command(
     *,
     stdin: bytes = b"",
     folder: Path | None = None,
-    before: Callable[[], object] | None = None,
-    seconds: float = 120,
+    before: Callable[[], object] = lambda: None,
+    seconds: float = PATIENCE,
     stop: signal.Signals = signal.SIGKILL,
 ) -> Ended:
     """Run `dragoman ARGUMENTS` in a child; `before` is called in the child first.
@@ -74,18 +85,19 @@ def run_command(
     def command() -> int:
         from dragoman.cli.main import main
 
+        if folder is not None:
+            os.chdir(folder)
+        before()
         return main([str(argument) for argument in arguments])
 
-    return run_function(command, stdin=stdin, folder=folder, before=before, seconds=seconds, stop=stop)
+    return run_function(command, stdin=stdin, seconds=seconds, stop=stop)
 
 
 def run_function(
     function: Callable[[], int],
     *,
     stdin: bytes = b"",
-    folder: Path | None = None,
-    before: Callable[[], object] | None = None,
-    seconds: float = 120,
+    seconds: float = PATIENCE,
     stop: signal.Signals = signal.SIGKILL,
 ) -> Ended:
     """Call a function in a child, whose exit code it returns; an exception is a traceback and code 1, as usual."""
@@ -96,19 +108,14 @@ def run_function(
         sys.stderr.flush()
         process = os.fork()
         if process == 0:
-            _be_child(function, (given.fileno(), out.fileno(), err.fileno()), folder, before)
+            _be_child(function, (given.fileno(), out.fileno(), err.fileno()))
         code = _wait(process, seconds, stop)
         out.seek(0)
         err.seek(0)
         return Ended(code, out.read(), err.read())
 
 
-def _be_child(
-    function: Callable[[], int],
-    streams: tuple[int, int, int],
-    folder: Path | None,
-    before: Callable[[], object] | None,
-) -> None:
+def _be_child(function: Callable[[], int], streams: tuple[int, int, int]) -> None:
     """Run the function and end the process; never returns."""
     code = 1
     try:
@@ -118,10 +125,6 @@ def _be_child(
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
-        if folder is not None:
-            os.chdir(folder)
-        if before is not None:
-            before()
         code = function()
     except SystemExit as ending:
         code = ending.code if isinstance(ending.code, int) else 1
@@ -133,10 +136,6 @@ def _be_child(
             sys.stderr.flush()
         finally:
             os._exit(code)
-
-
-PATIENCE = 120
-"""Seconds within which a child has to end after a signal that it may heed."""
 
 
 def _wait(process: int, seconds: float, stop: signal.Signals) -> int:

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-import random
 import re
-import shutil
 from pathlib import Path
 
-from campaign import interposer
 from campaign.children import Ended
 from campaign.interposer import Fault, Mode, Operation, run_watched
-from campaign.kills import Course, courses
 from campaign.result import Result, Settings
-from campaign.scenarios import Broken, Training
+from campaign.scenarios import Broken, Course, Training, Trial, try_courses
 
 KINDS = (
     ("the disk is full", Mode.FULL, errno.ENOSPC),
@@ -27,88 +23,51 @@ KINDS = (
 
 def run(settings: Settings) -> list[Result]:
     """Let every operation of every command fail."""
-    result = Result(
-        "disk",
+    promise = (
         "A command on a disk that is full, over its quota, faulty or read-only says so in one line that names the "
         "file, with exit code 2; old results stay, nothing unfinished stays without being named, and afterwards the "
-        "next command works and a resumed training ends bit for bit like one without a fault.",
-        "faults of the disk",
+        "next command works and a resumed training ends bit for bit like one without a fault."
     )
-    if (reason := interposer.reason_not_loaded()) is not None:
-        print(f"disk: left out: {reason}")
-        return []
-    for course in courses(settings):
-        for kind, fault in _faults(course, settings):
-            if settings.is_over():
-                return [result]
-            _fail(course, kind, fault, settings, result)
-    return [result]
+    return try_courses(Result("disk", promise, "faults of the disk"), settings, _faults, _fail)
 
 
-def _faults(course: Course, settings: Settings) -> list[tuple[str, Fault]]:
-    faults = [
+def _faults(course: Course) -> list[tuple[str, Fault]]:
+    return [
         (kind, Fault(mode, step.number, error))
         for step in course.steps
         for kind, mode, error in KINDS
         if mode != Mode.SHORTEN or (step.operation == Operation.WRITE and len(step.data) > 1)
     ]
-    wanted = settings.trials if settings.seconds is None else settings.trials or 5
-    if wanted is not None:
-        random.Random(settings.seed).shuffle(faults)
-    return faults[:wanted]
 
 
-def _fail(course: Course, kind: str, fault: Fault, settings: Settings, result: Result) -> None:
-    scenario, folder = course.scenario, settings.scratch / "trial"
-    shutil.copytree(course.start, folder)
-    operation, message = "none", ""
-    try:
-        watched = run_watched(scenario.command, folder, fault, stdin=scenario.stdin)
-        operation, message = watched.operation, watched.ended.message
-        _require_reported(watched.ended, fault)
-        if watched.ended.code:
-            _require_named(course, folder, message, operation if fault.mode == Mode.FAIL else None)
-        scenario.require_usable(folder, course.before, course.after)
-        if watched.operation.startswith(("UNLINK", "RMDIR")):
-            pass  # what could not be removed is there until the next command
-        elif watched.ended.code == 0:
-            scenario.require_equal(folder, course.after, partial=False)
-        elif not isinstance(scenario, Training) and fault.mode != Mode.READ_ONLY:
-            scenario.require_no_rest(folder, {**course.before, **_new_results(course)}, message)
-        scenario.require_going_on(folder, course.after)
-    except Broken as broken:
-        result.fail(
-            str(broken),
-            scenario=scenario.name,
-            command=" ".join(scenario.command),
-            kind=kind,
-            point=fault.point,
-            mode=fault.mode.name,
-            error=errno.errorcode.get(fault.error, ""),
-            operation=operation,
-            message=message[-300:],
-        )
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    result.trials += 1
-    by_kind = result.facts.setdefault("trials", {})
-    by_kind[kind] = by_kind.get(kind, 0) + 1
-
-
-def _new_results(course: Course) -> dict[str, str]:
-    """What the command writes: a part of several outputs may be complete."""
-    return dict(course.after)
+def _fail(course: Course, drawn: tuple[str, Fault], folder: Path, trial: Trial) -> str:
+    course.fill(folder)
+    (kind, fault), scenario = drawn, course.scenario
+    trial.update(kind=kind, point=fault.point, mode=fault.mode.name, error=errno.errorcode.get(fault.error, ""))
+    watched = run_watched(scenario.command, folder, fault, stdin=scenario.stdin)
+    message = watched.ended.message
+    trial.update(operation=watched.operation, message=message[-300:])
+    _require_reported(watched.ended, fault)
+    if watched.ended.code:
+        _require_named(course, folder, message, watched.operation if fault.mode == Mode.FAIL else None)
+    scenario.require_usable(folder, course.before, course.after)
+    if watched.operation.startswith(("UNLINK", "RMDIR")):
+        pass  # what could not be removed is there until the next command
+    elif watched.ended.code == 0:
+        scenario.require_equal(folder, course.after, partial=False)
+    elif not isinstance(scenario, Training) and fault.mode != Mode.READ_ONLY:
+        scenario.require_no_rest(folder, {**course.before, **course.after}, message)  # one of several may be complete
+    scenario.require_going_on(folder, course.after)
+    return kind
 
 
 def _require_reported(ended: Ended, fault: Fault) -> None:
     """One line on standard error that names a file and the reason, and exit code 2; or success despite the fault."""
     if ended.code == 0:
         return
-    if ended.code != 2:
-        raise Broken(f"exit code {ended.code}: {ended.message[-500:]}")
     lines = [line for line in ended.message.splitlines() if line.startswith("dragoman: error: ")]
-    if len(lines) != 1:
-        raise Broken(f"not one line of error but {len(lines)}: {ended.message[-500:]}")
+    if ended.code != 2 or len(lines) != 1:
+        raise Broken(f"exit code {ended.code}, {len(lines)} lines of error: {ended.message[-500:]}")
     if os.strerror(fault.error) not in lines[0]:
         raise Broken(f"the message does not say {os.strerror(fault.error)!r}: {lines[0]}")
 

@@ -22,7 +22,6 @@ from campaign.children import Ended, run_command
 
 SOURCE = Path(__file__).with_name("interposer.c")
 _PRELOAD = "LD_PRELOAD"
-_PATH_LENGTH = 4096
 
 
 class Mode(IntEnum):
@@ -43,22 +42,8 @@ class Mode(IntEnum):
     """Half of a write is done, which its result says, as the kernel may do at any time."""
 
 
-class Operation(IntEnum):
-    """A kind of operation; the numbers of interposer.c."""
-
-    CREATE = 1
-    TRUNCATE = 2
-    WRITE = 3
-    FSYNC = 4
-    RENAME = 5
-    UNLINK = 6
-    MKDIR = 7
-    RMDIR = 8
-    LINK = 9
-    SYMLINK = 10
-    ATTRIBUTES = 11
-    CLOSE = 12
-    OPAQUE_WRITE = 13
+Operation = IntEnum("Operation", "CREATE TRUNCATE WRITE FSYNC RENAME UNLINK MKDIR RMDIR")
+"""A kind of operation; the numbers of interposer.c."""
 
 
 class Fault(NamedTuple):
@@ -70,9 +55,6 @@ class Fault(NamedTuple):
     """The errno of a failure."""
 
 
-NONE = Fault()
-
-
 class Step(NamedTuple):
     """A recorded operation that succeeded."""
 
@@ -81,9 +63,9 @@ class Step(NamedTuple):
     operation: Operation
     path: str
     to: str
-    """The second path of a rename or link."""
-    inode: int
+    """The second path of a rename."""
     offset: int
+    """The place of a WRITE; 2 for a RENAME that exchanges two names."""
     size: int
     """The size of a file after TRUNCATE."""
     data: bytes
@@ -96,10 +78,8 @@ class Watched(NamedTuple):
     ended: Ended
     count: int
     """Operations, the failed ones included."""
-    reached: bool
-    """Whether the point was reached."""
     operation: str
-    """The name and path of the operation at the point."""
+    """The name and path of the operation at the point; empty if it was not reached."""
     steps: list[Step]
 
 
@@ -107,44 +87,33 @@ class _Control(ctypes.Structure):
     """The same fields as in interposer.c."""
 
     _fields_ = (
-        ("point", ctypes.c_int64),
-        ("count", ctypes.c_int64),
-        ("mode", ctypes.c_int32),
-        ("error", ctypes.c_int32),
-        ("reached", ctypes.c_int32),
-        ("operation", ctypes.c_int32),
-        ("path", ctypes.c_char * _PATH_LENGTH),
+        *((name, ctypes.c_int64) for name in ("point", "count")),
+        *((name, ctypes.c_int32) for name in ("mode", "error", "reached", "operation")),
+        ("path", ctypes.c_char * 4096),
     )
 
 
-_STEP = struct.Struct("=iiiiqqqq")
-
-
-_reason: str | None = "it was not asked for"
+_STEP = struct.Struct("=iiiiqqq")
 
 
 def load() -> None:
-    """Start this program again with the library, once; `reason_not_loaded` says whether that could be done."""
-    global _reason
-    if hasattr(ctypes.CDLL(None), "chaos_begin"):
-        _reason = None
+    """Start this program again with the library, once; where that cannot be done, say why."""
+    if is_loaded():
         _forget()
     else:
-        _reason = _start_again()
+        print(f"{_start_again()}: kills, power-loss and disk are left out", flush=True)
 
 
-def reason_not_loaded() -> str | None:
-    """Why the library is not in this process; None where it is."""
-    return _reason
+def is_loaded() -> bool:
+    """Whether the library is in this process."""
+    return hasattr(ctypes.CDLL(None), "chaos_begin")
 
 
 def _start_again() -> str:
     """Compile the library and execute this program with it; returns only where that is not possible, and why."""
-    if not sys.platform.startswith("linux"):
-        return "kill points and disk faults need Linux"
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        return "kill points and disk faults need a C compiler (cc)"
+    if compiler is None or not sys.platform.startswith("linux"):
+        return "numbering operations needs Linux and a C compiler (cc)"
     library = Path(tempfile.mkdtemp(prefix="chaos-interposer-")) / "interposer.so"
     command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl", "-lpthread"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -166,55 +135,44 @@ def _forget() -> None:
 def run_watched(
     arguments: Sequence[str | Path],
     folder: Path,
-    fault: Fault = NONE,
+    fault: Fault | None = None,
     *,
-    record: bool = False,
     stdin: bytes = b"",
-    seconds: float = 120,
-    before: Callable[[], object] = lambda: None,
 ) -> Watched:
     """Run a command in a child, in `folder`, below which its operations are counted and the fault happens.
 
-    `before` is called in the child first; its operations are not counted.
+    Without a fault its operations are recorded.
     """
     memory = mmap.mmap(-1, ctypes.sizeof(_Control))
     control = _Control.from_buffer(memory)
-    control.mode, control.point, control.error = fault.mode, fault.point, fault.error
+    control.mode, control.point, control.error = fault or Fault()
     with tempfile.TemporaryFile() as trace:
-        begin = _beginner(folder, control, trace.fileno() if record else -1)
-
-        def prepare() -> None:
-            before()
-            begin()
-
-        ended = run_command(arguments, stdin=stdin, folder=folder, before=prepare, seconds=seconds)
+        begin = _beginner(folder, control, trace.fileno() if fault is None else -1)
+        ended = run_command(arguments, stdin=stdin, folder=folder, before=begin)
         trace.seek(0)
         steps = _read_steps(trace.read())
     operation = f"{Operation(control.operation).name} {os.fsdecode(control.path)}" if control.reached else ""
-    operation = operation.replace(f"{folder}/", "")
-    return Watched(ended, control.count, bool(control.reached), operation, steps)
+    return Watched(ended, control.count, operation.replace(f"{folder}/", ""), steps)
 
 
 def _beginner(folder: Path, control: _Control, trace: int) -> Callable[[], None]:
     begin = ctypes.CDLL(None).chaos_begin
     begin.argtypes, begin.restype = (ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int), None
     root = os.fsencode(os.path.realpath(folder))
-
-    def call() -> None:
-        begin(root, ctypes.addressof(control), trace)
-
-    return call
+    return lambda: begin(root, ctypes.addressof(control), trace)
 
 
 def _read_steps(trace: bytes) -> list[Step]:
     steps, at = [], 0
+
+    def take(size: int) -> bytes:
+        nonlocal at
+        at += size
+        return trace[at - size : at]
+
     while at < len(trace):
-        operation, first, second, _, number, inode, offset, size = _STEP.unpack_from(trace, at)
-        at += _STEP.size
-        path, to = trace[at : at + first], trace[at + first : at + first + second]
-        at += first + second
-        length = size if operation == Operation.WRITE else 0
-        data = trace[at : at + length]
-        at += length
-        steps.append(Step(number, Operation(operation), os.fsdecode(path), os.fsdecode(to), inode, offset, size, data))
+        operation, first, second, _, number, offset, size = _STEP.unpack(take(_STEP.size))
+        path, to = os.fsdecode(take(first)), os.fsdecode(take(second))
+        data = take(size if operation == Operation.WRITE else 0)
+        steps.append(Step(number, Operation(operation), path, to, offset, size, data))
     return steps

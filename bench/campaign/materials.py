@@ -12,42 +12,23 @@ from campaign.result import Settings
 
 TINY = (
     "text.joint=false",
-    "text.source.segmentation=characters",
-    "text.target.segmentation=characters",
-    "model.embedding.source=8",
-    "model.embedding.target=8",
-    "model.embedding.tied=none",
-    "model.encoder.layers=1",
-    "model.encoder.size=8",
-    "model.decoder.layers=1",
-    "model.decoder.size=8",
-    "model.attention.size=8",
-    "model.readout.size=8",
-    "model.initialisation=uniform",
-    "model.init_scale=0.2",
-    "training.precision=fp32",
-    "training.schedule.name=constant",
-    "training.average_decay=0",
-    "training.batch.unit=sentences",
-    "training.batch.size=16",
-    "training.epochs=2",
-    "training.validation.metric=perplexity",
+    *(f"text.{side}.segmentation=characters" for side in ("source", "target")),
+    *("model.embedding.source=8", "model.embedding.target=8", "model.embedding.tied=none"),
+    *("model.encoder.layers=1", "model.encoder.size=8", "model.decoder.layers=1", "model.decoder.size=8"),
+    *("model.attention.size=8", "model.readout.size=8", "model.initialisation=uniform", "model.init_scale=0.2"),
+    *("training.precision=fp32", "training.schedule.name=constant", "training.average_decay=0", "training.epochs=2"),
+    *("training.batch.unit=sentences", "training.batch.size=16", "training.validation.metric=perplexity"),
 )
 """Settings over the preset `demo` with which a training takes a fraction of a second."""
 
 LANGUAGE_MODEL = (
-    "text.segmentation=characters",
-    "model.embedding=8",
-    "model.recurrent.size=8",
-    "model.recurrent.layers=1",
-    "training.precision=fp32",
-    "training.epochs=1",
-    "training.validation.every=4",
-    "training.checkpoint_minutes=0.000001",
-    "training.batch.unit=sentences",
-    "training.batch.size=16",
+    *("text.segmentation=characters", "model.embedding=8", "model.recurrent.size=8", "model.recurrent.layers=1"),
+    *("training.precision=fp32", "training.epochs=1", "training.validation.every=4"),
+    *("training.checkpoint_minutes=0.000001", "training.batch.unit=sentences", "training.batch.size=16"),
 )
 """Settings with which a language model is trained in a fraction of a second."""
+
+QUIET = ("--threads", "1", "--quiet")
 
 
 class Text(NamedTuple):
@@ -66,47 +47,56 @@ def small_text(settings: Settings) -> Text:
     """100 training pairs and 10 of dev."""
     files = {}
     for name, count in (("train", 100), ("dev", 10)):
-        files[name] = settings.shared / f"{name}.low", settings.shared / f"{name}.up"
-        if not files[name][1].exists():
-            draw = random.Random(count)
-            lines = [random_line(draw) for _ in range(count)]
-            files[name][0].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-            files[name][1].write_text("".join(f"{line.upper()}\n" for line in lines), encoding="utf-8")
+        draw = random.Random(count)
+        lines = [_line(draw) for _ in range(count)]
+        files[name] = write_pair(settings.shared / name, "low", "up", lines)
     return Text(**files)
 
 
-def random_line(draw: random.Random) -> str:
+def write_pair(stem: Path, source: str, target: str, lines: Sequence[str]) -> tuple[Path, Path]:
+    """Write lines to STEM.source, and in upper case to STEM.target, where they are not there yet."""
+    files = stem.with_suffix(f".{source}"), stem.with_suffix(f".{target}")
+    if not files[1].exists():
+        files[0].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
+        files[1].write_text("".join(f"{line.upper()}\n" for line in lines), encoding="utf-8", newline="")
+    return files
+
+
+def _line(draw: random.Random) -> str:
     """One to three words of one to three letters."""
     return " ".join("".join(draw.choices("abcdef", k=draw.randint(1, 3))) for _ in range(draw.randint(1, 3)))
 
 
-def small_run(settings: Settings, name: str = "run", more: Sequence[str] = ()) -> Path:
-    """A run folder trained on `small_text`, with `more` settings over `TINY`; it must not be changed."""
-    folder = settings.shared / name
+def made(folder: Path, command: Sequence[str | Path], *settings: str, seconds: float = 120) -> Path:
+    """A folder that `dragoman COMMAND --out FOLDER` makes where it is not there yet; it must not be changed."""
     if not folder.exists():
-        arguments = ["train", "--preset", "demo", *small_text(settings).options, "--out", str(folder)]
-        ended = run_command([*arguments, "--threads", "1", "--quiet", "--set", *TINY, *more])
-        if ended.code:
-            raise RuntimeError(f"the run of the campaign cannot be trained: {ended.message}")
+        more = ["--set", *settings] if settings else []
+        run_command([*command, "--out", folder, "--quiet", *more], seconds=seconds).require(f"making {folder.name}")
     return folder
+
+
+def small_run(settings: Settings) -> Path:
+    """A run folder trained on `small_text`."""
+    command = ["train", "--preset", "demo", *small_text(settings).options, "--threads", "1"]
+    return made(settings.shared / "run", command, *TINY)
 
 
 def small_export(settings: Settings, name: str = "export", options: Sequence[str] = ()) -> Path:
-    """`small_run` exported; it must not be changed."""
-    folder = settings.shared / name
-    if not folder.exists():
-        ended = run_command(["export", small_run(settings), "--out", folder, "--quiet", *options])
-        if ended.code:
-            raise RuntimeError(f"the run of the campaign cannot be exported: {ended.message}")
-    return folder
+    """`small_run` exported."""
+    return made(settings.shared / name, ["export", small_run(settings), *options])
 
 
 def small_language_model(settings: Settings) -> Path:
-    """The run folder of a language model of the targets of `small_text`; it must not be changed."""
-    folder, text = settings.shared / "language-model", small_text(settings)
-    if not folder.exists():
-        arguments = ["lm", "train", "--train", text.train[1], "--dev", text.dev[1], "--out", folder]
-        ended = run_command([*arguments, "--threads", "1", "--quiet", "--set", *LANGUAGE_MODEL])
-        if ended.code:
-            raise RuntimeError(f"the language model of the campaign cannot be trained: {ended.message}")
-    return folder
+    """The run folder of a language model of the targets of `small_text`."""
+    text = small_text(settings)
+    command = ["lm", "train", "--train", text.train[1], "--dev", text.dev[1], "--threads", "1"]
+    return made(settings.shared / "language-model", command, *LANGUAGE_MODEL)
+
+
+def small_system(settings: Settings) -> Path:
+    """A phrase-based system trained on `small_text`; `train.links` beside it has the links."""
+    text, links = small_text(settings), settings.shared / "train.links"
+    lengths = [len(line.split()) for line in text.train[0].read_text("utf-8").splitlines()]
+    links.write_text("".join(" ".join(f"{i}-{i}" for i in range(n)) + "\n" for n in lengths))
+    command = ["smt", "train", "--train", *text.train, "--alignments", links, "--order", "2"]
+    return made(settings.shared / "system", command)

@@ -7,19 +7,14 @@ never with its error on standard output.
 from __future__ import annotations
 
 import argparse
-import ctypes
 import os
 import random
 import shutil
 import signal
-import struct
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 
 from campaign.children import Ended, run_command
-from campaign.materials import small_export, small_language_model, small_run, small_text
+from campaign.materials import small_export, small_language_model, small_run, small_system, small_text
 from campaign.result import Result, Settings
 from dragoman.errors import abridged
 
@@ -43,20 +38,8 @@ ETERNAL = "1000000000"
 
 NUMBERS = ("0", "1", "2", "-1", "0.5", "nan", "inf", "1e999", "x", "", "9" * 30, "9" * 5000, "0x10", "１", ETERNAL)
 WORDS = (
-    "de",
-    "../../x",
-    "a\nb",
-    "\x1b[31m",
-    "\u202e",
-    "\udce9",
-    "\0",
-    "y" * 5000,
-    "-",
-    "--",
-    "=",
-    "bleu",
-    "mert",
-    "mean",
+    *("de", "../../x", "a\nb", "\x1b[31m", "\u202e", "\udce9", "\0", "y" * 5000, "-", "--", "="),
+    *("bleu", "mert", "mean"),
 )
 LANGUAGES = ("de", "en", "ja")
 SOURCES, TARGETS = ("train.low", "dev.low", "blank"), ("train.up", "dev.up")
@@ -83,155 +66,77 @@ FITTING: dict[str, tuple[str, ...]] = {
 OUTPUTS = ("new", "new.html", "new.png", "new.gz", "new.npz", "new/below", "blank")
 
 SETTINGS = (
-    "training.seed=2026-13-45",
-    "training.seed=!!int x",
-    "training.epochs=.inf",
-    "training.epochs=" + "[" * 5000,
-    "training.batch.size=" + "9" * 5000,
-    "model.encoder.size=1000000000",
-    "model.encoder.layers=100",
-    "text.source.language=../../x",
-    "text.source.vocabulary=1000000000",
-    "text.source.model=\\0",
-    "search.beam=1000000000",
-    "nothing=1",
-    "=",
-    "training.epochs=1",
+    *("training.seed=2026-13-45", "training.seed=!!int x", "training.epochs=.inf", "training.epochs=" + "[" * 5000),
+    *("training.batch.size=" + "9" * 5000, "model.encoder.size=1000000000", "model.encoder.layers=100"),
+    *("text.source.language=../../x", "text.source.vocabulary=1000000000", "text.source.model=\\0"),
+    *("search.beam=1000000000", "nothing=1", "=", "training.epochs=1"),
 )
 
 
 def run(settings: Settings) -> list[Result]:
     """Try random command lines."""
     result = Result("options", "Any command line is run, or refused in one line.", "command lines")
-    text = small_text(settings)
     prepared = settings.scratch / "inputs"
-    models = {"run": small_run(settings), "export": small_export(settings), "lm": small_language_model(settings)}
-    _prepare(prepared, models, [*text.train, *text.dev])
+    _prepare(prepared, settings)
     draw = random.Random(settings.seed)
     for number in range(settings.trials or TRIALS):
         if settings.is_over():
             break
-        arguments = _command_line(draw)
+        words = _command_line(draw)
         folder = settings.scratch / "trial"
         shutil.copytree(prepared, folder, symlinks=True)
-        try:
-            ended = _run(arguments, folder)
-        finally:
-            shutil.rmtree(folder)
-        result.trials += 1
-        wrong = _wrong(ended, arguments)
-        if wrong:
-            shown = [ascii(abridged(word, 100)) for word in arguments]
+        slow = words[0] in SLOW
+        seconds, stop = (SLOW_SECONDS, signal.SIGTERM) if slow else (SECONDS, signal.SIGKILL)
+        ended = run_command(words, stdin=b"ab c\n\xff\n", folder=folder, seconds=seconds, stop=stop)
+        shutil.rmtree(folder)
+        result.count(words[0])
+        if wrong := _wrong(ended, words):
+            shown = [ascii(abridged(word, 100)) for word in words]
             result.fail(wrong, seed=settings.seed, number=number, arguments=shown)
     return [result]
 
 
-def _run(arguments: list[str], folder: Path) -> Ended:
-    with _special_files(folder, serve="fifo" in arguments):
-        slow = arguments[0] in SLOW
-        return run_command(
-            arguments,
-            stdin=b"ab c\n\xff\n",
-            folder=folder,
-            before=obey_permissions,
-            seconds=SLOW_SECONDS if slow else SECONDS,
-            stop=signal.SIGTERM if slow else signal.SIGKILL,
-        )
+FILES = {
+    "empty": b"",
+    "blank": b"\n \n\n",
+    "bytes": bytes(range(256)),
+    "latin": b"k\xe4se\n",
+    "long": b"a " * 5000 + b"\n",
+    "links": b"0-0 1-1\n\n0-1\n",
+    "list.nbest": b"0 ||| a b ||| f= 1 ||| -1\n0 ||| a ||| f= 2 ||| -2\n",
+    "table": b"a ||| b ||| 1 1 1 1 ||| 0-0 ||| 1 1 1\n",
+    "mine.yaml": b"training: {epochs: 1}\n",
+    "bad.yaml": b"training:\n\t- [\n",
+    "damaged.gz": b"not gzip",
+    "pairs.tsv": b"a\tb\nc\n",
+    "pairs.jsonl": b'{"source": "a", "target": "b"}\n{}\n',
+    "weights": b"f= 1\n",
+    "moses.ini": b"[feature]\n[weight]\n",
+    "odd\n\x1b[31m\u202ename": b"a\n",
+    os.fsdecode(b"caf\xe9"): b"a\n",
+}
 
 
-@contextmanager
-def _special_files(folder: Path, *, serve: bool) -> Iterator[None]:
-    """Add what cannot be copied: a file without permissions, and a FIFO, whose other end is used if `serve`."""
-    (folder / "unreadable").write_bytes(b"a\n")
-    (folder / "unreadable").chmod(0)
-    os.mkfifo(folder / "fifo")
-    process = os.fork() if serve else None
-    if process == 0:
-        _serve(folder / "fifo")
-    try:
-        yield
-    finally:
-        if process is not None:
-            os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-
-
-def _serve(path: Path) -> None:
-    """Write a few lines into the FIFO again and again, each time to the end of file, and read what others write."""
-    try:
-        reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        for _ in range(SECONDS * 20):
-            writing = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-            os.write(writing, b"ab c\nd e\n")
-            time.sleep(0.05)
-            os.close(writing)
-            time.sleep(0.05)
-            while os.read(reading, 1 << 16):  # until no process has it open for writing
-                pass
-    finally:
-        os._exit(0)
-
-
-def obey_permissions() -> None:
-    """Let this process, if it is root's, open only what its owner may open."""
-    if os.getuid() != 0:
-        return
-    header = struct.pack("=II", 0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
-    sets = bytearray(24)
-    library = ctypes.CDLL(None)
-    if library.capget(header, (ctypes.c_char * 24).from_buffer(sets)) == 0:
-        low = list(struct.unpack("=6I", sets))
-        for number in range(3):  # effective, permitted, inheritable
-            low[number] &= ~0b110  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-        library.capset(header, struct.pack("=6I", *low))
-
-
-def _prepare(folder: Path, models: Mapping[str, Path], text: list[Path]) -> None:
+def _prepare(folder: Path, settings: Settings) -> None:
     """The folder in which every command line runs: names that a command line may contain."""
     folder.mkdir()
-    for name, model in models.items():
-        shutil.copytree(model, folder / name)
-    for path in text:
-        shutil.copy(path, folder / path.name)
-    contents = {
-        "empty": b"",
-        "blank": b"\n \n\n",
-        "bytes": bytes(range(256)),
-        "latin": b"k\xe4se\n",
-        "long": b"a " * 5000 + b"\n",
-        "links": b"0-0 1-1\n\n0-1\n",
-        "list.nbest": b"0 ||| a b ||| f= 1 ||| -1\n0 ||| a ||| f= 2 ||| -2\n",
-        "table": b"a ||| b ||| 1 1 1 1 ||| 0-0 ||| 1 1 1\n",
-        "mine.yaml": b"training: {epochs: 1}\n",
-        "bad.yaml": b"training:\n\t- [\n",
-        "damaged.gz": b"not gzip",
-        "pairs.tsv": b"a\tb\nc\n",
-        "pairs.jsonl": b'{"source": "a", "target": "b"}\n{}\n',
-        "weights": b"f= 1\n",
-        "moses.ini": b"[feature]\n[weight]\n",
-        "odd\n\x1b[31m\u202ename": b"a\n",
-        os.fsdecode(b"caf\xe9"): b"a\n",
-    }
-    for name, content in contents.items():
+    models = {"run": small_run, "export": small_export, "lm": small_language_model, "system": small_system}
+    for name, make in models.items():
+        shutil.copytree(make(settings), folder / name)
+    text = small_text(settings)
+    for path in (*text.train, *text.dev, settings.shared / "train.links"):
+        shutil.copy(path, folder)
+    for name, content in FILES.items():
         (folder / name).write_bytes(content)
-    lines = (folder / "train.low").read_text().splitlines()
-    (folder / "train.links").write_text(
-        "".join(" ".join(f"{n}-{n}" for n in range(len(line.split()))) + "\n" for line in lines)
-    )
-    smt = ["smt", "train", "--train", "train.low", "train.up", "--alignments", "train.links", "--out", "system"]
-    run_command([*smt, "--order", "2", "--quiet"], folder=folder)  # fails where the extra is not installed
     (folder / "folder").mkdir()
     (folder / "loop").symlink_to("loop")
 
 
 def _paths(draw: random.Random) -> str:
     names = [
-        *("fifo", "unreadable", "/proc/self/mem"),  # reading the last one is an error of input and output
-        *("run", "export", "folder", "loop", "missing", "missing/below", "empty/below", "x" * 300, "-", ".", "/"),
-        *("empty", "blank", "bytes", "latin", "long", "links", "list.nbest", "table", "mine.yaml", "bad.yaml"),
-        *("damaged.gz", "pairs.tsv", "pairs.jsonl", "weights", "moses.ini", "odd\n\x1b[31m\u202ename", "caf\udce9"),
-        *("train.low", "train.up", "dev.low", "dev.up", "run/model.safetensors", "run/config.yaml", "export/step.onnx"),
-        *(*OUTPUTS, "a\0b", "lm", "system", "train.links"),
+        *("/proc/self/mem", "folder", "loop", "missing", "missing/below", "empty/below", "x" * 300, "-", ".", "/"),
+        *("run", "export", "lm", "system", "run/model.safetensors", "run/config.yaml", "export/step.onnx"),
+        *("train.low", "train.up", "dev.low", "dev.up", "train.links", "a\0b", *OUTPUTS, *FILES),
     ]
     return draw.choice(names)
 

@@ -15,18 +15,17 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-from campaign import interposer
 from campaign.interposer import Operation, Step
-from campaign.kills import Course, courses
 from campaign.result import Result, Settings
-from campaign.scenarios import Broken, Scenario
+from campaign.scenarios import Course, Trial, try_courses
 
-_EVENTS = "tfevents"
+State = dict[str, bytes | None]
+"""Path -> contents, None for a folder."""
 ROOT = 0
 """The number of the folder in which the command runs."""
 
@@ -137,10 +136,6 @@ class Disk:
                 file.now[step.offset : step.offset + len(step.data)] = step.data
             case Operation.FSYNC:
                 self._synchronise(self._at(path))
-            case Operation.ATTRIBUTES | Operation.CLOSE:
-                pass
-            case _:
-                raise NotImplementedError(f"{step.operation.name} in the trace of a command")
 
     def _synchronise(self, number: int) -> None:
         if number in self.files:
@@ -149,8 +144,8 @@ class Disk:
             if any(folder == number for folder, _ in change.entries):
                 change.durable = True
 
-    def states(self, draw: random.Random) -> Iterator[dict[str, bytes | None]]:
-        """States after a power failure now: path -> contents, None for a folder."""
+    def states(self, draw: random.Random) -> Iterator[State]:
+        """States after a power failure now."""
         pending = [number for number, change in enumerate(self.changes) if not change.durable]
         every, none = set(pending), set[int]()
         last = draw.randint(0, len(pending))
@@ -160,7 +155,7 @@ class Disk:
             yield self._state(kept, None)
             yield self._state(kept, draw)
 
-    def _state(self, kept: set[int], draw: random.Random | None) -> dict[str, bytes | None]:
+    def _state(self, kept: set[int], draw: random.Random | None) -> State:
         """The state in which these pending changes survive; unsynchronised contents as drawn, or lost."""
         entries = dict(self.first)
         for number, change in enumerate(self.changes):
@@ -170,7 +165,7 @@ class Disk:
         for (folder, name), child in entries.items():
             if child is not None:
                 inside.setdefault(folder, {})[name] = child
-        state: dict[str, bytes | None] = {}
+        state: State = {}
 
         def walk(folder: int, prefix: str, above: frozenset[int]) -> None:
             for name, child in sorted(inside.get(folder, {}).items()):
@@ -188,76 +183,46 @@ class Disk:
 
 def run(settings: Settings) -> list[Result]:
     """Go on from every state that a power failure may leave."""
-    result = Result(
-        "power-loss",
+    promise = (
         "After a power failure during any command the old result or the new one is there, the next command works and "
-        "leaves nothing over, and a resumed training ends bit for bit like one without a failure.",
-        "states after a power failure",
+        "leaves nothing over, and a resumed training ends bit for bit like one without a failure."
     )
-    if (reason := interposer.reason_not_loaded()) is not None:
-        print(f"power-loss: left out: {reason}")
-        return []
-    for course in courses(settings):
-        for number, state in _drawn(course, settings):
-            if settings.is_over():
-                return [result]
-            _go_on(course.scenario, number, state, course, settings, result)
-    return [result]
+    result = Result("power-loss", promise, "states after a power failure")
+    return try_courses(result, settings, partial(_states, settings), _go_on)
 
 
-State = dict[str, bytes | None]
-
-
-def _drawn(course: Course, settings: Settings) -> Sequence[tuple[int, State]]:
-    """The different states of a scenario, each with the number of the operation after which the power failed."""
+def _states(settings: Settings, course: Course) -> list[tuple[Step, State]]:
+    """The different states of a scenario, each with the operation after which the power failed."""
     draw = random.Random(settings.seed)
     disk = Disk(course.start)
     root = os.path.realpath(course.folder)
-    found: dict[bytes, tuple[int, State]] = {}
+    found: dict[bytes, tuple[Step, State]] = {}
     for step in course.steps:
         disk.apply(step, root)
-        if step.operation not in (Operation.CLOSE, Operation.ATTRIBUTES):
-            for state in disk.states(draw):
-                found.setdefault(_digest(state), (step.number, state))
-    states = list(found.values())
-    wanted = settings.trials if settings.seconds is None else settings.trials or 5
-    return states if wanted is None or wanted >= len(states) else draw.sample(states, wanted)
+        for state in disk.states(draw):
+            found.setdefault(_digest(state), (step, state))
+    return list(found.values())
 
 
 def _digest(state: State) -> bytes:
     digest = hashlib.sha256()
     for name, contents in state.items():
-        if _EVENTS in name:
+        if "tfevents" in name:
             continue  # written by a thread of TensorBoard's, and nothing is promised about it
         digest.update(f"{name}\0{-1 if contents is None else len(contents)}\0".encode())
         digest.update(contents or b"")
     return digest.digest()
 
 
-def _go_on(scenario: Scenario, number: int, state: State, course: Course, settings: Settings, result: Result) -> None:
-    folder = settings.scratch / "trial"
-    folder.mkdir()
+def _go_on(course: Course, drawn: tuple[Step, State], folder: Path, trial: Trial) -> str:
+    (step, state), scenario = drawn, course.scenario
     for name, contents in state.items():
         if contents is None:
             (folder / name).mkdir()
         else:
             (folder / name).write_bytes(contents)
-    listing = {name: len(contents) for name, contents in state.items() if contents is not None}
-    try:
-        scenario.require_usable(folder, course.before, course.after)
-        scenario.require_going_on(folder, course.after)
-    except Broken as broken:
-        step = next(step for step in course.steps if step.number == number)
-        result.fail(
-            str(broken),
-            scenario=scenario.name,
-            command=" ".join(scenario.command),
-            point=number,
-            operation=f"{step.operation.name} {Path(step.path).name}",
-            sizes=listing,
-        )
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    result.trials += 1
-    by_scenario = result.facts.setdefault("trials", {})
-    by_scenario[scenario.name] = by_scenario.get(scenario.name, 0) + 1
+    trial.update(point=step.number, operation=f"{step.operation.name} {Path(step.path).name}")
+    trial["sizes"] = {name: len(contents) for name, contents in state.items() if contents is not None}
+    scenario.require_usable(folder, course.before, course.after)
+    scenario.require_going_on(folder, course.after)
+    return scenario.name

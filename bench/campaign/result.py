@@ -41,7 +41,6 @@ class Failure:
     """A trial in which a promise was broken, with all that is needed to repeat it."""
 
     trial: dict[str, Any]
-    """What was tried: the command, the seed, the point, the altered byte ..."""
     found: str
     """What happened, in words."""
 
@@ -57,8 +56,13 @@ class Result:
     """What a trial is, in the plural: "write points", "lines", "files"."""
     trials: int = 0
     failures: list[Failure] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)
-    """Further figures: trials by command or kind, memory, versions."""
+    facts: dict[str, int] = field(default_factory=dict)
+    """Trials by command or kind."""
+
+    def count(self, kind: str, trials: int = 1) -> None:
+        """Count trials of a kind."""
+        self.trials += trials
+        self.facts[kind] = self.facts.get(kind, 0) + trials
 
     def fail(self, found: str, **trial: Any) -> None:
         """Note, and print, that a promise was broken."""

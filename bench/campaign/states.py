@@ -33,16 +33,16 @@ def state_of(folder: Path) -> dict[str, str]:
         if _EVENTS.fullmatch(path.name):
             state[f"{path.parent.relative_to(folder).as_posix()}/events"] = "events"
         else:
-            state[name] = "folder" if path.is_dir() else contents(path)
+            state[name] = "folder" if path.is_dir() else _contents(path)
     return state
 
 
-def contents(path: Path) -> str:
+def _contents(path: Path) -> str:
     """A digest of the contents of a file; "damaged" and the reason for one that cannot be read in its own format."""
     data = path.read_bytes()
-    reader = _READERS.get(path.name) or _READERS.get(path.suffix)
+    reader = _READERS.get(path.name) or _READERS.get(path.suffix, bytes)
     try:
-        return hashlib.sha256(data if reader is None else reader(data)).hexdigest()[:16]
+        return hashlib.sha256(reader(data)).hexdigest()[:16]
     except (OSError, ValueError, KeyError, EOFError, struct.error, zipfile.BadZipFile) as error:
         return f"damaged: {error!r}"
 

@@ -11,11 +11,14 @@ import json
 import random
 import re
 import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from campaign.children import Ended, run_command
-from campaign.materials import TINY
+from campaign.materials import TINY, made, write_pair
 from campaign.result import Result, Settings
 
 SEGMENTATIONS = ("characters", "words", "bpe", "unigram", "whitespace")
@@ -35,32 +38,27 @@ UNDECODABLE = 20
 
 def run(settings: Settings) -> list[Result]:
     """Try all combinations in turn until the lines or the time are used up."""
-    lines = Result(
-        "text", "every line of any text gives one line of UTF-8, an empty one for a line without text", "lines"
-    )
-    links = Result("text", "alignment links lie within the words that are separated by spaces and tabs", "links")
-    alone = Result("text", "a line has the same translation alone as in a batch", "lines")
-    bad = Result(
-        "text", "a line that is not UTF-8 is refused with file and line; the output file is not touched", "files"
-    )
+    promises = {
+        "every line of any text gives one line of UTF-8, an empty one for a line without text": "lines",
+        "alignment links lie within the words that are separated by spaces and tabs": "links",
+        "a line has the same translation alone as in a batch": "lines",
+        "a line that is not UTF-8 is refused with file and line; the output file is not touched": "files",
+    }
+    lines, links, alone, bad = results = [Result("text", promise, unit) for promise, unit in promises.items()]
     draw = random.Random(settings.seed)
     size = LINES if settings.seconds is None else 300
-    combinations = list(itertools.product(SEGMENTATIONS, ENGINES, BEAMS))
+    combinations = [Combination(*parts) for parts in itertools.product(SEGMENTATIONS, ENGINES, BEAMS)]
     draw.shuffle(combinations)
-    lines.facts["lines by combination"] = {}
-    for number, combination in enumerate(itertools.cycle(combinations)):
-        wanted = (TRIALS if settings.trials is None else settings.trials) - lines.trials
+    for combination in itertools.cycle(combinations):
+        wanted = (settings.trials or TRIALS) - lines.trials
         if wanted <= 0 or settings.is_over():
             break
         seed = draw.randrange(1 << 32)
-        folder = settings.scratch / str(number)
-        folder.mkdir()
         source = fuzzed_lines(random.Random(seed), min(size, wanted))
-        _try(settings, folder, combination, seed, source, (lines, links, alone))
-        _try_undecodable(settings, folder, combination, seed, source, bad)
-        for file in folder.iterdir():
-            file.unlink()
-    return [lines, links, alone, bad]
+        attempt = Attempt(settings, combination, seed, source)
+        attempt.translate(lines, links, alone)
+        attempt.translate_undecodable(bad)
+    return results
 
 
 # Lines ---------------------------------------------------------------------------------------------------------------
@@ -82,19 +80,8 @@ def _characters(kind: str) -> str:
 
 KNOWN = "abcdef"
 SPECIAL = (
-    "<unk>",
-    "</s>",
-    "<s>",
-    "<pad>",
-    "|||",
-    "▁",
-    "&#124;",
-    "@@",
-    "\ufffe",
-    "\uffff",
-    "\U0010ffff",
-    "\U0010ff80",
-    "...",
+    *("<unk>", "</s>", "<s>", "<pad>", "|||", "▁", "&#124;", "@@", "..."),
+    *("\ufffe", "\uffff", "\U0010ffff", "\U0010ff80"),
 )
 
 
@@ -164,146 +151,115 @@ def _words(line: bytes) -> int:
     return len(re.findall(rb"[^ \t]+", line))
 
 
-# Models --------------------------------------------------------------------------------------------------------------
+# Models and trials ----------------------------------------------------------------------------------------------------
 
 
-def _engine(settings: Settings, segmentation: str, engine: str) -> list[Path]:
-    """The runs or the exported folder of an engine."""
-    if engine == "torch":
-        return [_run(settings, segmentation, 1)]
-    if engine == "ensemble":
-        return [_run(settings, segmentation, 1), _run(settings, segmentation, 2)]
-    folder = settings.shared / f"text-{segmentation}-{engine.replace(' ', '-')}"
-    if not folder.exists():
-        runs = _engine(settings, segmentation, "ensemble" if engine == "exported ensemble" else "torch")
-        options = {"int8": ["--int8"], "shortlist": ["--shortlist", "12"]}.get(engine, [])
-        _must(run_command(["export", *runs, "--out", folder, "--quiet", *options]))
-    return [folder]
+class Combination(NamedTuple):
+    """What translates."""
+
+    segmentation: str
+    engine: str
+    beam: int
+
+    def models(self, settings: Settings) -> list[Path]:
+        """The runs or the exported folder of the engine."""
+        runs = [self._run(settings, seed) for seed in ((1, 2) if "ensemble" in self.engine else (1,))]
+        if self.engine in ("torch", "ensemble"):
+            return runs
+        options = {"int8": ["--int8"], "shortlist": ["--shortlist", "12"]}.get(self.engine, [])
+        name = f"text-{self.segmentation}-{self.engine.replace(' ', '-')}"
+        return [made(settings.shared / name, ["export", *runs, *options])]
+
+    def _run(self, settings: Settings, seed: int) -> Path:
+        draw = random.Random(5)
+        lines = [" ".join(_word(draw) for _ in range(draw.randint(1, 3))).replace("\r", "") for _ in range(300)]
+        files = write_pair(settings.shared / "text", "source", "target", lines)
+        command = ["train", "--preset", "demo", "--train", *files, "--dev", *files, "--threads", "1"]
+        keys = (f"segmentation={self.segmentation}", "vocabulary=1500")
+        sides = [f"text.{side}.{key}" for side in ("source", "target") for key in keys]
+        folder = settings.shared / f"text-{self.segmentation}-{seed}"
+        return made(folder, command, *TINY, *sides, f"training.seed={seed}", seconds=600)
 
 
-def _run(settings: Settings, segmentation: str, seed: int) -> Path:
-    folder = settings.shared / f"text-{segmentation}-{seed}"
-    if not folder.exists():
-        files = [settings.shared / name for name in ("text.source", "text.target")]
-        if not files[1].exists():
-            draw = random.Random(5)
-            lines = [" ".join(_word(draw) for _ in range(draw.randint(1, 3))).replace("\r", "") for _ in range(300)]
-            files[0].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
-            files[1].write_text("".join(f"{line.upper()}\n" for line in lines), encoding="utf-8", newline="")
-        text = ["--train", *files, "--dev", *files, "--out", folder, "--threads", "1", "--quiet"]
-        sides = [
-            setting
-            for side in ("source", "target")
-            for setting in (f"text.{side}.segmentation={segmentation}", f"text.{side}.vocabulary=1500")
-        ]
-        _must(
-            run_command(
-                ["train", "--preset", "demo", *text, "--set", *TINY, *sides, f"training.seed={seed}"], seconds=600
-            )
-        )
-    return folder
+@dataclass(frozen=True)
+class Attempt:
+    """Lines, and what translates them."""
 
+    settings: Settings
+    combination: Combination
+    seed: int
+    source: list[str]
 
-def _must(ended: Ended) -> None:
-    if ended.code:
-        raise RuntimeError(f"the models of the campaign cannot be made: {ended.message}")
+    @property
+    def _trial(self) -> dict[str, Any]:
+        return {"combination": list(self.combination), "seed": self.seed}
 
-
-# Trials --------------------------------------------------------------------------------------------------------------
-
-
-def _translate(
-    settings: Settings, combination: tuple[str, str, int], source: Path, out: Path, *more: str | Path
-) -> Ended:
-    segmentation, engine, beam = combination
-    search = ["--beam", str(beam), "--max-length-factor", "1", "--max-length-extra", "3", "--threads", "1"]
-    runs = _engine(settings, segmentation, engine)
-    return run_command(["translate", *runs, "-i", source, "-o", out, *search, *more], seconds=1200)
-
-
-def _try(
-    settings: Settings,
-    folder: Path,
-    combination: tuple[str, str, int],
-    seed: int,
-    source: list[str],
-    results: tuple[Result, Result, Result],
-) -> None:
-    """Translate a file with alignments, and some of its lines alone."""
-    lines, links, alone = results
-    trial = {"combination": list(combination), "seed": seed, "lines": len(source)}
-    given, out, pharaoh = (folder / name for name in ("given", "out", "links"))
-    given.write_bytes(b"".join(line.encode() + b"\n" for line in source))
-    ended = _translate(settings, combination, given, out, "--alignments", pharaoh)
-    lines.trials += len(source)
-    by_combination = lines.facts["lines by combination"]
-    name = " ".join(map(str, combination))
-    by_combination[name] = by_combination.get(name, 0) + len(source)
-    if ended.code or "Traceback" in ended.message:
-        lines.fail(f"exit {ended.code}: {ended.message[-600:]}", **trial)
-        return
-    found, linked = _lines(out), _lines(pharaoh)
-    if not len(found) == len(linked) == len(source):
-        lines.fail(f"{len(found)} translations and {len(linked)} lines of links", **trial)
-        return
-    for number, (line, text, pairs) in enumerate(zip(source, found, linked, strict=True)):
-        if b"\r" in text or (text and is_without_text(line)):
-            lines.fail(f"line {number + 1}, {line!r}: {text!r}", **trial)
-        counts = _words(line.removesuffix("\r").encode()), _words(text)
-        for i, j in (map(int, pair.split(b"-")) for pair in pairs.split()):
-            links.trials += 1
-            if i >= counts[0] or j >= counts[1]:
-                links.fail(f"line {number + 1}, {line!r}: {i}-{j} with {counts} words", **trial)
-    draw = random.Random(seed)
-    chosen = [0, *draw.sample(range(1, len(source)), min(ALONE, len(source) - 1))]
-    own = folder / "own"
-    own.write_bytes(b"".join(source[number].encode() + b"\n" for number in chosen))
-    ended = _translate(settings, combination, own, out, "--chunk-size", "1")
-    alone.trials += len(chosen)
-    if ended.code:
-        alone.fail(f"exit {ended.code}: {ended.message[-600:]}", **trial)
-        return
-    for place, (number, text) in enumerate(zip(chosen, _lines(out), strict=True)):
-        if text != found[number] and _differ(settings, folder, combination, (own, place), (given, number)):
-            alone.fail(f"line {number + 1}, {source[number]!r}: {text!r}, not {found[number]!r}", **trial)
-
-
-def _differ(
-    settings: Settings,
-    folder: Path,
-    combination: tuple[str, str, int],
-    alone: tuple[Path, int],
-    batched: tuple[Path, int],
-) -> bool:
-    """Whether a line has other scores alone than in a batch, so that no rounding explains another translation."""
-    scores = []
-    for (file, number), options in ((alone, ["--chunk-size", "1"]), (batched, [])):
-        out = folder / "scores"
-        _must(_translate(settings, combination, file, out, "--format", "jsonl", *options))
-        scores.append(json.loads(_lines(out)[number])["translations"][0]["score"])
-    return bool(abs(scores[0] - scores[1]) > SAME)
-
-
-def _try_undecodable(
-    settings: Settings, folder: Path, combination: tuple[str, str, int], seed: int, source: list[str], bad: Result
-) -> None:
-    """Replace bytes of some lines, one at a time, by bytes that UTF-8 does not allow there."""
-    draw = random.Random(seed + 1)
-    wrong = (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xe4\xb8", b"\xf4\x90\x80\x80", b"\x80")
-    for _ in range(max(1, UNDECODABLE * len(source) // 20_000)):
-        number = draw.randrange(1, min(len(source), 60))
-        encoded = [line.encode() for line in source[:60]]
-        encoded[number] = b"ab " + draw.choice(wrong) + encoded[number]
-        given, out = folder / "given", folder / "kept"
-        given.write_bytes(b"".join(line + b"\n" for line in encoded))
+    def _translate(self, lines: Iterable[bytes], *more: str | Path) -> tuple[Ended, Path, Path]:
+        """The end of the command, its input and its output."""
+        given, out = (self.settings.scratch / name for name in ("given", "out"))
+        given.write_bytes(b"".join(line + b"\n" for line in lines))
         out.write_bytes(b"before\n")
-        ended = _translate(settings, combination, given, out)
-        bad.trials += 1
-        told = f"{given}:{number + 1}:" in ended.message and len(ended.message.splitlines()) <= 2
-        if ended.code != 2 or not told or out.read_bytes() != b"before\n":
-            bad.fail(
-                f"exit {ended.code}: {ended.message[-600:]}", seed=seed, combination=list(combination), line=number
-            )
+        search = ["--beam", str(self.combination.beam), "--max-length-factor", "1", "--max-length-extra", "3"]
+        models = self.combination.models(self.settings)
+        command = ["translate", *models, "-i", given, "-o", out, *search, "--threads", "1", *more]
+        return run_command(command, seconds=1200), given, out
+
+    def translate(self, lines: Result, links: Result, alone: Result) -> None:
+        """Translate a file with alignments, and some of its lines alone."""
+        source, pharaoh = self.source, self.settings.scratch / "links"
+        ended, _, out = self._translate(map(str.encode, source), "--alignments", pharaoh)
+        lines.count(" ".join(map(str, self.combination)), len(source))
+        if ended.code or "Traceback" in ended.message:
+            lines.fail(f"exit {ended.code}: {ended.message[-600:]}", **self._trial)
+            return
+        found, linked = _lines(out), _lines(pharaoh)
+        if not len(found) == len(linked) == len(source):
+            lines.fail(f"{len(found)} translations and {len(linked)} lines of links", **self._trial)
+            return
+        for number, (line, text, pairs) in enumerate(zip(source, found, linked, strict=True), start=1):
+            if b"\r" in text or (text and is_without_text(line)):
+                lines.fail(f"line {number}, {line!r}: {text!r}", **self._trial)
+            counts = _words(line.removesuffix("\r").encode()), _words(text)
+            for i, j in (map(int, pair.split(b"-")) for pair in pairs.split()):
+                links.trials += 1
+                if i >= counts[0] or j >= counts[1]:
+                    links.fail(f"line {number}, {line!r}: {i}-{j} with {counts} words", **self._trial)
+        self._translate_alone(found, alone)
+
+    def _translate_alone(self, found: list[bytes], alone: Result) -> None:
+        chosen = [0, *random.Random(self.seed).sample(range(1, len(self.source)), min(ALONE, len(self.source) - 1))]
+        own = [self.source[number].encode() for number in chosen]
+        ended, _, out = self._translate(own, "--chunk-size", "1")
+        alone.trials += len(chosen)
+        if ended.code:
+            alone.fail(f"exit {ended.code}: {ended.message[-600:]}", **self._trial)
+            return
+        other = [(number, text) for number, text in zip(chosen, _lines(out), strict=True) if text != found[number]]
+        batched = self._scores(map(str.encode, self.source)) if other else {}
+        single = dict(zip(chosen, self._scores(own, "--chunk-size", "1").values(), strict=True)) if other else {}
+        for number, text in other:
+            if abs(batched[number] - single[number]) > SAME:  # so that no rounding explains another translation
+                line = self.source[number]
+                alone.fail(f"line {number + 1}, {line!r}: {text!r}, not {found[number]!r}", **self._trial)
+
+    def _scores(self, lines: Iterable[bytes], *more: str) -> dict[int, float]:
+        ended, _, out = self._translate(lines, "--format", "jsonl", *more)
+        ended.require("scores")
+        return {number: json.loads(line)["translations"][0]["score"] for number, line in enumerate(_lines(out))}
+
+    def translate_undecodable(self, bad: Result) -> None:
+        """Replace bytes of some lines, one at a time, by bytes that UTF-8 does not allow there."""
+        draw = random.Random(self.seed + 1)
+        wrong = (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xe4\xb8", b"\xf4\x90\x80\x80", b"\x80")
+        for _ in range(max(1, UNDECODABLE * len(self.source) // 20_000)):
+            number = draw.randrange(1, min(len(self.source), 60))
+            encoded = [line.encode() for line in self.source[:60]]
+            encoded[number] = b"ab " + draw.choice(wrong) + encoded[number]
+            ended, given, out = self._translate(encoded)
+            bad.trials += 1
+            named = f"{given}:{number + 1}:" in ended.message and len(ended.message.splitlines()) <= 2
+            if ended.code != 2 or not named or out.read_bytes() != b"before\n":
+                bad.fail(f"exit {ended.code}: {ended.message[-600:]}", line=number, **self._trial)
 
 
 def _lines(path: Path) -> list[bytes]:

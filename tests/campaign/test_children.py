@@ -1,13 +1,11 @@
-"""Children of the campaign: their codes, signals, permissions and FIFOs."""
+"""Children of the campaign: their codes and signals."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from pathlib import Path
 
 from campaign.children import run_function
-from campaign.options import _special_files, obey_permissions
 
 
 def test_a_child_gives_its_code_and_what_it_printed() -> None:
@@ -33,15 +31,3 @@ def test_a_child_is_stopped_by_the_signal_that_is_asked_for() -> None:
 
     assert run_function(heed, seconds=0.2, stop=signal.SIGTERM).code == 7
     assert run_function(heed, seconds=0.01).code == -signal.SIGKILL
-
-
-def test_unreadable_files_are_unreadable_to_root_too_and_a_fifo_ends(tmp_path: Path) -> None:
-    def read() -> int:
-        try:
-            (tmp_path / "unreadable").read_bytes()
-        except PermissionError:
-            return len((tmp_path / "fifo").read_bytes())
-        return 1
-
-    with _special_files(tmp_path, serve=True):
-        assert run_function(read, before=obey_permissions, seconds=30).code in (0, 9)  # 0: it came as the lines ended
