@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dragoman.cluster.pool import Done, Lost
 from dragoman.cluster.verbs import Computed
-from dragoman.cluster.worker import ShardResult, compute_shard
+from dragoman.cluster.worker import Done, Lost, ShardResult, compute_shard
 
 ROOM = 4
 

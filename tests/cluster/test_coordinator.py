@@ -14,14 +14,12 @@ from typing import Any
 import pytest
 
 from dragoman.cluster import coordinator
-from dragoman.cluster.coordinator import Coordinator, missing_inputs
-from dragoman.cluster.inputs import find_inputs
-from dragoman.cluster.output_folder import open_output_folder
-from dragoman.cluster.progress import Summary
-from dragoman.cluster.shards import Inputs
-from dragoman.cluster.units import read_sentences
-from dragoman.cluster.verbs import ClusterVerb, Models
-from dragoman.cluster.worker import WorkerPlan
+from dragoman.cluster.coordinator import Coordinator, Progress
+from dragoman.cluster.inputs import Inputs, find_inputs
+from dragoman.cluster.outputs import open_output_folder
+from dragoman.cluster.units import read_phrase_pairs, read_sentences
+from dragoman.cluster.verbs import ClusterVerb, Computed, Models
+from dragoman.cluster.worker import WorkerPlan, compute_shard
 from dragoman.errors import DragomanError, InputError, RunError
 from dragoman.progress import Console
 from dragoman.text.lines import read_lines, write_lines
@@ -38,14 +36,20 @@ IDENTITY = {"verb": "translate", "models": {"runs": ["0123"]}, "options": {"beam
 
 
 def run(
-    pattern: object, out: Path, pool: LocalPool | None = None, identity: dict[str, Any] | None = None
-) -> Summary | None:
+    pattern: object,
+    out: Path,
+    pool: LocalPool | None = None,
+    *,
+    identity: dict[str, Any] = IDENTITY,
+    verb: ClusterVerb = VERB,
+    console: Console | None = None,
+) -> Progress | None:
     inputs = [Inputs([file]) for file in find_inputs([str(pattern)])]
-    with open_output_folder(out, identity or IDENTITY, [one.name for one in inputs]) as folder:
-        missing = missing_inputs(inputs, folder, VERB)
+    with open_output_folder(out, identity, [one.name for one in inputs]) as folder:
+        missing = [one for one in inputs if not folder.is_complete(one, verb)]
         if not missing:
             return None
-        return Coordinator(VERB, pool or LocalPool(upper_case), folder, Console(quiet=True)).run(missing)
+        return Coordinator(verb, pool or LocalPool(upper_case), folder, console or Console(quiet=True)).run(missing)
 
 
 @pytest.fixture
@@ -100,6 +104,22 @@ def test_a_line_that_fails_is_empty_and_listed(tmp_path: Path) -> None:
     ]
 
 
+def test_a_group_that_fails_has_an_empty_line_for_each_of_its_own(tmp_path: Path) -> None:
+    rows = [f"{phrase} ||| {target} ||| 1" for phrase in ("why?", "yes") for target in "ab"]
+    write_lines(tmp_path / "table", rows)
+
+    def compute(groups: Sequence[Any]) -> list[Computed]:
+        if any(phrase == "why?" for phrase, *_ in groups):
+            raise ValueError("a question")
+        return [Computed(lines) for _, *lines in groups]
+
+    verb = ClusterVerb(read_phrase_pairs, len, 100, _unused)
+    run(tmp_path / "table", tmp_path / "out", LocalPool(lambda groups: compute_shard(compute, groups)), verb=verb)
+    assert list(read_lines(tmp_path / "out" / "table")) == ["", "", *rows[2:]]
+    assert [entry["line"] for entry in _failed(tmp_path / "out")] == [1, 2]
+    assert compute_shard(compute, [["why?", *rows[:2]], ["yes", *rows[2:]]]).lines == ["", "", *rows[2:]]
+
+
 def test_the_line_that_ends_its_worker_is_found_and_listed(texts: Path, tmp_path: Path) -> None:
     run(texts / "*", tmp_path / "out", LocalPool(upper_case, deadly=["line 17"]))
     lines = list(read_lines(tmp_path / "out" / "a.gz"))
@@ -138,25 +158,43 @@ def test_an_interrupted_command_does_only_what_is_missing(texts: Path, tmp_path:
     _require_upper_case(texts, tmp_path / "out")
 
 
-def test_a_journal_that_is_cut_off_anywhere_gives_the_same_output(tmp_path: Path) -> None:
-    write_lines(tmp_path / "text", [f"line {number}" for number in range(21)])
+def _killed_at(pattern: Path, out: Path, renaming: int, *, renamed: bool) -> bool:
+    """Run in a process that ends without a word before or after it renames a file; whether it came as far as that."""
+    child = os.fork()
+    if child == 0:
+        rename, left = os.replace, renaming
 
-    def interrupt(computed: int) -> None:
-        if computed == 2:
-            raise KeyboardInterrupt
+        def replace(old: Any, new: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left or renamed:
+                rename(old, new)
+            if not left:
+                os._exit(9)
 
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "text", tmp_path / "out", LocalPool(upper_case, before=interrupt))
-    journal = tmp_path / "out" / "cluster-unfinished" / "text"
-    whole = journal.read_bytes()
-    for size in range(0, len(whole) + 1, 23):
-        journal.parent.mkdir(exist_ok=True)
-        journal.write_bytes(whole[:size] + b"{" * (size % 3))
-        (tmp_path / "out" / "text").unlink(missing_ok=True)
+        os.replace = replace  # type: ignore[assignment]
+        try:
+            run(pattern, out)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_kill_at_any_point_loses_nothing(tmp_path: Path, renamed: bool) -> None:
+    text = tmp_path / "text"
+    write_lines(text, ["why?", *(f"line {number}" for number in range(20))])
+    renaming = 1
+    while _killed_at(text, out := tmp_path / f"out{renaming}", renaming, renamed=renamed):
+        there = len(list(out.glob("cluster-unfinished/text/[0-9]*")))
         pool = LocalPool(upper_case)
-        run(tmp_path / "text", tmp_path / "out", pool)
-        assert list(read_lines(tmp_path / "out" / "text")) == [f"LINE {number}" for number in range(21)]
-        assert len(pool.computed) >= 1
+        run(text, out, pool)
+        assert list(read_lines(out / "text")) == ["", *(f"LINE {number}" for number in range(20))]
+        assert _failed(out) == [{"file": "text", "line": 1, "reason": "ValueError: a question"}]
+        assert len(pool.computed) == 3 - there
+        assert not [path for path in out.rglob("*") if "dragoman" in path.name or "unfinished" in path.name]
+        renaming += 1
+    assert renaming == 7  # the folder's identity, three shards, the output, its record
 
 
 def test_a_full_disk_is_told_and_the_same_command_goes_on(texts: Path, tmp_path: Path) -> None:
@@ -166,7 +204,7 @@ def test_a_full_disk_is_told_and_the_same_command_goes_on(texts: Path, tmp_path:
 
     def fill(computed: int) -> None:
         if computed == 2:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (450, hard))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (50, hard))
 
     try:
         with pytest.raises(InputError, match=f"{os.strerror(errno.EFBIG)}; make room and give the same command again"):
@@ -267,9 +305,6 @@ def test_warnings_of_workers_are_told_with_their_file(
     caplog.set_level(logging.WARNING, logger="dragoman")  # --quiet of an earlier test has set that of all
 
     def warn(lines: Sequence[str]) -> Any:
-        from dragoman.cluster.verbs import Computed
-        from dragoman.cluster.worker import compute_shard
-
         def compute(values: Sequence[str]) -> list[Computed]:
             logging.getLogger("dragoman.some.module").warning("%s is long", values[0])
             return [Computed([value]) for value in values]

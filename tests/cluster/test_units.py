@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cluster.inputs import find_file, find_inputs, read_texts
-from dragoman.cluster.units import Opened, Unit, read_hypotheses, read_phrase_pairs, read_sentence_pairs
+from dragoman.cluster.units import Opened, Unit, lines_of, read_hypotheses, read_phrase_pairs, read_sentence_pairs
 from dragoman.errors import InputError
 from dragoman.text.lines import write_lines
 from tests.cluster.object_storage import object_storage
@@ -28,7 +28,7 @@ def _lines(path: Path, *lines: str) -> Path:
 
 def test_pairs_of_two_files(tmp_path: Path) -> None:
     source, target = _lines(tmp_path / "s.xz", "a", "b"), _lines(tmp_path / "t", "A", "B")
-    assert _units(read_sentence_pairs, source, target) == [Unit(("a", "A"), 1), Unit(("b", "B"), 1)]
+    assert _units(read_sentence_pairs, source, target) == [Unit(("a", "A")), Unit(("b", "B"))]
 
 
 def test_pairs_of_files_of_unequal_length_are_refused(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_pairs_of_files_of_unequal_length_are_refused(tmp_path: Path) -> None:
 def test_a_line_that_is_no_pair_has_a_reason(tmp_path: Path) -> None:
     tsv = _lines(tmp_path / "x.tsv.gz", "a\tA", "b", "c\tC")
     reason = "1 tab-separated column; a line must have 2, source and target"
-    assert _units(read_sentence_pairs, tsv) == [Unit(("a", "A"), 1), Unit(None, 1, reason), Unit(("c", "C"), 1)]
+    assert _units(read_sentence_pairs, tsv) == [Unit(("a", "A")), Unit(None, reason), Unit(("c", "C"))]
     jsonl = _lines(tmp_path / "x.jsonl", '{"source": "a", "target": "A"}', "[]")
     first, second = _units(read_sentence_pairs, jsonl)
     assert first.value == ("a", "A")
@@ -57,7 +57,7 @@ def test_hypotheses_of_a_sentence_are_a_unit_with_its_source(tmp_path: Path) -> 
     )
     source = _lines(tmp_path / "s", "null", "eins", "zwei")
     units = _units(read_hypotheses, nbest, source)
-    assert [unit.lines for unit in units] == [2, 1, 1, 1]
+    assert [lines_of(unit.value) for unit in units] == [2, 1, 1, 1]
     assert [None if unit.value is None else unit.value[0] for unit in units] == ["null", None, "null", "zwei"]
     assert units[0].value[1:] == ["0 ||| a ||| X= 1 ||| 1", "0 ||| b ||| X= 1 ||| 1"]
     assert "1 of at least 4 fields" in (units[1].fault or "")
@@ -76,9 +76,9 @@ def test_lists_without_order_and_sources_that_end_are_refused(tmp_path: Path) ->
 def test_the_rows_of_a_source_phrase_are_a_unit(tmp_path: Path) -> None:
     table = _lines(tmp_path / "t.gz", "a ||| A ||| 1 2", "a ||| B ||| 1 2", "b ||| C ||| 1", "b ||| D ||| 1 2")
     first, second, third = _units(read_phrase_pairs, table)
-    assert first == Unit(["a ||| A ||| 1 2", "a ||| B ||| 1 2"], 2)
-    assert second == Unit(None, 1, "1 scores, where the first line has 2")
-    assert third.lines == 1
+    assert first == Unit(["a", "a ||| A ||| 1 2", "a ||| B ||| 1 2"])
+    assert second == Unit(None, "1 scores, where the first line has 2")
+    assert lines_of(third.value) == 1
 
 
 def test_patterns_are_sorted_and_those_without_a_file_are_refused(tmp_path: Path) -> None:

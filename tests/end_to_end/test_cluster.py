@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import pytest
 
 from dragoman.cli.main import main
 from dragoman.cli.shared import cluster
-from dragoman.cluster.worker import ShardWorker, WorkerPlan
+from dragoman.cluster.worker import ShardWorker
 from dragoman.errors import ConfigError
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.translation import length_batching
@@ -33,11 +32,12 @@ def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers in this process, and several shards a file."""
 
     @contextmanager
-    def open_pool(options: argparse.Namespace, plan: WorkerPlan) -> Iterator[LocalPool]:
-        yield LocalPool(plan.opener()())
+    def open_workers(
+        opener: Callable[[], ShardWorker], address: str | None, workers: int | None
+    ) -> Iterator[LocalPool]:
+        yield LocalPool(opener())
 
-    monkeypatch.setattr(cluster, "require_ray", lambda: None)
-    monkeypatch.setattr(cluster, "open_pool", open_pool)
+    monkeypatch.setattr(cluster, "workers_of_ray", lambda: open_workers)
     monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 8)
 
 

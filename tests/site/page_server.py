@@ -115,16 +115,15 @@ def _make_small(program: str) -> None:
 
     demo_corpus.TRAIN, demo_corpus.HELD_OUT, demo_corpus.FAMILIAR = 300, 20, 0
     training.write_run_report = lambda *_: None  # type: ignore[assignment]
-    cluster.require_ray = lambda: None
-    cluster.open_pool = _pool_in_this_process
+    cluster.workers_of_ray = lambda: _worker_in_this_process
     steps.PROGRAM = (program,)  # type: ignore[assignment]
 
 
 @contextmanager
-def _pool_in_this_process(options: Any, plan: Any) -> Iterator[Any]:
+def _worker_in_this_process(opener: Any, address: Any, workers: Any) -> Iterator[Any]:
     from tests.cluster.local_pool import LocalPool
 
-    yield LocalPool(plan.opener()())
+    yield LocalPool(opener())
 
 
 def _require_extras(words: list[str]) -> int:

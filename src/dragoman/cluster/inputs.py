@@ -1,4 +1,4 @@
-"""The input files of a command: found by patterns, opened where they lie, and compared with what they were.
+"""Input files: found by patterns, opened where they lie, and compared with what they were.
 
 A name with "://" (s3://, gs://, hdfs://, file://) is opened by pyarrow, any other by the operating system.
 """
@@ -9,9 +9,12 @@ import fnmatch
 import glob
 import io
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+
+from msgspec import Struct
 
 from dragoman.errors import InputError
 from dragoman.inputs import note_input
@@ -21,12 +24,10 @@ from dragoman.text.lines import UndecodableLine, decompressed, not_found, read_l
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
 
-WILDCARDS = "*?["
 _BUFFER = 1 << 20  # bytes that are read ahead from a remote file
 
 
-@dataclass(frozen=True)
-class InputFile:
+class InputFile(Struct, frozen=True):
     """A file as it was when the command began."""
 
     path: str
@@ -50,8 +51,8 @@ class InputFile:
         try:
             if not _is_remote(self.path):
                 return open_regular(self.path)
-            system, place = _file_system(self.path)
-            return cast(BinaryIO, io.BufferedReader(system.open_input_file(place), _BUFFER))
+            system, path = _file_system(self.path)
+            return cast(BinaryIO, io.BufferedReader(system.open_input_file(path), _BUFFER))
         except FileNotFoundError:
             raise InputError(f"{self.path}: has disappeared") from None
         except OSError as error:
@@ -75,6 +76,23 @@ class InputFile:
             )
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """The input files of one output file."""
+
+    files: Sequence[InputFile]
+
+    @property
+    def name(self) -> str:
+        """The name of the output file: that of the first input."""
+        return self.files[0].name
+
+    @property
+    def bytes(self) -> int:
+        """The size of the first file, by which progress is measured."""
+        return self.files[0].size
+
+
 class Text(NamedTuple):
     """A line of an input file."""
 
@@ -84,7 +102,7 @@ class Text(NamedTuple):
 
 
 def read_texts(file: InputFile, stored: BinaryIO) -> Iterator[Text]:
-    """The lines of a file that is open; a line that is not UTF-8 is empty and has a fault.
+    """Read the lines of a file that is open; a line that is not UTF-8 is empty and has a fault.
 
     Raises:
         InputError: as for `read_lines`.
@@ -99,7 +117,7 @@ def read_texts(file: InputFile, stored: BinaryIO) -> Iterator[Text]:
 
 
 def find_inputs(patterns: Sequence[str]) -> list[InputFile]:
-    """The files that the patterns match, in the order of the patterns and sorted within each.
+    """Find the files that the patterns match, in the order of the patterns and sorted within each.
 
     Raises:
         InputError: a pattern matches no file, or a file cannot be opened.
@@ -108,38 +126,34 @@ def find_inputs(patterns: Sequence[str]) -> list[InputFile]:
 
 
 def find_file(path: str) -> InputFile:
-    """A file by its name.
+    """Find a file by its name.
 
     Raises:
         InputError: there is no such file, or it is a folder.
     """
-    if _is_remote(path):
-        system, place = _file_system(path)
-        try:
-            return _remote_file(path, system.get_file_info(place))
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error}") from None
     try:
-        stat = os.stat(path)
+        if _is_remote(path):
+            system, inner = _file_system(path)
+            return _remote_file(path, system.get_file_info(inner))
+        status = os.stat(path)
     except FileNotFoundError:
         raise not_found(path) from None
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    if os.path.isdir(path):
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if stat.S_ISDIR(status.st_mode):
         raise InputError(f"{path}: is a folder; give a pattern for its files, such as '{path.rstrip('/')}/*'")
-    note_input(path, stat)
-    return InputFile(path, stat.st_size, stat.st_mtime_ns)
+    note_input(path, status)
+    return InputFile(path, status.st_size, status.st_mtime_ns)
 
 
 def _matching(pattern: str) -> list[InputFile]:
-    if _is_remote(pattern):
-        folder, _, last = pattern.rpartition("/")
-        if not any(sign in last for sign in WILDCARDS):
-            return [find_file(pattern)]
+    remote = _is_remote(pattern)
+    folder, _, last = pattern.rpartition("/")
+    if not set("*?[").intersection(last if remote else pattern) or (not remote and os.path.exists(pattern)):
+        return [find_file(pattern)]
+    if remote:
         files = _remote_files(folder, last)
     else:
-        if os.path.exists(pattern) or not any(sign in pattern for sign in WILDCARDS):
-            return [find_file(pattern)]
         files = [find_file(path) for path in sorted(glob.glob(pattern)) if not os.path.isdir(path)]
     if not files:
         raise InputError(f"{pattern}: no file matches this pattern")
@@ -167,13 +181,13 @@ def _file_system(path: str) -> tuple[FileSystem, str]:
 def _remote_files(folder: str, pattern: str) -> list[InputFile]:
     from pyarrow import fs
 
-    system, place = _file_system(folder)
+    system, inner = _file_system(folder)
     try:
-        found = system.get_file_info(fs.FileSelector(place))
+        entries = system.get_file_info(fs.FileSelector(inner))
     except OSError as error:
         raise InputError(f"{folder}: cannot be read: {error}") from None
-    names = [info for info in found if fnmatch.fnmatchcase(info.base_name, pattern) and info.is_file]
-    return [_remote_file(f"{folder}/{info.base_name}", info) for info in sorted(names, key=lambda info: info.base_name)]
+    files = {entry.base_name: entry for entry in entries if entry.is_file}
+    return [_remote_file(f"{folder}/{name}", files[name]) for name in sorted(fnmatch.filter(files, pattern))]
 
 
 def _remote_file(path: str, info: FileInfo) -> InputFile:

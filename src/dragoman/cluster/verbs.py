@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from dragoman.cluster.units import (
     Opened,
     Unit,
+    lines_of,
     read_hypotheses,
     read_phrase_pairs,
     read_sentence_pairs,
@@ -25,11 +26,19 @@ WINDOW_TARGETS = 1024
 
 
 class Computed(NamedTuple):
-    """What a worker gives for a unit."""
+    """What a worker computes for a unit."""
 
     lines: list[str]
+    """As many as the unit has."""
     unfinished: bool = False
     """Whether a translation was truncated at the longest length."""
+    failed: str | None = None
+    """Why there is no output; the lines are empty then."""
+
+    @classmethod
+    def failure(cls, value: Any, reason: str) -> Computed:
+        """The result of a unit with this value that failed."""
+        return cls([""] * lines_of(value), failed=reason)
 
 
 Compute = Callable[[Sequence[Any]], list[Computed]]
@@ -150,12 +159,12 @@ def _open_columns(models: Models, options: Mapping[str, Any]) -> Compute:
     )
 
     def compute(groups: Sequence[list[str]]) -> list[Computed]:
-        parsed = [[parse_row(line, "") for line in lines] for lines in groups]
-        copies = tee((Group(rows[0].source, rows) for rows in parsed), len(columns))
+        parsed = [Group(phrase, [parse_row(line, "") for line in lines]) for phrase, *lines in groups]
+        copies = tee(parsed, len(columns))
         scores = zip(*(column(copy) for column, copy in zip(columns, copies, strict=True)), strict=True)
         return [
-            Computed([row.adding(values).line for row, *values in zip(rows, *own, strict=True)])
-            for rows, own in zip(parsed, scores, strict=True)
+            Computed([row.adding(values).line for row, *values in zip(group.rows, *own, strict=True)])
+            for group, own in zip(parsed, scores, strict=True)
         ]
 
     return compute
@@ -178,7 +187,5 @@ VERBS: dict[str, ClusterVerb] = {
         {**_ENSEMBLE, "unit": "words", "threshold": None, "one_based": False, "symmetrize": "grow-diag-final-and"},
     ),
     "rescore": ClusterVerb(read_hypotheses, len, WINDOW_TARGETS, _open_rescorer),
-    "phrase-table": ClusterVerb(
-        read_phrase_pairs, lambda rows: 1 + len(rows), WINDOW_TARGETS, _open_columns, {"unknown": False}
-    ),
+    "phrase-table": ClusterVerb(read_phrase_pairs, len, WINDOW_TARGETS, _open_columns, {"unknown": False}),
 }

@@ -4,6 +4,8 @@ It is plain Python, so that any scheduler can run it:
 
     worker = ShardWorker("translate", {"runs": ["LIGHT"]})
     worker(["ein Haus", "zwei Häuser"]).lines
+
+`Pool` is what the coordinator needs of a scheduler.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import dragoman
 from dragoman.cluster.verbs import VERBS, Compute, Computed, Models
@@ -26,20 +29,20 @@ ALL_FAIL = 20
 
 @dataclass(frozen=True)
 class ShardResult:
-    """The lines of a shard, or of a part of it."""
+    """The results of the units of a shard, or of a part of it."""
 
-    units: list[list[str]]
-    """The output lines of each unit; empty where it failed."""
-    failed: dict[int, str] = field(default_factory=dict)
-    """Units that failed, from 0, with the reason."""
-    unfinished: int = 0
-    """Translations that were truncated at the longest length."""
+    units: list[Computed]
     warnings: list[str] = field(default_factory=list)
 
     @property
     def lines(self) -> list[str]:
-        """The output lines of all units."""
-        return [line for unit in self.units for line in unit]
+        """The output lines of all units; those of units that failed are empty."""
+        return [line for unit in self.units for line in unit.lines]
+
+    @property
+    def failed(self) -> dict[int, str]:
+        """Units that failed, from 0, with the reason."""
+        return {number: unit.failed for number, unit in enumerate(self.units) if unit.failed is not None}
 
 
 class ShardWorker:
@@ -57,9 +60,7 @@ class ShardWorker:
         self._compute = VERBS[verb].open(models, {**VERBS[verb].defaults, **(options or {})})
 
     def __call__(self, values: Sequence[Any]) -> ShardResult:
-        """The results of the values of units, in their order.
-
-        A unit that fails has no lines, and its reason is in `failed`.
+        """Compute the values of units, in their order.
 
         Raises:
             RunError: all units fail, at least `ALL_FAIL` of them.
@@ -73,47 +74,39 @@ def compute_shard(compute: Compute, values: Sequence[Any]) -> ShardResult:
     Raises:
         RunError: all units fail, at least `ALL_FAIL` of them.
     """
-    failed: dict[int, str] = {}
     with _collected_warnings() as warnings:
         try:
-            found = compute(values)
-        except Exception as error:
-            found = _one_by_one(compute, values, failed) if len(values) > 1 else [Computed([])]
-            failed = failed or ({0: _reason(error)} if len(values) == 1 else {})
-    if len(failed) == len(values) >= ALL_FAIL:
-        raise RunError(f"all {len(values)} lines fail, the first with: {failed[0]}")
-    return ShardResult([one.lines for one in found], failed, sum(one.unfinished for one in found), warnings)
+            units = compute(values)
+        except Exception:
+            units = [_compute_alone(compute, value) for value in values]
+    if len(units) >= ALL_FAIL and all(unit.failed is not None for unit in units):
+        raise RunError(f"all {len(units)} lines fail, the first with: {units[0].failed}")
+    return ShardResult(units, warnings)
 
 
-def _one_by_one(compute: Compute, values: Sequence[Any], failed: dict[int, str]) -> list[Computed]:
-    found = []
-    for number, value in enumerate(values):
-        try:
-            found += compute([value])
-        except Exception as error:
-            failed[number] = _reason(error)
-            found.append(Computed([]))
-    return found
-
-
-def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, DragomanError) else f"{type(error).__name__}: {error}"
+def _compute_alone(compute: Compute, value: Any) -> Computed:
+    try:
+        [unit] = compute([value])
+    except Exception as error:
+        reason = str(error) if isinstance(error, DragomanError) else f"{type(error).__name__}: {error}"
+        return Computed.failure(value, reason)
+    return unit
 
 
 @contextmanager
 def _collected_warnings() -> Iterator[list[str]]:
     """The warnings of a block, which otherwise would be printed in another process."""
-    found: list[str] = []
+    messages: list[str] = []
 
     class Collector(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            found.append(record.getMessage())
+            messages.append(record.getMessage())
 
     collector, root = Collector(logging.WARNING), logging.getLogger("dragoman")
     propagates, root.propagate = root.propagate, False
     root.addHandler(collector)
     try:
-        yield found
+        yield messages
     finally:
         root.removeHandler(collector)
         root.propagate = propagates
@@ -128,7 +121,7 @@ class WorkerPlan:
     options: Mapping[str, Any]
 
     def identity(self) -> dict[str, Any]:
-        """What outputs depend on besides their inputs: verb, options, version, and the files of the models.
+        """Describe what outputs depend on besides their inputs: verb, options, version, and the files of the models.
 
         Raises:
             RunError: a folder of a model does not exist or cannot be read.
@@ -140,31 +133,24 @@ class WorkerPlan:
             "version": dragoman.__version__,
         }
 
-    def opener(self) -> Callable[[], Callable[[Sequence[Any]], ShardResult]]:
+    def opener(self) -> Callable[[], ShardWorker]:
         """A function that opens a worker, on another machine say, where the models must be the same.
 
         Raises (when called):
             RunError: the folders of the models, or dragoman itself, differ from those here.
         """
-        return _Opener(self, self.identity())
+        return partial(_open_worker, self, self.identity())
 
 
-@dataclass(frozen=True)
-class _Opener:
-    plan: WorkerPlan
-    identity: Mapping[str, Any]
-
-    def __call__(self) -> ShardWorker:
-        mine = self.plan.identity()
-        for use, names in self.plan.models.items():
-            for name, digest, wanted in zip(names, mine["models"][use], self.identity["models"][use], strict=True):
-                if digest != wanted:
-                    raise RunError(f"{name}: is another model on the machine of a worker; copy the folder again")
-        if mine["version"] != self.identity["version"]:
-            raise RunError(
-                f"a worker has dragoman {mine['version']}, the command {self.identity['version']}; install the same"
-            )
-        return ShardWorker(self.plan.verb, self.plan.models, self.plan.options)
+def _open_worker(plan: WorkerPlan, identity: Mapping[str, Any]) -> ShardWorker:
+    mine = plan.identity()
+    for use, names in plan.models.items():
+        for name, digest, wanted in zip(names, mine["models"][use], identity["models"][use], strict=True):
+            if digest != wanted:
+                raise RunError(f"{name}: is another model on the machine of a worker; copy the folder again")
+    if mine["version"] != identity["version"]:
+        raise RunError(f"a worker has dragoman {mine['version']}, the command {identity['version']}; install the same")
+    return ShardWorker(plan.verb, plan.models, plan.options)
 
 
 def _digest(folder: str) -> str:
@@ -174,3 +160,36 @@ def _digest(folder: str) -> str:
         return model_digest(Path(folder))
     except OSError as error:
         raise RunError(f"{folder}: cannot be read: {error.strerror}") from None
+
+
+class Lost(NamedTuple):
+    """A worker ended while it computed a task: it was killed, its memory was full, its machine is gone."""
+
+    reason: str
+
+
+class Done(NamedTuple):
+    """The end of a task."""
+
+    task: int
+    outcome: ShardResult | Lost
+
+
+class Pool(Protocol):
+    """Workers that compute tasks."""
+
+    def workers(self) -> int:
+        """The number of workers that have opened their models."""
+
+    def has_room(self) -> bool:
+        """Whether a worker waits for a task."""
+
+    def submit(self, task: int, values: Sequence[Any]) -> None:
+        """Give the values of units to a worker; `task` is a number of the caller's."""
+
+    def wait(self, seconds: float) -> list[Done]:
+        """Wait so many seconds at most for a task to end; return those that have.
+
+        Raises:
+            DragomanError: no worker can be started, or all units of a task fail.
+        """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.shared.cluster import add_cluster_options, require_pairs, run_on_cluster
+from dragoman.cli.shared.cluster import add_cluster_options, run_on_cluster
 from dragoman.cli.shared.options import DEFAULT_SYMMETRIZATION, SYMMETRIZATIONS, add_ensemble_options, add_runs
 from dragoman.cli.shared.parsing import Parser, probability
 from dragoman.cli.shared.runs import require_several_runs
@@ -63,4 +63,4 @@ def run(options: argparse.Namespace) -> None:
         "weights": options.weights,
     }
     models = {"runs": options.runs, "reverse": options.reverse}
-    run_on_cluster(options, "align", models, settings, require_pairs, "target")
+    run_on_cluster(options, "align", models, settings, "target")

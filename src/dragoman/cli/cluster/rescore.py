@@ -33,4 +33,4 @@ def run(options: argparse.Namespace) -> None:
     require_sensible_features(options)
     settings = asdict(features_of(options))
     models = {use: settings.pop(use) for use in ("model", "reverse", "lm")}
-    run_on_cluster(options, "rescore", models, settings, second="source")
+    run_on_cluster(options, "rescore", models, settings, "source")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from dragoman.cli.shared.cluster import add_cluster_options, require_pairs, run_on_cluster
+from dragoman.cli.shared.cluster import add_cluster_options, run_on_cluster
 from dragoman.cli.shared.options import add_ensemble_options, add_runs
 from dragoman.cli.shared.parsing import Parser
 from dragoman.cli.shared.runs import require_several_runs
@@ -41,4 +41,4 @@ def run(options: argparse.Namespace) -> None:
         "combine": options.combine or "probabilities",
         "weights": options.weights,
     }
-    run_on_cluster(options, "score", {"runs": options.runs}, settings, require_pairs, "target")
+    run_on_cluster(options, "score", {"runs": options.runs}, settings, "target")

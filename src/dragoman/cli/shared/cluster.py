@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,9 @@ from dragoman.cli.shared.parsing import Parser, output_folder, positive_int
 from dragoman.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from dragoman.cluster.inputs import InputFile
-    from dragoman.cluster.output_folder import OutputFolder
-    from dragoman.cluster.pool import Pool
-    from dragoman.cluster.progress import Summary
-    from dragoman.cluster.shards import Inputs
+    from dragoman.cluster.inputs import Inputs
     from dragoman.cluster.verbs import Models
-    from dragoman.cluster.worker import WorkerPlan
-    from dragoman.progress import Console
+    from dragoman.cluster.worker import Pool
 
 FILES_HELP = "plain or compressed (.gz, .xz, .zst), on this machine or a URI (s3://, gs://, hdfs://); with * and ?"
 
@@ -59,24 +54,18 @@ def add_cluster_options(parser: Parser, what: str, *more: tuple[str, str]) -> No
 
 
 def run_on_cluster(
-    options: argparse.Namespace,
-    verb: str,
-    models: Models,
-    settings: Mapping[str, Any],
-    check: Callable[[InputFile], None] = lambda file: None,
-    second: str | None = None,
+    options: argparse.Namespace, verb: str, models: Models, settings: Mapping[str, Any], second: str | None = None
 ) -> None:
     """Make the outputs of all inputs.
 
     Args:
         settings: the options of the verb's worker.
-        check: refuses an input file by its name, where there is no second one.
         second: the option of the files that are read beside the inputs.
     """
-    require_ray()
+    open_workers = workers_of_ray()
 
-    from dragoman.cluster.coordinator import missing_inputs
-    from dragoman.cluster.output_folder import FAILED, open_output_folder
+    from dragoman.cluster.coordinator import Coordinator
+    from dragoman.cluster.outputs import FAILED, open_output_folder
     from dragoman.cluster.verbs import VERBS
     from dragoman.cluster.worker import WorkerPlan
     from dragoman.progress import Console
@@ -84,80 +73,53 @@ def run_on_cluster(
     console = Console(quiet=options.quiet)
     absolute = {use: [str(Path(name).resolve()) for name in names] for use, names in models.items()}
     plan = WorkerPlan(verb, absolute, settings)
-    inputs = _inputs(options.input, None if second is None else getattr(options, second), second, check)
+    inputs = _inputs(options, second)
     output = options.output
     for one in inputs:
         if Path(one.files[0].path).resolve().parent == output.resolve():
             raise ConfigError(f"--output {output}: holds the input {one.files[0].path}; give another folder")
     with open_output_folder(output, plan.identity(), [one.name for one in inputs]) as folder:
-        missing = missing_inputs(inputs, folder, VERBS[verb])
+        missing = [one for one in inputs if not folder.is_complete(one, VERBS[verb])]
         if missing:
-            summary = _compute(options, plan, missing, folder, console)
-            if summary.unfinished:
+            with open_workers(plan.opener(), options.address, options.workers) as pool:
+                done = Coordinator(VERBS[verb], pool, folder, console).run(missing)
+            console.info(str(done))
+            if done.unfinished:
                 log.warning(
                     "%d of %d translations (%.1f %%) were truncated at the maximum length; raise --max-length-factor "
                     "or --max-length-extra",
-                    summary.unfinished,
-                    summary.lines,
-                    100 * summary.unfinished / summary.lines,
+                    done.unfinished,
+                    done.lines,
+                    100 * done.unfinished / done.lines,
                 )
         console.info(f"{output}: {len(inputs)} files are complete")
-        failed = sum(folder.finished[one.name].failed for one in inputs)
+        failed = sum(len(folder.finished[one.name].failed) for one in inputs)
         if failed:
             log.warning("%d lines have no output; %s lists them with the reasons", failed, output / FAILED)
 
 
-def _compute(
-    options: argparse.Namespace, plan: WorkerPlan, inputs: Sequence[Inputs], folder: OutputFolder, console: Console
-) -> Summary:
-    from dragoman.cluster.coordinator import Coordinator
-    from dragoman.cluster.verbs import VERBS
+def workers_of_ray() -> Callable[[Any, str | None, int | None], AbstractContextManager[Pool]]:
+    """Import Ray, whose absence is noticed before a folder is made, and return the function that opens its workers."""
+    from dragoman.cluster.ray_pool import open_workers
 
-    with open_pool(options, plan) as pool:
-        summary = Coordinator(VERBS[plan.verb], pool, folder, console).run(inputs)
-    console.info(str(summary))
-    return summary
+    return open_workers
 
 
-def require_ray() -> None:
-    """Import the extra, so that it is missed before a folder is made."""
-    import dragoman.cluster.ray_pool  # noqa: F401
-
-
-@contextmanager
-def open_pool(options: argparse.Namespace, plan: WorkerPlan) -> Iterator[Pool]:
-    """The workers that the command line asks for."""
-    from dragoman.cluster.ray_pool import RayPool, connected
-
-    with connected(options.address, options.workers) as workers:
-        yield RayPool(plan.opener(), workers)
-
-
-def require_pairs(file: InputFile) -> None:
-    """Refuse a file that is given without target sentences, and holds no pairs by its name."""
+def _inputs(options: argparse.Namespace, second: str | None) -> list[Inputs]:
+    from dragoman.cluster.inputs import Inputs, find_inputs
     from dragoman.text.corpus import holds_pairs
 
-    if not holds_pairs(Path(file.name)):
-        raise ConfigError(
-            f"{file.path}: a file of pairs is .tsv or .jsonl (also .gz, .xz, .zst); give target sentences with --target"
-        )
-
-
-def _inputs(
-    patterns: Sequence[str],
-    seconds: Sequence[str] | None,
-    second: str | None,
-    check: Callable[[InputFile], None],
-) -> list[Inputs]:
-    from dragoman.cluster.inputs import find_inputs
-    from dragoman.cluster.shards import Inputs
-
-    firsts = find_inputs(patterns)
-    if seconds is None:
+    firsts = find_inputs(options.input)
+    patterns = None if second is None else getattr(options, second)
+    if patterns is None:
         for file in firsts:
-            check(file)
+            if second == "target" and not holds_pairs(Path(file.name)):
+                raise ConfigError(
+                    f"{file.path}: a file of pairs is .tsv or .jsonl (also .gz, .xz, .zst); give target sentences with "
+                    "--target"
+                )
         return [Inputs([file]) for file in firsts]
-    others = find_inputs(seconds)
+    others = find_inputs(patterns)
     if len(firsts) != len(others):
         raise InputError(
             f"--input matches {len(firsts)} files and --{second} {len(others)}; the k-th of one belongs to the k-th of "
