@@ -163,7 +163,7 @@ OWN_FILES = {
     *("runs.lock", "runs.parts", "runs.exported"),  # a run that is locked, a folder that is prepared
     *("training.log", "training.event_file", "data.store_writer", "data.segment_journal"),  # in a run that is locked
     *("export.writing", "website.site", "website.runtime"),  # in a folder that is prepared, by `new_folder`
-    *("cluster.output_folder", "cluster.journal"),  # in a folder of outputs that is locked
+    "cluster.outputs",  # in a folder of outputs that is locked
     "scoring.phrase_scores",  # TABLE2.scores, known by its head
     *("reproduction.steps", "reproduction.corpus", "reproduction.writing"),  # in the folder of an experiment
     "workflows.smt_features",  # the text of runs, which were noted when they were opened

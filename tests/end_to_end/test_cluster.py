@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.cli import cluster
 from dragoman.cli.main import main
-from dragoman.cli.shared import cluster
 from dragoman.cluster.worker import ShardWorker
 from dragoman.errors import ConfigError
 from dragoman.text.lines import read_lines, write_lines
@@ -62,6 +62,7 @@ NBEST = [
         ("score", [], ["text.gz", "--target", "target"], ["text.gz", "target"]),
         ("align", ["--threshold", "0.2", "--one-based"], ["pairs.tsv.gz"], ["pairs.tsv.gz"]),
         ("align", ["--reverse", "MODEL"], ["pairs.tsv.gz"], ["pairs.tsv.gz"]),
+        ("align", ["--segments"], ["pairs.tsv.gz"], ["pairs.tsv.gz"]),
         (
             "rescore",
             ["--reverse", "MODEL", "--normalised", "--length"],

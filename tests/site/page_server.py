@@ -108,7 +108,7 @@ def run(program: str, words: list[str]) -> int:
 
 def _make_small(program: str) -> None:
     """Replace what takes long and is no part of a page, in this child alone."""
-    import dragoman.cli.shared.cluster as cluster
+    import dragoman.cli.cluster as cluster
     import dragoman.reproduction.steps as steps
     import dragoman.workflows.demo_corpus as demo_corpus
     import dragoman.workflows.training as training

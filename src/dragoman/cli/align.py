@@ -65,41 +65,13 @@ def add_options(parser: Parser) -> None:
         help="pharaoh: i-j, words counted from 0; talp: the same, counted from 1; naacl: one link per line, counted "
         "from 1",
     )
-    parser.add_argument("--one-based", action="store_true", help="count words from 1 in Pharaoh format")
-    parser.add_argument(
-        "--threshold",
-        type=probability,
-        metavar="T",
-        help="print all links with a weight of at least T instead of the largest for each target word",
-    )
     parser.add_argument(
         "--matrix",
         type=output_file,
         metavar="FILE.npz",
         help="write the word-to-word weights to this file: arrays N and N.eos for line N, counted from 0",
     )
-    parser.add_argument(
-        "--reverse", action="append", default=[], metavar="RUN2", help="target-to-source run; may be repeated"
-    )
-    parser.add_argument(
-        "--symmetrize",
-        choices=SYMMETRIZATIONS,
-        metavar="METHOD",
-        help=f"symmetrization heuristic: {', '.join(SYMMETRIZATIONS)} (default: {DEFAULT_SYMMETRIZATION})",
-    )
-    units = parser.add_argument_group("what links count, in place of words between spaces")
-    unit = units.add_mutually_exclusive_group()
-    unit.add_argument("--segments", action="store_true", help="link the model's segments instead of words")
-    unit.add_argument(
-        "--characters",
-        action="store_true",
-        help="link single letters of scripts without spaces (Chinese, Japanese, Thai, ...); other scripts keep words",
-    )
-    unit.add_argument(
-        "--unicode-spaces",
-        action="store_true",
-        help="let any Unicode space end a word (no-break, ideographic, ...), not the space and the tab alone",
-    )
+    units = add_link_options(parser)
     units.add_argument(
         "--write-tokens",
         type=output_file,
@@ -125,6 +97,40 @@ def add_options(parser: Parser) -> None:
     add_general_options(parser)
 
 
+def add_link_options(parser: Parser) -> argparse._ArgumentGroup:
+    """Declare how links are extracted from weights, and the units that they count, whose group is returned."""
+    parser.add_argument("--one-based", action="store_true", help="count words from 1 in Pharaoh format")
+    parser.add_argument(
+        "--threshold",
+        type=probability,
+        metavar="T",
+        help="print all links with a weight of at least T instead of the largest for each target word",
+    )
+    parser.add_argument(
+        "--reverse", action="append", default=[], metavar="RUN2", help="target-to-source run; may be repeated"
+    )
+    parser.add_argument(
+        "--symmetrize",
+        choices=SYMMETRIZATIONS,
+        metavar="METHOD",
+        help=f"symmetrization heuristic: {', '.join(SYMMETRIZATIONS)} (default: {DEFAULT_SYMMETRIZATION})",
+    )
+    units = parser.add_argument_group("what links count, in place of words between spaces")
+    unit = units.add_mutually_exclusive_group()
+    unit.add_argument("--segments", action="store_true", help="link the model's segments instead of words")
+    unit.add_argument(
+        "--characters",
+        action="store_true",
+        help="link single letters of scripts without spaces (Chinese, Japanese, Thai, ...); other scripts keep words",
+    )
+    unit.add_argument(
+        "--unicode-spaces",
+        action="store_true",
+        help="let any Unicode space end a word (no-break, ideographic, ...), not the space and the tab alone",
+    )
+    return units
+
+
 def run(options: argparse.Namespace) -> None:
     """Print the links of each pair."""
     require_sense(options)
@@ -148,16 +154,21 @@ def run(options: argparse.Namespace) -> None:
 def require_sense(options: argparse.Namespace) -> None:
     """Refuse options that have no effect."""
     if options.aligner is None:
-        if options.symmetrize is not None and not options.reverse:
-            raise ConfigError("--symmetrize requires a run of the opposite direction; give it with --reverse RUN2")
+        require_consistent_links(options)
         if options.train is not None:
             raise ConfigError("--train requires a statistical aligner; choose one with --aligner")
-        if options.segments and options.reverse:
-            raise ConfigError("--segments has no meaning with --reverse: two models divide text in two ways")
         return
     for name in ("threshold", "matrix", "segments", "reverse", "combine", "weights"):
         if getattr(options, name) not in (None, False, []):
             raise ConfigError(f"--{name} has no effect with --aligner {options.aligner}; leave it out")
+
+
+def require_consistent_links(options: argparse.Namespace) -> None:
+    """Refuse options of `add_link_options` that need a second direction, or have no meaning with one."""
+    if options.symmetrize is not None and not options.reverse:
+        raise ConfigError("--symmetrize requires a run of the opposite direction; give it with --reverse RUN2")
+    if options.segments and options.reverse:
+        raise ConfigError("--segments has no meaning with --reverse: two models divide text in two ways")
 
 
 def _by_aligner(options: argparse.Namespace, tokens: TextIO | None) -> list[list[Link]]:
@@ -173,7 +184,7 @@ def _by_aligner(options: argparse.Namespace, tokens: TextIO | None) -> list[list
             raise
         raise ConfigError("--aligner needs sil-thot, which is not installed; pip install 'dragoman[align]'") from None
 
-    unit = _unit(options)
+    unit = unit_of(options)
     assert unit != "segments", "refused with an aligner"
     watch = SpacingWatch("--characters links their letters, or segment the text first")
 
@@ -200,7 +211,7 @@ def _by_aligner(options: argparse.Namespace, tokens: TextIO | None) -> list[list
     return [symmetrize(there, [(i, j) for j, i in home], options.symmetrize) for there, home in both]
 
 
-def _unit(options: argparse.Namespace) -> AlignmentUnit:
+def unit_of(options: argparse.Namespace) -> AlignmentUnit:
     """What the links count."""
     if options.segments:
         return "segments"
@@ -228,7 +239,7 @@ def _by_model(options: argparse.Namespace, matrix: AttentionFile | None, tokens:
     def links(words: WordWeights) -> list[Link]:
         return extract_links(words, options.threshold)
 
-    unit = _unit(options)
+    unit = unit_of(options)
     read = checked_pairs(read_pairs([files]), files, names[0], first)
     lines: Iterator[tuple[str, str]] = ((pair.source, pair.target) for pair in read)
     if unit in ("words", "unicode-words"):

@@ -29,11 +29,13 @@ class Verbs(Mapping[str, Verb]):
 
     def __init__(self, groups: Mapping[str, Mapping[str, str]]) -> None:
         self.groups = groups
-        """Heading of the help -> verb -> module below `dragoman.cli`."""
+        """Heading of the help -> verb -> module below `dragoman.cli`, or MODULE:NAME of one of several in it."""
         self._modules = {name: module for verbs in groups.values() for name, module in verbs.items()}
 
     def __getitem__(self, name: str) -> Verb:
-        return cast(Verb, importlib.import_module(f"dragoman.cli.{self._modules[name]}"))
+        path, _, member = self._modules[name].partition(":")
+        module = importlib.import_module(f"dragoman.cli.{path}")
+        return cast(Verb, getattr(module, member) if member else module)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
@@ -87,11 +89,11 @@ VERBS = Verbs(
             "smt nbest": "smt.nbest",
         },
         "many files on many machines": {
-            "cluster translate": "cluster.translate",
-            "cluster score": "cluster.score",
-            "cluster align": "cluster.align",
-            "cluster rescore": "cluster.rescore",
-            "cluster phrase-table": "cluster.phrase_table",
+            "cluster translate": "cluster:TRANSLATE",
+            "cluster score": "cluster:SCORE",
+            "cluster align": "cluster:ALIGN",
+            "cluster rescore": "cluster:RESCORE",
+            "cluster phrase-table": "cluster:PHRASE_TABLE",
         },
         "language models": {
             "lm train": "lm.train",

@@ -24,14 +24,19 @@ def add_options(parser: Parser) -> None:
     """Declare the options of `score`."""
     add_runs(parser)
     add_pairs(parser)
+    add_token_counts(parser)
+    add_ensemble_options(parser)
+    add_output(parser, "the scores, one a line,")
+    add_general_options(parser)
+
+
+def add_token_counts(parser: Parser) -> None:
+    """Declare `--token-counts`."""
     parser.add_argument(
         "--token-counts",
         action="store_true",
         help="after each score, by a tab, the number of target tokens, EOS included",
     )
-    add_ensemble_options(parser)
-    add_output(parser, "the scores, one a line,")
-    add_general_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:

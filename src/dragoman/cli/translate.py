@@ -20,6 +20,7 @@ from dragoman.cli.shared.search_options import add_sampling_options, add_search_
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
+    from argparse import _ActionsContainer as Container
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dragoman.runs.opening import Run
@@ -57,9 +58,7 @@ def add_options(parser: Parser) -> None:
     add_runs(parser)
     _add_files(parser)
     search = add_search_options(parser)
-    search.add_argument(
-        "--no-shortlist", action="store_true", help="ignore the shortlist of an exported folder: full vocabulary"
-    )
+    add_no_shortlist(search)
     search.add_argument(
         "--mbr",
         choices=("chrf", "bleu"),
@@ -70,6 +69,20 @@ def add_options(parser: Parser) -> None:
     _add_unknown_words(parser)
     add_ensemble_options(parser)
     add_general_options(parser)
+
+
+def add_no_shortlist(container: Container) -> None:
+    """Declare `--no-shortlist`."""
+    container.add_argument(
+        "--no-shortlist", action="store_true", help="ignore the shortlist of an exported folder: full vocabulary"
+    )
+
+
+def add_ban(container: Container) -> None:
+    """Declare `--ban WORDS`."""
+    container.add_argument(
+        "--ban", action="append", default=[], metavar="WORDS", help="never produce this word or phrase; may be repeated"
+    )
 
 
 def _add_files(parser: Parser) -> None:
@@ -112,9 +125,7 @@ def _add_files(parser: Parser) -> None:
 
 def _add_constraints(parser: Parser) -> None:
     group = parser.add_argument_group("lexical constraints")
-    group.add_argument(
-        "--ban", action="append", default=[], metavar="WORDS", help="never produce this word or phrase; may be repeated"
-    )
+    add_ban(group)
     group.add_argument("--ban-file", metavar="FILE", help="never produce these words or phrases, one per line")
     group.add_argument(
         "--prefix", metavar="FILE", help="target prefixes that translations start with, one line per input line"

@@ -15,7 +15,7 @@ from dragoman.cluster.inputs import Inputs
 from dragoman.cluster.outputs import ComputedShard, FailedLine, OutputFolder
 from dragoman.cluster.shards import Shard, read_shards
 from dragoman.cluster.verbs import ClusterVerb, Computed
-from dragoman.cluster.worker import Done, Lost, Pool
+from dragoman.cluster.worker import Done, Lost, WorkerPool
 from dragoman.errors import RunError
 from dragoman.progress import Console, as_duration
 
@@ -92,7 +92,7 @@ class Progress:
 
 
 @dataclass
-class _Output:
+class _UnfinishedOutput:
     """An output file that is being made."""
 
     inputs: Inputs
@@ -107,9 +107,9 @@ class _Pending:
     """A shard that is being computed."""
 
     shard: Shard
-    output: _Output
+    output: _UnfinishedOutput
     results: list[Computed | None]
-    """Of its units; None for those that are not computed yet."""
+    """The results of its units; None where they are not computed yet."""
 
 
 @dataclass
@@ -118,14 +118,14 @@ class _Task:
 
     pending: _Pending
     places: Sequence[int]
-    """Of the units in the shard, from 0."""
+    """The places of the units in the shard, from 0."""
     losses: int = 0
 
 
 class Coordinator:
     """Makes the outputs of one command."""
 
-    def __init__(self, verb: ClusterVerb, pool: Pool, folder: OutputFolder, console: Console) -> None:
+    def __init__(self, verb: ClusterVerb, pool: WorkerPool, folder: OutputFolder, console: Console) -> None:
         self._verb = verb
         self._pool = pool
         self._folder = folder
@@ -161,9 +161,9 @@ class Coordinator:
             self._progress.show(self._console, self._pool.workers())
 
     def _missing_tasks(self, inputs: Sequence[Inputs]) -> Iterator[_Task]:
-        """Read the inputs, yield the shards that are not computed, and finish outputs of which none is left."""
+        """Read the inputs, yield the shards that are not computed, and finish outputs that lack none."""
         for one in inputs:
-            output = _Output(one)
+            output = _UnfinishedOutput(one)
             for shard in read_shards(one, self._verb):
                 digest = shard.digest
                 output.shards.append(digest)
@@ -198,7 +198,7 @@ class Coordinator:
         self._add(task, done.outcome.units)
 
     def _handle_loss(self, task: _Task, reason: str) -> None:
-        """Compute the units again: together, then in halves, so that one that ends its worker is found."""
+        """Compute the units again: together, then in halves, until the one that ends its worker is found."""
         self._losses_in_a_row += 1
         self._console.warning(f"a worker ended: {reason}; its {len(task.places):,} lines are computed again")
         if self._losses_in_a_row > MAX_LOSSES_IN_A_ROW:
@@ -236,7 +236,7 @@ class Coordinator:
         self._progress.add(shard, results)
         self._count_down(pending.output)
 
-    def _count_down(self, output: _Output) -> None:
+    def _count_down(self, output: _UnfinishedOutput) -> None:
         output.waiting -= 1
         if not output.waiting:
             self._folder.finish(output.inputs, output.shards)

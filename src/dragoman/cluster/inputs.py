@@ -93,7 +93,7 @@ class Inputs:
         return self.files[0].size
 
 
-class Text(NamedTuple):
+class InputLine(NamedTuple):
     """A line of an input file."""
 
     line: str
@@ -101,7 +101,7 @@ class Text(NamedTuple):
     """Why it cannot be read; None where it can."""
 
 
-def read_texts(file: InputFile, stored: BinaryIO) -> Iterator[Text]:
+def read_texts(file: InputFile, stored: BinaryIO) -> Iterator[InputLine]:
     """Read the lines of a file that is open; a line that is not UTF-8 is empty and has a fault.
 
     Raises:
@@ -113,7 +113,7 @@ def read_texts(file: InputFile, stored: BinaryIO) -> Iterator[Text]:
         faults.append(f"{line.fault} is not UTF-8")
 
     for line in read_lines(file.path, note, stream=decompressed(stored, file.path)):
-        yield Text("", faults.pop()) if faults else Text(line, None)
+        yield InputLine("", faults.pop()) if faults else InputLine(line, None)
 
 
 def find_inputs(patterns: Sequence[str]) -> list[InputFile]:

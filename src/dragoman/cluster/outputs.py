@@ -56,7 +56,7 @@ class FinishedOutput(JsonFile, frozen=True, kw_only=True):
     failed: list[FailedLine]
 
 
-class _Manifest(JsonFile, frozen=True, kw_only=True):
+class _Provenance(JsonFile, frozen=True, kw_only=True):
     verb: str
     models: dict[str, list[str]]
     options: dict[str, Any]
@@ -126,7 +126,7 @@ class OutputFolder:
                 file.write(msgspec.json.encode(computed))
 
     def finish(self, inputs: Inputs, shards: Sequence[str]) -> None:
-        """Write an output of which all shards are computed; `shards` are their digests.
+        """Write an output from its computed shards, whose digests are given.
 
         Raises:
             InputError: it cannot be written.
@@ -227,7 +227,7 @@ def _require_names(path: Path, names: Sequence[str]) -> None:
 
 def _require_same_manifest(path: Path, identity: Mapping[str, Any]) -> None:
     remedy = "give a new folder for the outputs"
-    manifest = read_json(path / MANIFEST, _Manifest, newest=FORMAT, oldest=FORMAT, remedy=remedy)
+    manifest = read_json(path / MANIFEST, _Provenance, newest=FORMAT, oldest=FORMAT, remedy=remedy)
     what = {"models": "other models", "options": "other options", "version": f"version {manifest.version} of dragoman"}
     for key in ("verb", "models", "options", "version"):
         was, now = getattr(manifest, key), msgspec.to_builtins(identity[key])

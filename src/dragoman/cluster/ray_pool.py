@@ -30,14 +30,15 @@ CONNECT_SECONDS = 5.0
 MAX_FAILED_STARTS = 5
 """Workers that may end before they are ready, one after the other."""
 
-Compute = Callable[[Sequence[Any]], ShardResult]
+Opener = Callable[[], Callable[[Sequence[Any]], ShardResult]]
+"""Opens the models of a worker, and returns the function that computes shards."""
 
 
 class _Actor:
     """A worker in a process of Ray."""
 
-    def open(self, opener: Callable[[], Compute]) -> None:
-        """Open the models: not in the constructor, whose errors are those of a process that has ended."""
+    def open(self, opener: Opener) -> None:
+        """Open the models; Ray reports an error of a constructor as the end of the process."""
         self._compute = opener()
 
     def compute(self, values: Sequence[Any]) -> ShardResult:
@@ -47,8 +48,8 @@ class _Actor:
 class RayPool:
     """A pool of Ray actors with one CPU each. One that ends is replaced by another."""
 
-    def __init__(self, opener: Callable[[], Compute], workers: int) -> None:
-        """Ask Ray for workers, each of which calls `opener` once."""
+    def __init__(self, opener: Opener, workers: int) -> None:
+        """Ask Ray for workers; each calls `opener` once."""
         self._opener = opener
         self._waiting: list[Any] = []
         """Actors that wait for a task."""
@@ -64,7 +65,7 @@ class RayPool:
         self._working[actor.open.remote(self._opener)] = actor, None
 
     def workers(self) -> int:
-        """The number of workers that have opened their models."""
+        """Count the workers that have opened their models."""
         return len(self._waiting) + sum(task is not None for _, task in self._working.values())
 
     def has_room(self) -> bool:
@@ -163,8 +164,8 @@ def connected(address: str | None, workers: int | None) -> Iterator[int]:
 
 
 @contextmanager
-def open_workers(opener: Callable[[], Compute], address: str | None, workers: int | None) -> Iterator[RayPool]:
-    """Open workers for a block; arguments and errors are those of `RayPool` and `connected`."""
+def open_workers(opener: Opener, address: str | None, workers: int | None) -> Iterator[RayPool]:
+    """Open workers for a block; arguments and errors as for `RayPool` and `connected`."""
     with connected(address, workers) as number:
         yield RayPool(opener, number)
 

@@ -34,7 +34,7 @@ class Shard:
 
 
 def text_digest(shards: Iterable[str]) -> str:
-    """A digest of the text of a file, from the digests of its shards."""
+    """Compute a digest of the text of a file from the digests of its shards."""
     return _digest("".join(shards))
 
 

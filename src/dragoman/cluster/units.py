@@ -12,7 +12,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from dragoman.cluster.inputs import InputFile, Text, read_texts
+from dragoman.cluster.inputs import InputFile, InputLine, read_texts
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import parse_entry
 from dragoman.scoring.phrases import parse_row
@@ -32,7 +32,7 @@ class Unit(NamedTuple):
 
 
 def lines_of(value: Any) -> int:
-    """The number of lines of a unit with this value: those of a group, or one."""
+    """Count the lines of a unit with this value: a group has several."""
     return len(value) - 1 if isinstance(value, list) else 1
 
 
@@ -83,7 +83,7 @@ def read_hypotheses(files: Opened) -> Iterator[Unit]:
     """
     (file, stored), *more = files
     sources = enumerate(read_texts(*more[0])) if more else None
-    before, source_number, source = 0, -1, Text("", None)
+    before, source_number, source = 0, -1, InputLine("", None)
     for sentence, group in groupby(_parsed_lines(file, stored, _sentence_of), lambda line: line.parsed):
         lines = list(group)
         if sentence is None:

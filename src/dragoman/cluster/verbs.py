@@ -1,7 +1,7 @@
 """What a shard of each verb is and how a worker computes it: the table behind `dragoman cluster`.
 
-Shards are cut where `Translator` and `Scorer` cut their windows, so that a worker computes the same batches as the verb
-without `cluster` does in one thread, and gives the same lines.
+Shards are cut where `Translator` and `Scorer` cut their windows. So a worker computes the same batches as the verb
+without `cluster` in one thread, and the same lines.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Computed(NamedTuple):
 
     @classmethod
     def failure(cls, value: Any, reason: str) -> Computed:
-        """The result of a unit with this value that failed."""
+        """Make the result of a unit with this value that failed."""
         return cls([""] * lines_of(value), failed=reason)
 
 

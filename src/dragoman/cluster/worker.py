@@ -5,7 +5,7 @@ It is plain Python, so that any scheduler can run it:
     worker = ShardWorker("translate", {"runs": ["LIGHT"]})
     worker(["ein Haus", "zwei Häuser"]).lines
 
-`Pool` is what the coordinator needs of a scheduler.
+`WorkerPool` is what the coordinator needs of a scheduler.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ShardWorker:
             RunError: a folder does not exist, lacks a part, or is damaged.
             ConfigError: a value of an option is wrong, or models do not fit together.
         """
-        self._compute = VERBS[verb].open(models, {**VERBS[verb].defaults, **(options or {})})
+        self._compute = VERBS[verb].open(models, options_of(verb, options or {}))
 
     def __call__(self, values: Sequence[Any]) -> ShardResult:
         """Compute the values of units, in their order.
@@ -68,8 +68,13 @@ class ShardWorker:
         return compute_shard(self._compute, values)
 
 
+def options_of(verb: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete the options of a worker: given ones that are not None replace the defaults of the verb."""
+    return {**VERBS[verb].defaults, **{name: value for name, value in given.items() if value is not None}}
+
+
 def compute_shard(compute: Compute, values: Sequence[Any]) -> ShardResult:
-    """Compute the units together; one by one if that fails, so that only those fail that must.
+    """Compute the units together, or one by one if that fails: then the other units have their results.
 
     Raises:
         RunError: all units fail, at least `ALL_FAIL` of them.
@@ -129,12 +134,12 @@ class WorkerPlan:
         return {
             "verb": self.verb,
             "models": {use: [_digest(name) for name in names] for use, names in self.models.items()},
-            "options": dict(self.options),
+            "options": options_of(self.verb, self.options),
             "version": dragoman.__version__,
         }
 
     def opener(self) -> Callable[[], ShardWorker]:
-        """A function that opens a worker, on another machine say, where the models must be the same.
+        """Make a function that opens a worker, on another machine say, where the models must be the same.
 
         Raises (when called):
             RunError: the folders of the models, or dragoman itself, differ from those here.
@@ -175,11 +180,11 @@ class Done(NamedTuple):
     outcome: ShardResult | Lost
 
 
-class Pool(Protocol):
+class WorkerPool(Protocol):
     """Workers that compute tasks."""
 
     def workers(self) -> int:
-        """The number of workers that have opened their models."""
+        """Count the workers that have opened their models."""
 
     def has_room(self) -> bool:
         """Whether a worker waits for a task."""

@@ -1,0 +1,288 @@
+"""`dragoman cluster VERB`: verbs that run over many files on many machines, with workers of Ray."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dragoman.cli.align import add_link_options, require_consistent_links, unit_of
+from dragoman.cli.phrase_table import add_models
+from dragoman.cli.rescore import add_feature_options, features_of, require_sensible_features
+from dragoman.cli.score import add_token_counts
+from dragoman.cli.shared.options import NBEST_HELP, add_ensemble_options, add_general_options, add_runs
+from dragoman.cli.shared.parsing import Parser, output_folder, positive_int
+from dragoman.cli.shared.runs import require_several_runs
+from dragoman.cli.shared.search_options import add_search_options, given_search_options
+from dragoman.cli.translate import add_ban, add_no_shortlist
+from dragoman.errors import ConfigError, InputError
+
+if TYPE_CHECKING:
+    from dragoman.cluster.inputs import Inputs
+    from dragoman.cluster.verbs import Models
+    from dragoman.cluster.worker import WorkerPool
+
+FILES_HELP = "plain or compressed (.gz, .xz, .zst), on this machine or a URI (s3://, gs://, hdfs://); with * and ?"
+PAIRS = "source sentences, or pairs (.tsv, .jsonl)"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ClusterCommand:
+    """A verb of the family; it has what a module of another verb has."""
+
+    verb: str
+    SUMMARY: str
+    DESCRIPTION: str
+    EXAMPLES: Sequence[str]
+    inputs: str
+    """What the input files hold, for the help."""
+    declare: Callable[[Parser], None]
+    """Declares the models and what the worker does with them."""
+    plan: Callable[[argparse.Namespace], tuple[Models, dict[str, Any]]]
+    """The models and the options of the verb's worker."""
+    second: tuple[str, str] | None = None
+    """The option of the files that are read beside the inputs, and what they hold."""
+
+    def add_options(self, parser: Parser) -> None:
+        """Declare the options."""
+        files = parser.add_argument_group("input and output")
+        files.add_argument(
+            "--input",
+            nargs="+",
+            required=True,
+            metavar="PATTERN",
+            help=f"{self.inputs}; {FILES_HELP}, in quotation marks",
+        )
+        if self.second is not None:
+            option, content = self.second
+            files.add_argument(
+                f"--{option}",
+                nargs="+",
+                metavar="PATTERN",
+                help=f"{content}: as many files as --input, in the same order",
+            )
+        files.add_argument(
+            "--output",
+            type=output_folder,
+            required=True,
+            metavar="DIR",
+            help="folder with an output file for each input file, of its name",
+        )
+        workers = parser.add_argument_group("workers")
+        workers.add_argument(
+            "--address",
+            metavar="ADDRESS",
+            help="Ray cluster: HOST:PORT, or auto for the one that this machine belongs to (default: Ray is started "
+            "on this machine, for this command)",
+        )
+        workers.add_argument(
+            "--workers", type=positive_int, metavar="N", help="workers, one thread each (default: one for each CPU)"
+        )
+        self.declare(parser)
+        add_general_options(parser, device=False)
+
+    def run(self, options: argparse.Namespace) -> None:
+        """Make the outputs of all inputs."""
+        models, settings = self.plan(options)
+        open_workers = workers_of_ray()
+
+        from dragoman.cluster.coordinator import Coordinator
+        from dragoman.cluster.outputs import FAILED, open_output_folder
+        from dragoman.cluster.verbs import VERBS
+        from dragoman.cluster.worker import WorkerPlan
+        from dragoman.progress import Console
+
+        console = Console(quiet=options.quiet)
+        absolute = {use: [str(Path(name).resolve()) for name in names] for use, names in models.items()}
+        plan = WorkerPlan(self.verb, absolute, settings)
+        inputs = self._find_inputs(options)
+        output = options.output
+        for one in inputs:
+            if Path(one.files[0].path).resolve().parent == output.resolve():
+                raise ConfigError(f"--output {output}: holds the input {one.files[0].path}; give another folder")
+        with open_output_folder(output, plan.identity(), [one.name for one in inputs]) as folder:
+            missing = [one for one in inputs if not folder.is_complete(one, VERBS[self.verb])]
+            if missing:
+                with open_workers(plan.opener(), options.address, options.workers) as pool:
+                    done = Coordinator(VERBS[self.verb], pool, folder, console).run(missing)
+                console.info(str(done))
+                if done.unfinished:
+                    log.warning(
+                        "%d of %d translations (%.1f %%) were truncated at the maximum length; raise "
+                        "--max-length-factor or --max-length-extra",
+                        done.unfinished,
+                        done.lines,
+                        100 * done.unfinished / done.lines,
+                    )
+            console.info(f"{output}: {len(inputs)} files are complete")
+            failed = sum(len(folder.finished[one.name].failed) for one in inputs)
+            if failed:
+                log.warning("%d lines have no output; %s lists them with the reasons", failed, output / FAILED)
+
+    def _find_inputs(self, options: argparse.Namespace) -> list[Inputs]:
+        from dragoman.cluster.inputs import Inputs, find_inputs
+        from dragoman.text.corpus import holds_pairs
+
+        firsts = find_inputs(options.input)
+        option = "" if self.second is None else self.second[0]
+        patterns = getattr(options, option, None)
+        if patterns is None:
+            for file in firsts:
+                if option == "target" and not holds_pairs(Path(file.name)):
+                    raise ConfigError(
+                        f"{file.path}: a file of pairs is .tsv or .jsonl (also .gz, .xz, .zst); give target sentences "
+                        "with --target"
+                    )
+            return [Inputs([file]) for file in firsts]
+        seconds = find_inputs(patterns)
+        if len(firsts) != len(seconds):
+            raise InputError(
+                f"--input matches {len(firsts)} files and --{option} {len(seconds)}; the k-th of one belongs to the "
+                "k-th of the other, both sorted by name"
+            )
+        return [Inputs([first, second]) for first, second in zip(firsts, seconds, strict=True)]
+
+
+def workers_of_ray() -> Callable[[Any, str | None, int | None], AbstractContextManager[WorkerPool]]:
+    """Import Ray, whose absence is noticed before a folder is made, and return the function that opens its workers."""
+    from dragoman.cluster.ray_pool import open_workers
+
+    return open_workers
+
+
+def _declare_translation(parser: Parser) -> None:
+    add_runs(parser)
+    search = add_search_options(parser)
+    add_no_shortlist(search)
+    add_ban(search)
+    add_ensemble_options(parser)
+
+
+def _plan_translation(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
+    search = {
+        "search": given_search_options(options),
+        "shortlist": not options.no_shortlist,
+        "more": {"ban": options.ban},
+    }
+    return {"runs": options.runs}, search | _ensemble(options)
+
+
+def _declare_scoring(parser: Parser) -> None:
+    add_runs(parser)
+    add_token_counts(parser)
+    add_ensemble_options(parser)
+
+
+def _plan_scoring(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
+    return {"runs": options.runs}, {"token_counts": options.token_counts} | _ensemble(options)
+
+
+def _declare_alignment(parser: Parser) -> None:
+    add_runs(parser)
+    add_link_options(parser)
+    add_ensemble_options(parser)
+
+
+def _plan_alignment(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
+    require_consistent_links(options)
+    links = {name: getattr(options, name) for name in ("threshold", "one_based", "symmetrize")}
+    links["unit"] = unit_of(options)
+    return {"runs": options.runs, "reverse": options.reverse}, links | _ensemble(options)
+
+
+def _ensemble(options: argparse.Namespace) -> dict[str, Any]:
+    require_several_runs(options, options.runs)
+    return {"combine": options.combine, "weights": options.weights}
+
+
+def _plan_rescoring(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
+    require_sensible_features(options)
+    settings = asdict(features_of(options))
+    return {use: settings.pop(use) for use in ("model", "reverse", "lm")}, settings
+
+
+def _declare_columns(parser: Parser) -> None:
+    add_models(parser, required=True)
+
+
+def _plan_columns(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
+    return {"model": options.model, "reverse": options.reverse}, {"unknown": options.unknown}
+
+
+TRANSLATE = ClusterCommand(
+    "translate",
+    "translate many files",
+    "Translates files line by line with workers of Ray, on this machine or on a cluster. Every input file\n"
+    "gives one output file of the same name and the same number of lines, in order, equal to what\n"
+    "`dragoman translate --threads 1` writes. A line that fails is empty and listed in failed.jsonl. If\n"
+    "interrupted, the same command does what is missing. Workers open RUN under the same path.",
+    (
+        "dragoman cluster translate LIGHT --input 'news/*.gz' --output news.en",
+        "dragoman cluster translate LIGHT --input 's3://bucket/news/*.zst' --output news.en --address auto",
+    ),
+    "text to translate, one sentence a line",
+    _declare_translation,
+    _plan_translation,
+)
+SCORE = ClusterCommand(
+    "score",
+    "score given translations in many files",
+    "Writes the log-probability of each target sentence given its source, as `dragoman score` does, with\n"
+    "workers of Ray. Inputs are .tsv or .jsonl files with pairs, or the source sides of corpora whose\n"
+    "target sides are given with --target. Outputs and interruptions: see dragoman cluster translate.",
+    (
+        "dragoman cluster score LIGHT --input 'pairs/*.tsv.gz' --output scores",
+        "dragoman cluster score LIGHT --input 'corpus/*.de' --target 'corpus/*.en' --output scores --workers 8",
+    ),
+    PAIRS,
+    _declare_scoring,
+    _plan_scoring,
+    ("target", "target sentences"),
+)
+ALIGN = ClusterCommand(
+    "align",
+    "align the words of many files",
+    "Writes the word alignment of each pair, as `dragoman align` does, with workers of Ray. Inputs are\n"
+    ".tsv or .jsonl files with pairs, or the source sides of corpora whose target sides are given with\n"
+    "--target. Outputs and interruptions: see dragoman cluster translate.",
+    (
+        "dragoman cluster align LIGHT --input 'pairs/*.tsv.gz' --output links",
+        "dragoman cluster align DE-EN --input 'c/*.de' --target 'c/*.en' --reverse EN-DE --output links",
+    ),
+    PAIRS,
+    _declare_alignment,
+    _plan_alignment,
+    ("target", "target sentences"),
+)
+RESCORE = ClusterCommand(
+    "rescore",
+    "add neural scores to many n-best lists",
+    "Writes n-best lists with additional features, as `dragoman rescore` does, with workers of Ray. A line\n"
+    "that is no hypothesis is empty in the output and listed in failed.jsonl. Outputs and interruptions:\n"
+    "see dragoman cluster translate.",
+    (
+        "dragoman cluster rescore --input 'lists/*.gz' --source 'text/*.fr' --model LIGHT --output rescored",
+        "dragoman cluster rescore --input 'lists/*.gz' --lm LM --output rescored --workers 8",
+    ),
+    NBEST_HELP,
+    add_feature_options,
+    _plan_rescoring,
+    ("source", "source sentences; sentence ids count their lines from 0"),
+)
+PHRASE_TABLE = ClusterCommand(
+    "phrase-table",
+    "add neural scores to many phrase tables",
+    "Writes Moses phrase tables, or the parts of one that is split between source phrases, with one more\n"
+    "score per model, as `dragoman phrase-table` does, with workers of Ray. Outputs and interruptions:\n"
+    "see dragoman cluster translate.",
+    ("dragoman cluster phrase-table --input 'table/*.gz' --model LIGHT --reverse LIGHT2 --output table2",),
+    "Moses phrase tables",
+    _declare_columns,
+    _plan_columns,
+)
