@@ -33,7 +33,7 @@ def _fail(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (["xyzzy"], "unknown command xyzzy; see dragoman --help"),
         (["smt"], "smt needs a second word: smt train, smt tune, smt translate, smt nbest; each has --help"),
         (["smt", "trian"], "smt needs a second word: smt train, smt tune"),
-        (["smt", "train", "--order", "9"], "argument --order: '9' is not a whole number from 2 to 6"),
+        (["smt", "train", "--order", "9"], "argument --order: '9' is not a whole number, 2 or more, at most 6"),
         (["train", "--trian", "a", "b"], "unknown option --trian (did you mean --train?) (see dragoman train --help)"),
         (
             ["translate", "R", "--beem=4"],

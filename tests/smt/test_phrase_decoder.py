@@ -12,7 +12,7 @@ from dragoman.smt.phrase_decoder import PhraseDecoder
 from dragoman.smt.search_graph import best_derivations, n_best
 from dragoman.smt.settings import DecoderSettings
 from dragoman.smt.system import PhraseSystem
-from dragoman.smt.translation_options import TranslationOptions
+from dragoman.smt.translation_options import PhraseOptions
 from dragoman.text.lines import read_lines
 
 from .conftest import PHRASES, REORDERING
@@ -94,7 +94,7 @@ class Everything:
 def search(system, words, limit, settings=WIDE):
     configuration = system.configuration
     feature_weights = configuration.features.feature_weights(configuration.weights, "")
-    options = TranslationOptions(system._tables, system._language_model, feature_weights, 0)
+    options = PhraseOptions(system._tables, system._language_model, feature_weights, 0)
     return PhraseDecoder(system._language_model, feature_weights, limit, settings).search(len(words), options.of(words))
 
 

@@ -6,14 +6,14 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.smt.system import PhraseSystem
-from dragoman.smt.translation_options import TranslationOptions
+from dragoman.smt.translation_options import PhraseOptions
 
 from .conftest import PHRASES, REORDERING
 
 
 def options(system, limit=0):
     configuration = system.configuration
-    return TranslationOptions(
+    return PhraseOptions(
         system._tables, system._language_model, configuration.features.feature_weights(configuration.weights, ""), limit
     )
 

@@ -67,18 +67,18 @@ def read_arpa(path: str | Path) -> Iterator[ArpaEntry]:
     else:
         raise InputError(f"{path}: no line \\data\\ in it; it is no ARPA language model")
     counts: list[int] = []
-    place, line = "", ""
-    for place, line in lines:
+    origin, line = "", ""
+    for origin, line in lines:
         match = _COUNT.fullmatch(line)
         if match is None and line:
             break
         if match is not None:
             if int(match[1]) != len(counts) + 1:
-                raise InputError(f"{place}: `{line}` where the number of {len(counts) + 1}-grams was expected")
+                raise InputError(f"{origin}: `{line}` where the number of {len(counts) + 1}-grams was expected")
             counts.append(int(match[2]))
     if not counts:
         raise InputError(f"{path}: no line `ngram 1=NUMBER` after \\data\\; it is no ARPA language model")
-    rest = chain([(place, line)], lines)
+    rest = chain([(origin, line)], lines)
     for order, count in enumerate(counts, 1):
         _expect(rest, f"\\{order}-grams:", str(path))
         yield from _section(rest, order, count, highest=order == len(counts))
@@ -87,26 +87,26 @@ def read_arpa(path: str | Path) -> Iterator[ArpaEntry]:
 
 def _expect(lines: Iterator[tuple[str, str]], heading: str, path: str) -> None:
     """Skip empty lines up to a heading."""
-    for place, line in lines:
+    for origin, line in lines:
         if line == heading:
             return
         if line:
-            raise InputError(f"{place}: `{line}` where {heading} was expected")
+            raise InputError(f"{origin}: `{line}` where {heading} was expected")
     raise InputError(f"{path}: ends before {heading}; it has been cut off")
 
 
 def _section(lines: Iterator[tuple[str, str]], order: int, count: int, *, highest: bool) -> Iterator[ArpaEntry]:
-    place = ""
+    origin = ""
     for number in range(count):
-        place, line = next(lines, (place, ""))
+        origin, line = next(lines, (origin, ""))
         fields = words_in(line)
         if len(fields) not in ((order + 1,) if highest else (order + 1, order + 2)):
             raise InputError(
-                f"{place}: `{line}` is not one of {count} {order}-grams ({number} before it are); expected "
+                f"{origin}: `{line}` is not one of {count} {order}-grams ({number} before it are); expected "
                 f"a logarithm, {order} words{'' if highest else ' and a back-off weight'}"
             )
-        backoff = parse_number(fields[-1], place, "a back-off weight") if len(fields) == order + 2 else 0.0
-        log_probability = parse_number(fields[0], place, "a logarithm")
+        backoff = parse_number(fields[-1], origin, "a back-off weight") if len(fields) == order + 2 else 0.0
+        log_probability = parse_number(fields[0], origin, "a logarithm")
         if log_probability > 0:
-            raise InputError(f"{place}: the logarithm {fields[0]} of a probability is above 0")
+            raise InputError(f"{origin}: the logarithm {fields[0]} of a probability is above 0")
         yield ArpaEntry(tuple(fields[1 : order + 1]), log_probability, backoff)

@@ -28,7 +28,7 @@ class ExtractedPhrase(NamedTuple):
 def consistent_pairs(
     source_length: int, target_length: int, links: Sequence[Link], limit: int
 ) -> Iterator[ExtractedPhrase]:
-    """The phrase pairs of one sentence pair, by target span, with at most `limit` words on either side."""
+    """Yield the phrase pairs of one sentence pair by target span, with at most `limit` words on either side."""
     sources_of, targets_of = _linked_words(source_length, target_length, links)
     linked = set(links)
     for start in range(target_length):

@@ -23,7 +23,7 @@ TRANSLATION_SCORES = 4
 
 
 class FeatureNames(NamedTuple):
-    """A system's names of its features, in the order of its n-best lists, which is that of Moses."""
+    """A system's names of its features, in the order that Moses gives them in n-best lists."""
 
     reordering: str = "LexicalReordering0"
     distortion: str = "Distortion0"
@@ -66,18 +66,18 @@ class Features:
         return {name: sizes.get(name, 1) for name in self.names if sizes.get(name, 1)}
 
     def initial_weights(self) -> Weights:
-        """The weights that tuning starts from."""
+        """Return the weights that tuning starts from."""
         shape = self.shape
         first = dict(zip(self.names, map(float, INITIAL_WEIGHTS), strict=True))
         return {name: (first[name],) * size for name, size in shape.items()}
 
-    def feature_weights(self, weights: Weights, place: str) -> FeatureWeights:
-        """Weights by the role of their features; `place` names the weights in error messages.
+    def feature_weights(self, weights: Weights, origin: str) -> FeatureWeights:
+        """Weights by the role of their features; `origin` names the weights in error messages.
 
         Raises:
             InputError: the weights do not match the features in name or number.
         """
-        given = as_weights(as_vector(weights, self.shape, place), self.shape)
+        given = as_weights(as_vector(weights, self.shape, origin), self.shape)
         names = self.names
         return FeatureWeights(
             given.get(names.reordering, (0.0,) * (2 * ORIENTATIONS)),
@@ -109,5 +109,5 @@ class FeatureWeights(NamedTuple):
 
 
 def total(values: Mapping[str, Sequence[float]], weights: Weights) -> float:
-    """The weighted sum of feature values."""
+    """Compute the weighted sum of feature values."""
     return sum(weight * value for name, row in values.items() for weight, value in zip(weights[name], row, strict=True))

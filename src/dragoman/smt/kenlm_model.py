@@ -39,7 +39,7 @@ class KenlmModel:
         self._model.NullContextWrite(self.null_context)
 
     def extend(self, state: LanguageModelState, words: Iterable[str]) -> tuple[float, LanguageModelState]:
-        """The log-probability of words after a state, and the next state."""
+        """Return the log-probability of words after a state, and the next state."""
         score = self._model.BaseScore
         total = 0.0
         for word in words:
@@ -49,11 +49,11 @@ class KenlmModel:
         return total * LN_10, state
 
     def end(self, state: LanguageModelState) -> float:
-        """The log-probability of EOS after a state."""
+        """Return the log-probability of EOS after a state."""
         return self.extend(state, (EOS,))[0]
 
     def without_context(self, words: Iterable[str]) -> float:
-        """The log-probability of words without context (the null context of KenLM, not the sentence start)."""
+        """Return the log-probability of words without context (KenLM's null context, not the sentence start)."""
         return self.extend(self.null_context, words)[0]
 
 

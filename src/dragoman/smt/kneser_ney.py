@@ -1,13 +1,13 @@
 """Interpolated modified Kneser-Ney smoothing: an n-gram language model from text (Chen and Goodman 1998).
 
-Where the paper leaves a choice, it is that of KenLM's lmplz (Heafield et al. 2013), so that both estimate the same
+Where the paper leaves a choice, we choose as KenLM's lmplz does (Heafield et al. 2013): both estimate the same
 probabilities (docs/lab-book/2026-11-smt.md names two exceptions for small texts): sentences start with <s>, which is
 never predicted, and end with </s>; lower orders use the number of distinct preceding words as the count, except for
 n-grams that start with <s>; unigrams are interpolated with a uniform distribution over all words, <unk> and </s>, and
 the share of <unk> is its probability. Nothing is pruned.
 
-An n-gram has an index among those of its order and is identified by the index of its context and its last word, so
-that all work is sorting and counting pairs of integers in numpy.
+The n-grams of an order are numbered. The number of its context and its last word identify an n-gram, and all work is
+sorting and counting pairs of integers in numpy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SPECIAL = (UNKNOWN, BOS, EOS)
 _BOS, _EOS = SPECIAL.index(BOS), SPECIAL.index(EOS)
 
 FALLBACK = (0.5, 1.0, 1.5)
-"""Discounts of counts 1, 2 and 3 or more, for an order with too few n-grams to estimate them; those of `lmplz
+"""Discounts of counts 1, 2 and 3 or more, for an order with too few n-grams to estimate them, as with `lmplz
 --discount_fallback`."""
 
 Numbers = NDArray[np.int64]
@@ -132,10 +132,10 @@ def _interpolate(vocabulary: Sequence[str], counted: Sequence[_Counted], adjuste
     below = np.full(1, 1 / (len(vocabulary) - 1))  # the uniform distribution, without <s>
     probabilities, shares, fallback = [], [], []
     for number, (one, counts) in enumerate(zip(counted, adjusted, strict=True)):
-        found = discounts(counts)
-        if found is None:
+        estimated = discounts(counts)
+        if estimated is None:
             fallback.append(number + 1)
-        discount = np.array((0.0, *(found or FALLBACK)))[np.minimum(counts, 3)]
+        discount = np.array((0.0, *(estimated or FALLBACK)))[np.minimum(counts, 3)]
         contexts = len(below)
         total = np.maximum(np.bincount(one.contexts, counts, minlength=contexts), 1)
         share = np.bincount(one.contexts, discount, minlength=contexts) / total
@@ -145,14 +145,15 @@ def _interpolate(vocabulary: Sequence[str], counted: Sequence[_Counted], adjuste
     probabilities[0][_BOS] = 1.0  # by convention
     backoffs = [*shares[1:], np.zeros(len(below))]
     orders = [
-        NgramOrder(one.contexts, one.words, np.log10(probability), _logarithms(backoff))
+        # A weight of 0, where no word ever followed, has the logarithm 0.
+        NgramOrder(one.contexts, one.words, np.log10(probability), np.log10(np.where(backoff > 0, backoff, 1.0)))
         for one, probability, backoff in zip(counted, probabilities, backoffs, strict=True)
     ]
     return NgramModel(vocabulary, orders, fallback)
 
 
 def discounts(counts: Numbers) -> tuple[float, float, float] | None:
-    """The discounts of counts 1, 2 and 3 or more, or None if they cannot be estimated or one of them is 0.
+    """Estimate the discounts of counts 1, 2 and 3 or more; None if that is impossible or one of them is 0.
 
     Chen and Goodman 1998, equation 26: Y = n1 / (n1 + 2 n2), D_k = k - (k + 1) Y n_(k+1) / n_k, where n_k n-grams have
     count k. lmplz accepts a discount of 0, but a context followed by such counts only would leave no probability for
@@ -162,12 +163,5 @@ def discounts(counts: Numbers) -> tuple[float, float, float] | None:
     if not n[1:4].all():
         return None
     share = n[1] / (n[1] + 2 * n[2])
-    found = [float(k - (k + 1) * share * n[k + 1] / n[k]) for k in (1, 2, 3)]
-    if any(not 0 < value <= k for k, value in enumerate(found, 1)):
-        return None
-    return found[0], found[1], found[2]
-
-
-def _logarithms(shares: Values) -> Values:
-    """log10 of backoff weights; 0 where the weight is 0, because no word ever followed."""
-    return np.log10(np.where(shares > 0, shares, 1.0))
+    one, two, three = (float(k - (k + 1) * share * n[k + 1] / n[k]) for k in (1, 2, 3))
+    return (one, two, three) if 0 < one <= 1 and 0 < two <= 2 and 0 < three <= 3 else None

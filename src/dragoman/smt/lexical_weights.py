@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dragoman.text.links import Link
@@ -26,7 +26,7 @@ class LexicalTable:
     """w(source | target) by (source, target)."""
 
     def weights(self, source: Sequence[str], target: Sequence[str], links: Iterable[Link]) -> tuple[float, float]:
-        """lex(source | target) and lex(target | source) of a phrase pair."""
+        """Return lex(source | target) and lex(target | source) of a phrase pair."""
         links = list(links)
         reversed_links = [(j, i) for i, j in links]
         return (
@@ -44,8 +44,8 @@ def _weight(
         partners[word_index].append(given[given_index])
     product = 1.0
     for number, word in enumerate(words):
-        found = partners.get(number, (NULL,))
-        product *= sum(table.get((word, partner), 1.0) for partner in found) / len(found)
+        linked = partners.get(number, (NULL,))
+        product *= sum(table.get((word, partner), 1.0) for partner in linked) / len(linked)
     return product
 
 
@@ -53,7 +53,10 @@ def count_lexical_table(sentences: Iterable[tuple[Sequence[str], Sequence[str], 
     """Estimate the table from (source words, target words, links); words without a link count as linked to NULL."""
     pairs: Counter[tuple[str, str]] = Counter()
     for source, target, links in sentences:
-        pairs.update(_word_pairs(source, target, links))
+        linked_source, linked_target = {i for i, _ in links}, {j for _, j in links}
+        pairs.update((source[i], target[j]) for i, j in links)
+        pairs.update((word, NULL) for i, word in enumerate(source) if i not in linked_source)
+        pairs.update((NULL, word) for j, word in enumerate(target) if j not in linked_target)
     sources: Counter[str] = Counter()
     targets: Counter[str] = Counter()
     for (one, other), count in pairs.items():
@@ -63,11 +66,3 @@ def count_lexical_table(sentences: Iterable[tuple[Sequence[str], Sequence[str], 
         {(other, one): count / sources[one] for (one, other), count in pairs.items()},
         {(one, other): count / targets[other] for (one, other), count in pairs.items()},
     )
-
-
-def _word_pairs(source: Sequence[str], target: Sequence[str], links: Sequence[Link]) -> Iterator[tuple[str, str]]:
-    linked_source = {i for i, _ in links}
-    linked_target = {j for _, j in links}
-    yield from ((source[i], target[j]) for i, j in links)
-    yield from ((word, NULL) for i, word in enumerate(source) if i not in linked_source)
-    yield from ((NULL, word) for j, word in enumerate(target) if j not in linked_target)

@@ -35,12 +35,12 @@ class PhraseDecoder:
         self._threshold = settings.threshold * weights.magnitude
 
     def search(self, length: int, spans: Sequence[SpanOptions]) -> PhraseHypothesis:
-        """The final hypothesis of a sentence of `length` words; its edges lead back through the whole search graph."""
+        """Search a sentence of `length` words; the edges of the final hypothesis lead back through the search graph."""
         constraints = ReorderingConstraints(length, spans, self._limit)
         empty = PhraseHypothesis(0, (0, 0), self._language_model.begin, None, 0.0, 0.0)
         stacks: list[list[_Group]] = [[_Group([empty])]]
         for covered in range(1, length + 1):
-            stacks.append(_grouped(self._pruned(self._fill(covered, stacks, constraints))))
+            stacks.append(self._pruned(self._fill(covered, stacks, constraints)))
         return self._finish(hypothesis for group in stacks[length] for hypothesis in group.hypotheses)
 
     def _fill(
@@ -50,19 +50,19 @@ class PhraseDecoder:
         grids = self._grids(covered, stacks, constraints)
         queue = [(-grid.estimate(0, 0), number, 0, 0) for number, grid in enumerate(grids)]
         heapq.heapify(queue)
-        found: dict[_RecombinationKey, PhraseHypothesis] = {}
+        stack: dict[_RecombinationKey, PhraseHypothesis] = {}
         best = float("-inf")
         for _ in range(self._settings.pop_limit):
             if not queue or -queue[0][0] < best - self._threshold:
                 break
             _, number, row, column = heapq.heappop(queue)
             grid = grids[number]
-            best = max(best, self._expand(grid, row, column, found))
+            best = max(best, self._expand(grid, row, column, stack))
             if column + 1 < len(grid.options):
                 heapq.heappush(queue, (-grid.estimate(row, column + 1), number, row, column + 1))
             if column == 0 and row + 1 < len(grid.hypotheses):
                 heapq.heappush(queue, (-grid.estimate(row + 1, 0), number, row + 1, 0))
-        return list(found.values())
+        return list(stack.values())
 
     def _grids(
         self, covered: int, stacks: Sequence[Sequence[_Group]], constraints: ReorderingConstraints
@@ -76,8 +76,8 @@ class PhraseDecoder:
             for step in constraints.extensions(group.coverage, group.end).get(covered - before, ())
         ]
 
-    def _expand(self, grid: _Grid, row: int, column: int, found: dict[_RecombinationKey, PhraseHypothesis]) -> float:
-        """Add the hypothesis at one place of a grid to `found`; returns its score plus future cost estimate."""
+    def _expand(self, grid: _Grid, row: int, column: int, stack: dict[_RecombinationKey, PhraseHypothesis]) -> float:
+        """Add the hypothesis in one cell of a grid to a stack; returns its score plus future cost estimate."""
         origin, option = grid.hypotheses[row], grid.options[column]
         log_probability, state = self._language_model.extend(origin.state, option.words)
         way = grid.orientation
@@ -91,18 +91,22 @@ class PhraseDecoder:
         score = origin.score + edge_score
         edge = Edge(origin, option, edge_score, log_probability)
         key = (grid.coverage, grid.start, grid.end, state, option.following)
-        known = found.get(key)
+        known = stack.get(key)
         if known is None:
-            found[key] = PhraseHypothesis(grid.coverage, (grid.start, grid.end), state, edge, score, grid.future)
+            stack[key] = PhraseHypothesis(grid.coverage, (grid.start, grid.end), state, edge, score, grid.future)
         else:
             known.add(edge, score)
         return score + grid.future
 
-    def _pruned(self, hypotheses: list[PhraseHypothesis]) -> list[PhraseHypothesis]:
-        """The hypotheses that survive threshold and stack size, best first."""
+    def _pruned(self, hypotheses: list[PhraseHypothesis]) -> list[_Group]:
+        """The hypotheses that survive threshold and stack size, best first, in groups."""
         hypotheses.sort(key=lambda hypothesis: -hypothesis.total)
         lowest = hypotheses[0].total - self._threshold
-        return [one for one in hypotheses[: self._settings.stack] if one.total >= lowest]
+        groups: dict[tuple[int, int, int], list[PhraseHypothesis]] = {}
+        for one in hypotheses[: self._settings.stack]:
+            if one.total >= lowest:
+                groups.setdefault((one.coverage, one.start, one.end), []).append(one)
+        return [_Group(group) for group in groups.values()]
 
     def _finish(self, hypotheses: Iterable[PhraseHypothesis]) -> PhraseHypothesis:
         """Recombine all complete hypotheses, each scored with EOS, into the final one."""
@@ -135,13 +139,6 @@ class _Group:
         self.coverage, self.start, self.end = first.coverage, first.start, first.end
 
 
-def _grouped(hypotheses: Iterable[PhraseHypothesis]) -> list[_Group]:
-    groups: dict[tuple[int, int, int], list[PhraseHypothesis]] = {}
-    for one in hypotheses:
-        groups.setdefault((one.coverage, one.start, one.end), []).append(one)
-    return [_Group(group) for group in groups.values()]
-
-
 class _Extension(NamedTuple):
     """A span that can be translated next."""
 
@@ -171,7 +168,7 @@ class _Grid:
         self.orientation = way
 
     def estimate(self, row: int, column: int) -> float:
-        """Estimated score, future costs included, of one combination."""
+        """Estimate the score of one combination, future costs included."""
         origin, option = self.hypotheses[row], self.options[column]
         way = self.orientation
         return (
@@ -195,7 +192,7 @@ class ReorderingConstraints:
         self.longest = max((span.end - span.start for span in spans), default=0)
 
     def extensions(self, coverage: int, end: int) -> dict[int, list[_Extension]]:
-        """The spans that may follow a phrase that ends at `end`, by their number of words.
+        """List the spans that may follow a phrase that ends at `end`, by their number of words.
 
         The distance to the next span must not exceed the limit, nor may the distance back from there to the first
         untranslated word (as in Moses): then no hypothesis can get stuck.

@@ -61,19 +61,20 @@ def count_pairs(sentences: Iterable[AlignedPair], limit: int) -> dict[PhrasePair
         for pair in consistent_pairs(len(source), len(target), by_target, limit):
             (start, end), (first, last) = pair.source, pair.target
             phrases = " ".join(source[start:end]), " ".join(target[first:last])
-            found = seen.get(phrases)
-            if found is None:
-                found = seen[phrases] = PhraseCounts()
-            found.alignments[tuple((i - start, j - first) for i, j in by_target if first <= j < last)] += 1
-            found.orientations[pair.previous] += 1
-            found.orientations[ORIENTATIONS + pair.following] += 1
+            counts = seen.get(phrases)
+            if counts is None:
+                counts = seen[phrases] = PhraseCounts()
+            counts.alignments[tuple((i - start, j - first) for i, j in by_target if first <= j < last)] += 1
+            counts.orientations[pair.previous] += 1
+            counts.orientations[ORIENTATIONS + pair.following] += 1
     return seen
 
 
 def phrase_table(pairs: dict[PhrasePair, PhraseCounts], lexical_table: LexicalTable) -> Iterator[str]:
-    """Lines of the phrase table: p(source | target) lex p(target | source) lex, links, counts of target, source, pair.
+    """Yield the lines of the phrase table: four scores, links, counts of target, source and pair.
 
-    Phrase translation probabilities are relative frequencies without smoothing, as in Moses by default.
+    The scores are p(source | target), lex, p(target | source), lex. Phrase translation probabilities are relative
+    frequencies without smoothing, as in Moses by default.
     """
     sources: Counter[str] = Counter()
     targets: Counter[str] = Counter()
@@ -91,7 +92,7 @@ def phrase_table(pairs: dict[PhrasePair, PhraseCounts], lexical_table: LexicalTa
 
 
 def reordering_table(pairs: dict[PhrasePair, PhraseCounts]) -> Iterator[str]:
-    """Lines of the reordering table: orientation probabilities towards the previous phrase, then towards the next."""
+    """Yield lines of the reordering table: orientation probabilities towards the previous phrase, then the next."""
     for source, target in _in_order(pairs):
         counts = pairs[source, target].orientations
         previous, following = counts[:ORIENTATIONS], counts[ORIENTATIONS:]

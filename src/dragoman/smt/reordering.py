@@ -27,7 +27,7 @@ SMOOTHING = 0.5
 def training_orientation(
     links: AbstractSet[Link], source: tuple[int, int], boundary: int, *, before: bool, lengths: tuple[int, int]
 ) -> Orientation:
-    """Word-based orientation of a phrase pair towards the previous (`before`) or next target phrase.
+    """Determine the orientation of a phrase pair towards the previous (`before`) or next target phrase by words.
 
     `source` is the span [start, end) of the source phrase, `boundary` the start of the target phrase if `before`, else
     its end, `lengths` are the lengths of both sentences. The adjacent target word decides: monotone if it is linked to
@@ -48,13 +48,13 @@ def _is_linked(links: AbstractSet[Link], source: int, target: int, lengths: tupl
 
 
 def orientation(previous: tuple[int, int], current: tuple[int, int]) -> Orientation:
-    """Orientation of two consecutive phrases of a translation, from their source spans [start, end)."""
+    """Determine the orientation of two consecutive phrases of a translation from their source spans [start, end)."""
     if previous[1] == current[0]:
         return MONOTONE
     return SWAP if current[1] == previous[0] else DISCONTINUOUS
 
 
 def probabilities(counts: Sequence[float]) -> list[float]:
-    """Smoothed probabilities of the three orientations from their counts."""
+    """Estimate the smoothed probabilities of the three orientations from their counts."""
     total = sum(counts) + ORIENTATIONS * SMOOTHING
     return [(count + SMOOTHING) / total for count in counts]

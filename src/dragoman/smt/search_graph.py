@@ -84,15 +84,15 @@ class Derivation(NamedTuple):
     @property
     def links(self) -> list[Link]:
         """Links between source and target words: the links of the phrase pairs, shifted to the phrases' places."""
-        found: list[Link] = []
+        links: list[Link] = []
         written = 0
         for option, (start, _) in self.steps:
-            found.extend((start + i, written + j) for i, j in option.links)
+            links.extend((start + i, written + j) for i, j in option.links)
             written += len(option.words)
-        return sorted(found)
+        return sorted(links)
 
     def values(self, features: Features) -> dict[str, tuple[float, ...]]:
-        """The unweighted values of each feature."""
+        """Compute the unweighted values of each feature."""
         orientations = [0.0] * (2 * ORIENTATIONS)
         scores = [0.0] * features.translation_scores
         distortion, before, previous = 0, (0, 0), None
@@ -122,7 +122,7 @@ _Suffix = tuple[Edge, PhraseHypothesis, "_Suffix | None"]
 
 
 def best_derivations(final: PhraseHypothesis) -> Iterator[Derivation]:
-    """All derivations of a final hypothesis, in descending order of score."""
+    """Yield all derivations of a final hypothesis, in descending order of score."""
     return (_derivation(score, suffix) for score, suffix in _k_best(final))
 
 
@@ -130,7 +130,7 @@ def _k_best(final: PhraseHypothesis) -> Iterator[tuple[float, _Suffix | None]]:
     """Score and edges of all derivations, in descending order of score.
 
     Each derivation yielded is followed from its end back along the best edges; its deviations, which take another edge
-    at one place, enter the queue (as in Moses).
+    at one hypothesis, enter the queue (as in Moses).
     """
     numbers = count()  # ties go to the derivation found first
     queue: list[tuple[float, int, PhraseHypothesis, _Suffix | None]] = [(-final.score, next(numbers), final, None)]
@@ -168,14 +168,14 @@ def _words(suffix: _Suffix | None) -> tuple[str, ...]:
 
 
 def n_best(final: PhraseHypothesis, size: int, *, distinct: bool, patience: int) -> list[Derivation]:
-    """The best `size` derivations; with `distinct`, the best one of each text among the best `size * patience`."""
+    """List the best `size` derivations; with `distinct`, the best one of each text among `size * patience`."""
     if not distinct:
         return list(islice(best_derivations(final), size))
-    found: dict[tuple[str, ...], Derivation] = {}
+    by_text: dict[tuple[str, ...], Derivation] = {}
     for score, suffix in islice(_k_best(final), size * patience):
         words = _words(suffix)
-        if words not in found:
-            found[words] = _derivation(score, suffix)
-            if len(found) == size:
+        if words not in by_text:
+            by_text[words] = _derivation(score, suffix)
+            if len(by_text) == size:
                 break
-    return list(found.values())
+    return list(by_text.values())

@@ -14,9 +14,9 @@ from dragoman.smt.features import total
 from dragoman.smt.kenlm_model import KenlmModel
 from dragoman.smt.moses_ini import MosesConfiguration, read_configuration
 from dragoman.smt.phrase_decoder import PhraseDecoder
-from dragoman.smt.search_graph import Derivation, PhraseHypothesis, n_best
+from dragoman.smt.search_graph import Derivation, n_best
 from dragoman.smt.settings import DecoderSettings
-from dragoman.smt.translation_options import SystemTables, TranslationOptions
+from dragoman.smt.translation_options import PhraseOptions, SystemTables
 from dragoman.text.links import Link, format_links
 from dragoman.text.words import words_in
 from dragoman.tuning.feature_weights import Weights
@@ -38,7 +38,7 @@ class SmtTranslation:
     """The weighted sum of the features."""
 
     def entry(self, sentence: int, *, alignment: bool) -> str:
-        """A line of a Moses n-best list, optionally with the alignment as its last column."""
+        """Format a line of a Moses n-best list, optionally with the alignment as its last column."""
         values = " ".join(f"{name}= {' '.join(map(format_value, row))}" for name, row in self.features.items())
         line = f"{sentence} {BARS} {self.text} {BARS} {values} {BARS} {format_value(self.total)}"
         return f"{line} {BARS} {format_links(self.alignment)}" if alignment else line
@@ -69,16 +69,14 @@ class PhraseSystem:
         """
         return cls(read_configuration(path))
 
-    def searcher(self, weights: Weights, place: str, settings: DecoderSettings) -> Searcher:
-        """The system under given weights; `place` names the weights in error messages.
+    def searcher(self, weights: Weights, origin: str, settings: DecoderSettings) -> Searcher:
+        """The system under given weights; `origin` names the weights in error messages.
 
         Raises:
             InputError: the weights do not match the features.
         """
-        feature_weights = self.configuration.features.feature_weights(weights, place)
-        options = TranslationOptions(
-            self._tables, self._language_model, feature_weights, self.configuration.table_limit
-        )
+        feature_weights = self.configuration.features.feature_weights(weights, origin)
+        options = PhraseOptions(self._tables, self._language_model, feature_weights, self.configuration.table_limit)
         decoder = PhraseDecoder(self._language_model, feature_weights, self.configuration.distortion_limit, settings)
         return Searcher(self.configuration, weights, options, decoder)
 
@@ -87,7 +85,7 @@ class Searcher:
     """A system under given weights."""
 
     def __init__(
-        self, configuration: MosesConfiguration, weights: Weights, options: TranslationOptions, decoder: PhraseDecoder
+        self, configuration: MosesConfiguration, weights: Weights, options: PhraseOptions, decoder: PhraseDecoder
     ) -> None:
         self._features = configuration.features
         self._weights = weights
@@ -95,20 +93,18 @@ class Searcher:
         self._decoder = decoder
 
     def translate(self, lines: Iterable[str]) -> Iterator[SmtTranslation]:
-        """The best translation of each line, as a stream."""
+        """Yield the best translation of each line."""
         for (best,) in self.n_best(lines, 1, distinct=False):
             yield best
 
     def n_best(self, lines: Iterable[str], size: int, *, distinct: bool) -> Iterator[list[SmtTranslation]]:
-        """The `size` best translations of each line; with `distinct`, only the best one of each text."""
+        """Yield the `size` best translations of each line; with `distinct`, only the best one of each text."""
         for line in lines:
-            final = self._search(words_in(line))
+            words = words_in(line)
+            final = self._decoder.search(len(words), self._options.of(words))
             derivations = n_best(final, size, distinct=distinct, patience=PATIENCE)
             # Rounding the features as they are printed may make two totals equal or swap their order.
             yield sorted(map(self._translation, derivations), key=lambda translation: -translation.total)
-
-    def _search(self, words: Sequence[str]) -> PhraseHypothesis:
-        return self._decoder.search(len(words), self._options.of(words))
 
     def _translation(self, derivation: Derivation) -> SmtTranslation:
         values = {

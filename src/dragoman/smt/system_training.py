@@ -30,7 +30,7 @@ from dragoman.smt.moses_ini import (
 )
 from dragoman.smt.phrase_scoring import AlignedPair, count_pairs, phrase_table, reordering_table
 from dragoman.smt.settings import SystemSettings
-from dragoman.text.corpus import Pair, read_pairs
+from dragoman.text.corpus import read_pairs
 from dragoman.text.lines import not_found, read_lines, write_lines
 from dragoman.text.links import Link, write_links
 from dragoman.text.temporary import new_folder
@@ -62,7 +62,10 @@ def train_system(
     """
     with _new_system(folder) as new:
         pairs = list(read_pairs(corpora, alignments))
-        corpus = [_words(pair) for pair in pairs]
+        corpus = [
+            (_allowed(words_in(pair.source), pair.origin), _allowed(words_in(pair.target), pair.origin))
+            for pair in pairs
+        ]
         console.info(f"{len(pairs)} pairs")
         links = [list(pair.links or ()) for pair in pairs] if alignments else _align(corpus, settings, console)
         write_links(new / ALIGNED, links)
@@ -86,22 +89,18 @@ def _new_system(folder: Path) -> Iterator[Path]:
         raise InputError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
-def _words(pair: Pair) -> tuple[list[str], list[str]]:
-    return _allowed(words_in(pair.source), pair.origin), _allowed(words_in(pair.target), pair.origin)
-
-
-def _allowed(words: list[str], place: str) -> list[str]:
+def _allowed(words: list[str], origin: str) -> list[str]:
     """The words, after a check that none has a special meaning in phrase tables or language models."""
     for word in words:
         if _SPLIT_BY_KENLM.search(word):
             raise InputError(
-                f"{place}: the word {word!r} has a control character at which KenLM divides words; remove it, for "
+                f"{origin}: the word {word!r} has a control character at which KenLM divides words; remove it, for "
                 r"example with tr -d '\000\013\014\015'"
             )
         if BARS in word or word in SPECIAL:
             raise InputError(
-                f"{place}: the word {word!r} has a meaning of its own in phrase tables or language models; replace it, "
-                "as escape-special-chars.perl of Moses does"
+                f"{origin}: the word {word!r} has a meaning of its own in phrase tables or language models; replace "
+                "it, as escape-special-chars.perl of Moses does"
             )
     return words
 

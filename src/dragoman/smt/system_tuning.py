@@ -37,12 +37,12 @@ def tune_system(
     *,
     start: Weights | None = None,
 ) -> TunedSystem:
-    """The weights with the best BLEU of all rounds; `references` has the references of each source line.
+    """Tune; returns the weights with the best BLEU of all rounds. `references` has those of each source line.
 
     Warns where all weights have the same BLEU.
 
     Args:
-        start: initial weights; None for those of the system.
+        start: initial weights; None to start from the weights of the system.
     """
     random = np.random.default_rng(settings.seed)
     lists = _Lists(system, references)
@@ -82,37 +82,37 @@ class _Lists:
         self._references = references
         self._fixed = features.names.unknown_penalty
         self._shape = {name: size for name, size in features.shape.items() if name != self._fixed}
-        self._found: list[dict[tuple[str, tuple[float, ...]], None]] = [{} for _ in references]
+        self._distinct: list[dict[tuple[str, tuple[float, ...]], None]] = [{} for _ in references]
 
     @property
     def total(self) -> int:
         """Number of translations."""
-        return sum(map(len, self._found))
+        return sum(map(len, self._distinct))
 
     def add(self, lists: Iterable[list[SmtTranslation]]) -> tuple[float, int]:
         """Merge one n-best list for each line; returns the BLEU of the first entries and the number of new entries."""
         before = self.total
         statistics = []
-        for found, references, translations in zip(self._found, self._references, lists, strict=True):
+        for distinct, references, translations in zip(self._distinct, self._references, lists, strict=True):
             for one in translations:
                 values = tuple(value for name in self._shape for value in one.features[name])
-                found[one.text, values] = None
+                distinct[one.text, values] = None
             statistics.append(BLEU.statistics([translations[0].text], references)[0])
         return float(BLEU.score(np.sum(statistics, axis=0))), self.total - before
 
     def pool(self) -> Pool:
-        """The lists as the data of tuning."""
-        return make_pool(self._shape, zip(self._references, map(list, self._found), strict=True))
+        """Return the lists as the data of tuning."""
+        return make_pool(self._shape, zip(self._references, map(list, self._distinct), strict=True))
 
     def vector(self, weights: Weights) -> Vector:
-        """The weights that are tuned, [D]."""
+        """Return the weights that are tuned, [D]."""
         tunable = {name: values for name, values in weights.items() if name != self._fixed}
         return as_vector(tunable, self._shape, "the weights of tuning")
 
     def better_weights(self, weights: Weights, random: np.random.Generator, restarts: int) -> Weights:
-        """The best weights over all lists by MERT, with the L1 norm of the given ones."""
+        """Find the best weights over all lists by MERT; their L1 norm is that of the given ones."""
         start = self.vector(weights)
-        found = tune_mert(self.pool(), start, random, restarts=restarts).weights
-        # Only the direction matters in MERT; the norm is kept so that the fixed weight keeps its proportion.
-        scaled = found * ((np.abs(start).sum() or 1.0) / (np.abs(found).sum() or 1.0))
+        tuned = tune_mert(self.pool(), start, random, restarts=restarts).weights
+        # Only the direction matters in MERT; with the norm the fixed weight keeps its proportion.
+        scaled = tuned * ((np.abs(start).sum() or 1.0) / (np.abs(tuned).sum() or 1.0))
         return {**as_weights(scaled, self._shape), self._fixed: weights[self._fixed]}

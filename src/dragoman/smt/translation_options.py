@@ -94,21 +94,21 @@ class SystemTables:
         self.longest = self._phrases.longest
 
     def options(self, source: str) -> list[TranslationOption]:
-        """The translations of a source phrase, words separated by single spaces; empty if the table lacks it.
+        """List the translations of a source phrase, words separated by single spaces; empty if the table lacks it.
 
         Raises:
             InputError: a row is malformed.
         """
         orientations = dict(self._orientations(source))
         options = []
-        for place, line in self._phrases.rows(source):
-            row = parse_row(line, place)
+        for origin, line in self._phrases.rows(source):
+            row = parse_row(line, origin)
             if len(row.scores) != self.scores:
-                raise InputError(f"{place}: {len(row.scores)} scores, but moses.ini has num-features={self.scores}")
+                raise InputError(f"{origin}: {len(row.scores)} scores, but moses.ini has num-features={self.scores}")
             words = tuple(words_in(row.target))
-            links = parse_links(row.fields[3], place) if len(row.fields) > 3 else []
-            _require_inside(links, source.count(" ") + 1, len(words), place)
-            scores = _logarithms(row.scores, place)
+            links = parse_links(row.fields[3], origin) if len(row.fields) > 3 else []
+            _require_inside(links, source.count(" ") + 1, len(words), origin)
+            scores = _logarithms(row.scores, origin)
             options.append(TranslationOption(words, scores, orientations.get(row.target, _NO_SCORES), links))
         return options
 
@@ -116,25 +116,25 @@ class SystemTables:
         """(target phrase, log-probabilities) of a source phrase in the reordering table."""
         if self._reordering is None:
             return
-        for place, line in self._reordering.rows(source):
-            row = parse_row(line, place)
+        for origin, line in self._reordering.rows(source):
+            row = parse_row(line, origin)
             if len(row.scores) != 2 * ORIENTATIONS:
-                raise InputError(f"{place}: {len(row.scores)} scores, not {2 * ORIENTATIONS} of msd-bidirectional-fe")
-            yield row.target, _logarithms(row.scores, place)
+                raise InputError(f"{origin}: {len(row.scores)} scores, not {2 * ORIENTATIONS} of msd-bidirectional-fe")
+            yield row.target, _logarithms(row.scores, origin)
 
 
-def _require_inside(links: Sequence[Link], source: int, target: int, place: str) -> None:
+def _require_inside(links: Sequence[Link], source: int, target: int, origin: str) -> None:
     """Refuse links outside a phrase pair of `source` and `target` words."""
     for i, j in links:
         if i >= source or j >= target:
             raise InputError(
-                f"{place}: the link {i}-{j} leads out of the phrases, which have {source} and {target} words"
+                f"{origin}: the link {i}-{j} leads out of the phrases, which have {source} and {target} words"
             )
 
 
-def _logarithms(scores: Sequence[float], place: str) -> tuple[float, ...]:
+def _logarithms(scores: Sequence[float], origin: str) -> tuple[float, ...]:
     if min(scores) < 0:
-        raise InputError(f"{place}: the score {min(scores):g} is below 0; tables hold probabilities")
+        raise InputError(f"{origin}: the score {min(scores):g} is below 0; tables hold probabilities")
     return tuple(max(LOWEST, math.log(score)) if score > 0 else LOWEST for score in scores)
 
 
@@ -149,38 +149,33 @@ class _IndexedTable:
         self.longest = 0
         """Number of words of the longest source phrase."""
         before = None
-        for place, line in enumerate(self._lines):
+        for index, line in enumerate(self._lines):
             source, bars, _ = line.partition(BARS)
-            if source != before:
-                if not bars:
-                    raise InputError(
-                        f"{path}:{place + 1}: no triple bar; expected `source {BARS} target {BARS} scores`"
-                    )
-                self._begin(source, place)
-                before = source
+            if source == before:
+                continue
+            if not bars:
+                raise InputError(f"{path}:{index + 1}: no triple bar; expected `source {BARS} target {BARS} scores`")
+            before, phrase = source, source.strip(" \t")
+            if phrase in self._first:
+                raise InputError(
+                    f"{path}:{index + 1}: the phrase {phrase!r} stands also in line {self._first[phrase] + 1}, with "
+                    "others between; sort the table (LC_ALL=C sort)"
+                )
+            self._first[phrase] = index
+            self.longest = max(self.longest, phrase.count(" ") + 1)
         if not self._lines:
             raise InputError(f"{path}: no phrases in it")
 
-    def _begin(self, source: str, place: int) -> None:
-        source = source.strip(" \t")
-        if source in self._first:
-            raise InputError(
-                f"{self._path}:{place + 1}: the phrase {source!r} stands also in line {self._first[source] + 1}, with "
-                "others between; sort the table (LC_ALL=C sort)"
-            )
-        self._first[source] = place
-        self.longest = max(self.longest, source.count(" ") + 1)
-
     def rows(self, source: str) -> Iterator[tuple[str, str]]:
-        """(`file:line`, row) for each row of a source phrase."""
+        """Yield (`file:line`, row) for each row of a source phrase."""
         first = self._first.get(source)
         if first is None:
             return
-        for place in range(first, len(self._lines)):
-            line = self._lines[place]
+        for index in range(first, len(self._lines)):
+            line = self._lines[index]
             if line.partition(BARS)[0].strip(" \t") != source:
                 return
-            yield f"{self._path}:{place + 1}", line
+            yield f"{self._path}:{index + 1}", line
 
 
 class SpanOptions:
@@ -196,7 +191,7 @@ class SpanOptions:
         self.options = options
 
 
-class TranslationOptions:
+class PhraseOptions:
     """Collects the translation options of sentences under given weights, with a cache by source phrase."""
 
     def __init__(self, tables: SystemTables, language_model: KenlmModel, weights: FeatureWeights, limit: int) -> None:
@@ -208,7 +203,7 @@ class TranslationOptions:
         self._known: dict[str, Sequence[TranslationOption]] = {}
 
     def of(self, words: Sequence[str]) -> list[SpanOptions]:
-        """All spans of a sentence that can be translated.
+        """List all spans of a sentence that can be translated.
 
         A word without an entry of its own is copied, even where a longer phrase contains it (as in Moses).
         """
@@ -219,21 +214,18 @@ class TranslationOptions:
                 if options:
                     spans.append(SpanOptions(start, end, options))
                 elif end == start + 1:
-                    spans.append(SpanOptions(start, end, self._unknown(words[start])))
+                    scores = (0.0,) * self._tables.scores
+                    copy = TranslationOption((words[start],), scores, _NO_SCORES, [(0, 0)], unknown=True)
+                    spans.append(SpanOptions(start, end, self._best([copy])))
         return spans
 
     def _of_phrase(self, source: str) -> Sequence[TranslationOption]:
-        found = self._known.get(source)
-        if found is None:
-            found = self._best(self._tables.options(source))
-            if found:
-                self._known[source] = found
-        return found
-
-    def _unknown(self, word: str) -> Sequence[TranslationOption]:
-        return self._best(
-            [TranslationOption((word,), (0.0,) * self._tables.scores, _NO_SCORES, [(0, 0)], unknown=True)]
-        )
+        options = self._known.get(source)
+        if options is None:
+            options = self._best(self._tables.options(source))
+            if options:
+                self._known[source] = options
+        return options
 
     def _best(self, options: Iterable[TranslationOption]) -> list[TranslationOption]:
         weighed = list(options)

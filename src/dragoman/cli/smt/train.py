@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dragoman.cli.shared.options import ALIGNERS, PAIRS_HELP, SYMMETRIZATIONS, add_general_options
-from dragoman.cli.shared.parsing import Parser, natural, output_folder, positive_int
+from dragoman.cli.shared.parsing import Parser, bounded, natural, output_folder, positive_int
 from dragoman.errors import ConfigError
 from dragoman.smt.settings import SystemSettings
 
@@ -65,7 +65,7 @@ def add_options(parser: Parser) -> None:
     )
     models.add_argument(
         "--order",
-        type=_order,
+        type=bounded(int, minimum=2, maximum=6),  # what KenLM reads
         default=SystemSettings.order,
         metavar="N",
         help="order of the n-gram language model, 2 to 6",
@@ -86,14 +86,6 @@ def add_options(parser: Parser) -> None:
         help="distortion limit of the decoder, in words; the value is written to moses.ini",
     )
     add_general_options(parser, device=False)
-
-
-def _order(text: str) -> int:
-    """KenLM reads n-grams of 2 to 6 words."""
-    order = positive_int(text)
-    if not 2 <= order <= 6:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 2 to 6")
-    return order
 
 
 def run(options: argparse.Namespace) -> None:
