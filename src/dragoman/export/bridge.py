@@ -23,7 +23,7 @@ class InitialValues(NamedTuple):
 
 
 def initial_values(g: Graph, bridge: Bridge, annotations: AnnotationValues) -> InitialValues:
-    """The initial state and the summary, as `Bridge.forward`."""
+    """Compute the initial state and the summary, as `Bridge.forward`."""
     summary = annotations.last[-1][0]
     if bridge.compressed is not None:
         summary = g.tanh(apply(g, bridge.compressed, summary))

@@ -32,7 +32,7 @@ def step_cell(
     *,
     direction: int | None = None,
 ) -> CellValues:
-    """Gate inputs [N, G] and state -> next state, as `CellStep`; `direction` selects one of two cells side by side."""
+    """Compute the next state from gate inputs [N, G], as `CellStep`; `direction` selects one of two parallel cells."""
     return _STEPS[cell.kind](g, cell, inputs, state, reset_gated_input, direction)
 
 

@@ -144,7 +144,7 @@ class Graph:
         self._outputs.append(helper.make_tensor_value_info(name, _TYPES[kind], shape))
 
     def bound(self, value: Value) -> Value:
-        """The same value, marked as lying in [-1, 1]."""
+        """Mark a value as lying in [-1, 1]."""
         self._bounded.add(value.name)
         return value
 
@@ -153,7 +153,7 @@ class Graph:
         return value.name in self._bounded
 
     def constant(self, array: Array) -> Value:
-        """An array of the model; one that is used twice is stored once."""
+        """Add an array of the model; one that is used twice is stored once."""
         key = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
         if key not in self._constants:
             self._kept.append(array)
@@ -180,13 +180,13 @@ class Graph:
         return self._constants[key]
 
     def node(self, kind: str, *inputs: Value | None, domain: str | None = None, **attributes: Any) -> Value:
-        """A node with one output."""
+        """Add a node with one output."""
         return self.nodes(kind, 1, *inputs, domain=domain, **attributes)[0]
 
     def nodes(
         self, kind: str, count: int, *inputs: Value | None, domain: str | None = None, **attributes: Any
     ) -> tuple[Value, ...]:
-        """A node with several outputs; None is an omitted optional input."""
+        """Add a node with several outputs; None is an omitted optional input."""
         outputs = [f"{self._prefix}{kind.lower()}{len(self._nodes)}.{index}" for index in range(count)]
         names = ["" if value is None else value.name for value in inputs]
         self._nodes.append(helper.make_node(kind, names, outputs, domain=domain, **attributes))
@@ -293,7 +293,7 @@ class Graph:
         return self.node("Transpose", x, perm=order)
 
     def unsqueeze(self, x: Value, *axes: int) -> Value:
-        """x with new axes of size 1 at these places."""
+        """x with new axes of size 1 at these positions."""
         return self.node("Unsqueeze", x, self.integers(*axes))
 
     def size(self, x: Value, axis: int) -> Value:
@@ -374,40 +374,34 @@ class Graph:
 
         As uint8 instead of int8: onnxruntime has no fast product of two signed matrices for x86.
         """
-        if x.name not in self._quantised:
-            self._quantised[x.name] = self._quantise_bounded(x) if self.is_bounded(x) else self._quantise_by_row(x)
-        return self._quantised[x.name]
+        if x.name in self._quantised:
+            return self._quantised[x.name]
+        if self.is_bounded(x):
+            zero_point = self._once("zero point", np.array(ZERO_POINT, np.uint8))
+            quantised = Quantised(self.node("QuantizeLinear", x, self.number(1 / ROW_LEVELS), zero_point), None)
+        else:
+            largest = self.node("ReduceMax", self.node("Abs", x), self.integers(-1), keepdims=0)  # [N, n] -> [N]
+            scale = self.node("Max", largest, self.number(float(SMALLEST_MAXIMUM))) * self.number(1 / ROW_LEVELS)
+            zero_point_of_all = numpy_helper.from_array(np.array([ZERO_POINT], np.uint8))
+            zero_points = self.node("ConstantOfShape", self.node("Shape", scale), value=zero_point_of_all)  # [N]
+            values = self.node("QuantizeLinear", x, scale, zero_points, axis=0)
+            quantised = Quantised(values, self.unsqueeze(scale, 1))  # [N] -> [N, 1]
+        self._quantised[x.name] = quantised
+        return quantised
 
-    def _quantise_bounded(self, x: Value) -> Quantised:
-        zero_point = self._once("zero point", np.array(ZERO_POINT, np.uint8))
-        return Quantised(self.node("QuantizeLinear", x, self.number(1 / ROW_LEVELS), zero_point), None)
-
-    def _quantise_by_row(self, x: Value) -> Quantised:
-        """x is [N, n]."""
-        largest = self.node("ReduceMax", self.node("Abs", x), self.integers(-1), keepdims=0)  # [N, n] -> [N]
-        scale = self.node("Max", largest, self.number(float(SMALLEST_MAXIMUM))) * self.number(1 / ROW_LEVELS)
-        zero_point = numpy_helper.from_array(np.array([ZERO_POINT], np.uint8))
-        zero_points = self.node("ConstantOfShape", self.node("Shape", scale), value=zero_point)  # [N]
-        values = self.node("QuantizeLinear", x, scale, zero_points, axis=0)
-        return Quantised(values, self.unsqueeze(scale, 1))  # [N] -> [N, 1]
-
-    def _used_nodes(self) -> tuple[list[onnx.NodeProto], set[str]]:
-        """The nodes on which an output depends, and the names of their inputs and of the outputs."""
+    def _as_proto(self) -> onnx.GraphProto:
+        """The graph with the nodes and the weights on which an output depends."""
         used = {output.name for output in self._outputs}
         nodes = []
         for node in reversed(self._nodes):
             if used.intersection(node.output):
                 nodes.append(node)
                 used.update(node.input)
-        return nodes[::-1], used
-
-    def _as_proto(self) -> onnx.GraphProto:
-        nodes, used = self._used_nodes()
         weights = [weight for weight in self._weights if weight.name in used]
-        return helper.make_graph(nodes, self._name, self._inputs, self._outputs, weights)
+        return helper.make_graph(nodes[::-1], self._name, self._inputs, self._outputs, weights)
 
     def serialise(self, facts: Mapping[str, str]) -> bytes:
-        """The bytes of the ONNX file, with `facts` as its metadata.
+        """Return the bytes of the ONNX file, with `facts` as its metadata.
 
         Raises:
             ConfigError: the graph is larger than 2 GiB, which an ONNX file cannot hold.

@@ -18,13 +18,13 @@ GroupRows = Callable[[Value], Value]
 
 
 def array(parameter: torch.Tensor) -> Array:
-    """The values of a parameter in float32; no copy is made of a parameter that is in float32 on the CPU."""
+    """Return the values of a parameter in float32, without a copy where it is in float32 on the CPU."""
     values: Array = parameter.detach().cpu().float().numpy()
     return values
 
 
 def bias_of(linear: Linear) -> Array | None:
-    """The bias of every output, [n_out] or [D, n_out], zero for the unbiased ones; None for a layer without a bias."""
+    """Return the bias of every output, [n_out] or [D, n_out], zero for unbiased ones; None for a layer without bias."""
     if linear.bias is None:
         return None
     bias = array(linear.bias)
@@ -32,7 +32,7 @@ def bias_of(linear: Linear) -> Array | None:
 
 
 def apply(g: Graph, linear: Linear, x: Value, plus: Value | None = None, *, direction: int | None = None) -> Value:
-    """W x + b + plus: rows [N, n_in] -> [N, n_out]; `direction` selects one of two layers side by side."""
+    """Compute W x + b + plus: rows [N, n_in] -> [N, n_out]; `direction` selects one of two layers side by side."""
     weight, bias = array(linear.weight), bias_of(linear)
     if direction is not None:
         weight, bias = weight[direction], None if bias is None else bias[direction]

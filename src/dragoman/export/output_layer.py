@@ -91,16 +91,13 @@ def logits_of(g: Graph, output: OutputLayer, matrix: Array, readout: Value, shor
     always = shortlist.always
     some_biases = None if bias is None else bias[always]
     listed = g.linear(readout, in_chunks(matrix[always], 0), _bias_in_chunks(some_biases, len(always)))
-    return g.concat(listed, _given_logits(g, readout, matrix.shape[1], shortlist.owners), axis=-1)
-
-
-def _given_logits(g: Graph, readout: Value, size: int, owners: Value) -> Value:
-    """The logits [R, U] of words whose part of the output layer is an input."""
-    bias = g.gather(g.input("limit.bias", "float", ["B", "U"]), owners)
-    if not g.int8:
-        return g.matmul(readout, g.input("limit.weight", "float", [size, "U"])) + bias
-    weight = g.input("limit.weight", "int8", [size, "U"])
-    return g.quantised_matmul(g.quantise(readout), weight, g.input("limit.scale", "float", ["U"])) + bias
+    limit_bias = g.gather(g.input("limit.bias", "float", ["B", "U"]), shortlist.owners)
+    weight = g.input("limit.weight", "int8" if g.int8 else "float", [matrix.shape[1], "U"])
+    if g.int8:
+        limited = g.quantised_matmul(g.quantise(readout), weight, g.input("limit.scale", "float", ["U"]))
+    else:
+        limited = g.matmul(readout, weight)
+    return g.concat(listed, limited + limit_bias, axis=-1)
 
 
 def _bias_in_chunks(bias: Array | None, words: int) -> Array | None:
@@ -161,18 +158,18 @@ def _of_probabilities(
     sums = [_log_sum(g, own, p) for own, p in zip(logits, distributions, strict=True)]
     mixture = _weighted(g, distributions, ensemble)
     g.output("probabilities", mixture, "float", ["R", "V"])
-    _, found = _best(g, mixture, best)
+    _, words = _best(g, mixture, best)
 
-    def log_mean(words: Value) -> Value:
+    def log_mean(some: Value) -> Value:
         own = [
-            _at(g, of_one, words) - log_sum + g.number(math.log(weight))
+            _at(g, of_one, some) - log_sum + g.number(math.log(weight))
             for of_one, log_sum, weight in zip(logits, sums, ensemble.weights, strict=True)
         ]
         largest = g.node("Max", *own, g.number(LOWEST))
         return largest + g.node("Log", g.node("Sum", *(g.node("Exp", part - largest) for part in own)))
 
-    values, order = g.nodes("TopK", 2, log_mean(found), best, axis=-1)  # rounding may have changed their order
-    return values, g.node("GatherElements", found, order, axis=1), log_mean(targets)
+    values, order = g.nodes("TopK", 2, log_mean(words), best, axis=-1)  # rounding may have changed their order
+    return values, g.node("GatherElements", words, order, axis=1), log_mean(targets)
 
 
 def _best(g: Graph, x: Value, best: Value) -> tuple[Value, Value]:

@@ -22,17 +22,17 @@ ROW_LEVELS, WEIGHT_LEVELS = 127, 63
 ZERO_POINT = 128
 """The uint8 value that stands for 0."""
 SMALLEST_MAXIMUM = np.float32(1e-30)
-"""A lower bound of max|x|, so that a row of zeros has a scale."""
+"""A lower bound of max|x|: a row of zeros has a scale, too."""
 
 
 def quantise_columns(weight: NDArray[Any]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """W [n_out, n_in] -> the int8 columns [n_in, n_out] and scales [n_out] that `Graph.quantised_matmul` takes."""
+    """Quantise W [n_out, n_in] to int8 columns [n_in, n_out] and scales [n_out], for `Graph.quantised_matmul`."""
     quantised, scales = _quantise_rows(weight, WEIGHT_LEVELS)
     return np.ascontiguousarray(quantised.T), scales
 
 
 def quantise_table(table: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Embeddings [V, E] -> uint8 [V, E] around the zero point, and the scale of each row [V, 1]."""
+    """Quantise embeddings [V, E] to uint8 [V, E] around the zero point, and the scale of each row [V, 1]."""
     quantised, scales = _quantise_rows(table, ROW_LEVELS)
     return (quantised.astype(np.int16) + ZERO_POINT).astype(np.uint8), scales[:, None]
 

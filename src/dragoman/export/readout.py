@@ -13,7 +13,7 @@ from dragoman.model.readout import AttentionalReadout, MaxoutReadout, Readout, S
 
 
 def read_out(g: Graph, readout: Readout, state: Value, words: Value, context: Value | None) -> Value:
-    """The readout [N, O] of states [N, H], previous words [N, E] and contexts [N, W]."""
+    """Compute the readout [N, O] of states [N, H], previous words [N, E] and contexts [N, W]."""
     return _READOUTS[readout.kind](g, readout, state, words, context)
 
 

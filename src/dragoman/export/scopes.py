@@ -15,7 +15,7 @@ from dragoman.model.scopes import AttentionScope, Global, Monotonic, Predictive
 def weights_of(
     g: Graph, scope: AttentionScope, mask: Value, energies: Value, queries: Value, group: GroupRows, time: Value
 ) -> Value:
-    """Alignment weights [B, Q, S], as `Weigh`.
+    """Compute alignment weights [B, Q, S], as `Weigh`.
 
     Args:
         mask: bool [B, S], True on real positions.

@@ -25,7 +25,7 @@ TRANSLATIONS = 50
 
 
 def training_pairs(folder: RunFolder, source: TextSide, target: TextSide) -> Pairs:
-    """The segmented pairs that a run was trained on, in random order.
+    """Yield the segmented pairs that a run was trained on, in random order.
 
     Raises:
         RunError: the run folder no longer contains them, or they are damaged.
@@ -41,7 +41,7 @@ def training_pairs(folder: RunFolder, source: TextSide, target: TextSide) -> Pai
 
 
 def given_pairs(files: Sequence[Path], source: TextSide, target: TextSide) -> Pairs:
-    """The segmented pairs of a corpus; `files` as for training.
+    """Yield the segmented pairs of a corpus; `files` as for training.
 
     Raises:
         InputError: as for `read_pairs`.
@@ -65,7 +65,7 @@ def require_fewer(most: int, vocabulary_size: int) -> None:
 def make_shortlist(
     models: Sequence[TranslationModel], pairs: Pairs, sizes: tuple[int, int], most: int, *, int8: bool
 ) -> Shortlist:
-    """The shortlist of the special symbols, the `most` frequent words, and the most likely translations of the source.
+    """Make a shortlist of special symbols, the `most` frequent words, and the most likely translations of the source.
 
     Args:
         pairs: ids of both sides.
@@ -88,7 +88,7 @@ def shortlist_of(
     *,
     int8: bool,
 ) -> Shortlist:
-    """The shortlist from the words of every shortlist and the words that each source word adds.
+    """Make a shortlist from the words of every shortlist and the words that each source word adds.
 
     Args:
         always: the words of every shortlist, ascending.
@@ -103,7 +103,7 @@ def shortlist_of(
 
 
 def output_layer(model: TranslationModel, words: NDArray[np.int64], *, int8: bool) -> OutputColumns:
-    """The output layer of these words, as `engines/shortlist.py` passes it to the step graph."""
+    """Return the output layer of these words, as `engines/shortlist.py` passes it to the step graph."""
     weight = array(model.output.weight)[words]
     bias = np.zeros(len(words), np.float32) if model.output.bias is None else array(model.output.bias)[words]
     if int8:

@@ -12,7 +12,7 @@ The step graph, one decoder step of all rows, from previous words to log-probabi
 
 The N cells have the layout [B, Q], Q cells for each source sentence, given as (B, Q, -1). `parents` are the rows of the
 previous state that the cells continue, `rows` the cells that are rows of the output. A fixed context is part of the
-state, so that it moves with its row.
+state, and moves with its row.
 
 Several models are combined in one graph. They read the same source; the names of states and memories then contain the
 number of the model: state.0.layer0.0. With a shortlist, part of the output layer is an input (output_layer.py).
@@ -29,13 +29,12 @@ from numpy.typing import NDArray
 from dragoman.engines.shortlist import in_chunks
 from dragoman.export.bridge import initial_values
 from dragoman.export.decoder import advance, declare_initial_state, declare_next_state, previous_state
-from dragoman.export.encoder import AnnotationValues, annotate
+from dragoman.export.encoder import annotate
 from dragoman.export.graph import Array, Graph, Value
 from dragoman.export.linear import apply, array
 from dragoman.export.output_layer import EnsembleCombination, StepQuery, declare_outputs, declare_query, logits_of
 from dragoman.export.readout import read_out
 from dragoman.export.scores import attention_keys
-from dragoman.model.attention import Attention
 from dragoman.model.translation import TranslationModel
 from dragoman.text.vocabulary import BOS
 
@@ -62,7 +61,7 @@ def _member_names(models: Sequence[TranslationModel]) -> list[str]:
 
 
 def _is_late(model: TranslationModel, models: Sequence[TranslationModel]) -> bool:
-    """Whether a model aligns a word one step before another model does, so that its weights wait for one step."""
+    """Whether a model aligns a word one step before another model does: its weights then wait for one step."""
     attends = model.decoder.alignment is not None
     return attends and model.attention_shift < max(each.attention_shift for each in models)
 
@@ -71,7 +70,7 @@ def _is_late(model: TranslationModel, models: Sequence[TranslationModel]) -> boo
 
 
 def encoder_graph(models: Sequence[TranslationModel], *, int8: bool = False) -> Graph:
-    """The graph of `TranslationModel.start`."""
+    """Build the graph of `TranslationModel.start`."""
     g = Graph("encoder", int8=int8)
     source, lengths = g.input("source", "int64", ["B", "S"]), g.input("lengths", "int64", ["B"])
     for name, model in zip(_member_names(models), models, strict=True):
@@ -87,20 +86,17 @@ def _start(g: Graph, model: TranslationModel, source: Value, lengths: Value) -> 
     annotations = annotate(g, model.encoder, array(model.source.weight), source, lengths)
     initial = initial_values(g, model.bridge, annotations)
     declare_initial_state(g, model, source, annotations, initial)
-    if model.decoder.alignment is not None:
-        _declare_memory(g, model.decoder.alignment, annotations)
-    return annotations.mask
-
-
-def _declare_memory(g: Graph, attention: Attention, annotations: AnnotationValues) -> None:
-    """Declare the attention memory as outputs, as `Attention.precompute`."""
+    if model.decoder.alignment is None:
+        return annotations.mask
+    score = model.decoder.alignment.score  # the attention memory, as `Attention.precompute`
     g.output("memory.vectors", annotations.vectors, "float", ["B", "S", "W"])
     g.output("memory.mask", annotations.mask, "bool", ["B", "S"])
-    keys = attention_keys(g, attention.score, annotations.vectors, annotations.mask)
-    if keys is not None and attention.score.kind == "location":
+    keys = attention_keys(g, score, annotations.vectors, annotations.mask)
+    if keys is not None and score.kind == "location":
         g.output("memory.keys", keys, "int64", ["B", "S"])
     elif keys is not None:
         g.output("memory.keys", keys, "float", ["B", "S", "A"])
+    return annotations.mask
 
 
 # The step graph ------------------------------------------------------------------------------------------------------
@@ -113,7 +109,7 @@ def step_graph(
     int8: bool = False,
     always: NDArray[np.integer[Any]] | None = None,
 ) -> Graph:
-    """The graph of `TranslationModel.step` and of the k best words.
+    """Build the graph of `TranslationModel.step` and of the k best words.
 
     Args:
         always: the words that are on every shortlist; None to choose from the whole vocabulary.

@@ -147,7 +147,7 @@ def make_graphs(
     int8: bool = False,
     always: NDArray[np.integer[Any]] | None = None,
 ) -> Graphs:
-    """The graphs of models with the same vocabularies.
+    """Build the graphs of models with the same vocabularies.
 
     Args:
         int8: quantise embeddings and matrix products, except those of attention.

@@ -40,11 +40,11 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
             require_regular(path)
             checkpoint = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        found = _REFUSED.search(str(error))
-        if found is None:
+        refused = _REFUSED.search(str(error))
+        if refused is None:
             raise InputError(f"{path}: is no checkpoint, or damaged") from None
         raise InputError(
-            f"{path}: refused: it refers to {found[1]}, which is neither a tensor nor a plain value; "
+            f"{path}: refused: it refers to {refused[1]}, which is neither a tensor nor a plain value; "
             "loading it could run code"
         ) from None
     except OSError as error:
@@ -82,7 +82,7 @@ class CheckpointTensors:
         return name in self._tensors
 
     def take(self, name: str) -> Tensor:
-        """A tensor in single precision, marked as taken.
+        """Take a tensor in single precision, and mark it as taken.
 
         Raises:
             InputError: the checkpoint has no tensor of that name.
@@ -95,7 +95,7 @@ class CheckpointTensors:
         return self._tensors[name].float()
 
     def require_all_taken(self) -> None:
-        """Check that every tensor was taken, so that no parameter is lost.
+        """Check that every tensor was taken: no parameter is lost.
 
         Raises:
             InputError: some tensors were not taken.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 
 from dragoman.config.building import build_config
@@ -41,6 +42,19 @@ class ImportedModel(NamedTuple):
     search: dict[str, Any]
     weights: dict[str, Tensor]
     notes: list[str]
+
+
+def embedding_keys(embeddings: Sequence[Tensor], output: Tensor, *, joint: bool) -> dict[str, Any]:
+    """Return the keys of `model.embedding` from the embeddings [V, E] of both sides and the output matrix [V, O].
+
+    Args:
+        joint: whether both sides have the same vocabulary.
+    """
+    source, target = embeddings
+    tied = "none"
+    if torch.equal(target, output):
+        tied = "all" if joint and torch.equal(source, output) else "output"
+    return {"source": source.shape[1], "target": target.shape[1], "tied": tied}
 
 
 def write_run(imported: ImportedModel, checkpoint: Path, out: Path, *, overwrite: bool = False) -> RunFolder:

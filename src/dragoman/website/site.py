@@ -4,7 +4,7 @@ DIR/index.html, ...        the page (page/static), under a content security poli
 DIR/translator.js          what translates for the page: it starts a worker
 DIR/translator/            the worker: segmentation, search and alignment in JavaScript
 DIR/service_worker.js      keeps the page for use without a network
-DIR/manifest.webmanifest   so that it can be installed
+DIR/manifest.webmanifest   lets browsers install the page
 DIR/runtime/               ONNX Runtime for browsers, with its licences
 DIR/model/                 an exported folder (runs/exported.py)
 DIR/site.json              languages, search settings; size and SHA-256 of every other file
@@ -75,7 +75,7 @@ def export_site(
     """Export runs to the folder `out`, several as one ensemble.
 
     Args:
-        languages: codes of source and target; None for those of the first run.
+        languages: codes of source and target; None for the languages of the first run.
 
     Raises:
         ConfigError: the languages are unknown; a run segments its text in a way that browsers do not have; as for
@@ -112,13 +112,9 @@ def export_site(
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     sizes = {file.relative_to(out).as_posix(): file.stat().st_size for file in out.rglob("*") if file.is_file()}
-    fetched = sum(size for name, size in sizes.items() if not _only_kept(name))
+    unfetched = ("runtime/LICENSE", "runtime/ThirdParty", "model/manifest", "model/config")  # by any browser
+    fetched = sum(size for name, size in sizes.items() if not name.startswith(unfetched))
     return Site(sum(sizes.values()), fetched, prepared.difference)
-
-
-def _only_kept(name: str) -> bool:
-    """Whether no browser fetches a file."""
-    return name.startswith(("runtime/LICENSE", "runtime/ThirdParty", "model/manifest", "model/config"))
 
 
 def _languages(run: Run, given: tuple[str, str] | None) -> tuple[str, str]:
@@ -142,20 +138,22 @@ def _write_page(folder: Path, languages: tuple[str, str]) -> None:
     content = {name: data for name, data in page_files().items() if name not in UNUSED}
     content |= _files_below(files("dragoman.website") / "static")
     content[INDEX] = _with_policy(content[INDEX])
-    content[MANIFEST] = json.dumps(_web_manifest(languages), indent=1).encode()
+    name, icon = f"Dragoman {'-'.join(languages)}", {"src": "icon.svg", "sizes": "any", "type": "image/svg+xml"}
+    names = {"name": name, "short_name": name, "start_url": ".", "scope": ".", "display": "standalone", "icons": [icon]}
+    content[MANIFEST] = json.dumps(names, indent=1).encode()
     for name, data in content.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(data)
 
 
 def _files_below(folder: Traversable, prefix: str = "") -> dict[str, bytes]:
-    found: dict[str, bytes] = {}
+    content: dict[str, bytes] = {}
     for entry in folder.iterdir():
         if entry.is_dir():
-            found |= _files_below(entry, f"{prefix}{entry.name}/")
+            content |= _files_below(entry, f"{prefix}{entry.name}/")
         else:
-            found[prefix + entry.name] = entry.read_bytes()
-    return found
+            content[prefix + entry.name] = entry.read_bytes()
+    return content
 
 
 def _with_policy(index: bytes) -> bytes:
@@ -164,12 +162,6 @@ def _with_policy(index: bytes) -> bytes:
     text = index.decode()
     assert text.count(_HEAD) == 1
     return text.replace(_HEAD, f"{_HEAD}\n  {added}").encode()
-
-
-def _web_manifest(languages: tuple[str, str]) -> dict[str, Any]:
-    name = f"Dragoman {languages[0]}-{languages[1]}"
-    icon = {"src": "icon.svg", "sizes": "any", "type": "image/svg+xml"}
-    return {"name": name, "short_name": name, "start_url": ".", "scope": ".", "display": "standalone", "icons": [icon]}
 
 
 def _write_site(folder: Path, settings: Mapping[str, Any]) -> None:
@@ -182,9 +174,9 @@ def _write_site(folder: Path, settings: Mapping[str, Any]) -> None:
     }
     worker = (folder / SERVICE_WORKER).read_text(encoding="utf-8")
     version = hashlib.sha256(json.dumps([facts, settings, worker]).encode()).hexdigest()[:16]
-    place = 'const VERSION = "";'
-    assert worker.count(place) == 1
-    (folder / SERVICE_WORKER).write_text(worker.replace(place, f'const VERSION = "{version}";'), encoding="utf-8")
+    declaration = 'const VERSION = "";'
+    assert worker.count(declaration) == 1
+    (folder / SERVICE_WORKER).write_text(worker.replace(declaration, f'const VERSION = "{version}";'), encoding="utf-8")
     site = {"format": FORMAT, "version": version, "model": settings, "files": facts}
     (folder / SITE).write_text(json.dumps(site, indent=1), encoding="utf-8")
 
