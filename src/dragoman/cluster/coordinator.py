@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from dragoman.cluster.inputs import Inputs
 from dragoman.cluster.outputs import ComputedShard, FailedLine, OutputFolder
-from dragoman.cluster.shards import Shard, read_shards
+from dragoman.cluster.units import Shard
 from dragoman.cluster.verbs import ClusterVerb, Computed
 from dragoman.cluster.worker import Done, Lost, WorkerPool
 from dragoman.errors import RunError
@@ -164,7 +164,7 @@ class Coordinator:
         """Read the inputs, yield the shards that are not computed, and finish outputs that lack none."""
         for one in inputs:
             output = _UnfinishedOutput(one)
-            for shard in read_shards(one, self._verb):
+            for shard in self._verb.read_shards(one):
                 digest = shard.digest
                 output.shards.append(digest)
                 if self._folder.has_shard(one.name, shard.number, digest):

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from dragoman.cluster.inputs import InputFile, Inputs
-from dragoman.cluster.shards import read_shards, text_digest
+from dragoman.cluster.units import text_digest
 from dragoman.cluster.verbs import ClusterVerb
 from dragoman.errors import InputError
 from dragoman.runs.lock import LOCK, lock_for_writing
@@ -102,7 +102,7 @@ class OutputFolder:
         now, then = ([(file.size, file.modified) for file in files] for files in (inputs.files, output.inputs))
         if now != then:  # a copy of the same text has another time
             same = [size for size, _ in now] == [size for size, _ in then]
-            if not same or text_digest(shard.digest for shard in read_shards(inputs, verb)) != output.text:
+            if not same or text_digest(shard.digest for shard in verb.read_shards(inputs)) != output.text:
                 raise InputError(
                     f"{inputs.files[0].path}: has changed since {path} was made of it; remove that file, and the same "
                     "command makes it again"

@@ -1,18 +1,21 @@
 """Units, which workers compute: a line, a pair of lines, the hypotheses of a sentence, the rows of a source phrase.
 
 A unit holds consecutive lines of an input file, and has as many lines in the output. A line that cannot be read is a
-unit without a value; its line in the output is empty.
+unit without a value; its line in the output is empty. A shard is a sequence of units that a worker computes together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from dragoman.cluster.inputs import InputFile, InputLine, read_texts
+from dragoman.cluster.inputs import InputFile, InputLine, Inputs, read_texts
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import parse_entry
 from dragoman.scoring.phrases import parse_row
@@ -34,6 +37,34 @@ class Unit(NamedTuple):
 def lines_of(value: Any) -> int:
     """Count the lines of a unit with this value: a group has several."""
     return len(value) - 1 if isinstance(value, list) else 1
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Consecutive units of the input files `inputs`."""
+
+    inputs: Inputs
+    number: int
+    """Within its file, from 0."""
+    first_line: int
+    """From 1."""
+    units: Sequence[Unit]
+    bytes: int
+    """Bytes of the first file that were read for it."""
+
+    @property
+    def digest(self) -> str:
+        """Changes with the text of the shard."""
+        return _digest(json.dumps([unit.value for unit in self.units], ensure_ascii=False))
+
+
+def text_digest(shards: Iterable[str]) -> str:
+    """Compute a digest of the text of a file from the digests of its shards."""
+    return _digest("".join(shards))
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 Opened = Sequence[tuple[InputFile, BinaryIO]]

@@ -7,12 +7,15 @@ without `cluster` in one thread, and the same lines.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from dragoman.cluster.inputs import Inputs
 from dragoman.cluster.units import (
     Opened,
+    Shard,
     Unit,
     lines_of,
     read_hypotheses,
@@ -20,6 +23,7 @@ from dragoman.cluster.units import (
     read_sentence_pairs,
     read_sentences,
 )
+from dragoman.translation.length_batching import read_windows
 
 WINDOW_TARGETS = 1024
 """Hypotheses or phrase pairs of a shard; that of `scoring.scorer`, which is not imported before a model is opened."""
@@ -62,6 +66,29 @@ class ClusterVerb:
     """Opens the models in this process, for one thread of the CPU."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """The options of `open` where they are not given."""
+
+    def read_shards(self, inputs: Inputs) -> Iterator[Shard]:
+        """Read files and cut them into shards.
+
+        Raises:
+            InputError: a file cannot be read, or has changed since the command began; what `read` raises.
+        """
+        with ExitStack() as files:
+            opened = [(file, files.enter_context(file.open())) for file in inputs.files]
+            stored = opened[0][1]
+            line, position = 1, 0
+            windows = read_windows(
+                self.read(opened),
+                lambda unit: 0 if unit.value is None else self.weight(unit.value),
+                max_weight=self.max_weight,
+            )
+            for number, units in enumerate(windows):
+                end = inputs.bytes if stored.closed else stored.tell()
+                yield Shard(inputs, number, line, units, end - position)
+                line += sum(lines_of(unit.value) for unit in units)
+                position = end
+            for file in inputs.files:
+                file.require_unchanged()
 
 
 def _open_translator(models: Models, options: Mapping[str, Any]) -> Compute:
