@@ -20,10 +20,10 @@ SUMMARY = "export to ONNX: a folder that translates without torch"
 DESCRIPTION = (
     "Writes the model of a run as ONNX graphs, together with its vocabularies, segmentation and\n"
     "configuration. `translate`, `score` and `align` accept the folder in place of a run folder and\n"
-    "then need no extras (no torch). In float32 translations are those of the run; --int8 quantises the\n"
-    "model, which makes it smaller and faster; --shortlist restricts each sentence to a few likely\n"
-    "target words, which is faster still (see docs/how-to/export.md). Several runs with the same vocabularies\n"
-    "become one ensemble, the one of `translate RUN1 RUN2`.\n"
+    "then need no extras (no torch). In float32 it gives the same translations as the run. --int8\n"
+    "quantises the model, which makes it smaller and faster; --shortlist restricts each sentence to a\n"
+    "few likely target words, which is faster still (see docs/how-to/export.md). Several runs with the\n"
+    "same vocabularies become one ensemble, as in `translate RUN1 RUN2`.\n"
     "With --web the folder is a web site that translates in the browser (see docs/browser.md)."
 )
 EXAMPLES = (
@@ -51,7 +51,7 @@ def add_options(parser: Parser) -> None:
         "--languages",
         nargs=2,
         metavar=("SRC", "TGT"),
-        help="languages of the site, such as de en (default: those of the run)",
+        help="languages of the site, such as de en (default: the languages of the run)",
     )
     shortlist = parser.add_argument_group("shortlist")
     shortlist.add_argument(

@@ -22,7 +22,7 @@ def add_weights(parser: Parser) -> None:
     parser.add_argument(
         "--feature-weights",
         metavar="FILE",
-        help="feature weights, lines `Name= weight ...` (default: those of the system)",
+        help="feature weights, lines `Name= weight ...` (default: the weights of the system)",
     )
 
 

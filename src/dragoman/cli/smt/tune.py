@@ -42,7 +42,7 @@ def add_options(parser: Parser) -> None:
     )
     rounds = parser.add_argument_group("tuning")
     rounds.add_argument(
-        "--initial-weights", metavar="FILE", help="weights to start from (default: those of the system)"
+        "--initial-weights", metavar="FILE", help="weights to start from (default: the weights of the system)"
     )
     rounds.add_argument(
         "--iterations",
