@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import InputError
+from dragoman.scoring.moses_text import escape_bars
 from dragoman.scoring.nbest import by_sentence, parse_entry, read_nbest
 from dragoman.text.lines import read_lines, write_lines
 
@@ -24,6 +25,13 @@ def test_an_entry_knows_its_parts():
     assert parse_entry(LINES[2], "list:3").text == ""
 
 
+def test_the_triple_bars_of_a_hypothesis_are_undone():
+    line = f"0 ||| {escape_bars('||| a ||| b|||c | &#124;')} ||| LM= -1 ||| -1"
+    assert line == "0 ||| &#124;&#124;&#124; a &#124;&#124;&#124; b&#124;&#124;&#124;c | &#124; ||| LM= -1 ||| -1"
+    entry = parse_entry(line, "list:1")
+    assert (entry.text, entry.line) == ("||| a ||| b|||c | &#124;", line)
+
+
 @pytest.mark.parametrize("line", LINES)
 def test_unchanged_fields_stay_byte_for_byte(line):
     entry = parse_entry(line, "list:1")
@@ -40,7 +48,7 @@ def test_a_feature_can_be_added_where_there_is_none():
 
 NAMES = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,6}", fullmatch=True)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
-TEXTS = st.text(st.characters(exclude_characters="\n\r|", exclude_categories=["Cs"]))
+TEXTS = st.text(st.characters(exclude_characters="\n\r|&", exclude_categories=["Cs"]))
 
 
 @given(

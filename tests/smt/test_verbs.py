@@ -7,6 +7,7 @@ import pytest
 
 from dragoman.cli.main import main
 from dragoman.scoring.nbest import by_sentence, read_nbest
+from dragoman.scoring.phrases import PhrasesOfText, read_table
 from dragoman.smt.arpa import read_arpa
 from dragoman.text.lines import read_lines, write_lines
 from dragoman.text.links import read_links
@@ -120,6 +121,56 @@ def test_distinct_lists_and_links_as_a_column(folder, tmp_path):
         assert sorted(one[0].fields[4].split()) == sorted(links.split())
 
 
+RESERVED = ("|", "hund|N|x", "|||", "x|||y", "[X]", "[NP]", "[]", "[a|b]", "<s>", "</s>", "<unk>", "<UNK>")
+"""Words with a meaning in Moses or in language models."""
+PLAIN = ("[", "]", "[x", "x]", "<b>", "&amp;", "&apos;s", "&#91;", "&lt;")
+"""Words without, two of them as escape-special-chars.perl writes them."""
+
+
+@pytest.fixture(scope="module")
+def reserved(tmp_path_factory):
+    """Text of such words, twice a line and all in one, and a system that copies it."""
+    path = tmp_path_factory.mktemp("reserved")
+    words = [*RESERVED, *PLAIN]
+    lines = [*([word, word] for word in words), words]
+    write_lines(path / "in", map(" ".join, lines))
+    write_lines(path / "links", (" ".join(f"{i}-{i}" for i in range(len(line))) for line in lines))
+    text = ["--train", str(path / "in"), str(path / "in"), "--alignments", str(path / "links")]
+    more = ["--monolingual", str(path / "in"), "--order", "2", "--max-phrase-length", "1"]
+    assert main(["smt", "train", *text, *more, "--out", str(path / "system"), "--quiet"]) == 0
+    return path
+
+
+def test_the_tables_have_no_word_that_moses_refuses(reserved):
+    system = reserved / "system"
+    rows = [
+        line.split(" ||| ") for name in ("phrase-table", "reordering") for line in read_lines(*system.glob(f"{name}*"))
+    ]
+    words = {word for row in rows for phrase in row[:2] for word in phrase.split()}
+    words |= {word for ngram in read_arpa(system / "lm.arpa") for word in ngram.words} - {"<s>", "</s>", "<unk>"}
+    assert words >= {"&#124;", "hund&#124;N&#124;x", "&#91;NP&#93;", "&lt;s&gt;", *PLAIN}
+    assert not {word for word in words if "|" in word or (word[0] + word[-1] == "[]" and word != "[")}
+    assert not words & {*RESERVED}
+
+
+def test_words_with_a_meaning_in_moses_are_translated_as_themselves(reserved, tmp_path):
+    write_lines(tmp_path / "in", [*read_lines(reserved / "in"), "neu|neu [neu]"])
+    for verb, more in (("translate", ()), ("nbest", ("--nbest", 3))):
+        assert smt(verb, reserved, "-i", tmp_path / "in", "-o", tmp_path / verb, *more) == 0
+    assert list(read_lines(tmp_path / "translate")) == list(read_lines(tmp_path / "in"))
+    assert main(["rerank", str(tmp_path / "nbest"), "-o", str(tmp_path / "out")]) == 0
+    assert list(read_lines(tmp_path / "out")) == list(read_lines(tmp_path / "in"))
+
+
+def test_pairs_and_filters_have_the_words_of_the_text(reserved, tmp_path):
+    assert (
+        main(["phrase-table", str(reserved / "system"), "--write-pairs", str(tmp_path / "pairs.tsv"), "--quiet"]) == 0
+    )
+    assert {*read_lines(tmp_path / "pairs.tsv")} == {f"{word}\t{word}" for word in (*RESERVED, *PLAIN)}
+    text = PhrasesOfText(["a [X] hund|N|x"])
+    assert [row.target for row in read_table(reserved / "system" / "phrase-table.gz", text)] == ["[X]", "hund|N|x"]
+
+
 def test_monolingual_text_trains_the_language_model_and_limits_are_kept(folder, tmp_path):
     write_lines(tmp_path / "more", ["granny sees"] * 3)
     words = ["--train", str(folder / "train.de"), str(folder / "train.en"), "--alignments", str(folder / "train.align")]
@@ -177,7 +228,7 @@ def test_tuning_writes_into_the_system(folder, tmp_path):
         (["smt", "train", "--train", "{0}/train.de", "{0}/train.en", "--out", "{0}/system"], "system: exists already"),
         (["smt", "train", "--train", "{0}/train.de", "{0}/dev.en", "--out", "{1}/new"], "train.de"),
         (["smt", "train", "--train", "{0}/train.de", "{0}/train.en", "--out", "{1}/no/new"], "no: does not exist"),
-        (["smt", "train", "--train", "{1}/bars", "{1}/bars", "--out", "{1}/new"], "bars:2: the word '|||' has a mean"),
+        (["smt", "train", "--train", "{1}/vt", "{1}/vt", "--out", "{1}/new"], "vt:2: the word 'b\\x0bc' has a control"),
         (
             ["smt", "train", "--train", "{0}/dev.de", "{0}/dev.en", "--alignments", "{1}/links", "--out", "{1}/new"],
             "no phrase pairs: the links of the training text allow none",
@@ -194,7 +245,7 @@ def test_tuning_writes_into_the_system(folder, tmp_path):
     ],
 )
 def test_bad_input_is_one_line_and_leaves_nothing_behind(words, said, folder, tmp_path, capsys):
-    write_lines(tmp_path / "bars", ["a", "b |||"])
+    write_lines(tmp_path / "vt", ["a", "b\vc"])
     write_lines(tmp_path / "weights", ["X= 1"])
     write_lines(tmp_path / "links", [""] * 20)
     write_lines(tmp_path / "empty", [])

@@ -16,12 +16,10 @@ from pathlib import Path
 
 from dragoman.errors import InputError
 from dragoman.inputs import STANDARD_STREAM
+from dragoman.scoring.moses_text import BARS, unescape_bars
 from dragoman.text.counts import parse_count
 from dragoman.text.lines import read_lines
 
-BARS = "|||"
-ESCAPED_BARS = "&#124;&#124;&#124;"
-"""A triple bar inside a translation, as Moses escapes it."""
 _FORM = "id ||| text ||| Name= value ... ||| total"
 _FEATURES = 2
 """Index of the field of the features."""
@@ -40,8 +38,8 @@ class Entry:
 
     @property
     def text(self) -> str:
-        """The hypothesis without surrounding spaces."""
-        return self.fields[1].strip(" \t")
+        """The hypothesis without surrounding spaces, with the triple bars that the list has escaped."""
+        return unescape_bars(self.fields[1].strip(" \t"))
 
     @property
     def line(self) -> str:

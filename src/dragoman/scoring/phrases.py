@@ -12,7 +12,8 @@ from itertools import groupby
 from pathlib import Path
 
 from dragoman.errors import InputError
-from dragoman.scoring.nbest import BARS, format_value, parse_number
+from dragoman.scoring.moses_text import BARS, unescape_words
+from dragoman.scoring.nbest import format_value, parse_number
 from dragoman.text.lines import read_lines
 from dragoman.text.words import words_in
 
@@ -31,12 +32,17 @@ class Row:
 
     @property
     def source(self) -> str:
-        """The source phrase without surrounding spaces."""
-        return self.fields[0].strip(" \t")
+        """The source phrase without surrounding spaces, as in the text: nothing is escaped."""
+        return unescape_words(self.fields[0].strip(" \t"))
 
     @property
     def target(self) -> str:
-        """The target phrase without surrounding spaces."""
+        """The target phrase without surrounding spaces, as in the text: nothing is escaped."""
+        return unescape_words(self.escaped_target)
+
+    @property
+    def escaped_target(self) -> str:
+        """The target phrase without surrounding spaces, as the table has it, and the language model beside it."""
         return self.fields[1].strip(" \t")
 
     @property

@@ -1,6 +1,7 @@
 """A loaded phrase-based system: translations and n-best lists, with feature values, from lines.
 
-Words are separated by spaces; lines are tokenised and cased like the training text.
+Words are separated by spaces; lines are tokenised and cased like the training text. What Moses gives a meaning is
+escaped in the tables only, see `scoring.moses_text`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.scoring.nbest import BARS, ESCAPED_BARS, format_value
+from dragoman.scoring.moses_text import BARS, escape_bars, escape_word, unescape_words
+from dragoman.scoring.nbest import format_value
 from dragoman.smt.features import total
 from dragoman.smt.kenlm_model import KenlmModel
 from dragoman.smt.moses_ini import MosesConfiguration, read_configuration
@@ -40,7 +42,7 @@ class SmtTranslation:
     def entry(self, sentence: int, *, alignment: bool) -> str:
         """Format a line of a Moses n-best list, optionally with the alignment as its last column."""
         values = " ".join(f"{name}= {' '.join(map(format_value, row))}" for name, row in self.features.items())
-        line = f"{sentence} {BARS} {self.text} {BARS} {values} {BARS} {format_value(self.total)}"
+        line = f"{sentence} {BARS} {escape_bars(self.text)} {BARS} {values} {BARS} {format_value(self.total)}"
         return f"{line} {BARS} {format_links(self.alignment)}" if alignment else line
 
 
@@ -100,7 +102,7 @@ class Searcher:
     def n_best(self, lines: Iterable[str], size: int, *, distinct: bool) -> Iterator[list[SmtTranslation]]:
         """Yield the `size` best translations of each line; with `distinct`, only the best one of each text."""
         for line in lines:
-            words = words_in(line)
+            words = [escape_word(word) for word in words_in(line)]
             final = self._decoder.search(len(words), self._options.of(words))
             derivations = n_best(final, size, distinct=distinct, patience=PATIENCE)
             # Rounding the features as they are printed may make two totals equal or swap their order.
@@ -111,5 +113,5 @@ class Searcher:
             name: tuple(float(format_value(value)) for value in row)
             for name, row in derivation.values(self._features).items()
         }
-        text = " ".join(derivation.words).replace(BARS, ESCAPED_BARS)
+        text = unescape_words(" ".join(derivation.words))
         return SmtTranslation(text, derivation.links, values, total(values, self._weights))

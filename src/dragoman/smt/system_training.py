@@ -18,9 +18,9 @@ from pathlib import Path
 from dragoman.alignment.symmetrize import symmetrize
 from dragoman.errors import InputError
 from dragoman.progress import Console
-from dragoman.scoring.nbest import BARS
+from dragoman.scoring.moses_text import escape_word
 from dragoman.smt.arpa import write_arpa
-from dragoman.smt.kneser_ney import SPECIAL, estimate
+from dragoman.smt.kneser_ney import estimate
 from dragoman.smt.lexical_weights import count_lexical_table
 from dragoman.smt.moses_ini import (
     LANGUAGE_MODEL,
@@ -63,7 +63,7 @@ def train_system(
     with _new_system(folder) as new:
         pairs = list(read_pairs(corpora, alignments))
         corpus = [
-            (_allowed(words_in(pair.source), pair.origin), _allowed(words_in(pair.target), pair.origin))
+            (_escaped(words_in(pair.source), pair.origin), _escaped(words_in(pair.target), pair.origin))
             for pair in pairs
         ]
         console.info(f"{len(pairs)} pairs")
@@ -89,20 +89,15 @@ def _new_system(folder: Path) -> Iterator[Path]:
         raise InputError(f"{folder}: cannot be written: {error.strerror}") from error
 
 
-def _allowed(words: list[str], origin: str) -> list[str]:
-    """The words, after a check that none has a special meaning in phrase tables or language models."""
+def _escaped(words: list[str], origin: str) -> list[str]:
+    """The words as tables and language models have them, after a check that KenLM does not divide them."""
     for word in words:
         if _SPLIT_BY_KENLM.search(word):
             raise InputError(
                 f"{origin}: the word {word!r} has a control character at which KenLM divides words; remove it, for "
                 r"example with tr -d '\000\013\014\015'"
             )
-        if BARS in word or word in SPECIAL:
-            raise InputError(
-                f"{origin}: the word {word!r} has a meaning of its own in phrase tables or language models; replace "
-                "it, as escape-special-chars.perl of Moses does"
-            )
-    return words
+    return [escape_word(word) for word in words]
 
 
 def _align(corpus: Corpus, settings: SystemSettings, console: Console) -> list[list[Link]]:
@@ -136,7 +131,7 @@ def _write_language_model(
     console: Console,
 ) -> None:
     more = (
-        _allowed(words_in(line), f"{path}:{number}")
+        _escaped(words_in(line), f"{path}:{number}")
         for path in monolingual
         for number, line in enumerate(read_lines(path), 1)
     )

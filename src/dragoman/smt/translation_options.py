@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dragoman.errors import InputError
-from dragoman.scoring.nbest import BARS
+from dragoman.scoring.moses_text import BARS
 from dragoman.scoring.phrases import parse_row
 from dragoman.smt.features import LOWEST, UNKNOWN_COST, FeatureWeights
 from dragoman.smt.kenlm_model import KenlmModel
@@ -105,11 +105,11 @@ class SystemTables:
             row = parse_row(line, origin)
             if len(row.scores) != self.scores:
                 raise InputError(f"{origin}: {len(row.scores)} scores, but moses.ini has num-features={self.scores}")
-            words = tuple(words_in(row.target))
+            words = tuple(words_in(row.escaped_target))
             links = parse_links(row.fields[3], origin) if len(row.fields) > 3 else []
             _require_inside(links, source.count(" ") + 1, len(words), origin)
             scores = _logarithms(row.scores, origin)
-            options.append(TranslationOption(words, scores, orientations.get(row.target, _NO_SCORES), links))
+            options.append(TranslationOption(words, scores, orientations.get(row.escaped_target, _NO_SCORES), links))
         return options
 
     def _orientations(self, source: str) -> Iterator[tuple[str, Sequence[float]]]:
@@ -120,7 +120,7 @@ class SystemTables:
             row = parse_row(line, origin)
             if len(row.scores) != 2 * ORIENTATIONS:
                 raise InputError(f"{origin}: {len(row.scores)} scores, not {2 * ORIENTATIONS} of msd-bidirectional-fe")
-            yield row.target, _logarithms(row.scores, origin)
+            yield row.escaped_target, _logarithms(row.scores, origin)
 
 
 def _require_inside(links: Sequence[Link], source: int, target: int, origin: str) -> None:

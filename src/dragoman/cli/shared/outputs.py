@@ -11,7 +11,7 @@ from typing import TextIO
 
 from dragoman.alignment.attention_file import AttentionFile
 from dragoman.cli.shared.spacing import SpacingWatch
-from dragoman.scoring.nbest import BARS, ESCAPED_BARS
+from dragoman.scoring.moses_text import escape_bars
 from dragoman.text.lines import replace_output
 from dragoman.text.links import format_links
 from dragoman.translation.result import Translation
@@ -114,7 +114,7 @@ def _as_json(number: int, n_best: Sequence[Translation]) -> list[str]:
 def _as_n_best(number: int, n_best: Sequence[Translation]) -> list[str]:
     """Moses n-best lists: id, text, features by name, score, between triple bars."""
     return [
-        f"{number} ||| {translation.text.replace(BARS, ESCAPED_BARS)} ||| "
+        f"{number} ||| {escape_bars(translation.text)} ||| "
         f"dragoman= {translation.log_probability:.6f} ||| {translation.score:.6f}"
         for translation in n_best
     ]
