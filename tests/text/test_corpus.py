@@ -74,12 +74,17 @@ def test_a_wrong_number_of_columns_names_file_and_line(tmp_path: Path, line: str
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("", "not a JSON object: Expecting value: line 1 column 1 (char 0)"),
-        ('{"source"', "not a JSON object: Expecting ':' delimiter: line 1 column 10 (char 9)"),
+        ("", 'an empty line; a line must be an object with "source" and "target", so remove it'),
+        (" \t", 'an empty line; a line must be an object with "source" and "target", so remove it'),
+        ('{"source"', "not a JSON object: Expecting ':' delimiter, at character 10"),
         ('["a", "b"]', 'a JSON list; a line must be an object with "source" and "target"'),
         ('{"source": "a", "traget": "b"}', 'no key "target"; the keys are "source", "traget"'),
         ("{}", 'no key "source"; the keys are none'),
         ('{"source": "a", "target": 7}', '"target" must be a string, not 7'),
+        (
+            '{"source": "a", "target": ["A"]}',
+            '"target" must be a string, not ["A"]; only a test set has several references',
+        ),
         (
             r'{"source": "a\ud83d", "target": ""}',
             '"source" has half of a surrogate pair, not a character; correct the \\u escape',
@@ -253,6 +258,21 @@ def test_references_that_do_not_fit_are_refused(tmp_path):
     for files, message in cases.items():
         with pytest.raises(InputError, match=message):
             list(read_test_set([tmp_path / name for name in files]))
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("[]", '"target" is an empty list; give at least one reference'),
+        ("7", '"target" must be a string or a list of strings, not 7'),
+        ('["A", 7]', '"target" must be a list of strings only, not 7'),
+    ],
+)
+def test_references_of_another_type_are_refused(tmp_path: Path, target: str, message: str) -> None:
+    path = write(tmp_path / "t.jsonl", f'{{"source": "a", "target": {target}}}')
+    with pytest.raises(InputError) as caught:
+        list(read_test_set([path]))
+    assert str(caught.value) == f"{path}:1: {message}"
 
 
 @pytest.mark.parametrize("files", ["test.tsv", Path("test.tsv"), [["test.de", "test.en"]]])

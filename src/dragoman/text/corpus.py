@@ -21,7 +21,7 @@ from dragoman.errors import InputError
 from dragoman.text.digest_set import MAX_DIGESTS, DigestSet
 from dragoman.text.lines import OnUndecodable, is_compressed, read_lines
 from dragoman.text.links import Link, read_links
-from dragoman.text.words import words_in
+from dragoman.text.words import is_blank, words_in
 
 log = logging.getLogger(__name__)
 
@@ -230,12 +230,12 @@ def _read_json_lines(path: Path, on_undecodable: OnUndecodable | None, corpus: i
     for number, line in enumerate(read_lines(path, on_undecodable), 1):
         origin = f"{path}:{number}"
         entry = _json_object(line, origin)
-        targets = entry.get("target")
-        if several and isinstance(targets, list) and targets:
-            references = [_text({"target": target}, "target", origin) for target in targets]
-            yield _with_references(Pair(_text(entry, "source", origin), references[0], origin), references)
+        source = _text(entry, "source", origin)
+        if several:
+            references = _references(entry, origin)
+            yield _with_references(Pair(source, references[0], origin, corpus=corpus), references)
         else:
-            yield Pair(_text(entry, "source", origin), _text(entry, "target", origin), origin, corpus=corpus)
+            yield Pair(source, _text(entry, "target", origin), origin, corpus=corpus)
 
 
 def parse_pair(line: str, origin: str, form: str) -> tuple[str, str]:
@@ -257,23 +257,40 @@ def parse_pair(line: str, origin: str, form: str) -> tuple[str, str]:
 
 
 def _json_object(line: str, origin: str) -> dict[str, object]:
+    if is_blank(line):
+        raise InputError(f'{origin}: an empty line; a line must be an object with "source" and "target", so remove it')
     try:
         entry = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{origin}: not a JSON object: {error}") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{origin}: not a JSON object: {error.msg}, at character {error.colno}") from None
+    except (ValueError, RecursionError):  # a number of thousands of digits, lists of thousands of levels
+        raise InputError(f"{origin}: not a JSON object: nested too deeply, or a number has too many digits") from None
     if not isinstance(entry, dict):
         kind = type(entry).__name__
         raise InputError(f'{origin}: a JSON {kind}; a line must be an object with "source" and "target"')
     return entry
 
 
-def _text(entry: dict[str, object], key: str, origin: str) -> str:
+def _references(entry: dict[str, object], origin: str) -> list[str]:
+    """The references of a pair of a test set: a string, or a list of at least one."""
+    targets = entry.get("target")
+    if not isinstance(targets, list):
+        return [_text(entry, "target", origin, "a string or a list of strings")]
+    if not targets:
+        raise InputError(f'{origin}: "target" is an empty list; give at least one reference')
+    return [_text({"target": target}, "target", origin, "a list of strings only") for target in targets]
+
+
+def _text(entry: dict[str, object], key: str, origin: str, expected: str = "a string") -> str:
     if key not in entry:
         found = ", ".join(f'"{name}"' for name in entry) or "none"
         raise InputError(f'{origin}: no key "{key}"; the keys are {found}')
     text = entry[key]
     if not isinstance(text, str):
-        raise InputError(f'{origin}: "{key}" must be a string, not {json.dumps(text)[:40]}')
+        several = (
+            "; only a test set has several references" if isinstance(text, list) and expected == "a string" else ""
+        )
+        raise InputError(f'{origin}: "{key}" must be {expected}, not {json.dumps(text)[:40]}{several}')
     if re.search("[\ud800-\udfff]", text):  # JSON can escape half a character, UTF-8 cannot encode it
         raise InputError(f'{origin}: "{key}" has half of a surrogate pair, not a character; correct the \\u escape')
     return text
