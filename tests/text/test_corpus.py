@@ -172,9 +172,15 @@ def test_without_limits_only_empty_sides_are_dropped() -> None:
     assert clean(pairs, max_length=100, duplicates="keep")[0] == [None, None, "empty side"]
 
 
-def test_a_duplicate_repeats_both_sides_exactly() -> None:
-    pairs = [("ab", "c"), ("a", "bc"), ("ab", "C"), ("ab ", "c"), ("c", "ab"), ("ab", "c")]
+def test_a_duplicate_repeats_both_sides() -> None:
+    pairs = [("ab", "c"), ("a", "bc"), ("ab", "C"), ("a b", "c"), ("c", "ab"), ("ab", "c")]
     assert clean(pairs)[0] == [None, None, None, None, None, "duplicate"]
+
+
+@pytest.mark.parametrize("between", ["\0", "\r", "\x85", "\u2028", "\u2029", "\x1b"])
+def test_a_pair_that_is_read_like_another_is_a_duplicate(between: str) -> None:
+    pairs = [("a b", "A B"), (f"a{between}b", "A B"), ("a b", f" A{between}B{between}"), ("a\u00a0b", "A B")]
+    assert clean(pairs)[0] == [None, "duplicate", "duplicate", None]
 
 
 def test_a_pair_that_was_dropped_makes_no_later_one_a_duplicate() -> None:

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.text.segmentation import word_ids
-from dragoman.text.segmentation.base import printable
 from dragoman.text.segmentation.subwords import train_model
 from dragoman.text.segmentation.word_ids import WordIds, encodes_words
+from dragoman.text.words import printable
 
 TEXT = ["ab abc abcd bcd cd", "ein Hund, zwei Hunde", "ab  ab 12 123", "Straße café", "a b c d e f"] * 4
 

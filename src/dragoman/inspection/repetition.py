@@ -12,9 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.text.words import as_read
+
 
 class RepetitionFacts(NamedTuple):
-    """Counts of repetitions; lines are compared as they are, empty ones included."""
+    """Counts of repetitions; lines are compared as models read them (`text.words.as_read`), empty ones included."""
 
     pairs: int
     """Exact duplicates of earlier pairs."""
@@ -53,8 +55,8 @@ class Repetition:
 
 
 def digest(line: str) -> int:
-    """Return a 64-bit digest of a line, the same in every process."""
-    return int.from_bytes(hashlib.blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+    """Return a 64-bit digest of a line as models read it, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(as_read(line).encode(), digest_size=8).digest(), "little")
 
 
 def _several(values: NDArray[np.uint64]) -> int:

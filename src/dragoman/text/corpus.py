@@ -21,7 +21,7 @@ from dragoman.errors import InputError
 from dragoman.text.digest_set import MAX_DIGESTS, DigestSet
 from dragoman.text.lines import OnUndecodable, is_compressed, read_lines
 from dragoman.text.links import Link, read_links
-from dragoman.text.words import is_blank, words_in
+from dragoman.text.words import as_read, is_blank, words_in
 
 log = logging.getLogger(__name__)
 
@@ -324,8 +324,8 @@ def _require_words(pair: Pair, links: Sequence[Link], origin: str) -> None:
 class Cleaner:
     """Decides which pairs are trained on, and counts the others by reason.
 
-    Exact duplicates are found by 64 bits of a digest of the raw pair, in bounded memory (`DigestSet`): of more than
-    `MAX_DIGESTS` different pairs the later ones are not remembered, which is told once.
+    Duplicates are found by 64 bits of a digest of the pair as models read it (`text.words.as_read`), in bounded memory
+    (`DigestSet`): of more than `MAX_DIGESTS` different pairs the later ones are not remembered, which is told once.
     """
 
     def __init__(self, config: CleaningConfig, dropped: TextIO | None = None) -> None:
@@ -375,7 +375,7 @@ class Cleaner:
 
 
 def digest(pair: Pair) -> bytes:
-    """Return 16 bytes that identify the two lines of a pair, the same in every process."""
-    source = pair.source.encode()
+    """Return 16 bytes that identify the two lines of a pair as models read them, the same in every process."""
+    source, target = as_read(pair.source).encode(), as_read(pair.target).encode()
     # The length keeps ("ab", "c") and ("a", "bc") apart.
-    return hashlib.blake2b(b"%d " % len(source) + source + pair.target.encode(), digest_size=16).digest()
+    return hashlib.blake2b(b"%d " % len(source) + source + target, digest_size=16).digest()

@@ -21,6 +21,8 @@ _LETTER_OR_REST = re.compile(f"[{LETTERS_WITHOUT_SPACES}]|[^{LETTERS_WITHOUT_SPA
 # order marks, soft hyphens).
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
 
 def raw_words(line: str) -> list[tuple[int, int]]:
     """The words of a raw line, as [start, end) in characters."""
@@ -75,3 +77,31 @@ def words_in(line: str) -> list[str]:
 def is_blank(line: str) -> bool:
     """Whether a line counts as empty: it has nothing but spaces of any kind and characters that are not visible."""
     return _VISIBLE.search(line) is None
+
+
+def printable(line: str) -> str:
+    """The line with a space for each control character, U+FFFD for half a surrogate pair; same length.
+
+    A blank line becomes an empty one: a no-break space is a piece in some lines, but no text where it is alone.
+    """
+    if is_blank(line):
+        return ""
+    if line.isprintable():  # several times as fast as the expression
+        return line
+    return _UNPRINTABLE.sub(_replacement, line)
+
+
+def _replacement(found: re.Match[str]) -> str:
+    return "\ufffd" if found[0] >= "\ud800" else " "
+
+
+def as_read(line: str) -> str:
+    """The line as segmentations read it: the same for lines that differ in control characters and outer spaces only.
+
+    That is the `printable` line without spaces at its ends. A tab stays, because it divides a lemma from its tags.
+    """
+    if line.isprintable():
+        return line.strip(" ")
+    if is_blank(line):
+        return ""
+    return "\t".join(_UNPRINTABLE.sub(_replacement, part) for part in line.split("\t")).strip(" ")

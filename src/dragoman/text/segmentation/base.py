@@ -1,9 +1,8 @@
-"""The protocol of segmentations, and the normalisation of control characters that they share."""
+"""The protocol of segmentations."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.text.lines import replace_file
-from dragoman.text.words import is_blank
 
 FORMAT = 2
 """Version of the file that describes a segmentation."""
 
 SPACE_SYMBOL = "▁"
 """A space inside a piece (U+2581, as in SentencePiece), so that pieces are visible and fit on a line."""
-
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class Segments(NamedTuple):
@@ -71,18 +67,6 @@ class Segmentation(Protocol):
 
     def save(self, path: Path) -> None:
         """Write a small JSON file with the kind, and beside it any other file that the kind needs."""
-
-
-def printable(line: str) -> str:
-    """The line with a space for each control character, U+FFFD for half a surrogate pair; same length.
-
-    A blank line becomes an empty one: a no-break space is a piece in some lines, but no text where it is alone.
-    """
-    if is_blank(line):
-        return ""
-    if line.isprintable():  # several times as fast as the expression
-        return line
-    return _UNPRINTABLE.sub(lambda match: "\ufffd" if match[0] >= "\ud800" else " ", line)
 
 
 def save_description(path: Path, kind: str, entries: Mapping[str, str] | None = None) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.text.segmentation.base import SPACE_SYMBOL, Segments, printable, save_description
+from dragoman.text.segmentation.base import SPACE_SYMBOL, Segments, save_description
+from dragoman.text.words import printable
 
 
 class CharacterSegmentation:

@@ -15,7 +15,8 @@ import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.text.segmentation.base import SPACE_SYMBOL, Segments, printable, save_description
+from dragoman.text.segmentation.base import SPACE_SYMBOL, Segments, save_description
+from dragoman.text.words import printable
 
 _HANGUL_LETTERS = re.compile("[\u1100-\u11ff]+")
 

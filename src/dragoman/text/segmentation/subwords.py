@@ -28,9 +28,10 @@ from numpy.typing import NDArray
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.stored_files import read_regular
 from dragoman.text.lines import not_found, replace_file
-from dragoman.text.segmentation.base import SegmentedLines, Segments, printable, save_description
+from dragoman.text.segmentation.base import SegmentedLines, Segments, save_description
 from dragoman.text.segmentation.word_ids import WordIds, encodes_words
 from dragoman.text.vocabulary import SPECIALS, UNK
+from dragoman.text.words import printable
 
 _SAMPLE = 1_000_000  # lines; more hardly change the model
 _LONGEST = 10_000  # characters of a line that a model is trained on

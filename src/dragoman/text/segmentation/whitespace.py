@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.text.segmentation.base import Segments, printable, save_description
+from dragoman.text.segmentation.base import Segments, save_description
+from dragoman.text.words import printable
 
 _PIECE = re.compile("[^ ]+")
 """Only U+0020 separates: a piece may contain other whitespace (a no-break space in a number), as in other tools."""
