@@ -28,14 +28,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "config.yaml --train src tgt --dev src2 tgt2 --alignments links --out new",
         "--train src tgt --from run --out new",
     ),
-    "backtranslate": ("run -i src",),
+    "backtranslate": ("run --input src",),
     "distill": ("run light pairs.tsv", "run src tgt"),
     "translate": (
-        "run light -i src --ban-file words",
-        "light -i src --prefix tgt",
-        "run -i src --replace-unk --dictionary dictionary",
-        "run -i src --constraints tgt",
-        "run -i src --glossary pairs.tsv",
+        "run light --input src --ban-file words",
+        "light --input src --prefix tgt",
+        "run --input src --replace-unk --dictionary dictionary",
+        "run --input src --constraints tgt",
+        "run --input src --glossary pairs.tsv",
     ),
     "evaluate": (
         "run src tgt --against tgt2 --by rarity --frequencies words",
@@ -44,9 +44,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "score": ("run light src tgt",),
     "heatmap": ("run src tgt",),
-    "tree": ("run -i src",),
+    "tree": ("run --input src",),
     "curves": ("run",),
-    "map": ("run -i src --of phrases",),
+    "map": ("run --input src --of phrases",),
     "align": ("run src tgt --reverse run2", "src tgt --aligner ibm1 --train src2 tgt2"),
     "symmetrize": ("links links2",),
     "dictionary": ("src tgt links",),
@@ -61,9 +61,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "rerank": ("nbest --feature-weights weights", "nbest --oracle ref"),
     "phrase-table": ("table --model run --reverse run2 --filter src",),
     "smt tune": ("system --source src --reference tgt --initial-weights system/weights",),
-    "smt translate": ("system -i src --feature-weights system/weights",),
-    "smt nbest": ("system -i src --feature-weights system/weights",),
-    "lm score": ("lm -i src",),
+    "smt translate": ("system --input src --feature-weights system/weights",),
+    "smt nbest": ("system --input src --feature-weights system/weights",),
+    "lm score": ("lm --input src",),
 }
 """What each verb reads; names of files and folders of `place`."""
 
@@ -130,9 +130,17 @@ NOT_FILES = {
         "--preset",
         "--languages",
     ),
-    *("--language", "--tokenizer", "--weights", "--format", "--lines"),
+    *("--language", "--tokenizer", "--weights", "--format", "--lines", "--from", "--to"),
+    *("--host", "--host-name", "--cors", "--trusted-proxy", "--address"),
 }
 """Options with text that is not the name of a file."""
+
+READ = {
+    *("--train", "--dev", "--test", "--gold", "--alignments", "--monolingual", "--shortlist-corpus"),
+    *("--input", "--source", "--target", "--model", "--reverse", "--lm"),
+    *("--api-keys", "--config", "--vocabulary", "--source-model", "--target-model"),
+}
+"""Inputs of the verbs that write a folder, or nothing."""
 
 FOLDER_FILES = {
     "run": (
@@ -156,8 +164,12 @@ def _parser(verb: str) -> Parser:
 
 
 def _options(verb: str, kind: object) -> list[str]:
-    """The long names of the options of a type."""
-    return [action.option_strings[-1] for action in _parser(verb)._actions if action.type is kind]
+    """The options with a value of a type, but those with a list of choices; by their last names."""
+    return [
+        action.option_strings[-1]
+        for action in _parser(verb)._actions
+        if action.option_strings and action.nargs != 0 and action.choices is None and action.type is kind
+    ]
 
 
 OUTPUTS = [(verb, option) for verb in VERBS for option in _options(verb, output_file)]
@@ -238,15 +250,11 @@ def test_every_option_that_names_a_file_is_tried() -> None:
     assert {verb for verb, _ in OUTPUTS} <= set(COMMANDS)
     assert set(FOLDERS) == WRITTEN.keys() | REFUSED_FOLDERS.keys() | UNTRIED.keys()
     unknown = [
-        f"{verb} {action.option_strings[-1]}"
-        for verb in COMMANDS
-        for action in _parser(verb)._actions
-        if action.option_strings
-        and action.nargs != 0
-        and action.choices is None
-        and action.type in (None, Path)
-        and not any({*action.option_strings} & {*line.split()} for line in COMMANDS[verb])
-        and action.option_strings[-1] not in NOT_FILES
+        f"{verb} {option}"
+        for verb in VERBS
+        for option in _options(verb, None) + _options(verb, Path)
+        if option not in NOT_FILES
+        if not (any(option in line.split() for line in COMMANDS[verb]) if verb in COMMANDS else option in READ)
     ]
     assert not unknown, f"declare an output with type=output_file, and name an input in COMMANDS: {unknown}"
 
