@@ -164,7 +164,7 @@ OWN_FILES = {
     *("training.log", "training.event_file", "data.store_writer", "data.segment_journal"),  # in a run that is locked
     *("export.writing", "website.site", "website.runtime"),  # in a folder that is prepared, by `new_folder`
     "cluster.outputs",  # in a folder of outputs that is locked
-    "scoring.phrase_scores",  # TABLE2.scores, known by its head
+    "text.journal",  # known by its head, such as TABLE2.scores
     *("reproduction.steps", "reproduction.corpus", "reproduction.writing"),  # in the folder of an experiment
     "workflows.smt_features",  # the text of runs, which were noted when they were opened
 }
@@ -173,7 +173,7 @@ OWN_FILES = {
 ELSEWHERE = {
     *("page.files", "config.presets", "report.page", "reproduction.experiment", "training.joining"),  # of the package
     *("memory", "model.fast.matmul", "report.facts"),  # /proc and the like
-    *("cli.shared.streams", "cluster.ray_pool"),  # /dev/null, standard streams
+    *("cli.shared.streams", "cluster.ray_pool", "serving.worker"),  # /dev/null, standard streams
     "alignment.attention_file",  # entries of an archive, which is opened by text.lines
 }
 
