@@ -22,12 +22,6 @@ CellState = tuple[Tensor, ...]
 """Hidden state first: (h,) for GRU and tanh, (h, c) for LSTM; each [B, H] or [D, B, H]."""
 
 
-def gru_gates(a: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
-    """r * h and z, [B, H] each, for the gates r, z = sigmoid(a) of a GRU; a [B, 2H] in any precision, h [B, H]."""
-    r, z = torch.sigmoid(a.to(h.dtype)).chunk(2, dim=-1)  # [B, 2H] -> [B, H] each
-    return r * h, z
-
-
 def gru_state(a: Tensor, h: Tensor, z: Tensor, *, keep: bool) -> Tensor:
     """The next state [B, H] of a GRU with h~ = tanh(a): z * h + (1 - z) * h~ if `keep`, else (1 - z) * h + z * h~."""
     candidate = torch.tanh(a.to(h.dtype))
@@ -99,7 +93,6 @@ class GRU(nn.Module):
     """
 
     kind, parts = "gru", 1
-    gru_gates = staticmethod(gru_gates)
     gru_state = staticmethod(gru_state)
 
     def __init__(
@@ -135,13 +128,12 @@ class GRU(nn.Module):
             assert inputs is not None, "there are gate inputs"
             h_in = drop(h)  # [B, H]
             to_gates, to_candidate = inputs.split((2 * size, size), dim=-1)  # [B, 3H] -> [B, 2H], [B, H]
-            a = gates(h_in, plus=to_gates)
+            r, z = torch.sigmoid(gates(h_in, plus=to_gates).to(h.dtype)).chunk(2, dim=-1)  # [B, 2H] -> [B, H] each
             if before:
-                reset, z = self.gru_gates(a, h_in)
-                return (self.gru_state(candidate(reset, plus=to_candidate), h, z, keep=keep),)
-            r, z = torch.sigmoid(a.to(h.dtype)).chunk(2, dim=-1)  # [B, 2H] -> [B, H] each
-            a_candidate = to_candidate + r * candidate(h_in, plus=reset_gated_input)
-            return (self.gru_state(a_candidate, h, z, keep=keep),)
+                a = candidate(r * h_in, plus=to_candidate)
+            else:
+                a = to_candidate + r * candidate(h_in, plus=reset_gated_input)
+            return (self.gru_state(a, h, z, keep=keep),)
 
         return step
 

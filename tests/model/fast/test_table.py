@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dragoman.model import dropout
-from dragoman.model.fast.table import FAST, Function, Replacement, use
+from dragoman.model.fast.table import FAST, Function, Kernels, use
 from dragoman.model.translation import TranslationModel
 from tests.compositions import MODELS, every_model, make_batch, small_model
 
@@ -51,7 +51,7 @@ def test_a_row_alone_has_the_results_of_the_plain_model_in_float64(row: str) -> 
 
 def test_dropout_keeps_the_units_of_its_mask_and_scales_them_and_their_gradients_alike() -> None:
     torch.manual_seed(1)
-    for form, probability in ((dropout.dropout, 0.3), (FAST[dropout.dropout].fast, 77 / 256)):
+    for form, probability in ((dropout.dropout, 0.3), (FAST[dropout.dropout], 77 / 256)):
         x = torch.rand(100, 100, dtype=torch.float64).add_(1).requires_grad_()
         y = form(x, 0.3)
         y.sum().backward()
@@ -63,7 +63,7 @@ def test_dropout_keeps_the_units_of_its_mask_and_scales_them_and_their_gradients
 
 def test_an_empty_table_makes_any_model_the_plain_one() -> None:
     model = small_model("rnnsearch")
-    replaced = {row.fast for row in FAST.values()}
+    replaced = set(FAST.values())
     assert any(member in replaced for module in model.modules() for member in vars(module).values() if callable(member))
     use(model, {})
     assert not any(
@@ -71,17 +71,17 @@ def test_an_empty_table_makes_any_model_the_plain_one() -> None:
     )
 
 
-def _counted(plain: Function, calls: Counter[Function]) -> Replacement:
-    """The row of a function; its calls are counted."""
+def _counted(plain: Function, calls: Counter[Function]) -> Function:
+    """The kernel of a function; its calls are counted."""
 
     def counted(*args: Any, **kwargs: Any) -> Any:
         calls[plain] += 1
-        return FAST[plain].fast(*args, **kwargs)
+        return FAST[plain](*args, **kwargs)
 
-    return FAST[plain]._replace(fast=counted)
+    return counted
 
 
-def _results(model: TranslationModel, table: dict[Function, Replacement]) -> dict[str, Tensor]:
+def _results(model: TranslationModel, table: Kernels) -> dict[str, Tensor]:
     """The two losses, all gradients and the log-probabilities of forced decoding."""
     use(model, table)
     batch = make_batch(model, PAIRS)

@@ -35,12 +35,6 @@ def unroll(
     return hidden, (last,)
 
 
-def gru_gates(a: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
-    """As `cells.gru_gates`: r * h and z, [.., H] each, for r, z = sigmoid(a), a [.., 2H]."""
-    result: tuple[Tensor, Tensor] = _GRUGates.apply(a, h)
-    return result
-
-
 def gru_state(a: Tensor, h: Tensor, z: Tensor, *, keep: bool) -> Tensor:
     """As `cells.gru_state`, h~ = tanh(a): z * h + (1 - z) * h~ if `keep`, else (1 - z) * h + z * h~; all [.., H]."""
     new: Tensor = _GRUState.apply(a, h, z, keep)
@@ -157,22 +151,6 @@ class _StepRows:
         self.all = self.rows[..., :count, :].unflatten(-2, (steps, rows))
         """[.., T, B, n]"""
         self.steps = self.all.unbind(-3)
-
-
-class _GRUGates(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, a: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
-        of_r, of_z = a.to(h.dtype).chunk(2, dim=-1)  # [.., 2H] -> [.., H] each
-        r, z = torch.sigmoid(of_r), torch.sigmoid(of_z)
-        ctx.save_for_backward(r, z, h)
-        ctx.type = a.dtype
-        return r * h, z
-
-    @staticmethod
-    def backward(ctx: Any, of_reset: Tensor, of_z: Tensor) -> tuple[Tensor, Tensor]:
-        r, z, h = ctx.saved_tensors
-        of_a = torch.cat((_sigmoid_backward(of_reset * h, r), _sigmoid_backward(of_z, z)), dim=-1)  # [.., 2H]
-        return of_a.to(ctx.type), of_reset * r
 
 
 class _GRUState(torch.autograd.Function):
