@@ -88,3 +88,28 @@ def test_constant_features_and_single_hypotheses_are_harmless():
     pool = make_pool({"A": 2}, [(["a"], [("a", (1, 1))]), (["b"], [("c", (1, 2)), ("b", (1, 2))])])
     tuned = tune_mert(pool, np.zeros(2), np.random.default_rng(1), restarts=2)
     assert tuned.score == pool.score(np.ones(2))
+
+
+@pytest.mark.parametrize(("direction", "gamma"), [(1.0, 2.0), (-1.0, -2.0)])
+def test_of_equally_good_intervals_of_a_line_the_nearest_to_the_given_weights_is_chosen(direction, gamma):
+    # The good hypotheses are best left of -3, in (-7, -3), and right of 1, in (1, 3): the middles are -5 and 2.
+    pool = make_pool({"A": 2}, [(["a b c d"], [("x", (0, 0)), ("a b c d", (-1, 1)), ("a b c d", (-3, -1))])])
+    best = search_line(pool, np.array([1.0, 0.0]), np.array([0.0, direction]))
+    assert (best.gamma, best.score) == (pytest.approx(gamma), pytest.approx(100))
+
+
+def test_where_several_lines_cross_at_a_point_the_steepest_follows():
+    pool = make_pool({"A": 2}, [(["a"], [("a", (1, -1)), ("b", (1, 0)), ("c", (1, 2)), ("d", (1, 1))])])
+    corners = envelope(pool, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    assert (corners.first.tolist(), corners.before.tolist(), corners.after.tolist()) == ([0], [0], [2])
+    assert corners.gamma.tolist() == [0.0]
+
+
+def test_weights_have_l1_norm_1_whether_they_were_changed_or_not():
+    pool = make_pool({"A": 2}, [(["a b c d"], [("a b c d", (1, 0)), ("x", (0, 1))])])
+    unchanged = climb(pool, np.array([3.0, -1.0]), np.random.default_rng(1))
+    np.testing.assert_allclose(unchanged.weights, [0.75, -0.25])
+    changed = climb(pool, np.array([-3.0, 1.0]), np.random.default_rng(1))
+    assert changed.score == pytest.approx(100)
+    assert np.abs(changed.weights).sum() == pytest.approx(1)
+    assert climb(pool, np.zeros(2), np.random.default_rng(1)).score == pytest.approx(100)
