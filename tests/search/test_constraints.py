@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
-from dragoman.search.beam import beam_search
+from dragoman.search.beam import beam_search, step_engine
 from dragoman.search.constraints import BatchConstraints, IdConstraints, append_tokens
 from dragoman.search.phrase_constraints import PhraseConstraints
 from dragoman.search.sampling import sample
@@ -176,7 +176,7 @@ def test_a_step_with_phrases_or_a_prefix_lacks_only_what_cannot_matter(toy_engin
         now = rules.at_step(sentences, length, words[:, :length])
         return now.permitted(step(now, engine, state, sentences, tokens))
 
-    some = advanced(lambda now, engine, *arguments: now.step(engine, *arguments, wanted))
+    some = advanced(lambda now, engine, *arguments: step_engine(engine, *arguments, now, wanted))
     every = advanced(lambda now, engine, *arguments: engine.step(*arguments, size))
     for sentence, own in enumerate([{A, 40, 41, EOS}, {(B, 50, 7)[length], EOS}, {C, A, EOS}, {EOS}]):
         found, full = (

@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine, EngineStep
 from dragoman.memory import require_rows
-from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, append_tokens
+from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, StepConstraints, append_tokens
 from dragoman.search.coverage import CoveragePenalty
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
@@ -192,8 +192,14 @@ def beam_search(
         row_sentences = beam.row_sentences
         step_constraints = constraints.at_step(row_sentences, beam.length, beam.words)
         must_close = at_limit & (finished.counts[beam.sentences] == 0)
-        step = step_constraints.step(
-            engine, beam.state, beam.parents, beam.tokens, config.beam, with_eos=bool(must_close.any())
+        step = step_engine(
+            engine,
+            beam.state,
+            beam.parents,
+            beam.tokens,
+            step_constraints,
+            config.beam,
+            with_eos=bool(must_close.any()),
         )
         history.append(beam.parents, beam.tokens, beam.log_probabilities, step.attention)
         penalties = np.zeros(len(row_sentences))
@@ -207,6 +213,28 @@ def beam_search(
         stops = ends_here | _stops(beam, candidates, lives, finished, constraints, normalisation, config)
         beam = _advance(beam, candidates, lives, stops, step.state)
     return history.rebuild(finished.best(), source_lengths)
+
+
+def step_engine(
+    engine: Engine,
+    state: object,
+    parents: NDArray[np.int64],
+    tokens: NDArray[np.int64],
+    constraints: StepConstraints,
+    wanted: int,
+    *,
+    with_eos: bool = False,
+) -> EngineStep:
+    """Step the engine; the result has at least the `wanted` best symbols besides EOS that the constraints permit.
+
+    With `with_eos` it has EOS as well.
+
+    Raises:
+        RunError: the model's log-probabilities are NaN.
+    """
+    if constraints.need_distributions:
+        return constraints.select(engine.step_all(state, parents, tokens), wanted)
+    return engine.step(state, parents, tokens, engine.vocabulary_size if with_eos else constraints.count(wanted))
 
 
 def _first_beam(

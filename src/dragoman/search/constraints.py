@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
-from dragoman.engines.protocol import Engine, EngineStep, nan_error, refuse_nan
+from dragoman.engines.protocol import Distributions, EngineStep, nan_error, refuse_nan
 from dragoman.search.phrase_constraints import PhraseConstraints, PhraseState
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
 
@@ -175,36 +175,26 @@ class StepConstraints:
     banned: Mapping[int, set[int]]
     """Row -> the ids that n-gram blocking and banned sequences forbid."""
 
-    def step(
-        self,
-        engine: Engine,
-        state: object,
-        parents: NDArray[np.int64],
-        tokens: NDArray[np.int64],
-        wanted: int,
-        *,
-        with_eos: bool = False,
-    ) -> EngineStep:
-        """Step the engine (see its protocol); the result has at least the `wanted` best permitted symbols besides EOS.
+    @property
+    def need_distributions(self) -> bool:
+        """Whether rows need EOS, a forced id or the ids of phrases wherever they are in the order.
 
-        With `with_eos` it has EOS as well. Rows with a forced id or phrases need EOS and these ids wherever they are
-        in the order; they are taken from whole distributions, because sorting these would take most of the time.
+        They are selected from whole distributions, because sorting these would take most of the time.
+        """
+        return bool(self.forced or self.states)
+
+    def count(self, wanted: int) -> int:
+        """The most probable symbols of a row among which are the `wanted` best permitted ones besides EOS."""
+        forbidden = int(np.count_nonzero(self.batch.blocked)) + 1  # EOS
+        return min(wanted + forbidden + max(map(len, self.banned.values()), default=0), len(self.batch.blocked))
+
+    def select(self, distributions: Distributions, wanted: int) -> EngineStep:
+        """Select the `wanted` best permitted symbols of each row and those of `_own_ids`, largest first.
 
         Raises:
             RunError: the model's log-probabilities are NaN.
         """
-        size = len(self.batch.blocked)
-        if not (self.forced or self.states):
-            forbidden = int(np.count_nonzero(self.batch.blocked)) + 1  # EOS
-            forbidden += max(map(len, self.banned.values()), default=0)
-            return engine.step(state, parents, tokens, size if with_eos else min(wanted + forbidden, size))
-        found = engine.step_all(state, parents, tokens)
-        return EngineStep(*self._selected(found.log_probabilities, wanted), found.attention, found.state)
-
-    def _selected(
-        self, log_probabilities: NDArray[np.float32], wanted: int
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Of log-probabilities [R, V] the `wanted` best and those of `_own_ids`, largest first, and their symbols."""
+        log_probabilities = distributions.log_probabilities  # [R, V]
         refuse_nan(log_probabilities)
         own = self._own_ids()  # [R, P]
         others = log_probabilities.copy()
@@ -215,9 +205,10 @@ class StepConstraints:
         count = min(wanted, len(self.batch.blocked))
         best = np.argpartition(others, -count, axis=1)[:, -count:]  # [R, V] -> [R, wanted]
         values = (np.take_along_axis(others, best, axis=1), np.take_along_axis(log_probabilities, own, axis=1))
-        found, words = np.concatenate(values, axis=1), np.concatenate((best, own), axis=1)  # [R, wanted + P]
-        order = np.argsort(-found, axis=1, kind="stable")
-        return np.take_along_axis(found, order, axis=1), np.take_along_axis(words, order, axis=1)
+        selected, words = np.concatenate(values, axis=1), np.concatenate((best, own), axis=1)  # [R, wanted + P]
+        order = np.argsort(-selected, axis=1, kind="stable")
+        selected, words = np.take_along_axis(selected, order, axis=1), np.take_along_axis(words, order, axis=1)
+        return EngineStep(selected, words, distributions.attention, distributions.state)
 
     def _own_ids(self) -> NDArray[np.int64]:
         """[R, P] the ids that a row must be able to take: EOS, its forced id and those of its phrases; then PAD."""

@@ -20,6 +20,7 @@ from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Engine
 from dragoman.memory import require_rows
+from dragoman.search.beam import step_engine
 from dragoman.search.constraints import BatchConstraints, Continuations, RowTokens, append_tokens
 from dragoman.search.hypothesis import End, History, Hypothesis, end_log_probabilities
 from dragoman.search.normalisation import Normalisation
@@ -87,7 +88,7 @@ def sample(
         )
         every = sampling.top_k is None or at_limit.any()
         wanted = engine.vocabulary_size if every else sampling.top_k or 0
-        step = step_constraints.step(engine, state, parents, tokens, wanted)
+        step = step_engine(engine, state, parents, tokens, step_constraints, wanted)
         totals = samples.log_probabilities if samples.length else np.zeros(len(source))
         history.append(parents, tokens, totals, step.attention)
         continuations = step_constraints.permitted(step)
