@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,20 @@ def test_a_line_has_the_same_vector_alone_and_among_others(encode, settings):
     for number in (0, 3, 69):
         alone = encode(run, [given[number]]).vectors[0]
         np.testing.assert_allclose(points.vectors[number], alone, rtol=2e-5, atol=1e-8)  # products sum in other orders
+
+
+@pytest.mark.parametrize("encode", [summarise_phrases, sentence_states])
+def test_texts_without_a_known_word_share_a_point_and_are_warned_of(encode, caplog):
+    run = small_run(*SUTSKEVER)
+    with caplog.at_level(logging.WARNING):
+        points = encode(run, lines("Ding sah", "Hund lief", "the dog", "lief dog", ""))
+    assert np.array_equal(points.vectors[0], points.vectors[1])
+    assert [record.getMessage() for record in caplog.records] == [
+        "the model knows no word of 2 of the 5 texts; those of the same length have the same point"
+    ]
+    caplog.clear()
+    encode(run, lines("the dog", "lief dog"))
+    assert not caplog.records
 
 
 def test_lines_may_carry_a_group():

@@ -123,18 +123,13 @@ _STYLE = """\
         #vega-chart { display: block; width: 100% }"""
 
 
-def _write_svg(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
-    with replace_file(path) as file:
-        file.write(vl_convert.vegalite_to_svg(_picture(title, lines, projection)))
-
-
-def _write_png(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
+def _write_picture(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
+    chart = json.dumps(_chart(title, lines, projection, _rows(lines, projection)))
     with replace_file(path, binary=True) as file:
-        file.write(vl_convert.vegalite_to_png(_picture(title, lines, projection), scale=2))
-
-
-def _picture(title: str, lines: Sequence[LabelledText], projection: Projection) -> str:
-    return json.dumps(_chart(title, lines, projection, _rows(lines, projection)))
+        if _kind(path) == ".png":
+            file.write(vl_convert.vegalite_to_png(chart, scale=2))
+        else:
+            file.write(vl_convert.vegalite_to_svg(chart).encode("utf-8"))
 
 
 def _write_table(path: str | Path, title: str, lines: Sequence[LabelledText], projection: Projection) -> None:
@@ -145,4 +140,4 @@ def _write_table(path: str | Path, title: str, lines: Sequence[LabelledText], pr
             file.write(f"{x:.6g}\t{y:.6g}\t{line.group}\t{re.sub(chr(13), ' ', line.text)}\n")
 
 
-_WRITERS = {".html": _write_page, ".svg": _write_svg, ".png": _write_png, ".tsv": _write_table}
+_WRITERS = {".html": _write_page, ".svg": _write_picture, ".png": _write_picture, ".tsv": _write_table}

@@ -11,6 +11,7 @@ With attention, the last two may contain little information, because the decoder
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +27,7 @@ from dragoman.text.vocabulary import SPECIALS, UNK
 if TYPE_CHECKING:
     from dragoman.model.translation import TranslationModel
 
+log = logging.getLogger(__name__)
 
 BATCH = 64
 """Lines per batch of the encoder."""
@@ -63,14 +65,14 @@ def read_lines_and_groups(lines: Iterable[str], origin: str) -> list[LabelledTex
 
 
 def frequent_words(run: Run, side: SideName, count: int) -> list[LabelledText]:
-    """The most frequent entries of a vocabulary, which are its first ones."""
+    """Return the most frequent entries of a vocabulary, which are its first ones."""
     vocabulary = _side(run, side).vocabulary
     last = min(len(vocabulary), len(SPECIALS) + count)
     return [LabelledText(piece) for piece in vocabulary.pieces(range(len(SPECIALS), last))]
 
 
 def embed_words(run: Run, side: SideName, lines: Sequence[LabelledText], *, entries: bool = False) -> Points:
-    """The embeddings of words.
+    """Look up the embeddings of words.
 
     Args:
         entries: whether the texts are vocabulary entries instead of raw text.
@@ -82,12 +84,11 @@ def embed_words(run: Run, side: SideName, lines: Sequence[LabelledText], *, entr
     ids = [text.vocabulary.ids([line.text]) if entries else text.encode(line.text).ids for line in lines]
     ids = [[index for index in word if index != UNK] for word in ids]
     table = (model.source if side == "source" else model.target).weight.detach().float().cpu().numpy()
-    known = [(line, table[rows].mean(axis=0)) for line, rows in zip(lines, ids, strict=True) if rows]
-    return _points(known, len(lines))
+    return _points(lines, [table[rows].mean(axis=0) if rows else None for rows in ids])
 
 
 def summarise_phrases(run: Run, lines: Sequence[LabelledText]) -> Points:
-    """The encoder's summaries of phrases.
+    """Compute the encoder's summaries of phrases; warns of phrases without a known word.
 
     Raises:
         ConfigError: the run was exported.
@@ -98,7 +99,7 @@ def summarise_phrases(run: Run, lines: Sequence[LabelledText]) -> Points:
 
 
 def sentence_states(run: Run, lines: Sequence[LabelledText]) -> Points:
-    """The final encoder states of sentences.
+    """Compute the final encoder states of sentences; warns of sentences without a known word.
 
     Raises:
         ConfigError: the run was exported.
@@ -108,25 +109,33 @@ def sentence_states(run: Run, lines: Sequence[LabelledText]) -> Points:
     return _encoded(run, lines, final_states)
 
 
-VectorFunction = Callable[["TranslationModel", NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
-
-
-def _encoded(run: Run, lines: Sequence[LabelledText], encode: VectorFunction) -> Points:
+def _encoded(
+    run: Run,
+    lines: Sequence[LabelledText],
+    encode: Callable[[TranslationModel, NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]],
+) -> Points:
     model = run.model()
     sources = [run.source.encode(line.text).ids for line in lines]
-    full = [place for place, ids in enumerate(sources) if ids]
-    full.sort(key=lambda place: len(sources[place]))  # to reduce padding
-    found: dict[int, NDArray[np.float32]] = {}
-    for start in range(0, len(full), BATCH):
+    if unknown := sum(bool(ids) and set(ids) == {UNK} for ids in sources):
+        log.warning(
+            "the model knows no word of %d of the %d texts; those of the same length have the same point",
+            unknown,
+            len(lines),
+        )
+    full = sorted((place for place, ids in enumerate(sources) if ids), key=lambda place: len(sources[place]))
+    vectors: list[NDArray[np.float32] | None] = [None] * len(lines)
+    for start in range(0, len(full), BATCH):  # lines of similar lengths, to reduce padding
         places = full[start : start + BATCH]
         source, lengths = pad([sources[place] for place in places], eos=run.engine.source_eos)
-        found.update(zip(places, encode(model, source, lengths), strict=True))
-    return _points([(lines[place], found[place]) for place in sorted(found)], len(lines))
+        for place, vector in zip(places, encode(model, source, lengths), strict=True):
+            vectors[place] = vector
+    return _points(lines, vectors)
 
 
-def _points(known: Sequence[tuple[LabelledText, NDArray[np.float32]]], given: int) -> Points:
-    vectors = np.stack([vector for _, vector in known]) if known else np.zeros((0, 0), np.float32)
-    return Points([line for line, _ in known], vectors, given - len(known))
+def _points(lines: Sequence[LabelledText], vectors: Sequence[NDArray[np.float32] | None]) -> Points:
+    known = [(line, vector) for line, vector in zip(lines, vectors, strict=True) if vector is not None]
+    stacked = np.stack([vector for _, vector in known]) if known else np.zeros((0, 0), np.float32)
+    return Points([line for line, _ in known], stacked, len(lines) - len(known))
 
 
 def _side(run: Run, side: SideName) -> TextSide:
