@@ -17,7 +17,7 @@ import pytest
 
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.slices import by_source_length
-from dragoman.report.page import Report, System, write_report
+from dragoman.report.page import Report, ReportedSystem, write_report
 from dragoman.report.samples import Sample, given_sample
 from dragoman.text.words import raw_words
 
@@ -85,7 +85,7 @@ def house(**more) -> Report:
         ),
         sample("a dog", "ein Hund läuft", "ein Hund", [[1, 0], [0, 1], [0.005, 0.005]]),
     ]
-    return Report(title="A run", systems=[System("one", samples)], **more)
+    return Report(title="A run", systems=[ReportedSystem("one", samples)], **more)
 
 
 def lit(page: playwright.Page, article: int = 0) -> dict[str, float]:
@@ -187,7 +187,7 @@ def test_a_click_shows_the_heat_map_in_grey_or_viridis_and_hovering_highlights_i
 def test_windows_and_centres_of_local_attention_are_drawn_at_their_places(show: Open) -> None:
     one = sample("a b c", "x", None, [[0, 0.5, 0.5]])
     one = replace(one, windows=np.array([[1.5, 0.5, 2.5]]))
-    page = show(Report(title="A run", systems=[System("one", [one])], heat_maps_open=True))
+    page = show(Report(title="A run", systems=[ReportedSystem("one", [one])], heat_maps_open=True))
     window, centre = page.locator(".heat-map .window"), page.locator(".heat-map .centre")
     cell = page.locator(".heat-map .cell").first  # of b, column 1
     left = float(cell.get_attribute("x"))
@@ -199,7 +199,7 @@ def test_windows_and_centres_of_local_attention_are_drawn_at_their_places(show: 
 
 def test_a_source_from_right_to_left_has_its_first_word_at_the_right(show: Open) -> None:
     one = sample("مرحبا بكم", "hello you", None, [[1, 0], [0, 0.5]])
-    page = show(Report(title="A run", systems=[System("one", [one])], heat_maps_open=True))
+    page = show(Report(title="A run", systems=[ReportedSystem("one", [one])], heat_maps_open=True))
     first, second = (float(cell.get_attribute("x")) for cell in page.locator(".heat-map .cell").all())
     assert first == second + 22
     words = page.locator("#list .source .word")
@@ -213,8 +213,8 @@ def test_differences_of_two_systems_are_marked_side_by_side(show: Open) -> None:
     texts = [("a big dog", "ein großer Hund"), ("a cat", "eine Katze")]
     others = ["ein kleiner Hund", "eine Katze"]
     systems = [
-        System("one", [given_sample(source, text, text) for source, text in texts]),
-        System(
+        ReportedSystem("one", [given_sample(source, text, text) for source, text in texts]),
+        ReportedSystem(
             "other", [given_sample(source, other, text) for (source, text), other in zip(texts, others, strict=True)]
         ),
     ]
@@ -228,7 +228,7 @@ def test_differences_of_two_systems_are_marked_side_by_side(show: Open) -> None:
 
 
 def test_without_weights_no_word_can_be_selected(show: Open) -> None:
-    page = show(Report(title="A run", systems=[System("one", [given_sample("a b", "c d", "c d")])]))
+    page = show(Report(title="A run", systems=[ReportedSystem("one", [given_sample("a b", "c d", "c d")])]))
     assert page.locator("#list .target").text_content() == "c d"
     assert page.locator("#list button, .gloss, [tabindex]").count() == 0
     assert not page.locator(".pointing").is_visible()
@@ -246,7 +246,7 @@ def many() -> Report:
         [one.translation for one in samples], [one.reference for one in samples], slicings=[by_source_length(lengths)]
     )
     records = [{"kind": "train", "update": n, "seconds": n, "loss": 9 / n, "perplexity": 9 / n} for n in (1, 2, 3)]
-    return Report(title="A run", systems=[System("one", samples, evaluation)], records=records)
+    return Report(title="A run", systems=[ReportedSystem("one", samples, evaluation)], records=records)
 
 
 def test_a_long_list_is_shown_in_pages_ordered_and_searched(show: Open) -> None:

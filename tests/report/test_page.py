@@ -12,10 +12,10 @@ import pytest
 
 from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, evaluate
-from dragoman.evaluation.significance import Comparison, Comparisons
+from dragoman.evaluation.significance import Comparisons, MetricComparison
 from dragoman.evaluation.slices import by_source_length
 from dragoman.report.out_of_vocabulary import OovCounts, OovToken
-from dragoman.report.page import Report, System, write_report
+from dragoman.report.page import Report, ReportedSystem, write_report
 from dragoman.report.samples import Sample
 from dragoman.text.words import raw_words
 
@@ -74,7 +74,7 @@ def make_samples(*pairs: tuple[str, str, str | None]) -> list[Sample]:
 def written(tmp_path):
     def write(samples=(), evaluation=None, **parts) -> Page:
         path = tmp_path / "report.html"
-        systems = [System("one", samples, evaluation)] if samples or evaluation else []
+        systems = [ReportedSystem("one", samples, evaluation)] if samples or evaluation else []
         write_report(path, Report(**{"title": "A run", "systems": systems, **parts}))
         return Page(path.read_text(encoding="utf-8"))
 
@@ -191,8 +191,8 @@ def test_words_that_are_confused_missing_or_unknown_lead_to_their_sentences(writ
 )
 def test_a_difference_is_significant_if_both_tests_agree(written, name, p, score, words):
     samples = make_samples(("x", "the cat", "the dog"))
-    comparison = Comparison(name, score, 50.0, 1.0, 1.0, 0.01, p, "signature")
-    systems = [System(name, samples, measured(samples)) for name in ("one", "other")]
+    comparison = MetricComparison(name, score, 50.0, 1.0, 1.0, 0.01, p, "signature")
+    systems = [ReportedSystem(name, samples, measured(samples)) for name in ("one", "other")]
     page = written(systems=systems, comparisons=[Comparisons("/path/to/other", (comparison,))])
     assert [element["text"] for element in page.all("td", "verdict")] == [words]
     assert "against other" in [element["text"] for element in page.all("th")]
@@ -201,7 +201,7 @@ def test_a_difference_is_significant_if_both_tests_agree(written, name, p, score
 def test_slices_show_the_bleu_of_other_systems(written):
     texts = (("x", "a b c d e", "a b c d e"), ("y " * 7, "a b", "c d"), ("z " * 12, "e f", "e f"))
     samples = make_samples(*texts * 10)  # enough in each slice for a line
-    page = written(systems=[System(name, samples, measured(samples)) for name in ("one", "other")])
+    page = written(systems=[ReportedSystem(name, samples, measured(samples)) for name in ("one", "other")])
     assert "BLEU of other" in [element["text"] for element in page.all("th")]
     assert len(page.all("figure", "chart")) == 2
 
@@ -241,7 +241,7 @@ def test_a_folder_that_does_not_exist_is_an_error_that_names_the_file(tmp_path):
 
 def test_the_same_input_gives_the_same_bytes(tmp_path):
     for name in ("first", "second"):
-        systems = [System("one", make_samples(("a b", "c", "c")))]
+        systems = [ReportedSystem("one", make_samples(("a b", "c", "c")))]
         write_report(tmp_path / name, Report(title="A run", facts={"a": "b"}, records=records(), systems=systems))
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
@@ -264,7 +264,7 @@ def test_a_thousand_long_sentences_of_two_systems_take_less_than_three_megabytes
             weights = np.exp(energies) / np.exp(energies).sum(axis=1, keepdims=True)
             spans = raw_words(source), raw_words(translation)
             samples.append(Sample(source, translation, reference, *spans, weights))
-        systems.append(System(name, samples))
+        systems.append(ReportedSystem(name, samples))
     path = tmp_path / "report.html"
     write_report(path, Report(title="A run", systems=systems))
     assert path.stat().st_size < 3_000_000

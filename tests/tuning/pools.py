@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dragoman.tuning.pool import Pool, make_pool
+from dragoman.tuning.pool import HypothesisPool, make_pool
 from dragoman.tuning.tuning_metric import BLEU, TuningMetric
 
 
@@ -15,7 +15,7 @@ def random_pool(
     size: int,
     marked: int | None = None,
     metric: TuningMetric = BLEU,
-) -> Pool:
+) -> HypothesisPool:
     """Lists of 2 to 9 hypotheses; with `marked` the one that is the reference has the largest value there."""
 
     def line() -> str:

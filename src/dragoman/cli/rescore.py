@@ -14,7 +14,7 @@ from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.progress import Console
-    from dragoman.scoring.nbest import Entry
+    from dragoman.scoring.nbest import NBestEntry
     from dragoman.workflows.smt_features import RescoringFeatures
 
 SUMMARY = "add neural scores to n-best lists"
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> None:
     require_sense(options)
 
     from dragoman.progress import Console
-    from dragoman.scoring.lists import Sentence, add_features, with_sources
+    from dragoman.scoring.lists import NBestSentence, add_features, with_sources
     from dragoman.scoring.nbest import by_sentence, read_nbest
     from dragoman.text.lines import read_lines, replace_output
     from dragoman.workflows.smt_features import open_features
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> None:
     features = open_features(features_of(options), device=options.device, threads=options.threads)
     lists = by_sentence(read_nbest(options.nbest))
     if options.source is None:
-        sentences: Iterable[Sentence] = (Sentence("", entries) for entries in lists)
+        sentences: Iterable[NBestSentence] = (NBestSentence("", entries) for entries in lists)
     else:
         sentences = with_sources(lists, read_lines(options.source), options.source)
     rescored = add_features(sentences, features, options.nbest)
@@ -131,7 +131,7 @@ def features_of(options: argparse.Namespace) -> RescoringFeatures:
     return RescoringFeatures(**{field.name: getattr(options, field.name) for field in fields(RescoringFeatures)})
 
 
-def _counted(lists: Iterable[Sequence[Entry]], console: Console) -> Iterator[str]:
+def _counted(lists: Iterable[Sequence[NBestEntry]], console: Console) -> Iterator[str]:
     """The lines of the lists, with a progress counter on a terminal."""
     done = 0
     with console.counter("hypotheses") as advance:

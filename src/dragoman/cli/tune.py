@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dragoman.progress import Console
     from dragoman.tuning.mert import TunedWeights
-    from dragoman.tuning.pool import Pool, Vector
+    from dragoman.tuning.pool import HypothesisPool, Vector
 
 SUMMARY = "tune log-linear weights on n-best lists"
 DESCRIPTION = (
@@ -105,7 +105,7 @@ def require_sense(options: argparse.Namespace) -> None:
         raise ConfigError("--restarts requires --method mert")
 
 
-def _read_pools(options: argparse.Namespace) -> dict[str, Pool]:
+def _read_pools(options: argparse.Namespace) -> dict[str, HypothesisPool]:
     """The lists of dev and, if given, of test."""
     from dragoman.tuning.pool import read_pool
     from dragoman.tuning.tuning_metric import METRICS
@@ -119,7 +119,9 @@ def _read_pools(options: argparse.Namespace) -> dict[str, Pool]:
     return pools
 
 
-def _tune(options: argparse.Namespace, pool: Pool, start: Vector, random: np.random.Generator) -> TunedWeights:
+def _tune(
+    options: argparse.Namespace, pool: HypothesisPool, start: Vector, random: np.random.Generator
+) -> TunedWeights:
     from dragoman.tuning.mert import RESTARTS, tune_mert
     from dragoman.tuning.mira import tune_mira
     from dragoman.tuning.pro import tune_pro
@@ -129,12 +131,14 @@ def _tune(options: argparse.Namespace, pool: Pool, start: Vector, random: np.ran
     return tune_mira(pool, start, random) if options.method == "mira" else tune_pro(pool, start, random)
 
 
-def _shown(pools: dict[str, Pool], weights: Vector) -> str:
+def _shown(pools: dict[str, HypothesisPool], weights: Vector) -> str:
     dev, *test = (f"{pool.score(weights):.2f}" for pool in pools.values())
     return f"{pools['dev'].metric.name} {dev}" + "".join(f", test {score}" for score in test)
 
 
-def _print_summary(pools: dict[str, Pool], found: Sequence[Vector], others: Sequence[Vector], console: Console) -> None:
+def _print_summary(
+    pools: dict[str, HypothesisPool], found: Sequence[Vector], others: Sequence[Vector], console: Console
+) -> None:
     """Print mean and standard deviation over the runs, and the difference to the other weights, for each set."""
     from dragoman.tuning.multi_run_tests import compare_weights
 

@@ -159,7 +159,7 @@ def _open_aligner(models: Models, options: Mapping[str, Any]) -> Compute:
 
 def _open_rescorer(models: Models, options: Mapping[str, Any]) -> Compute:
     """Models and options: as for `RescoringFeatures`."""
-    from dragoman.scoring.lists import Sentence, add_features
+    from dragoman.scoring.lists import NBestSentence, add_features
     from dragoman.scoring.nbest import parse_entry
     from dragoman.workflows.smt_features import RescoringFeatures, open_features
 
@@ -167,7 +167,7 @@ def _open_rescorer(models: Models, options: Mapping[str, Any]) -> Compute:
     features = open_features(RescoringFeatures(model, reverse, lm, **options), device="cpu", threads=1)
 
     def compute(lists: Sequence[list[str]]) -> list[Computed]:
-        sentences = (Sentence(source, [parse_entry(line, "") for line in lines]) for source, *lines in lists)
+        sentences = (NBestSentence(source, [parse_entry(line, "") for line in lines]) for source, *lines in lists)
         return [Computed([entry.line for entry in found]) for found in add_features(sentences, features, "the list")]
 
     return compute

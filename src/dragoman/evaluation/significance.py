@@ -22,7 +22,7 @@ RANDOMISATION_TRIALS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class MetricComparison:
     """One metric of two systems."""
 
     name: str
@@ -46,7 +46,7 @@ class Comparisons:
 
     other: str
     """Name of the system that the first is compared with."""
-    metrics: tuple[Comparison, ...]
+    metrics: tuple[MetricComparison, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain values."""
@@ -130,7 +130,7 @@ def _compare(
     metric: SacreBleu,
     samples: int,
     trials: int,
-) -> Comparison:
+) -> MetricComparison:
     systems: list[tuple[str, Any]] = [
         (name, metric.statistics(lines, references).tolist())
         for name, lines in (("other", others), ("this", hypotheses))
@@ -146,7 +146,7 @@ def _compare(
 
     (other, this), signature = test("bs", samples)
     equal = this.score == other.score
-    return Comparison(
+    return MetricComparison(
         name=metric.name,
         score=float(this.score),
         other_score=float(other.score),

@@ -22,7 +22,7 @@ from matplotlib import colormaps
 
 from dragoman.evaluation.evaluate import Evaluation, SliceTable
 from dragoman.evaluation.metrics import chrf_metric
-from dragoman.evaluation.significance import Comparison, Comparisons
+from dragoman.evaluation.significance import Comparisons, MetricComparison
 from dragoman.report.charts import FEW
 from dragoman.report.differences import Confusion, Missed, confusions, missed
 from dragoman.report.facts import Facts, language_name
@@ -46,7 +46,7 @@ _SHADES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class ReportedSystem:
     """A translation system: a run, or the origin of a file of translations."""
 
     name: str
@@ -69,7 +69,7 @@ class Report:
     """Advice on the training text."""
     records: Records = ()
     """The records of log.jsonl."""
-    systems: Sequence[System] = ()
+    systems: Sequence[ReportedSystem] = ()
     """The system that the page is about, then those it is compared with."""
     comparisons: Sequence[Comparisons] = ()
     """One for each system that the first is compared with."""
@@ -161,7 +161,7 @@ def _division(report: Report, table: SliceTable) -> _Division:
 class _Verdict(NamedTuple):
     """The outcome of a significance test in words."""
 
-    found: Comparison
+    found: MetricComparison
     difference: float
     words: str
     kind: str
@@ -173,7 +173,7 @@ def _verdicts(comparisons: Comparisons, evaluation: Evaluation) -> list[_Verdict
     return [_verdict(found, higher_is_better[found.name]) for found in comparisons.metrics]
 
 
-def _verdict(found: Comparison, higher_is_better: bool) -> _Verdict:
+def _verdict(found: MetricComparison, higher_is_better: bool) -> _Verdict:
     difference = found.score - found.other_score
     if max(found.bootstrap_p, found.randomisation_p) >= SIGNIFICANT:
         return _Verdict(found, difference, "no clear difference", "even")

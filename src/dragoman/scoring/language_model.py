@@ -12,7 +12,7 @@ from itertools import tee
 import numpy as np
 
 from dragoman.model.language_model import LanguageModel
-from dragoman.scoring.lists import Feature, Sentence
+from dragoman.scoring.lists import Feature, NBestSentence
 from dragoman.scoring.prefix_batching import GivenTarget, prefix_batches
 from dragoman.scoring.token_scores import TokenScores, split_rows
 from dragoman.text.padding import pad
@@ -57,7 +57,7 @@ class LanguageModelScorer:
 def language_model_feature(scorer: LanguageModelScorer, value: Callable[[TokenScores], float]) -> Feature:
     """The probability of each hypothesis of n-best lists under a language model; sources are not used."""
 
-    def feature(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
+    def feature(sentences: Iterable[NBestSentence]) -> Iterator[list[float]]:
         for_lines, for_lists = tee(sentences)
         scores = scorer.score_lines(entry.text for sentence in for_lines for entry in sentence.entries)
         for sentence in for_lists:

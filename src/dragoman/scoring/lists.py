@@ -10,27 +10,27 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.errors import InputError
-from dragoman.scoring.nbest import Entry
+from dragoman.scoring.nbest import NBestEntry
 from dragoman.scoring.scorer import CandidateTranslations, Scorer
 from dragoman.scoring.token_scores import TokenScores
 from dragoman.text.words import words_in
 
-EntryList = Sequence[Entry]
+EntryList = Sequence[NBestEntry]
 """The entries of one sentence."""
 
 
-class Sentence(NamedTuple):
+class NBestSentence(NamedTuple):
     """A source line and the entries of its list."""
 
     source: str
     entries: EntryList
 
 
-Feature = Callable[[Iterable[Sentence]], Iterator[list[float]]]
+Feature = Callable[[Iterable[NBestSentence]], Iterator[list[float]]]
 """A function from lists to a value for each of their entries, list by list."""
 
 
-def with_sources(lists: Iterable[EntryList], sources: Iterable[str], name: str) -> Iterator[Sentence]:
+def with_sources(lists: Iterable[EntryList], sources: Iterable[str], name: str) -> Iterator[NBestSentence]:
     """Each list with its source line; ids count lines of the file `name` from 0.
 
     Raises:
@@ -42,13 +42,13 @@ def with_sources(lists: Iterable[EntryList], sources: Iterable[str], name: str) 
         source = next((line for number, line in lines if number == wanted), None)
         if source is None:
             raise InputError(f"{name}: ends before sentence {wanted} (counted from 0), which the list has")
-        yield Sentence(source, entries)
+        yield NBestSentence(source, entries)
 
 
 def forward_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Feature:
     """The probability of each hypothesis given the source."""
 
-    def feature(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
+    def feature(sentences: Iterable[NBestSentence]) -> Iterator[list[float]]:
         return ([value(one) for one in scores] for scores in scorer.score_lists(map(_candidates, sentences)))
 
     return feature
@@ -57,7 +57,7 @@ def forward_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Fe
 def ensemble_feature(scorers: Sequence[Scorer], value: Callable[[TokenScores], float]) -> Feature:
     """The probability of each hypothesis by several models of one target vocabulary, averaged for each segment."""
 
-    def feature(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
+    def feature(sentences: Iterable[NBestSentence]) -> Iterator[list[float]]:
         copies = tee(map(_candidates, sentences), len(scorers))
         models = (scorer.score_lists(copy) for scorer, copy in zip(scorers, copies, strict=True))
         for lists in zip(*models, strict=True):
@@ -69,23 +69,25 @@ def ensemble_feature(scorers: Sequence[Scorer], value: Callable[[TokenScores], f
 def of_joined_words(feature: Feature, join: Callable[[Sequence[str]], str]) -> Feature:
     """The feature of hypotheses that are tokenised, for a model of raw text: `join` makes raw text of words."""
 
-    def joined(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
+    def joined(sentences: Iterable[NBestSentence]) -> Iterator[list[float]]:
         return feature(
-            Sentence(sentence.source, [_with_text(entry, join(words_in(entry.text))) for entry in sentence.entries])
+            NBestSentence(
+                sentence.source, [_with_text(entry, join(words_in(entry.text))) for entry in sentence.entries]
+            )
             for sentence in sentences
         )
 
     return joined
 
 
-def _with_text(entry: Entry, text: str) -> Entry:
+def _with_text(entry: NBestEntry, text: str) -> NBestEntry:
     return replace(entry, fields=(entry.fields[0], text, *entry.fields[2:]))
 
 
 def reverse_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Feature:
     """The probability of the source given each hypothesis, by a model of the other direction."""
 
-    def feature(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
+    def feature(sentences: Iterable[NBestSentence]) -> Iterator[list[float]]:
         for_pairs, for_lists = tee(sentences)
         pairs = (
             (text, sentence.source) for sentence in for_pairs for text in dict.fromkeys(map(_text, sentence.entries))
@@ -101,15 +103,15 @@ def reverse_feature(scorer: Scorer, value: Callable[[TokenScores], float]) -> Fe
     return feature
 
 
-def length_feature(sentences: Iterable[Sentence]) -> Iterator[list[float]]:
+def length_feature(sentences: Iterable[NBestSentence]) -> Iterator[list[float]]:
     """The number of words of each hypothesis, which has the opposite sign of Moses' word penalty."""
     for sentence in sentences:
         yield [float(len(words_in(entry.text))) for entry in sentence.entries]
 
 
 def add_features(
-    sentences: Iterable[Sentence], features: Sequence[tuple[str, Sequence[Feature]]], place: str
-) -> Iterator[list[Entry]]:
+    sentences: Iterable[NBestSentence], features: Sequence[tuple[str, Sequence[Feature]]], place: str
+) -> Iterator[list[NBestEntry]]:
     """The lists with a feature added for each of `features`, which has as many values as it has functions.
 
     `place` is the name of the list in an error.
@@ -128,7 +130,7 @@ def add_features(
         yield changed
 
 
-def _free_of(sentences: Iterable[Sentence], names: Sequence[str], place: str) -> Iterator[Sentence]:
+def _free_of(sentences: Iterable[NBestSentence], names: Sequence[str], place: str) -> Iterator[NBestSentence]:
     for sentence in sentences:
         for entry in sentence.entries:
             for name in names:
@@ -140,11 +142,11 @@ def _free_of(sentences: Iterable[Sentence], names: Sequence[str], place: str) ->
         yield sentence
 
 
-def _candidates(sentence: Sentence) -> CandidateTranslations:
+def _candidates(sentence: NBestSentence) -> CandidateTranslations:
     return CandidateTranslations(sentence.source, [entry.text for entry in sentence.entries])
 
 
-def _text(entry: Entry) -> str:
+def _text(entry: NBestEntry) -> str:
     return entry.text
 
 

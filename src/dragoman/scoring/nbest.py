@@ -26,7 +26,7 @@ _FEATURES = 2
 
 
 @dataclass(frozen=True)
-class Entry:
+class NBestEntry:
     """One hypothesis of an n-best list."""
 
     fields: tuple[str, ...]
@@ -46,7 +46,7 @@ class Entry:
         """The entry as a line of a list."""
         return BARS.join(self.fields)
 
-    def adding(self, name: str, values: Iterable[float]) -> Entry:
+    def adding(self, name: str, values: Iterable[float]) -> NBestEntry:
         """The entry with one more feature at the end."""
         assert name not in self.features
         added = tuple(values)
@@ -55,7 +55,7 @@ class Entry:
         after = field[len(kept) :] if kept else " "
         changed = f"{kept} {name}= {' '.join(format_value(value) for value in added)}{after}"
         fields = (*self.fields[:_FEATURES], changed, *self.fields[_FEATURES + 1 :])
-        return Entry(fields, self.sentence, {**self.features, name: added}, self.total)
+        return NBestEntry(fields, self.sentence, {**self.features, name: added}, self.total)
 
 
 def format_value(value: float) -> str:
@@ -63,7 +63,7 @@ def format_value(value: float) -> str:
     return f"{value:.9g}"
 
 
-def parse_entry(line: str, place: str) -> Entry:
+def parse_entry(line: str, place: str) -> NBestEntry:
     """Parse a line of a list; `place` names it in error messages.
 
     Raises:
@@ -76,7 +76,7 @@ def parse_entry(line: str, place: str) -> Entry:
     if number is None:
         raise InputError(f"{place}: the id {fields[0].strip()!r} is not a whole number from 0 on; expected `{_FORM}`")
     total = parse_number(fields[3].strip(), place, "the total")
-    return Entry(fields, number, _parse_features(fields[_FEATURES], place), total)
+    return NBestEntry(fields, number, _parse_features(fields[_FEATURES], place), total)
 
 
 def _parse_features(field: str, place: str) -> dict[str, tuple[float, ...]]:
@@ -113,7 +113,7 @@ def parse_number(text: str, place: str, what: str) -> float:
     return value
 
 
-def read_nbest(path: str | Path) -> Iterator[Entry]:
+def read_nbest(path: str | Path) -> Iterator[NBestEntry]:
     """Yield the entries of a list; "-" is standard input, names ending in .gz, .xz and .zst are decompressed.
 
     Raises:
@@ -134,7 +134,7 @@ def read_nbest(path: str | Path) -> Iterator[Entry]:
         raise InputError(f"{name}: no hypotheses in it")
 
 
-def by_sentence(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+def by_sentence(entries: Iterable[NBestEntry]) -> Iterator[list[NBestEntry]]:
     """Group the entries by sentence."""
     for _, group in groupby(entries, key=lambda entry: entry.sentence):
         yield list(group)

@@ -16,7 +16,7 @@ from dragoman.smt.system import PhraseSystem, SmtTranslation
 from dragoman.tuning.feature_weights import Weights, as_vector, as_weights
 from dragoman.tuning.flatness import warn_of_flat_metric
 from dragoman.tuning.mert import tune_mert
-from dragoman.tuning.pool import Pool, Vector, make_pool
+from dragoman.tuning.pool import HypothesisPool, Vector, make_pool
 from dragoman.tuning.tuning_metric import BLEU
 
 
@@ -100,7 +100,7 @@ class _Lists:
             statistics.append(BLEU.statistics([translations[0].text], references)[0])
         return float(BLEU.score(np.sum(statistics, axis=0))), self.total - before
 
-    def pool(self) -> Pool:
+    def pool(self) -> HypothesisPool:
         """Return the lists as the data of tuning."""
         return make_pool(self._shape, zip(self._references, map(list, self._distinct), strict=True))
 

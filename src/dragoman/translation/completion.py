@@ -16,11 +16,11 @@ from dragoman.translation.prepared_lines import PreparedLine
 from dragoman.translation.source_encoding import SourceEncoder
 
 MAX_CONTINUATIONS = 200
-"""The most probable next segments among which `Continuations` looks for words."""
+"""The most probable next segments among which `CompletionPrefixes` looks for words."""
 
 
 @dataclass(frozen=True)
-class Continuations:
+class CompletionPrefixes:
     """What may follow the beginning of a translation."""
 
     encoder: SourceEncoder

@@ -26,7 +26,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import ROUNDS, draw_until_different, sample
 from dragoman.text.side import TextSide
 from dragoman.text.words import is_blank
-from dragoman.translation.completion import Continuations, next_word
+from dragoman.translation.completion import CompletionPrefixes, next_word
 from dragoman.translation.detokenisation import Detokeniser, blank_translation
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.glossary import make_glossary
@@ -331,8 +331,8 @@ class Translator:
         if not line.source.segments:
             return []
         by_word: dict[str, Translation] = {}
-        continuations = Continuations(self._lines.encoder, self._lines.target, self._search, self._lines.banned)
-        tried = continuations.prefixes(line, prefix, count)
+        beginnings = CompletionPrefixes(self._lines.encoder, self._lines.target, self._search, self._lines.banned)
+        tried = beginnings.prefixes(line, prefix, count)
         for start in range(0, len(tried), count):
             prefixes = tried[start : start + count]
             lines = [line._replace(constraints=IdConstraints(ids)) for ids in prefixes]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.errors import InputError
-from dragoman.scoring.nbest import Entry, format_value, parse_number
+from dragoman.scoring.nbest import NBestEntry, format_value, parse_number
 from dragoman.text.lines import read_lines, write_lines
 
 Weights = dict[str, tuple[float, ...]]
@@ -61,7 +61,7 @@ def format_weights(name: str, values: Iterable[float]) -> str:
     return f"{name}= {' '.join(map(format_value, values))}"
 
 
-def shape_of(entry: Entry) -> dict[str, int]:
+def shape_of(entry: NBestEntry) -> dict[str, int]:
     """Number of values of each feature of an n-best entry."""
     return {name: len(values) for name, values in entry.features.items()}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.evaluation.bleu import ORDER
 from dragoman.tuning.mert import GAIN
-from dragoman.tuning.pool import Pool, Vector
+from dragoman.tuning.pool import HypothesisPool, Vector
 from dragoman.tuning.tuning_metric import BLEU
 
 log = logging.getLogger(__name__)
@@ -18,14 +18,14 @@ DIRECTIONS = 100
 """Random weights that are tried."""
 
 
-def is_flat(pool: Pool, weights: Sequence[Vector]) -> bool:
+def is_flat(pool: HypothesisPool, weights: Sequence[Vector]) -> bool:
     """Whether the metric is the same with all of `weights`, [D] each, and with random ones."""
     drawn = np.random.default_rng(1).normal(size=(DIRECTIONS, pool.features.shape[1]))
     scores = [pool.score(one) for one in (*weights, *drawn)]
     return max(scores) - min(scores) <= GAIN
 
 
-def warn_of_flat_metric(pool: Pool, weights: Sequence[Vector], advice: str) -> None:
+def warn_of_flat_metric(pool: HypothesisPool, weights: Sequence[Vector], advice: str) -> None:
     """Warn where the metric is flat; `weights` are the initial and the tuned ones, `advice` what to do.
 
     Where no reference is as long as the 4-grams of BLEU, that is the reason given.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.tuning.pool import Pool, RowIndices, Vector
+from dragoman.tuning.pool import HypothesisPool, RowIndices, Vector
 
 RESTARTS = 20
 """Random starting points, beside the given one."""
@@ -54,13 +54,15 @@ class LineOptimum(NamedTuple):
     score: float
 
 
-def tune_mert(pool: Pool, start: Vector, random: np.random.Generator, *, restarts: int = RESTARTS) -> TunedWeights:
+def tune_mert(
+    pool: HypothesisPool, start: Vector, random: np.random.Generator, *, restarts: int = RESTARTS
+) -> TunedWeights:
     """The best weights found from `start` [D] and from `restarts` random points."""
     starts = [start, *random.uniform(-1, 1, size=(restarts, len(start)))]
     return max((climb(pool, one, random) for one in starts), key=lambda tuned: tuned.score)
 
 
-def climb(pool: Pool, start: Vector, random: np.random.Generator) -> TunedWeights:
+def climb(pool: HypothesisPool, start: Vector, random: np.random.Generator) -> TunedWeights:
     """Coordinate ascent by line searches along the axes and as many random directions, until none improves."""
     size = len(start)
     found = TunedWeights(_unit(start), pool.score(start))
@@ -78,7 +80,7 @@ def climb(pool: Pool, start: Vector, random: np.random.Generator) -> TunedWeight
             return found
 
 
-def search_line(pool: Pool, weights: Vector, direction: Vector) -> LineOptimum:
+def search_line(pool: HypothesisPool, weights: Vector, direction: Vector) -> LineOptimum:
     """The gamma with the best score of `weights + gamma * direction`; ties go to the one nearest to 0."""
     corners = envelope(pool, weights, direction)
     change = pool.statistics[corners.after] - pool.statistics[corners.before]
@@ -98,7 +100,7 @@ def search_line(pool: Pool, weights: Vector, direction: Vector) -> LineOptimum:
     return LineOptimum(float(middle[nearest]), float(scores[nearest]))
 
 
-def envelope(pool: Pool, weights: Vector, direction: Vector) -> Corners:
+def envelope(pool: HypothesisPool, weights: Vector, direction: Vector) -> Corners:
     """The upper envelopes of all sentences at once, corner by corner from the left.
 
     The successor of a line on the envelope is, among the steeper lines, the one that crosses it first; the steepest

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from dragoman.tuning.mert import TunedWeights
-from dragoman.tuning.pool import Pool, Vector
+from dragoman.tuning.pool import HypothesisPool, Vector
 from dragoman.tuning.tuning_metric import TuningMetric
 
 EPOCHS = 60
@@ -22,7 +22,9 @@ DECAY = 0.999
 """Decay of the background statistics after each sentence."""
 
 
-def tune_mira(pool: Pool, start: Vector, random: np.random.Generator, *, epochs: int = EPOCHS) -> TunedWeights:
+def tune_mira(
+    pool: HypothesisPool, start: Vector, random: np.random.Generator, *, epochs: int = EPOCHS
+) -> TunedWeights:
     """The averaged weights of the best epoch, or `start` if none is better."""
     weights = start.copy()
     background = np.ones(pool.metric.size)

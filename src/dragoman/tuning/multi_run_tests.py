@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.tuning.pool import Pool, Vector
+from dragoman.tuning.pool import HypothesisPool, Vector
 from dragoman.tuning.tuning_metric import SufficientStatistics, TuningMetric
 
 SAMPLES = 1000
@@ -40,7 +40,7 @@ class Difference(NamedTuple):
     """p-value by approximate randomisation."""
 
 
-def compare_weights(pool: Pool, weights: Sequence[Vector], others: Sequence[Vector]) -> Difference:
+def compare_weights(pool: HypothesisPool, weights: Sequence[Vector], others: Sequence[Vector]) -> Difference:
     """Compare the one-best hypotheses of several weight vectors with those of others, over the same lists."""
     ours, theirs = (np.stack([pool.statistics[pool.choose(vector)] for vector in group]) for group in (weights, others))
     return compare_statistics(ours, theirs, pool.metric)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dragoman.errors import InputError
 from dragoman.evaluation.spacing import warn_of_lines_without_spaces
-from dragoman.scoring.nbest import Entry, read_nbest
+from dragoman.scoring.nbest import NBestEntry, read_nbest
 from dragoman.text.lines import read_lines
 from dragoman.text.scripts import is_unsegmented
 from dragoman.tuning.feature_weights import shape_of
@@ -26,7 +26,7 @@ RowIndices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Pool:
+class HypothesisPool:
     """N hypotheses, consecutive for each of S sentences, with D feature values each."""
 
     shape: Mapping[str, int]
@@ -63,7 +63,9 @@ class Pool:
         return float(self.metric.score(self.statistics[self.choose(weights)].sum(axis=0)))
 
 
-def read_pool(lists: Sequence[str | Path], references: Sequence[str | Path], metric: TuningMetric = BLEU) -> Pool:
+def read_pool(
+    lists: Sequence[str | Path], references: Sequence[str | Path], metric: TuningMetric = BLEU
+) -> HypothesisPool:
     """Merge one or several n-best lists of the same sentences, without duplicate hypotheses.
 
     Raises:
@@ -93,7 +95,7 @@ def make_pool(
     shape: Mapping[str, int],
     sentences: Iterable[tuple[Sequence[str], Sequence[tuple[str, Sequence[float]]]]],
     metric: TuningMetric = BLEU,
-) -> Pool:
+) -> HypothesisPool:
     """Build a pool from (references, [(hypothesis, feature values)]) for each sentence."""
     features: list[Vector] = []
     statistics: list[SufficientStatistics] = []
@@ -101,7 +103,7 @@ def make_pool(
         features.append(np.array([values for _, values in hypotheses], dtype=np.float64))
         statistics.append(metric.statistics([text for text, _ in hypotheses], references))
     starts = np.cumsum([0, *map(len, features)])[:-1]
-    return Pool(shape, np.concatenate(features), np.concatenate(statistics), starts, metric)
+    return HypothesisPool(shape, np.concatenate(features), np.concatenate(statistics), starts, metric)
 
 
 def read_references(paths: Sequence[str | Path], metric: TuningMetric = BLEU) -> list[tuple[str, ...]]:
@@ -121,7 +123,7 @@ def read_references(paths: Sequence[str | Path], metric: TuningMetric = BLEU) ->
     return list(zip(*columns, strict=True))
 
 
-def require_shape(entry: Entry, shape: Mapping[str, int], path: str) -> None:
+def require_shape(entry: NBestEntry, shape: Mapping[str, int], path: str) -> None:
     """Check that an entry has the expected features.
 
     Raises:

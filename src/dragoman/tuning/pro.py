@@ -12,7 +12,7 @@ import numpy as np
 
 from dragoman.errors import InputError
 from dragoman.tuning.mert import TunedWeights
-from dragoman.tuning.pool import Pool, Vector
+from dragoman.tuning.pool import HypothesisPool, Vector
 
 DRAWN, KEPT = 5000, 50
 """Pairs sampled for each sentence, and pairs kept at most."""
@@ -23,7 +23,7 @@ DECAY = 1e-3
 NEWTON_STEPS = 50
 
 
-def tune_pro(pool: Pool, start: Vector, random: np.random.Generator) -> TunedWeights:
+def tune_pro(pool: HypothesisPool, start: Vector, random: np.random.Generator) -> TunedWeights:
     """The weights of the regression; `start` is unused, because the problem is convex.
 
     Raises:
@@ -41,7 +41,7 @@ def tune_pro(pool: Pool, start: Vector, random: np.random.Generator) -> TunedWei
     return TunedWeights(weights, pool.score(weights))
 
 
-def _pairs(pool: Pool, random: np.random.Generator) -> Vector:
+def _pairs(pool: HypothesisPool, random: np.random.Generator) -> Vector:
     """[P, D] features of the better hypothesis of each pair minus those of the worse one."""
     found = [np.empty((0, pool.features.shape[1]))]
     gains = pool.metric.sentence(pool.statistics)

@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 
 from dragoman.errors import InputError
 from dragoman.evaluation.minimum_risk import Utility, expected_utilities
-from dragoman.scoring.nbest import Entry
+from dragoman.scoring.nbest import NBestEntry
 from dragoman.tuning.feature_weights import Weights, as_vector, shape_of
 from dragoman.tuning.pool import require_shape
 from dragoman.tuning.tuning_metric import BLEU, TuningMetric
 
-Criterion = Callable[[Sequence[Entry]], NDArray[np.float64]]
+Criterion = Callable[[Sequence[NBestEntry]], NDArray[np.float64]]
 """Maps the K entries of a sentence to scores [K]."""
 
 
-def rerank(lists: Iterable[Sequence[Entry]], criterion: Criterion) -> Iterator[Entry]:
+def rerank(lists: Iterable[Sequence[NBestEntry]], criterion: Criterion) -> Iterator[NBestEntry]:
     """The best entry of each list under a criterion."""
     for entries in lists:
         yield entries[int(criterion(entries).argmax())]
 
 
-def by_total(entries: Sequence[Entry]) -> NDArray[np.float64]:
+def by_total(entries: Sequence[NBestEntry]) -> NDArray[np.float64]:
     """The totals in the list."""
     return np.array([entry.total for entry in entries])
 
@@ -41,7 +41,7 @@ def by_weights(weights: Weights, place: str, name: str) -> Criterion:
     shape: Mapping[str, int] = {}
     vector = np.empty(0)
 
-    def criterion(entries: Sequence[Entry]) -> NDArray[np.float64]:
+    def criterion(entries: Sequence[NBestEntry]) -> NDArray[np.float64]:
         nonlocal shape, vector
         if not shape:
             shape = shape_of(entries[0])
@@ -62,7 +62,7 @@ def by_average(names: Sequence[str], name: str) -> Criterion:
         InputError: the list called `name` lacks a feature.
     """
 
-    def criterion(entries: Sequence[Entry]) -> NDArray[np.float64]:
+    def criterion(entries: Sequence[NBestEntry]) -> NDArray[np.float64]:
         rows = []
         for entry in entries:
             for feature in names:
@@ -85,7 +85,7 @@ def by_oracle(references: Sequence[Sequence[str]], place: str, metric: TuningMet
         InputError: a sentence has no reference in the file called `place`.
     """
 
-    def criterion(entries: Sequence[Entry]) -> NDArray[np.float64]:
+    def criterion(entries: Sequence[NBestEntry]) -> NDArray[np.float64]:
         sentence = entries[0].sentence
         if sentence >= len(references):
             raise InputError(
@@ -102,7 +102,7 @@ def by_expectation(scores: Criterion, scale: float, most: int, utility: Utility)
     Only the `most` best entries of each list by score take part.
     """
 
-    def criterion(entries: Sequence[Entry]) -> NDArray[np.float64]:
+    def criterion(entries: Sequence[NBestEntry]) -> NDArray[np.float64]:
         score = scale * scores(entries)
         best = np.argsort(-score, kind="stable")[:most]
         posterior = np.exp(score[best] - score[best].max())

@@ -14,7 +14,7 @@ from dragoman.alignment.heat_map import HeatMap, segment_heat_map
 from dragoman.errors import InputError
 from dragoman.report.fonts import warn_of_missing_letters
 from dragoman.report.heat_map_file import Scale, write_heat_map
-from dragoman.report.page import Report, System, write_report
+from dragoman.report.page import Report, ReportedSystem, write_report
 from dragoman.report.samples import Sample, Window, segment_windows
 from dragoman.runs.opening import Run
 from dragoman.scoring.scorer import ScoredPair
@@ -110,7 +110,7 @@ def _write_page(path: Path, run: Run, samples: Sequence[Sample], numbers: Sequen
         path,
         Report(
             title=f"Heat maps of {run_name(run)}",
-            systems=[System(run_name(run), samples)],
+            systems=[ReportedSystem(run_name(run), samples)],
             numbers=numbers,
             source_language=languages[0],
             target_language=languages[1],

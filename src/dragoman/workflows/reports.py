@@ -17,7 +17,7 @@ from dragoman.progress import Console
 from dragoman.report.facts import Facts, machine_name, training_facts
 from dragoman.report.fonts import warn_of_missing_letters
 from dragoman.report.out_of_vocabulary import count_oov
-from dragoman.report.page import Report, System, write_report
+from dragoman.report.page import Report, ReportedSystem, write_report
 from dragoman.report.samples import Sample, Window, given_sample, make_sample, scored_sample
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.opening import Run
@@ -168,7 +168,7 @@ def _write(path: Path, page: Report, pairs: Sequence[Pair], systems: Sequence[Ev
     page = replace(
         page,
         systems=[
-            System(name, _samples(system, shown, rows), system.evaluation)
+            ReportedSystem(name, _samples(system, shown, rows), system.evaluation)
             for name, system in zip(_short_names(systems), systems, strict=True)
         ],
         numbers=[lines[row] for row in rows],
