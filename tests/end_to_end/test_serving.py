@@ -159,6 +159,7 @@ def test_errors_have_the_words_of_libretranslate(client: TestClient) -> None:
     assert client.post("/detect", json={}).json() == {"error": "Invalid request: missing q parameter"}
     assert client.post("/suggest", json={}).status_code == 403
     assert client.get("/translate").status_code == 405
+    assert client.post("/translate/", json={"q": "a", **PAIR}, follow_redirects=False).status_code == 404
     assert client.get("/../etc/passwd").json() == {"error": "Not Found"}
 
 

@@ -37,6 +37,35 @@ def test_each_client_has_its_rate() -> None:
     assert _refusal(limits, None)[0] == 429
 
 
+def test_what_was_not_used_is_not_saved() -> None:
+    now = [0.0]
+    limits = Limits(None, 6, clock=lambda: now[0])
+    limits.admit(None, "a", 1)
+    now[0] = 3600.0  # 360 texts later
+    limits.admit(None, "a", 6)
+    assert _refusal(limits, None) == (429, "Slowdown: 6 per 1 minute", 10)
+
+
+def test_texts_that_are_counted_later_are_waited_for() -> None:
+    now = [0.0]
+    limits = Limits(None, 6, clock=lambda: now[0])
+    limits.admit(None, "a", 1)
+    limits.charge(None, "a", 10)
+    assert _refusal(limits, None) == (429, "Slowdown: 6 per 1 minute", 60)
+    now[0] = 60.0
+    limits.admit(None, "a", 1)
+    Limits(None, None).charge(None, "a", 10)
+
+
+def test_the_clients_that_have_sent_least_recently_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.serving.limits.MAX_CLIENTS", 2)
+    limits = Limits(None, 1, clock=lambda: 0.0)
+    for address in ("a", "b", "c"):
+        limits.admit(None, address, 1)
+    assert _refusal(limits, None, "b") == _refusal(limits, None, "c") == (429, "Slowdown: 1 per 1 minute", 60)
+    limits.admit(None, "a", 1)
+
+
 def test_a_key_may_have_a_rate_of_its_own() -> None:
     limits = Limits({"slow": 1, "usual": None}, 2, clock=lambda: 0.0)
     limits.admit("slow", "a", 1)

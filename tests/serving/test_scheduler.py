@@ -217,3 +217,19 @@ def test_a_model_that_computes_one_batch_at_a_time_leaves_threads_to_others() ->
         scheduler.close()
 
     asyncio.run(run())
+
+
+def test_a_refused_request_may_come_again_when_half_of_the_sentences_are_computed() -> None:
+    for waiting, seconds_per_sentence, threads, seconds in (
+        (1000, 0.01, 1, 5),
+        (1000, 0.01, 2, 3),
+        (1001, 0.02, 2, 6),
+        (0, 0.01, 1, 1),
+        (10**6, 0.01, 1, 60),
+    ):
+        scheduler = Scheduler(threads, 0)
+        scheduler.waiting, scheduler._seconds_per_sentence = waiting, seconds_per_sentence
+        refusal = scheduler.refusal()
+        assert refusal is not None
+        assert refusal.retry_after == seconds
+        scheduler.close()

@@ -65,7 +65,9 @@ def create_app(models: Models, settings: Settings, *, preload: bool = False) -> 
         service.close()
 
     handlers = {Refusal: _refused, HTTPException: _not_found, DragomanError: _failed}
-    return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers, lifespan=lifespan)
+    app.router.redirect_slashes = False  # a client that follows a redirect sends GET
+    return app
 
 
 def _routes(service: Service) -> list[Route]:
