@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
+import re
 import resource
 import signal
 from collections.abc import Callable, Sequence
@@ -156,6 +158,23 @@ def test_an_interrupted_command_does_only_what_is_missing(texts: Path, tmp_path:
     assert len(pool.computed) == after
     assert len(pool.computed) + len(again.computed) == 8
     _require_upper_case(texts, tmp_path / "out")
+
+
+def test_progress_counts_what_an_earlier_command_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_lines(tmp_path / "text", [f"{number} {'x' * 20_000}" for number in range(21)])  # more than is read ahead
+
+    def interrupt(computed: int) -> None:
+        if computed == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "text", tmp_path / "out", LocalPool(upper_case, before=interrupt))
+    monkeypatch.setattr(coordinator, "INTERVAL", 0.0)
+    shown = io.StringIO()
+    run(tmp_path / "text", tmp_path / "out", console=Console(stream=shown))
+    assert re.fullmatch(
+        r"7 lines, 100% of the input done, [\d,.]+ lines a second, 1 workers, about 0.0 s left\n", shown.getvalue()
+    )
 
 
 def _killed_at(pattern: Path, out: Path, renaming: int, *, renamed: bool) -> bool:

@@ -66,13 +66,16 @@ class Progress:
         if time.monotonic() - self._shown < INTERVAL:
             return
         self._shown = time.monotonic()
-        if not self._bytes_computed:
+        if not self.lines:
             console.status(f"{workers} workers; no lines yet")
             return
         left = max(0, self.bytes - self._bytes_before - self._bytes_computed)
+        more = ""
+        if self._bytes_computed:
+            more = f", about {as_duration(left * self._seconds / self._bytes_computed)} left"
         console.status(
             f"{self.lines:,} lines, {1 - left / self.bytes:.0%} of the input done, {self._rate:,.1f} lines a second, "
-            f"{workers} workers, about {as_duration(left * self._seconds / self._bytes_computed)} left"
+            f"{workers} workers{more}"
         )
 
     @property
