@@ -240,10 +240,11 @@ def test_a_line_of_100_000_characters_is_a_line(
     lines = list(read_lines(target))
     assert len(lines) == 3
     assert lines[1]
-    said = capsys.readouterr().err
-    assert said == (
+    said = capsys.readouterr().err  # whether its translation ends before the longest length depends on the model
+    assert said.startswith(
         "dragoman: warning: line 2 has 100000 segments; such a line is truncated to its first 1000 (reported once)\n"
     )
+    assert said.count("100000 segments") == 1
 
 
 def test_a_reader_gets_answers_before_the_input_ends_and_may_leave(run_folder: Path) -> None:
