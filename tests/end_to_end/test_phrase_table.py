@@ -255,7 +255,7 @@ def test_distinct_pairs_are_training_text(table: Path, tmp_path: Path) -> None:
     [
         (["--output", "O"], "--model and --output are required, or --write-pairs"),
         (["--model", "RUN"], "--model and --output are required, or --write-pairs"),
-        (["--model", "RUN", "--output", "TABLE"], "--output TABLE: give another file"),
+        (["--model", "RUN", "--output", "TABLE"], "TABLE: is both an input and an output"),
         (["--write-pairs", "O.txt"], "--write-pairs O.txt: give a name that ends in .tsv"),
         (["--write-pairs", "O.tsv", "--model", "RUN"], "--write-pairs computes no scores"),
         (["--model", "RUN", "--output", "O"], "TABLE:2: no scores in the third field"),
