@@ -4,18 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman.serving.language_names import language_name
 from dragoman.serving.markup import translate_markup
-from dragoman.serving.refusals import Refusal
-from dragoman.serving.requests import address_of, key_of, read_fields, string_of, texts_of
+from dragoman.serving.refusals import MISSING, Refusal, wrong_field
+from dragoman.serving.requests import NonEmpty, Texts, address_of, decode_request, key_of
 from dragoman.serving.responses import json_response
 from dragoman.serving.service import AUTO, Service
 
 MAX_TEXTS = 50
 """Texts of a request, as at DeepL."""
+
+
+class DeepLRequest(Struct):
+    """Texts in DeepL's form."""
+
+    text: Texts
+    target_lang: NonEmpty
+    source_lang: str | None = None
+    tag_handling: str | None = None
+    api_key: str | None = None
+    auth_key: str | None = None
+    """The key of older clients."""
+
+
+class DeepLTranslation(Struct):
+    """A translation."""
+
+    detected_source_language: str
+    text: str
+    billed_characters: int
+
+
+class DeepLResponse(Struct):
+    """One translation for each text."""
+
+    translations: list[DeepLTranslation]
 
 
 class DeepL:
@@ -26,37 +53,26 @@ class DeepL:
 
     async def translate(self, request: Request) -> Response:
         """POST /v2/translate; `source_lang` may be missing, `tag_handling` is `html` or `xml`."""
-        fields = await read_fields(request, self._service.workers)
-        if not fields.get("text"):
-            raise Refusal(400, "Parameter 'text' not specified.")
-        texts = texts_of(fields["text"], "text")
-        target, source = string_of(fields, "target_lang"), string_of(fields, "source_lang")
-        if not target:
-            raise Refusal(400, "Value for 'target_lang' not supported.")
+        service = self._service
+        wanted = await decode_request(request, service.workers, DeepLRequest, _wrong)
+        texts = wanted.text if isinstance(wanted.text, list) else [wanted.text]
         if len(texts) > MAX_TEXTS:
             raise Refusal(400, f"Too many texts: {len(texts)}, at most {MAX_TEXTS} are allowed.")
-        tags = string_of(fields, "tag_handling")
-        if tags not in ("", "html", "xml"):
+        if wanted.tag_handling not in (None, "", "html", "xml"):
             raise Refusal(400, "Value for 'tag_handling' not supported.")
-        self._service.limits.admit(self._key(request, fields), address_of(request), len(texts))
-        self._service.require_lengths(texts)
-        directions = await self._service.directions(texts, source or AUTO, target)
-        if tags:
-            found = await translate_markup(self._service, texts, directions)
+        key = key_of(request, wanted.api_key) or wanted.auth_key
+        service.limits.admit(key, address_of(request), len(texts))
+        service.require_lengths(texts)
+        directions = await service.directions(texts, wanted.source_lang or AUTO, wanted.target_lang)
+        if wanted.tag_handling:
+            found = await translate_markup(service, texts, directions)
         else:
-            found = [best for best, *_ in await self._service.translate(texts, directions)]
-        return json_response(
-            {
-                "translations": [
-                    {
-                        "detected_source_language": direction.pair.source.upper(),
-                        "text": text,
-                        "billed_characters": len(given),
-                    }
-                    for given, direction, text in zip(texts, directions, found, strict=True)
-                ]
-            }
-        )
+            found = [best for best, *_ in await service.translate(texts, directions)]
+        translations = [
+            DeepLTranslation(direction.pair.source.upper(), text, len(given))
+            for given, direction, text in zip(texts, directions, found, strict=True)
+        ]
+        return json_response(DeepLResponse(translations))
 
     async def languages(self, request: Request) -> Response:
         """GET /v2/languages; with `type=target` those that texts are translated into."""
@@ -70,8 +86,11 @@ class DeepL:
         """GET /v2/usage: nothing is counted against a quota."""
         return json_response({"character_count": 0, "character_limit": 10**12})
 
-    @staticmethod
-    def _key(request: Request, fields: dict[str, Any]) -> str | None:
-        """The key of a request; older clients send it as `auth_key`."""
-        older = fields.get("auth_key")
-        return key_of(request, fields) or (older if isinstance(older, str) else None)
+
+def _wrong(name: str, fault: str) -> Refusal:
+    """The refusal for a field, in DeepL's words."""
+    if fault != MISSING:
+        return wrong_field(name, fault)
+    return Refusal(
+        400, f"Parameter '{name}' not specified." if name == "text" else f"Value for '{name}' not supported."
+    )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from dragoman.errors import InputError
 from dragoman.serving.html_text import Document, Text, unescaped
 from dragoman.serving.rendering import Aligned, original, render
@@ -17,6 +19,27 @@ MAX_SENTENCES = 50_000
 """Sentences of a request."""
 MAX_FILE_TEXTS = 20_000
 """Texts of a file: paragraphs or cues."""
+
+
+def require_few_values(body: bytes, most: int) -> None:
+    """Refuse a JSON body of many small values before it is read; what is wrong otherwise is found where it is read.
+
+    Raises:
+        InputError: it has more than `most` strings, numbers, lists and objects.
+    """
+    try:
+        waiting = [msgspec.json.decode(body)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
+    count = 0
+    while waiting and count <= most:
+        value = waiting.pop()
+        count += 1
+        if isinstance(value, (list, dict)):
+            count += len(value) if isinstance(value, dict) else 0
+            waiting += value.values() if isinstance(value, dict) else value
+    if count > most:
+        raise InputError(f"request has more than {most} values")
 
 
 def sentences_of(texts: Sequence[str], language: str, most: int) -> list[list[Span]]:

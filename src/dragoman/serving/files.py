@@ -10,13 +10,14 @@ from collections import OrderedDict
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dragoman.serving.documents import MAX_FILE_TEXTS, file_texts, translated_file
 from dragoman.serving.markup import translate_markup
-from dragoman.serving.refusals import Refusal, invalid, missing
-from dragoman.serving.requests import address_of, key_of, read_file_form, string_of
+from dragoman.serving.refusals import Refusal, invalid, wrong_field
+from dragoman.serving.requests import NonEmpty, address_of, decode_file_request, key_of
 from dragoman.serving.responses import json_response
 from dragoman.serving.service import Service
 
@@ -30,6 +31,20 @@ DETECTED_CHARACTERS = 5000
 def supported_files() -> list[str]:
     """The suffixes of files that can be translated here."""
     return [".txt", ".html", ".htm", ".srt", *([".docx"] if importlib.util.find_spec("docx") else [])]
+
+
+class FileRequest(Struct):
+    """The fields beside a file."""
+
+    source: NonEmpty
+    target: NonEmpty
+    api_key: str | None = None
+
+
+class FileResponse(Struct):
+    """Where the translated file is."""
+
+    translatedFileUrl: str
 
 
 class _Kept(NamedTuple):
@@ -48,21 +63,13 @@ class Files:
     async def translate(self, request: Request) -> Response:
         """POST /translate_file."""
         service = self._service
-        fields, files = await read_file_form(request, service.workers)
-        if "file" not in files:
-            raise missing("file")
-        source, target = string_of(fields, "source"), string_of(fields, "target")
-        if not source:
-            raise missing("source")
-        if not target:
-            raise missing("target")
-        name, content = files["file"]
+        wanted, name, content = await decode_file_request(request, service.workers, FileRequest, wrong_field)
         if not name:
             raise invalid("empty file")
         suffix = PurePosixPath(name).suffix.lower()
         if suffix not in supported_files():
             raise invalid("file format not supported")
-        client = key_of(request, fields), address_of(request)
+        client = key_of(request, wanted.api_key), address_of(request)
         service.limits.admit(*client, 1)
         longest = service.settings.max_characters
         texts = await service.workers.run(
@@ -70,7 +77,7 @@ class Files:
         )
         characters = sum(map(len, texts))
         service.limits.charge(*client, max(characters - 1, 0) // longest)  # in all as many as texts of the largest size
-        [direction] = await service.directions(["\n".join(texts)[:DETECTED_CHARACTERS]], source, target)
+        [direction] = await service.directions(["\n".join(texts)[:DETECTED_CHARACTERS]], wanted.source, wanted.target)
         directions = [direction] * len(texts)  # one language for the whole file
         if suffix == ".txt":
             translations = [best for best, *_ in await service.translate(texts, directions)]
@@ -78,9 +85,9 @@ class Files:
             translations = await translate_markup(service, texts, directions)
         translated = await service.workers.run(translated_file, suffix, content, translations)
         stem = re.sub(r"[^A-Za-z0-9_-]+", "_", PurePosixPath(name).stem)[:60] or "file"
-        key = f"{uuid.uuid4()}.{stem}_{re.sub('[^A-Za-z-]', '', target)}{suffix}"
+        key = f"{uuid.uuid4()}.{stem}_{re.sub('[^A-Za-z-]', '', wanted.target)}{suffix}"
         self._keep(key, translated)
-        return json_response({"translatedFileUrl": f"{request.base_url}download_file/{key}"})
+        return json_response(FileResponse(f"{request.base_url}download_file/{key}"))
 
     async def download(self, request: Request) -> Response:
         """GET /download_file/NAME."""

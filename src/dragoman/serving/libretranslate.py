@@ -5,9 +5,9 @@ One thing differs: each text of an array has the language that was detected for 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
+from msgspec import Meta, Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -15,13 +15,56 @@ from dragoman.serving.detection import Detected
 from dragoman.serving.files import supported_files
 from dragoman.serving.language_names import language_name
 from dragoman.serving.markup import translate_markup
-from dragoman.serving.refusals import Refusal, invalid, missing
-from dragoman.serving.requests import address_of, is_json, key_of, read_fields, string_of, texts_of
+from dragoman.serving.refusals import Refusal, invalid, wrong_field
+from dragoman.serving.requests import NonEmpty, Texts, address_of, decode_request, is_json, key_of
 from dragoman.serving.responses import json_response
-from dragoman.serving.service import AUTO, Direction, Service
+from dragoman.serving.service import AUTO, Service
 from dragoman.serving.settings import MAX_ALTERNATIVES
 
 MAX_DETECTED = 3
+
+
+class LibreTranslateRequest(Struct):
+    """A text or several."""
+
+    q: Texts
+    source: Annotated[NonEmpty, Meta(description="Language code, or auto")]
+    target: NonEmpty
+    format: Annotated[str | None, Meta(extra_json_schema={"enum": ["text", "html", "", None]})] = None
+    alternatives: Annotated[int | float | str | None, Meta(description=f"A number of at most {MAX_ALTERNATIVES}")] = (
+        None
+    )
+    api_key: str | None = None
+
+
+class DetectedLanguage(Struct):
+    """A language and how sure it is."""
+
+    confidence: Annotated[float, Meta(ge=0, le=100)]
+    language: str
+
+
+class LibreTranslateResponse(Struct, omit_defaults=True):
+    """The translation of each text; lists where `q` is one."""
+
+    translatedText: str | list[str]
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None
+    alternatives: list[str | list[str]] | None = None
+
+
+class DetectRequest(Struct):
+    """A text, or the parts of one."""
+
+    q: Texts
+    api_key: str | None = None
+
+
+class Language(Struct):
+    """A served language."""
+
+    code: str
+    name: str
+    targets: list[str]
 
 
 class LibreTranslate:
@@ -32,49 +75,51 @@ class LibreTranslate:
 
     async def translate(self, request: Request) -> Response:
         """POST /translate."""
-        fields = await read_fields(request, self._service.workers)
-        texts, source, target = _text_and_languages(fields)
-        alternatives = _alternatives(fields.get("alternatives"))
-        form = string_of(fields, "format") or "text"
+        service = self._service
+        wanted = await decode_request(request, service.workers, LibreTranslateRequest, wrong_field)
+        one, texts = isinstance(wanted.q, str), _as_list(wanted.q)
+        alternatives = _alternatives(wanted.alternatives)
         if not is_json(request):
             texts = ["\n".join(text.splitlines()) for text in texts]
-        self._service.limits.admit(key_of(request, fields), address_of(request), len(texts))
-        self._service.require_lengths(texts)
-        directions = await self._service.directions(texts, source, target)
-        if form == "html":
-            found = [[text] for text in await translate_markup(self._service, texts, directions)]
-        elif form == "text":
-            found = await self._service.translate(texts, directions, n_best=alternatives + 1)
+        service.limits.admit(key_of(request, wanted.api_key), address_of(request), len(texts))
+        service.require_lengths(texts)
+        directions = await service.directions(texts, wanted.source, wanted.target)
+        if wanted.format == "html":
+            found = [[text] for text in await translate_markup(service, texts, directions)]
+        elif wanted.format in (None, "", "text"):
+            found = await service.translate(texts, directions, n_best=alternatives + 1)
         else:
-            raise Refusal(400, f"{form[:20]} format is not supported")
-        one = not isinstance(fields["q"], list)
-        answer: dict[str, Any] = {"translatedText": _one_or_all(one, [best for best, *_ in found])}
-        if source == AUTO:
-            answer["detectedLanguage"] = _one_or_all(one, [_confidence(direction) for direction in directions])
+            raise Refusal(400, f"{wanted.format[:20]} format is not supported")
+
+        def one_or_all(values: list[Any]) -> Any:
+            return values[0] if one else values
+
+        answer = LibreTranslateResponse(one_or_all([best for best, *_ in found]))
+        if wanted.source == AUTO:
+            detected = [_language(direction.detected) for direction in directions if direction.detected]
+            answer.detectedLanguage = one_or_all(detected)
         if alternatives:
-            answer["alternatives"] = _one_or_all(one, [others for _, *others in found])
+            answer.alternatives = one_or_all([others for _, *others in found])
         return json_response(answer)
 
     async def detect(self, request: Request) -> Response:
         """POST /detect."""
-        fields = await read_fields(request, self._service.workers)
-        text = "\n".join(texts_of(fields.get("q") or "", "q"))
-        if not text:
-            raise missing("q")
-        self._service.limits.admit(key_of(request, fields), address_of(request), 1)
+        wanted = await decode_request(request, self._service.workers, DetectRequest, wrong_field)
+        text = "\n".join(_as_list(wanted.q))
+        self._service.limits.admit(key_of(request, wanted.api_key), address_of(request), 1)
         self._service.require_lengths([text])
-        return json_response([_as_dict(one) for one in (await self._service.detect(text))[:MAX_DETECTED]])
+        return json_response([_language(one) for one in (await self._service.detect(text))[:MAX_DETECTED]])
 
     async def languages(self, request: Request) -> Response:
         """GET /languages."""
         models = self._service.models
         return json_response(
             [
-                {
-                    "code": code,
-                    "name": language_name(code),
-                    "targets": sorted({code, *(pair.target for pair in models.pairs if pair.source == code)}),
-                }
+                Language(
+                    code,
+                    language_name(code),
+                    sorted({code, *(pair.target for pair in models.pairs if pair.source == code)}),
+                )
                 for code in models.languages
             ]
         )
@@ -105,24 +150,13 @@ class LibreTranslate:
         raise Refusal(403, "Suggestions are disabled on this server.")
 
 
-def _text_and_languages(fields: dict[str, Any]) -> tuple[list[str], str, str]:
-    q = fields.get("q")
-    if not q:
-        raise missing("q")
-    texts = texts_of(q, "q")
-    source, target = string_of(fields, "source"), string_of(fields, "target")
-    if not source:
-        raise missing("source")
-    if not target:
-        raise missing("target")
-    return texts, source, target
+def _as_list(texts: str | list[str]) -> list[str]:
+    return texts if isinstance(texts, list) else [texts]
 
 
-def _alternatives(value: object) -> int:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+def _alternatives(value: float | str | None) -> int:
     try:
-        if not isinstance(value, (int, str, type(None))):
+        if isinstance(value, float) and not value.is_integer():
             raise ValueError
         count = int(value or 0)
     except ValueError:  # also where it has thousands of digits
@@ -132,13 +166,5 @@ def _alternatives(value: object) -> int:
     return max(count, 0)
 
 
-def _one_or_all(one: bool, values: Sequence[Any]) -> Any:
-    return values[0] if one else values
-
-
-def _as_dict(detected: Detected) -> dict[str, object]:
-    return {"confidence": detected.confidence, "language": detected.language}
-
-
-def _confidence(direction: Direction) -> dict[str, object] | None:
-    return None if direction.detected is None else _as_dict(direction.detected)
+def _language(detected: Detected) -> DetectedLanguage:
+    return DetectedLanguage(detected.confidence, detected.language)

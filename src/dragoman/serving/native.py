@@ -157,7 +157,7 @@ class Native:
 
     async def translate(self, request: Request) -> Response:
         """POST /v1/translate."""
-        wanted = decode_json(await request.body(), TranslateRequest)
+        wanted = await decode_json(request, self._service.workers, TranslateRequest)
         texts = wanted.text if isinstance(wanted.text, list) else [wanted.text]
         directions = await self._admitted(request, wanted, texts)
         parts = [self._result(text, way, wanted) for text, way in zip(texts, directions, strict=True)]
@@ -165,7 +165,7 @@ class Native:
 
     async def complete(self, request: Request) -> Response:
         """POST /v1/complete."""
-        wanted = decode_json(await request.body(), CompleteRequest)
+        wanted = await decode_json(request, self._service.workers, CompleteRequest)
         [direction] = await self._admitted(request, wanted, [wanted.text])
         pair = direction.pair
         if direction.identical:
@@ -186,7 +186,7 @@ class Native:
         Raises:
             Refusal: it is not.
         """
-        self._service.limits.admit(wanted.api_key or key_of(request), address_of(request), len(texts))
+        self._service.limits.admit(key_of(request, wanted.api_key), address_of(request), len(texts))
         self._service.require_lengths(texts)
         return await self._service.directions(texts, wanted.source, wanted.target)
 

@@ -14,11 +14,20 @@ class Refusal(Exception):
         self.retry_after = retry_after
 
 
-def missing(name: str) -> Refusal:
-    """The refusal of a request without a parameter, in LibreTranslate's words."""
-    return Refusal(400, f"Invalid request: missing {name} parameter")
-
-
 def invalid(message: str) -> Refusal:
     """The refusal of a request that cannot be understood."""
     return Refusal(400, f"Invalid request: {message}")
+
+
+MISSING, TYPE = "missing", "type"
+"""What may be wrong with a field: it is not there, null or empty; or not of its type."""
+
+
+def wrong_field(name: str, fault: str) -> Refusal:
+    """The refusal of a request with a field that is `MISSING` or of the wrong `TYPE`, in LibreTranslate's words."""
+    if fault == MISSING:
+        return invalid(f"missing {name} parameter")
+    if name == "alternatives":
+        return invalid("alternatives parameter is not a number")
+    several = " or a list of strings" if name in ("q", "text") else ""
+    return invalid(f"{name} must be a string{several}")

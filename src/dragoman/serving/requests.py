@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any, TypeVar
+import re
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec import Meta
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
 from dragoman.errors import InputError
 from dragoman.serving import forms
+from dragoman.serving.documents import require_few_values
 from dragoman.serving.forms import Form
-from dragoman.serving.refusals import Refusal, invalid
+from dragoman.serving.refusals import MISSING, TYPE, Refusal, invalid
 from dragoman.serving.workers import Workers
 
 Body = TypeVar("Body")
 INLINE_BYTES = 16384
-"""Forms that are read in the event loop; longer ones in a worker process."""
+"""Bodies that are read in the event loop; longer ones are looked at by a worker process before."""
+MAX_VALUES = 20_000
+"""Values of a JSON body: strings, numbers, lists and objects."""
 MULTIPART = "multipart/form-data"
+NonEmpty = Annotated[str, Meta(min_length=1)]
+Texts = NonEmpty | Annotated[list[str], Meta(min_length=1)]
+Wrong = Callable[[str, str], Refusal]
+"""The refusal for a field by its name that is `refusals.MISSING` or of the wrong `refusals.TYPE`."""
 
 
 def limited(receive: Receive, declared: bytes | None, max_body: int, seconds: float) -> Receive:
@@ -57,42 +66,90 @@ def _too_long(max_body: int) -> Refusal:
 
 def is_json(request: Request) -> bool:
     """Whether the body is JSON."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _media_type(request)
     return kind == "application/json" or kind.endswith("+json")
 
 
-async def read_fields(request: Request, workers: Workers) -> dict[str, Any]:
-    """The fields of a JSON object, or of a form and the query string; a field that comes several times is a list.
+async def decode_request(request: Request, workers: Workers, kind: type[Body], wrong: Wrong) -> Body:
+    """A request of a type, from a JSON object or a form with the query string.
 
     LibreTranslate reads the query string beside a form and before it, and some of its clients send nothing else.
 
     Raises:
-        Refusal: the body is neither, or not UTF-8.
+        Refusal: the body is neither, not UTF-8, or not of the type.
     """
     if is_json(request):
-        return decode_json(await request.body(), dict[str, Any])
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("", "application/x-www-form-urlencoded", MULTIPART):
+        body = await _bounded_json(request, workers)
+        return _typed(lambda: msgspec.json.decode(body, type=kind), wrong)
+    if _media_type(request) not in ("", "application/x-www-form-urlencoded", MULTIPART):
         raise Refusal(415, "The body must be JSON (Content-Type: application/json) or a form")
-    fields = (await _form(request, workers)).fields
+    fields = (await _read_form(request, workers)).fields
     try:
-        return fields | forms.read_fields(request.scope["query_string"], "query string")
+        fields |= forms.read_fields(request.scope["query_string"], "query string")
     except InputError as error:
         raise invalid(str(error)) from None
+    return _typed(lambda: msgspec.convert(fields, kind), wrong)
 
 
-async def read_file_form(request: Request, workers: Workers) -> Form:
-    """The fields and files of a multipart form.
+async def decode_file_request(
+    request: Request, workers: Workers, kind: type[Body], wrong: Wrong
+) -> tuple[Body, str, bytes]:
+    """The fields of a multipart form as a type, and the name and content of its file.
 
     Raises:
-        Refusal: it is none, or a field is not UTF-8.
+        Refusal: it is none, a field is not UTF-8, the fields are not of the type, or there is no file.
     """
-    if not request.headers.get("content-type", "").lower().startswith(MULTIPART):
+    if _media_type(request) != MULTIPART:
         raise Refusal(415, "The body must be a form (Content-Type: multipart/form-data)")
-    return await _form(request, workers)
+    form = await _read_form(request, workers)
+    if "file" not in form.files:
+        raise wrong("file", MISSING)
+    return _typed(lambda: msgspec.convert(form.fields, kind), wrong), *form.files["file"]
 
 
-async def _form(request: Request, workers: Workers) -> Form:
+async def decode_json(request: Request, workers: Workers, kind: type[Body]) -> Body:
+    """A JSON body of a type.
+
+    Raises:
+        Refusal: it is not JSON, not UTF-8, or of another type; the message names the place.
+    """
+    body = await _bounded_json(request, workers)
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except UnicodeDecodeError:
+        raise invalid("the body is not UTF-8") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        half = _HALF_PAIR.match(body) if not isinstance(error, msgspec.ValidationError) else None
+        raise invalid(str(error) if half is None else f"{half[1].decode()} is half of a character") from None
+
+
+_HALF = rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+_PAIR = rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_HALF_PAIR = re.compile(rb"(?:[^\\]++|%b|(?!%b)\\.)*+(%b)" % (_PAIR, _HALF, _HALF), re.DOTALL)
+"""A UTF-16 surrogate without its partner, which the decoder tells as truncated input."""
+_MISSING = re.compile(r"missing required field `(\w+)`|(?:got `null`|of length >= 1) - at `\$\.(\w+)`")
+_WRONG = re.compile(r" - at `\$\.(\w+)")
+
+
+def _typed(decode: Callable[[], Body], wrong: Wrong) -> Body:
+    try:
+        return decode()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        if missing := _MISSING.search(str(error)):
+            raise wrong(missing[1] or missing[2], MISSING) from None
+        if field := _WRONG.search(str(error)):
+            raise wrong(field[1], TYPE) from None
+        raise Refusal(400, "Invalid JSON format") from None
+
+
+async def _bounded_json(request: Request, workers: Workers) -> bytes:
+    body = await request.body()
+    if len(body) > INLINE_BYTES:
+        await workers.run(require_few_values, body, MAX_VALUES)
+    return body
+
+
+async def _read_form(request: Request, workers: Workers) -> Form:
     kind, body = request.headers.get("content-type", ""), await request.body()
     if len(body) > INLINE_BYTES:
         return await workers.run(forms.read_form, kind, body)
@@ -102,58 +159,14 @@ async def _form(request: Request, workers: Workers) -> Form:
         raise invalid(str(error)) from None
 
 
-def decode_json(body: bytes, kind: type[Body]) -> Body:
-    """A JSON body of a type.
-
-    Raises:
-        Refusal: it is not JSON, not UTF-8, or of another type; the message names the place. Of a body whose type is a
-            mapping, LibreTranslate's and DeepL's, it is LibreTranslate's.
-    """
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if kind == dict[str, Any]:
-            raise Refusal(400, "Invalid JSON format") from None
-        raise invalid("the body is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)) from None
+def _media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-def texts_of(value: Any, name: str) -> list[str]:
-    """A string, or a list of strings, as a list.
-
-    Raises:
-        Refusal: it is neither.
-    """
-    texts = value if isinstance(value, list) else [value]
-    if not all(isinstance(text, str) for text in texts):
-        raise invalid(f"{name} must be a string or a list of strings")
-    return texts
-
-
-def string_of(fields: Mapping[str, Any], name: str) -> str:
-    """A field that may be missing: "" then.
-
-    Raises:
-        Refusal: it is not a string.
-    """
-    value = fields.get(name)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise invalid(f"{name} must be a string")
-    return value
-
-
-def key_of(request: Request, fields: Mapping[str, Any] | None = None) -> str | None:
-    """The API key of a request: from its body or the header Authorization (Bearer, or DeepL's DeepL-Auth-Key).
-
-    Raises:
-        Refusal: it is not a string.
-    """
-    key = string_of(fields or {}, "api_key")
-    if key:
-        return key
-    kind, _, given = request.headers.get("authorization", "").partition(" ")
-    return given.strip() if kind.lower() in ("bearer", "deepl-auth-key") else None
+def key_of(request: Request, given: str | None) -> str | None:
+    """The API key of a request: from its body or the header Authorization (Bearer, or DeepL's DeepL-Auth-Key)."""
+    kind, _, value = request.headers.get("authorization", "").partition(" ")
+    return given or (value.strip() if kind.lower() in ("bearer", "deepl-auth-key") else None)
 
 
 def address_of(request: Request) -> str:

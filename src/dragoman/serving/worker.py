@@ -17,12 +17,27 @@ from typing import IO, Any, NamedTuple, get_type_hints
 import msgspec
 
 from dragoman.errors import InputError
-from dragoman.serving.documents import file_texts, markup_sentences, sentences_of, translated_file, translated_markup
+from dragoman.serving.documents import (
+    file_texts,
+    markup_sentences,
+    require_few_values,
+    sentences_of,
+    translated_file,
+    translated_markup,
+)
 from dragoman.serving.forms import read_form
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (read_form, sentences_of, markup_sentences, translated_markup, file_texts, translated_file)
+    for function in (
+        read_form,
+        require_few_values,
+        sentences_of,
+        markup_sentences,
+        translated_markup,
+        file_texts,
+        translated_file,
+    )
 }
 READY = b"ready"
 """The first message of the process."""
