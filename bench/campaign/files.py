@@ -16,6 +16,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,16 +52,21 @@ def run(settings: Settings) -> list[Result]:
     refused = Result("files", "An altered file with a digest is refused, or gives the same output.", "altered files")
     promise = "An altered file without a digest, or signed again, is refused or read: no traceback."
     sane = Result("files", promise, "altered files")
-    kinds = [kind for make in KINDS for kind in make(settings)]
-    whole = {kind.name: kind.read(_copy(kind, settings.scratch)) for kind in kinds}
-    for name, ended in whole.items():
-        ended.require(f"reading whole files, {name}")
+    makers, whole = list(KINDS), dict[str, bytes]()
+    if settings.seconds is not None:
+        random.Random(settings.seed).shuffle(makers)
+    kinds_of = cache(lambda make: make(settings))  # made when their turn comes, as the time may be over by then
     for trial in range(settings.trials or TRIALS):
-        for kind in kinds:
+        for kind in (kind for make in makers for kind in kinds_of(make)):
             if settings.is_over():
                 return [refused, sane]
-            draw = random.Random(f"{settings.seed} {kind.name} {trial}")  # so that a trial can be repeated alone
             folder = _copy(kind, settings.scratch)
+            if kind.name not in whole:
+                ended = kind.read(folder)
+                ended.require(f"reading whole files, {kind.name}")
+                whole[kind.name] = ended.out
+                folder = _copy(kind, settings.scratch)
+            draw = random.Random(f"{settings.seed} {kind.name} {trial}")  # so that a trial can be repeated alone
             name = draw.choice(kind.files)
             content = (folder / name).read_bytes()
             how, altered = alter(draw, content, name)
@@ -71,7 +77,7 @@ def run(settings: Settings) -> list[Result]:
             (folder / name).write_bytes(altered)
             if kind.sign is not None:
                 kind.sign(folder, name)
-            found = broken(kind.read(folder), None if not kind.has_digests else whole[kind.name].out)
+            found = broken(kind.read(folder), whole[kind.name] if kind.has_digests else None)
             if found:
                 result.fail(found, kind=kind.name, file=name, change=how, trial=trial, seed=settings.seed)
     return [refused, sane]
