@@ -9,46 +9,25 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 KINDS = {
-    "start/": "Start",
-    "tutorials/": "Tutorial",
-    "learn/": "Tutorial: a question answered by a program",
-    "how-to/": "How-to",
-    "reference/": "Reference",
-    "papers/results": "Results",
-    "papers/": "Explanation: a paper and its model",
-    "lab-book/": "Lab book: measurements, dated",
-    "contributing/": "For contributors",
-    "serving": "How-to",
-    "browser": "How-to",
-    "scale": "How-to",
-    "reproduction": "How-to",
-    "recipe": "Results",
-    "performance": "Results",
-    "reliability": "Results",
-    "comparison": "Explanation",
-    "faq": "Questions and answers",
+    ("start/", "install", "first-translator"): ("Start", "시작"),
+    ("tutorials/",): ("Tutorial", "실습"),
+    ("learn/",): ("Tutorial: a question answered by a program", "실습: 프로그램으로 답하는 질문"),
+    ("how-to/", "serving", "browser", "scale", "reproduction"): ("How-to", "사용법"),
+    ("reference/", "terms"): ("Reference", "참고 자료"),
+    ("papers/results", "recipe", "performance", "reliability"): ("Results", "결과"),
+    ("papers/",): ("Explanation: a paper and its model", "해설: 논문과 그 모델"),
+    ("lab-book/",): ("Lab book: measurements, dated", "측정 기록"),
+    ("contributing/",): ("For contributors", "기여 안내"),
+    ("comparison",): ("Explanation", "해설"),
+    ("faq",): ("Questions and answers", "질문과 답"),
 }
-"""Kind by page, or by the folder of pages."""
-
-KOREAN_KINDS = {
-    "install": "시작",
-    "first-translator": "시작",
-    "tutorials/": "실습",
-    "learn/": "실습: 프로그램으로 답하는 질문",
-    "how-to/": "사용법",
-    "papers/": "해설: 논문과 그 모델",
-    "serving": "사용법",
-    "browser": "사용법",
-    "terms": "참고 자료",
-}
-"""The same for the pages below ko/."""
+"""Kind in English and in Korean by beginnings of pages' names below docs/, or below docs/ko/."""
 
 
 def kind_of(page: str) -> str | None:
     """The kind of a page by its name below docs/ without the suffix; None for the first page of a language."""
-    kinds = KOREAN_KINDS if page.startswith("ko/") else KINDS
-    page = page.removeprefix("ko/")
-    return next((kind for place, kind in kinds.items() if page == place or page.startswith(place)), None)
+    name = page.removeprefix("ko/")
+    return next((kinds[page != name] for places, kinds in KINDS.items() if name.startswith(places)), None)
 
 
 def add_kind(app: Sphinx, doctree: document) -> None:
