@@ -33,7 +33,7 @@ from dragoman.config.presets import load_preset
 from dragoman.config.schema import Config
 from dragoman.model.devices import set_threads
 from dragoman.report.facts import machine_name
-from dragoman.runs.opening import Run, make_translator, open_run
+from dragoman.runs.opening import OpenedModels, Run, open_run
 from dragoman.text.corpus import Pair, read_test_set
 from dragoman.training.log import read_log
 from dragoman.workflows.evaluation import MeasureOptions, measure_given, symbols_for
@@ -222,7 +222,7 @@ def settings(row: Row, seed: int) -> Config:
 def rates(runs: list[Run], folders: list[Path], pairs: list[Pair]) -> dict[str, float]:
     """Return the error rates of one model or of an ensemble."""
     search = runs[0].config.search.replaced(beam=BEAM)
-    translator = make_translator([str(folder) for folder in folders], runs, "probabilities", None, search)
+    translator = OpenedModels([str(folder) for folder in folders], runs).translator(search)
     hypotheses = [best.text for best, *_ in translator.translate_lines(pair.source for pair in pairs)]
     symbols = symbols_for(runs[0].config)
     scores = measure_given(hypotheses, pairs, None, MeasureOptions(slices=(), symbols=symbols), warn=False).scores

@@ -62,7 +62,7 @@ class ToyEngine:
         self.attention_shift = attention_shift
         self.steps: list[tuple[int, int]] = []
         """(rows, k) of every step."""
-        self._seed, self._answer, self._spread, self._attends = seed, answer, spread, attends
+        self._seed, self._answer, self._spread, self.attends = seed, answer, spread, attends
 
     def distribution(self, source: tuple[int, ...], prefix: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         """log-probabilities float32 [V] and attention float32 [S] after `prefix` (BOS included)."""
@@ -116,7 +116,7 @@ class ToyEngine:
         return EngineStep(
             np.take_along_axis(log_probabilities, best, axis=1),
             best.astype(np.int64),
-            self._pad([answer[1] for answer in answers]) if self._attends else None,
+            self._pad([answer[1] for answer in answers]) if self.attends else None,
             {"rows": rows},
         )
 
@@ -131,7 +131,7 @@ class ToyEngine:
                 log_probabilities[row, step] = answer[token]
                 attention[row, step, : len(weights)] = weights
                 prefix = (*prefix, token)
-        return ForcedScores(log_probabilities, attention if self._attends else None)
+        return ForcedScores(log_probabilities, attention if self.attends else None)
 
     def _pad(self, rows):
         padded = np.zeros((len(rows), self._width), dtype=np.float32)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from dragoman.cli import cluster
 from dragoman.cli.main import main
+from dragoman.cluster.worker import ShardWorker
+from dragoman.translation import length_batching
+from tests.cluster.local_pool import LocalPool
 
 SMALL = (
     "text.joint=false",
@@ -98,3 +103,17 @@ def light(run_folder: Path, shared_folder: Callable[[str, Callable[[Path], None]
         assert main(["export", str(run_folder), "--out", str(folder), "--quiet"]) == 0
 
     return shared_folder("tiny-exported", fill)
+
+
+@pytest.fixture
+def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of `dragoman cluster` in this process, and several shards a file."""
+
+    @contextmanager
+    def open_workers(
+        opener: Callable[[], ShardWorker], address: str | None, workers: int | None
+    ) -> Iterator[LocalPool]:
+        yield LocalPool(opener())
+
+    monkeypatch.setattr(cluster, "workers_of_ray", lambda: open_workers)
+    monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 8)

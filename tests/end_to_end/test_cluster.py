@@ -7,38 +7,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from dragoman.cli import cluster
 from dragoman.cli.main import main
 from dragoman.cluster.worker import ShardWorker
 from dragoman.errors import ConfigError
 from dragoman.text.lines import read_lines, write_lines
-from dragoman.translation import length_batching
-from tests.cluster.local_pool import LocalPool
 
 from .conftest import Corpus
 from .session_processes import session_processes
 
 pytestmark = pytest.mark.processes
-
-
-@pytest.fixture
-def without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers in this process, and several shards a file."""
-
-    @contextmanager
-    def open_workers(
-        opener: Callable[[], ShardWorker], address: str | None, workers: int | None
-    ) -> Iterator[LocalPool]:
-        yield LocalPool(opener())
-
-    monkeypatch.setattr(cluster, "workers_of_ray", lambda: open_workers)
-    monkeypatch.setattr(length_batching, "WINDOW_ITEMS", 8)
 
 
 TABLE = [

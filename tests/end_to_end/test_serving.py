@@ -607,7 +607,7 @@ def test_unknown_words_are_replaced_where_a_request_wants_it(
 ) -> None:
     copier = Translator(toy_engine(SIZE, answer=copy), SIDE, SIDE, SearchConfig(beam=3, normalisation="none"))
     models = _models(f"de:en={light}")
-    loaded = partial(LoadedModel, translator=copier, lane=Lane(1), attends=True, beam=3, bytes=0)
+    loaded = partial(LoadedModel, translator=copier, lane=Lane(1), beam=3, bytes=0)
     monkeypatch.setattr(models, "_open", lambda folder: loaded(folder.pair, fingerprint=folder.fingerprint()))
     with TestClient(create_app(models, SETTINGS)) as client:
 

@@ -79,7 +79,7 @@ def test_translations_come_in_the_order_of_the_lines_whatever_these_hold(babbler
 
 def test_a_blank_line_has_a_blank_translation_without_the_model():
     class Silent:
-        vocabulary_size, source_eos, attention_shift = SIZE, True, 0
+        vocabulary_size, source_eos, attention_shift, attends = SIZE, True, 0, True
 
     [[blank], [other]] = Translator(Silent(), SIDE, SIDE, SearchConfig()).translate_lines(["", " \t "])
     assert (blank.source, other.source) == ("", " \t ")

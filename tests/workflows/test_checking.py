@@ -65,7 +65,7 @@ def test_every_preset_is_checked(preset: str, tmp_path) -> None:
 class _Forced:
     """An engine that only scores: the log-probability of a token is what `answer(source, position)` gives."""
 
-    source_eos, attention_shift, vocabulary_size = False, 0, VOCABULARY
+    source_eos, attention_shift, attends, vocabulary_size = False, 0, True, VOCABULARY
 
     def __init__(self, answer, *, attention=None) -> None:
         self._answer, self._attention = answer, attention

@@ -21,16 +21,13 @@ from dragoman.cli.shared.options import (
     add_runs,
 )
 from dragoman.cli.shared.parsing import Parser, output_file, probability
-from dragoman.cli.shared.runs import open_runs, require_several_runs, split_runs
+from dragoman.cli.shared.runs import open_several, require_several_runs, split_runs
 from dragoman.cli.shared.spacing import SpacingWatch
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.alignment.attention_file import AttentionFile
-    from dragoman.alignment.extract import WordWeights
-    from dragoman.engines.ensemble_engine import Combination
-    from dragoman.runs.opening import Run
-    from dragoman.scoring.scorer import AlignmentUnit, ScoredPair, Scorer
+    from dragoman.scoring.scorer import AlignmentUnit, ScoredPair
     from dragoman.text.links import Link
     from dragoman.text.words import RawUnit
 
@@ -226,78 +223,41 @@ def _split(line: str, unit: RawUnit) -> list[str]:
 
 def _by_model(options: argparse.Namespace, matrix: AttentionFile | None, tokens: TextIO | None) -> Iterator[list[Link]]:
     """Links extracted from attention weights, as a stream."""
-    from dragoman.alignment.extract import extract_links
-    from dragoman.alignment.symmetrize import symmetrize
+    import numpy as np
+
+    from dragoman.runs.opening import make_aligner, open_models
     from dragoman.text.corpus import read_pairs
     from dragoman.workflows.unexpected_text import checked_pairs
 
     names, files = split_runs(options)
     require_several_runs(options, names)
-    forward, first = _open(names, options, options.combine or "probabilities", options.weights)
-    backward = _open(options.reverse, options)[0] if options.reverse else None
-
-    def links(words: WordWeights) -> list[Link]:
-        return extract_links(words, options.threshold)
-
     unit = unit_of(options)
-    read = checked_pairs(read_pairs([files]), files, names[0], first)
+    opposite = {"device": options.device, "threads": options.threads}
+    models = open_several(names, options)
+    aligner = make_aligner(
+        models,
+        open_models(options.reverse, **opposite) if options.reverse else None,
+        unit=unit,
+        threshold=options.threshold,
+        symmetrization=options.symmetrize or DEFAULT_SYMMETRIZATION,
+    )
+    read = checked_pairs(read_pairs([files]), files, names[0], models.first)
     lines: Iterator[tuple[str, str]] = ((pair.source, pair.target) for pair in read)
     if unit in ("words", "unicode-words"):
         watch = SpacingWatch("--segments or --characters links smaller units, or segment the text before training")
         lines = watch.watch(lines)
-    pairs, again = tee(lines)
-    ahead = _weights(forward, pairs, unit, tokens)
-    if matrix is not None:
-        ahead = _written(ahead, matrix)
-    if backward is None:
-        yield from map(links, ahead)
-        return
-    back = _weights(backward, ((target, source) for source, target in again), unit)
-    for there, home in zip(ahead, back, strict=True):
-        turned = [(source, target) for target, source in links(home)]
-        yield symmetrize(links(there), turned, options.symmetrize or DEFAULT_SYMMETRIZATION)
-
-
-def _open(
-    names: Sequence[str],
-    options: argparse.Namespace,
-    combination: Combination = "probabilities",
-    weights: Sequence[float] | None = None,
-) -> tuple[Scorer, Run]:
-    """The scorer of one or several runs, and the first of them."""
-    from dragoman.runs.opening import make_scorer
-
-    runs = open_runs(names, options)
-    if all(run.config.model.decoder.context != "attended" for run in runs):
-        raise ConfigError(f"the model of {names[0]} has no attention, so it cannot align")
-    return make_scorer(names, runs, combination, weights), runs[0]
-
-
-def _weights(
-    scorer: Scorer, pairs: Iterable[tuple[str, str]], unit: AlignmentUnit, tokens: TextIO | None = None
-) -> Iterator[WordWeights]:
-    """The weights between the units of each pair, whose tokens are written as they pass."""
-    given, again = tee(pairs)
-    for scored, lines in zip(scorer.score(given), again, strict=True):
-        weights = scored.compute_weights(unit)
-        assert weights is not None
+    lines, again = tee(lines)
+    for number, (aligned, pair) in enumerate(zip(aligner.align(lines), again, strict=True)):
         if tokens is not None:
-            source, target = _tokens(scored, lines, unit)
+            source, target = _tokens(aligned.scored, pair, unit)
             tokens.write(f"{' '.join(source)}\t{' '.join(target)}\n")
-        yield weights
+        if matrix is not None:
+            matrix.write(number, aligned.weights.weights.astype(np.float32))
+            matrix.write(f"{number}.eos", aligned.weights.end.astype(np.float32))
+        yield aligned.links
 
 
 def _tokens(scored: ScoredPair, lines: tuple[str, str], unit: AlignmentUnit) -> tuple[list[str], list[str]]:
     if unit == "segments":
         return scored.source_tokens, scored.target_tokens
     return _split(lines[0], unit), _split(lines[1], unit)
-
-
-def _written(weights: Iterable[WordWeights], file: AttentionFile) -> Iterator[WordWeights]:
-    """The same; each is written to the file as it passes."""
-    import numpy as np
-
-    for number, words in enumerate(weights):
-        file.write(number, words.weights.astype(np.float32))
-        file.write(f"{number}.eos", words.end.astype(np.float32))
-        yield words

@@ -6,7 +6,7 @@ import argparse
 
 from dragoman.cli.shared.options import add_ensemble_options, add_general_options, add_input, add_runs
 from dragoman.cli.shared.parsing import Parser, output_file
-from dragoman.cli.shared.search_options import add_sampling_options, add_search_options, override_search, spelt
+from dragoman.cli.shared.search_options import add_sampling_options, add_search_options, spelt
 from dragoman.errors import ConfigError
 
 SUMMARY = "make training pairs from text of the target language"
@@ -59,25 +59,23 @@ def run(options: argparse.Namespace) -> None:
     _require_sense(options)
 
     from dragoman.cli.shared.input_lines import InputLines
-    from dragoman.cli.shared.runs import open_runs
+    from dragoman.cli.shared.runs import make_translator, open_several
     from dragoman.cli.shared.synthetic_pairs import write_synthetic_pairs
     from dragoman.config.sampling import Sampling
     from dragoman.config.section import keys_of
-    from dragoman.runs.opening import make_translator
     from dragoman.text.pair_writing import require_pair_file
     from dragoman.workflows.synthetic_pairs import back_translate
     from dragoman.workflows.unexpected_text import checked_lines
 
     require_pair_file(options.output)
-    runs = open_runs(options.runs, options)
-    search = override_search(runs[0].config.search, options)
-    translator = make_translator(options.runs, runs, options.combine or "probabilities", options.weights, search)
+    models = open_several(options.runs, options)
+    translator = make_translator(models, options)
     if options.sample:
         given = {name: getattr(options, name) for name in keys_of(Sampling) if getattr(options, name) is not None}
         translator = translator.with_options(sample=True, **given)
     seed = Sampling().seed if options.seed is None else options.seed
     with InputLines(options.input, "translate", quiet=options.quiet) as lines:
-        read = checked_lines(lines, options.input, options.runs[0], runs[0])
+        read = checked_lines(lines, options.input, options.runs[0], models.first)
         pairs = back_translate(translator, read, tag=options.tag.strip(), noise_seed=seed if options.noise else None)
         write_synthetic_pairs(pairs, options.output, quiet=options.quiet)
 

@@ -6,8 +6,8 @@ import argparse
 
 from dragoman.cli.shared.options import add_ensemble_options, add_general_options, add_pairs, add_runs
 from dragoman.cli.shared.parsing import Parser, output_file, positive_int
-from dragoman.cli.shared.runs import require_several_runs, split_runs
-from dragoman.cli.shared.search_options import add_search_options, override_search
+from dragoman.cli.shared.runs import make_translator, open_several, require_several_runs, split_runs
+from dragoman.cli.shared.search_options import add_search_options
 from dragoman.errors import ConfigError
 
 SUMMARY = "make training pairs with the translations of a teacher"
@@ -54,10 +54,8 @@ def run(options: argparse.Namespace) -> None:
     names, files = split_runs(options)
     require_several_runs(options, names)
 
-    from dragoman.cli.shared.runs import open_runs
     from dragoman.cli.shared.synthetic_pairs import write_synthetic_pairs
     from dragoman.evaluation.metrics import bleu_tokens
-    from dragoman.runs.opening import make_translator
     from dragoman.text.corpus import read_pairs
     from dragoman.text.pair_writing import require_pair_file
     from dragoman.workflows.evaluation import tokenizer_of
@@ -65,12 +63,11 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.workflows.unexpected_text import checked_pairs
 
     require_pair_file(options.output)
-    runs = open_runs(names, options)
-    search = override_search(runs[0].config.search, options)
-    if options.candidates > search.beam:
+    models = open_several(names, options)
+    teacher = make_translator(models, options)
+    if options.candidates > teacher.search.beam:
         raise ConfigError(f"--candidates {options.candidates} requires a beam of at least that size; add --beam N")
-    teacher = make_translator(names, runs, options.combine or "probabilities", options.weights, search)
-    tokenise = bleu_tokens(tokenizer_of(runs[0].config)) if options.candidates > 1 else str
-    read = checked_pairs(read_pairs([files]), files, names[0], runs[0])
+    tokenise = bleu_tokens(tokenizer_of(models.first.config)) if options.candidates > 1 else str
+    read = checked_pairs(read_pairs([files]), files, names[0], models.first)
     pairs = distill(teacher, read, candidates=options.candidates, tokenise=tokenise)
     write_synthetic_pairs(pairs, options.output, quiet=options.quiet)

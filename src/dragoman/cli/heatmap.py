@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.workflows.heatmaps import align_sentences, draw_heat_maps
 
     opened = open_run(options.run, device=options.device, threads=options.threads)
-    if opened.config.model.decoder.context != "attended":
+    if not opened.engine.attends:
         raise ConfigError(f"the model of {options.run} has no attention, so there are no alignment weights to draw")
     numbers, pairs = _chosen(options)
     aligned = align_sentences(opened, pairs, segments=options.segments)

@@ -6,7 +6,7 @@ import argparse
 
 from dragoman.cli.shared.options import add_ensemble_options, add_general_options, add_output, add_pairs, add_runs
 from dragoman.cli.shared.parsing import Parser
-from dragoman.cli.shared.runs import open_runs, require_several_runs, split_runs
+from dragoman.cli.shared.runs import open_several, require_several_runs, split_runs
 
 SUMMARY = "score given translations with forced decoding"
 DESCRIPTION = (
@@ -44,15 +44,14 @@ def run(options: argparse.Namespace) -> None:
     names, files = split_runs(options)
     require_several_runs(options, names)
 
-    from dragoman.runs.opening import make_scorer
     from dragoman.scoring.scorer import format_score
     from dragoman.text.corpus import read_pairs
     from dragoman.text.lines import write_lines
     from dragoman.workflows.unexpected_text import checked_pairs
 
-    runs = open_runs(names, options)
-    scorer = make_scorer(names, runs, options.combine or "probabilities", options.weights)
-    read = checked_pairs(read_pairs([files]), files, names[0], runs[0])
+    models = open_several(names, options)
+    scorer = models.scorer()
+    read = checked_pairs(read_pairs([files]), files, names[0], models.first)
     pairs = ((pair.source, pair.target) for pair in read)
     scores = scorer.score(pairs)
     lines = (format_score(scored, token_count=options.token_counts) for scored in scores)

@@ -15,8 +15,8 @@ from dragoman.cli.shared.options import (
     add_runs,
 )
 from dragoman.cli.shared.parsing import Parser, output_file, positive_int
-from dragoman.cli.shared.runs import require_several_runs
-from dragoman.cli.shared.search_options import add_sampling_options, add_search_options, override_search, spelt
+from dragoman.cli.shared.runs import make_translator, open_several, require_several_runs
+from dragoman.cli.shared.search_options import add_sampling_options, add_search_options, spelt
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -177,26 +177,19 @@ def run(options: argparse.Namespace) -> None:
     from dragoman.cli.shared.constraints import read_constraints
     from dragoman.cli.shared.input_lines import InputLines, with_first_read
     from dragoman.cli.shared.outputs import Outputs
-    from dragoman.runs.opening import make_translator, open_run
     from dragoman.workflows.unexpected_text import checked_lines
 
-    shortlist = len(options.runs) == 1 and not options.no_shortlist  # members of an ensemble may list different words
-    runs = [
-        open_run(name, device=options.device, threads=options.threads, shortlist=shortlist) for name in options.runs
-    ]
-    _require_attention(options, runs)
-    search = override_search(runs[0].config.search, options)
-    translator = make_translator(options.runs, runs, options.combine or "probabilities", options.weights, search)
-    translator = translator.with_options(**_options_besides_search(options))
-    choose = _chooser(options, runs[0])
+    models = open_several(options.runs, options, shortlist=not options.no_shortlist)
+    translator = make_translator(models, options).with_options(**_options_besides_search(options))
+    choose = _chooser(options, models.first)
     constraints = read_constraints(options.prefix, options.constraints)
     constraints = None if constraints is None else with_first_read(constraints)
     count = unfinished = 0
     with InputLines(options.input, "translate", quiet=options.quiet) as lines, Outputs(options) as outputs:
-        stream = checked_lines(outputs.flushed_before(lines), options.input, options.runs[0], runs[0])
+        stream = checked_lines(outputs.flushed_before(lines), options.input, options.runs[0], models.first)
         reading = _Reading(read_ahead=options.chunk_size, paused=lines.paused)
         if options.paragraphs:
-            for text, sentences, truncated in _paragraphs(translator, stream, runs[0], reading):
+            for text, sentences, truncated in _paragraphs(translator, stream, models.first, reading):
                 outputs.write_text(text)
                 count, unfinished = count + sentences, unfinished + truncated
         else:
@@ -227,13 +220,6 @@ def _paragraphs(
     from dragoman.translation.paragraphs import translate_paragraphs
 
     return translate_paragraphs(translator, lines, run.config.text.source.language, **reading)
-
-
-def _require_attention(options: argparse.Namespace, runs: Sequence[Run]) -> None:
-    if all(run.config.model.decoder.context != "attended" for run in runs):
-        for name in ("alignments", "attention", "replace_unk", "coverage_penalty"):
-            if getattr(options, name):
-                raise ConfigError(f"{spelt(name)} requires attention, and the model of {options.runs[0]} has none")
 
 
 def _options_besides_search(options: argparse.Namespace) -> TranslationOptions:

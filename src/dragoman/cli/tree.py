@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
 
     opened = open_run(options.run, device=options.device, threads=options.threads)
     search = override_search(opened.config.search, options)
-    if search.coverage_penalty and opened.config.model.decoder.context != "attended":
+    if search.coverage_penalty and not opened.engine.attends:
         raise ConfigError(f"--coverage-penalty requires attention, and the model of {options.run} has none")
     line = _line(options)
     ids = opened.source.encode(line).ids

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dragoman.cluster.inputs import Inputs
 from dragoman.cluster.units import (
@@ -24,6 +24,9 @@ from dragoman.cluster.units import (
     read_sentences,
 )
 from dragoman.translation.length_batching import read_windows
+
+if TYPE_CHECKING:
+    from dragoman.runs.opening import OpenedModels
 
 WINDOW_TARGETS = 1024
 """Hypotheses or phrase pairs of a shard; that of `scoring.scorer`, which is not imported before a model is opened."""
@@ -91,18 +94,17 @@ class ClusterVerb:
                 file.require_unchanged()
 
 
+def _opened(names: Sequence[str], options: Mapping[str, Any], *, shortlist: bool = True) -> OpenedModels:
+    from dragoman.runs.opening import open_models
+
+    ensemble = {name: options[name] for name in _ENSEMBLE}
+    return open_models(names, device="cpu", threads=1, shortlist=shortlist, **ensemble)
+
+
 def _open_translator(models: Models, options: Mapping[str, Any]) -> Compute:
     """Models: `runs`; options: `combine`, `weights`, `shortlist`, `search`, `more` (those of `with_options`)."""
-    from dragoman.config.building import validated
-    from dragoman.config.schema import SearchConfig
-    from dragoman.runs.opening import make_translator, open_run
-
-    names = models["runs"]
-    shortlist = options["shortlist"] and len(names) == 1
-    runs = [open_run(name, device="cpu", threads=1, shortlist=shortlist) for name in names]
-    search = validated({**runs[0].config.search.values(), **options["search"]}, "search", SearchConfig, lambda _: None)
-    translator = make_translator(names, runs, options["combine"], options["weights"], search)
-    translator = translator.with_options(**options["more"])
+    opened = _opened(models["runs"], options, shortlist=options["shortlist"])
+    translator = opened.translator().with_options(**options["search"], **options["more"])
 
     def compute(lines: Sequence[str]) -> list[Computed]:
         found = translator.translate_lines(lines)
@@ -113,11 +115,9 @@ def _open_translator(models: Models, options: Mapping[str, Any]) -> Compute:
 
 def _open_scorer(models: Models, options: Mapping[str, Any]) -> Compute:
     """Models: `runs`; options: `combine`, `weights`, `token_counts`."""
-    from dragoman.runs.opening import make_scorer, open_run
     from dragoman.scoring.scorer import format_score
 
-    runs = [open_run(name, device="cpu", threads=1) for name in models["runs"]]
-    scorer = make_scorer(models["runs"], runs, options["combine"], options["weights"])
+    scorer = _opened(models["runs"], options).scorer()
 
     def compute(pairs: Sequence[tuple[str, str]]) -> list[Computed]:
         return [Computed([format_score(scored, token_count=options["token_counts"])]) for scored in scorer.score(pairs)]
@@ -127,32 +127,20 @@ def _open_scorer(models: Models, options: Mapping[str, Any]) -> Compute:
 
 def _open_aligner(models: Models, options: Mapping[str, Any]) -> Compute:
     """Models: `runs`, `reverse`; options: `combine`, `weights`, `symmetrize`, `unit`, `threshold`, `one_based`."""
-    from dragoman.alignment.extract import extract_links
     from dragoman.alignment.formats import format_alignments
-    from dragoman.alignment.symmetrize import symmetrize
-    from dragoman.runs.opening import make_scorer, open_run
-    from dragoman.scoring.scorer import Scorer
-    from dragoman.text.links import Link
+    from dragoman.runs.opening import make_aligner
 
-    def opened(names: Sequence[str], combine: Any, weights: Any) -> Scorer:
-        return make_scorer(names, [open_run(name, device="cpu", threads=1) for name in names], combine, weights)
-
-    def links(scorer: Scorer, pairs: Sequence[tuple[str, str]]) -> list[list[Link]]:
-        weights = (scored.compute_weights(options["unit"]) for scored in scorer.score(pairs))
-        return [[] if words is None else extract_links(words, options["threshold"]) for words in weights]
-
-    forward = opened(models["runs"], options["combine"], options["weights"])
-    backward = opened(models["reverse"], "probabilities", None) if models.get("reverse") else None
+    aligner = make_aligner(
+        _opened(models["runs"], options),
+        _opened(models["reverse"], _ENSEMBLE) if models.get("reverse") else None,
+        unit=options["unit"],
+        threshold=options["threshold"],
+        symmetrization=options["symmetrize"],
+    )
 
     def compute(pairs: Sequence[tuple[str, str]]) -> list[Computed]:
-        sentences = links(forward, pairs)
-        if backward is not None:
-            back = links(backward, [(target, source) for source, target in pairs])
-            both = zip(sentences, back, strict=True)
-            method = options["symmetrize"]
-            sentences = [symmetrize(ahead, [(j, i) for i, j in home], method) for ahead, home in both]
-        lines = format_alignments(sentences, "pharaoh", one_based=options["one_based"])
-        return [Computed([line]) for line in lines]
+        sentences = (aligned.links for aligned in aligner.align(pairs))
+        return [Computed([line]) for line in format_alignments(sentences, "pharaoh", one_based=options["one_based"])]
 
     return compute
 

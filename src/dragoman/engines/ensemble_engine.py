@@ -94,6 +94,7 @@ class EnsembleEngine:
         self._sources = sources
         self._words = words
         self.attention_shift = max(member.engine.attention_shift for member in members)
+        self.attends = any(member.engine.attends for member in members)
         self.vocabulary_size = members[0].engine.vocabulary_size
         assert all(member.engine.vocabulary_size == self.vocabulary_size for member in members), "one target vocabulary"
 

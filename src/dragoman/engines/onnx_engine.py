@@ -167,6 +167,7 @@ class OnnxEngine:
         self.vocabulary_size = self._step.number("vocabulary_size")
         self.source_eos = self._encoder.number("source_eos") == 1
         self.attention_shift = self._step.number("attention_shift")
+        self.attends = "attention" in self._step.outputs
         self._distribution = "probabilities" if "probabilities" in self._step.outputs else "logits"
         self._require_fitting_shortlist()
         self._require_signatures()
@@ -246,7 +247,7 @@ class OnnxEngine:
 
     def _attention(self, outputs: Arrays, state: _OnnxState) -> NDArray[np.float32] | None:
         """[R, S] as wide as the source: sentences that have left may have been longer."""
-        return widened(outputs["attention"], state.source.shape[1], 0) if "attention" in outputs else None
+        return widened(outputs["attention"], state.source.shape[1], 0) if self.attends else None
 
     def full_vocabulary(self) -> OnnxEngine:
         """The same model without its shortlist."""
@@ -288,7 +289,7 @@ class OnnxEngine:
             targets = words if self._shortlist is None else self._shortlist.places[words]
             outputs, state = self._advance(state, parents, previous, targets, 1)
             log_probabilities[:, time] = outputs["target_log_probabilities"]
-            if "attention" in outputs:
+            if self.attends:
                 attention.append(outputs["attention"])
             parents, previous = np.arange(len(target)), words
         log_probabilities[np.arange(target.shape[1]) >= target_lengths[:, None]] = 0

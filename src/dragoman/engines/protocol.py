@@ -87,6 +87,10 @@ class Engine(Protocol):
         of step t + 1 belong to the word of step t, because they are computed after reading it (Luong et al. 2015,
         footnote on alignments; content scores with update-then-look)."""
 
+    @property
+    def attends(self) -> bool:
+        """Whether the model has attention; without it, every `attention` is None."""
+
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> object:
         """Encode `source` [B, S] with `source_lengths` [B]; the state has B rows."""
 

@@ -50,6 +50,10 @@ class TorchEngine:
     def attention_shift(self) -> int:
         return self.model.attention_shift
 
+    @property
+    def attends(self) -> bool:
+        return self.model.decoder.alignment is not None
+
     @contextmanager
     def threads(self, count: int) -> Iterator[None]:
         """Compute on so many CPU threads in a `with` block; they are those of the process, as torch has no others."""

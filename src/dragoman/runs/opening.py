@@ -9,15 +9,17 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, overload
+from typing import TYPE_CHECKING, TypeVar
 
+from dragoman.alignment.symmetrize import DEFAULT_METHOD, SymmetrizationMethod
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import Config, SearchConfig
 from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError, RunError
 from dragoman.runs.exported import ExportFolder, is_export
 from dragoman.runs.layout import RunFolder
-from dragoman.scoring.scorer import Scorer
+from dragoman.scoring.aligner import Aligner
+from dragoman.scoring.scorer import AlignmentUnit, Scorer
 from dragoman.text.side import TextSide
 from dragoman.translation.ensemble import Ensemble, require_same_segmentation, require_same_target
 from dragoman.translation.options import require_threads
@@ -175,66 +177,95 @@ def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *,
     return Run(folder, config, source, target, engine, folder.parameters)
 
 
-@overload
-def make_translator(
-    names: Sequence[str],
-    runs: Sequence[Run],
-    combination: Combination = "probabilities",
-    weights: Sequence[float] | None = None,
-    search: SearchConfig | None = None,
-) -> Translator: ...
-@overload
-def make_translator(
-    names: Sequence[str],
-    runs: Sequence[Run],
-    combination: Combination = "probabilities",
-    weights: Sequence[float] | None = None,
-    search: SearchConfig | None = None,
-    *,
-    kind: type[Kind],
-) -> Kind: ...
-def make_translator(
-    names: Sequence[str],
-    runs: Sequence[Run],
-    combination: Combination = "probabilities",
-    weights: Sequence[float] | None = None,
-    search: SearchConfig | None = None,
-    *,
-    kind: type[Translator] = Translator,
-) -> Translator:
-    """The translator of one run, or of the ensemble of several; without `search` as the first is configured.
+@dataclass(frozen=True)
+class OpenedModels:
+    """A run, or the members of an ensemble; `open_models` makes one."""
 
-    Args:
-        kind: the class of the translator.
+    names: Sequence[str]
+    runs: Sequence[Run]
+    combination: Combination = "probabilities"
+    weights: Sequence[float] | None = None
+
+    @property
+    def first(self) -> Run:
+        """The run whose configuration has the defaults."""
+        return self.runs[0]
+
+    def translator(self, search: SearchConfig | None = None) -> Translator:
+        """The translator; without `search` as the first run is configured.
+
+        Raises:
+            ConfigError: the runs have different target vocabularies, or there is not one weight per run.
+        """
+        return self.translator_of(Translator, search)
+
+    def translator_of(self, kind: type[Kind], search: SearchConfig | None = None) -> Kind:
+        """The translator, of a class; otherwise as `translator`."""
+        search = search or self.first.config.search
+        if len(self.runs) == 1:
+            self._require_one_weight()
+            return kind(self.first.engine, self.first.source, self.first.target, search)
+        return kind.of_ensemble(self._ensemble(), self.first.target, search)
+
+    def scorer(self) -> Scorer:
+        """The scorer.
+
+        Raises:
+            ConfigError: the runs differ in target vocabulary or segmentation, or there is not one weight per run.
+        """
+        if len(self.runs) == 1:
+            self._require_one_weight()
+            return self.first.scorer()
+        require_same_segmentation(self.names, [run.target for run in self.runs])
+        return Scorer.of_ensemble(self._ensemble(), self.first.target)
+
+    def _require_one_weight(self) -> None:
+        if self.weights is not None and len(self.weights) != 1:
+            raise ConfigError(f"weights: {len(self.weights)} weights for 1 run; give one per run")
+
+    def _ensemble(self) -> Ensemble:
+        require_same_target(self.names, [run.target.vocabulary for run in self.runs])
+        return Ensemble([(run.engine, run.source) for run in self.runs], self.combination, self.weights)
+
+
+def open_models(
+    names: Sequence[str],
+    *,
+    device: DeviceName = "auto",
+    threads: int | None = None,
+    shortlist: bool = True,
+    combine: Combination = "probabilities",
+    weights: Sequence[float] | None = None,
+) -> OpenedModels:
+    """Open one run, or several that form an ensemble; arguments and errors as for `load`."""
+    runs = [open_run(name, device=device, threads=threads, shortlist=shortlist) for name in names]
+    return OpenedModels(names, runs, combine, weights)
+
+
+def make_aligner(
+    forward: OpenedModels,
+    backward: OpenedModels | None = None,
+    *,
+    unit: AlignmentUnit = "words",
+    threshold: float | None = None,
+    symmetrization: SymmetrizationMethod = DEFAULT_METHOD,
+) -> Aligner:
+    """The aligner of models, and of models of the opposite direction if there are any.
 
     Raises:
-        ConfigError: the runs have different target vocabularies, or there is not one weight per run.
+        ConfigError: models have no attention, or do not fit together.
     """
-    first = runs[0]
-    search = search or first.config.search
-    if len(runs) == 1:
-        if weights is not None and len(weights) != 1:
-            raise ConfigError(f"weights: {len(weights)} weights for 1 run; give one per run")
-        return kind(first.engine, first.source, first.target, search)
-    require_same_target(names, [run.target.vocabulary for run in runs])
-    ensemble = Ensemble([(run.engine, run.source) for run in runs], combination, weights)
-    return kind.of_ensemble(ensemble, first.target, search)
+    return Aligner(
+        _attending_scorer(forward),
+        None if backward is None else _attending_scorer(backward),
+        unit=unit,
+        threshold=threshold,
+        symmetrization=symmetrization,
+    )
 
 
-def make_scorer(
-    names: Sequence[str],
-    runs: Sequence[Run],
-    combination: Combination = "probabilities",
-    weights: Sequence[float] | None = None,
-) -> Scorer:
-    """The scorer of one run, or of the ensemble of several.
-
-    Raises:
-        ConfigError: the runs differ in target vocabulary or segmentation, or there is not one weight per run.
-    """
-    if len(runs) == 1:
-        return runs[0].scorer()
-    require_same_target(names, [run.target.vocabulary for run in runs])
-    require_same_segmentation(names, [run.target for run in runs])
-    ensemble = Ensemble([(run.engine, run.source) for run in runs], combination, weights)
-    return Scorer.of_ensemble(ensemble, runs[0].target)
+def _attending_scorer(models: OpenedModels) -> Scorer:
+    scorer = models.scorer()
+    if not scorer.attends:
+        raise ConfigError(f"the model of {models.names[0]} has no attention, so it cannot align")
+    return scorer

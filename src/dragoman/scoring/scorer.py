@@ -134,6 +134,11 @@ class Scorer:
         scorer._encoder = ensemble
         return scorer
 
+    @property
+    def attends(self) -> bool:
+        """Whether the model has attention; of an ensemble, whether one of them has."""
+        return self._encoder.attends
+
     def score(self, pairs: Iterable[tuple[str, str]]) -> Iterator[ScoredPair]:
         """Score each pair of raw lines (source, target); for pairs of which few share a source.
 

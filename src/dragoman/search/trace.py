@@ -69,6 +69,10 @@ class _TracingEngine:
     def attention_shift(self) -> int:
         return self._engine.attention_shift
 
+    @property
+    def attends(self) -> bool:
+        return self._engine.attends
+
     def start(self, source: NDArray[np.int64], source_lengths: NDArray[np.int64]) -> object:
         return self._engine.start(source, source_lengths)
 

@@ -19,7 +19,7 @@ async def translate_markup(service: Service, texts: Sequence[str], directions: S
 
     async def translate_some(places: list[int], direction: Direction) -> None:
         pair, own = direction.pair, [texts[place] for place in places]
-        separate = not (await service.models.get(pair)).attends
+        separate = not (await service.models.get(pair)).translator.attends
         lines = await service.workers.run(markup_sentences, own, pair.source, separate, MAX_SENTENCES)
         sentences = await service.lines(lines, pair, finish=_packed)
         translated = await service.workers.run(translated_markup, own, pair.source, separate, sentences)

@@ -121,8 +121,6 @@ class LoadedModel:
     pair: Pair
     translator: Translator
     lane: Lane
-    attends: bool
-    """Whether it has attention, so that translations are aligned."""
     beam: int
     bytes: int
     fingerprint: object
@@ -313,8 +311,7 @@ class Models:
         fingerprint, size = folder.fingerprint(), folder.bytes()  # before opening: a change meanwhile is seen later
         run = open_run(folder.path, device=self._device, threads=1 if is_export(folder.path) else self._threads)
         lane = Lane(self._threads if isinstance(run.engine, ConcurrentEngine) else 1)
-        attends = run.config.model.decoder.context == "attended"
-        return LoadedModel(folder.pair, run.translator(), lane, attends, run.config.search.beam, size, fingerprint)
+        return LoadedModel(folder.pair, run.translator(), lane, run.config.search.beam, size, fingerprint)
 
     async def _in_thread(self, function: Callable[[], Value]) -> Value:
         return await asyncio.get_running_loop().run_in_executor(self._executor, function)

@@ -20,7 +20,7 @@ from dragoman.engines.ensemble_engine import (
     MemberSource,
     normalised_weights,
 )
-from dragoman.engines.protocol import Engine
+from dragoman.engines.protocol import Engine, ShortlistEngine
 from dragoman.errors import ConfigError
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import Vocabulary
@@ -47,11 +47,14 @@ class Ensemble:
     ) -> None:
         """`members` are engines with their source sides; `weights` are divided by their sum, None weights them equally.
 
+        Shortlists are ignored: members may list different words, and given targets are scored step by step.
+
         Raises:
             ConfigError: the number of weights is wrong, or one is not above 0.
         """
         shares = normalised_weights(weights, len(members))
-        self.members = [EnsembleMember(engine, share) for (engine, _), share in zip(members, shares, strict=True)]
+        engines = [engine.full_vocabulary() if isinstance(engine, ShortlistEngine) else engine for engine, _ in members]
+        self.members = [EnsembleMember(engine, share) for engine, share in zip(engines, shares, strict=True)]
         self.sources = [side for _, side in members]
         self._combination = combination
         self._truncate = Truncator()
@@ -59,6 +62,10 @@ class Ensemble:
     @property
     def attention_shift(self) -> int:
         return max(member.engine.attention_shift for member in self.members)
+
+    @property
+    def attends(self) -> bool:
+        return any(member.engine.attends for member in self.members)
 
     @property
     def workers(self) -> int:

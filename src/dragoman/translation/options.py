@@ -143,6 +143,21 @@ def require_consistent(options: Mapping[str, Any], *, samples: bool, replaces: b
         raise ConfigError(f"{spell('unk_rule')} {rule} requires {spell('dictionary')}")
 
 
+def require_attention(options: Mapping[str, Any], model: str = "the model", spell: Spelling = str) -> None:
+    """Refuse what a model without attention cannot do.
+
+    Args:
+        options: those that are given, by name.
+        model: what the message calls the model.
+
+    Raises:
+        ConfigError: the message names the option.
+    """
+    for name in ("alignments", "attention", "replace_unk", "coverage_penalty"):
+        if options.get(name):
+            raise ConfigError(f"{spell(name)} requires attention, and {model} has none")
+
+
 def changed_search(search: SearchConfig, options: Mapping[str, Any], spell: Spelling = str) -> SearchConfig:
     """The search settings with those of the options over them.
 

@@ -63,6 +63,10 @@ class SourceEncoder(Protocol):
         """The shift of the engine, as in `Engine.attention_shift`."""
 
     @property
+    def attends(self) -> bool:
+        """Whether a model has attention."""
+
+    @property
     def workers(self) -> int:
         """The number of batches that may be computed at once, each in a thread."""
 
@@ -109,6 +113,10 @@ class ModelSourceEncoder:
     @property
     def attention_shift(self) -> int:
         return self._engine.attention_shift
+
+    @property
+    def attends(self) -> bool:
+        return self._engine.attends
 
     @property
     def workers(self) -> int:

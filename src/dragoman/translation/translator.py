@@ -36,6 +36,7 @@ from dragoman.translation.options import (
     TranslationOptions,
     changed_sampling,
     changed_search,
+    require_attention,
     require_consistent,
     require_known,
     require_threads,
@@ -122,6 +123,16 @@ class Translator:
         translator._detokeniser = replace(translator._detokeniser, encoder=ensemble)
         return translator
 
+    @property
+    def search(self) -> SearchConfig:
+        """How it searches."""
+        return self._search
+
+    @property
+    def attends(self) -> bool:
+        """Whether the model has attention; of an ensemble, whether one of them has."""
+        return self._lines.encoder.attends
+
     def with_options(self, **options: Unpack[TranslationOptions]) -> Self:
         """The same model with other options, which have the names and meanings of those of `dragoman translate`.
 
@@ -140,8 +151,8 @@ class Translator:
 
         Raises:
             TypeError: an option does not exist.
-            ConfigError: a value of the wrong type or range, an option that has no effect under the others, a banned
-                word that is unknown to the model, a glossary with samples.
+            ConfigError: a value of the wrong type or range, an option that has no effect under the others or requires
+                attention that the model lacks, a banned word that is unknown to the model, a glossary with samples.
             InputError: the dictionary or the glossary cannot be read, or a translation of the latter is unknown to the
                 model or banned.
 
@@ -154,6 +165,8 @@ class Translator:
         sampling = changed_sampling(self._sampling, options)
         replaces = options.get("replace_unk", self._detokeniser.unknown is not None)
         require_consistent(options, samples=sampling is not None, replaces=replaces)
+        if not self.attends:
+            require_attention(options)
         changed = copy.copy(self)
         changed._search, changed._sampling = changed_search(self._search, options), sampling
         changed._threads = options.get("threads", self._threads)

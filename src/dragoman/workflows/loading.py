@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from dragoman.errors import InputError
-from dragoman.runs.opening import Run, make_scorer, make_translator, open_run
+from dragoman.runs.opening import Run, open_models
 from dragoman.text.corpus import Pair
 from dragoman.translation.translator import Translator
 
@@ -139,11 +139,9 @@ def load(
     >>> translator("ab c").text
     'AB C'
     """
-    paths = (path, *more)
-    names = [str(one) for one in paths]
-    shortlist = shortlist and not more  # members of an ensemble may list different words
-    runs = [open_run(one, device=device, threads=threads, shortlist=shortlist) for one in paths]
-    translator = make_translator(names, runs, combine, weights, kind=LoadedTranslator)
-    translator._run, translator._alone = runs[0], not more
-    translator._scorer = make_scorer(names, runs, combine, weights)
+    names = [str(path), *map(str, more)]
+    models = open_models(names, device=device, threads=threads, shortlist=shortlist, combine=combine, weights=weights)
+    translator = models.translator_of(LoadedTranslator)
+    translator._run, translator._alone = models.first, not more
+    translator._scorer = models.scorer()
     return translator

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dragoman.cli.shared.search_options import override_search, spelt
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
-    from dragoman.runs.opening import Run
+    from dragoman.runs.opening import OpenedModels
+    from dragoman.translation.translator import Translator
 
 
 def require_several_runs(options: argparse.Namespace, runs: Sequence[str]) -> None:
@@ -43,8 +45,33 @@ def split_runs(options: argparse.Namespace) -> tuple[list[str], list[Path]]:
     return names[:-files], [Path(name) for name in names[-files:]]
 
 
-def open_runs(names: Sequence[str], options: argparse.Namespace) -> list[Run]:
-    """Open runs with the `--device` and `--threads` of the command line."""
-    from dragoman.runs.opening import open_run
+def open_several(names: Sequence[str], options: argparse.Namespace, *, shortlist: bool = True) -> OpenedModels:
+    """Open a run or an ensemble with the options of the command line.
 
-    return [open_run(name, device=options.device, threads=options.threads) for name in names]
+    Raises:
+        RunError, ConfigError: as for `open_models`.
+    """
+    from dragoman.runs.opening import open_models
+
+    return open_models(
+        names,
+        device=options.device,
+        threads=options.threads,
+        shortlist=shortlist,
+        combine=options.combine or "probabilities",
+        weights=options.weights,
+    )
+
+
+def make_translator(models: OpenedModels, options: argparse.Namespace) -> Translator:
+    """The translator of models with the search options of the command line.
+
+    Raises:
+        ConfigError: models do not fit together, or an option has no effect under the others or needs attention.
+    """
+    from dragoman.translation.options import require_attention
+
+    translator = models.translator(override_search(models.first.config.search, options))
+    if not translator.attends:
+        require_attention(vars(options), f"the model of {models.names[0]}", spelt)
+    return translator
