@@ -22,8 +22,8 @@ from dragoman.cli.shared.options import (
 )
 from dragoman.cli.shared.parsing import Parser, output_file, probability
 from dragoman.cli.shared.runs import open_several, require_several_runs, split_runs
-from dragoman.cli.shared.spacing import SpacingWatch
 from dragoman.errors import ConfigError
+from dragoman.workflows.spacing import SpacingWatch
 
 if TYPE_CHECKING:
     from dragoman.alignment.attention_file import AttentionFile

@@ -58,12 +58,12 @@ def run(options: argparse.Namespace) -> None:
     """Translate the lines and write the pairs."""
     _require_sense(options)
 
-    from dragoman.cli.shared.input_lines import InputLines
     from dragoman.cli.shared.runs import make_translator, open_several
     from dragoman.cli.shared.synthetic_pairs import write_synthetic_pairs
     from dragoman.config.sampling import Sampling
     from dragoman.config.section import keys_of
     from dragoman.text.pair_writing import require_pair_file
+    from dragoman.workflows.input_lines import InputLines
     from dragoman.workflows.synthetic_pairs import back_translate
     from dragoman.workflows.unexpected_text import checked_lines
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.cli.shared.options import add_general_options, add_output
 from dragoman.cli.shared.parsing import Parser, positive_int
-from dragoman.cli.shared.spacing import SpacingWatch
+from dragoman.workflows.spacing import SpacingWatch
 
 if TYPE_CHECKING:
     from dragoman.text.links import Link

@@ -174,9 +174,9 @@ def run(options: argparse.Namespace) -> None:
     if options.paragraphs:  # it needs an extra: imported before a model or an output is opened
         import dragoman.translation.paragraphs  # noqa: F401
 
-    from dragoman.cli.shared.constraints import read_constraints
-    from dragoman.cli.shared.input_lines import InputLines, with_first_read
-    from dragoman.cli.shared.outputs import Outputs
+    from dragoman.workflows.constraint_files import read_constraints
+    from dragoman.workflows.input_lines import InputLines, with_first_read
+    from dragoman.workflows.translation_outputs import Outputs
     from dragoman.workflows.unexpected_text import checked_lines
 
     models = open_several(options.runs, options, shortlist=not options.no_shortlist)
@@ -224,9 +224,9 @@ def _paragraphs(
 
 def _options_besides_search(options: argparse.Namespace) -> TranslationOptions:
     """The options of sampling, banned and unknown words that the command line gives, as a translator takes them."""
-    from dragoman.cli.shared.constraints import banned_words
     from dragoman.config.sampling import Sampling
     from dragoman.config.section import keys_of
+    from dragoman.workflows.constraint_files import banned_words
 
     names = (*keys_of(Sampling), "sample", "glossary", "replace_unk", "dictionary", "unk_rule")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}

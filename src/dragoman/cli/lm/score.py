@@ -24,10 +24,10 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the scores of each line."""
-    from dragoman.cli.shared.input_lines import InputLines
     from dragoman.runs.language_model import open_language_run
     from dragoman.scoring.token_scores import log_probability
     from dragoman.text.lines import replace_output
+    from dragoman.workflows.input_lines import InputLines
 
     scorer = open_language_run(options.run, device=options.device, threads=options.threads).scorer()
     with (

@@ -39,9 +39,9 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write an n-best list for each line."""
-    from dragoman.cli.shared.input_lines import InputLines
     from dragoman.progress import Console
     from dragoman.text.lines import replace_output
+    from dragoman.workflows.input_lines import InputLines
 
     searcher = open_searcher(options)
     with (

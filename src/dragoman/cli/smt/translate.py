@@ -39,9 +39,9 @@ def run(options: argparse.Namespace) -> None:
     """Translate the input as a stream."""
     from contextlib import ExitStack
 
-    from dragoman.cli.shared.input_lines import InputLines
     from dragoman.text.lines import replace_output
     from dragoman.text.links import format_links
+    from dragoman.workflows.input_lines import InputLines
 
     searcher = open_searcher(options)
     with ExitStack() as files:

@@ -51,7 +51,7 @@ class InputLines:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._at_prompt:  # Ctrl-D and Ctrl-C leave the cursor behind it
-            print(file=sys.stderr)
+            sys.stderr.write("\n")
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -65,4 +65,5 @@ class InputLines:
         self.before_waiting()
         if self.prompts:
             shown, self._explanation, self._at_prompt = f"{self._explanation}{PROMPT}", "", True
-            print(shown, end="", file=sys.stderr, flush=True)
+            sys.stderr.write(shown)
+            sys.stderr.flush()

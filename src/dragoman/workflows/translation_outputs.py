@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import TextIO
 
 from dragoman.alignment.attention_file import AttentionFile
-from dragoman.cli.shared.spacing import SpacingWatch
 from dragoman.scoring.moses_text import escape_bars
 from dragoman.text.lines import replace_output
 from dragoman.text.links import format_links
 from dragoman.translation.result import Translation
+from dragoman.workflows.spacing import SpacingWatch
 
 
 class Outputs:
