@@ -7,16 +7,13 @@ word, so symmetrisation needs both directions. Training holds the whole text in 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import Any
 
 from thot import alignment as thot
 
+from dragoman.alignment.choices import Aligner
 from dragoman.progress import Console
 from dragoman.text.links import Link
-
-Aligner = Literal["ibm1", "ibm2", "hmm", "fast-align", "eflomal"]
-
-ALIGNERS: tuple[str, ...] = get_args(Aligner)
 
 ITERATIONS = 5
 """EM iterations of each model, as in GIZA++ and fast_align."""

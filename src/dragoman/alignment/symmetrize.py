@@ -7,15 +7,9 @@ direction misses one-to-many links that the other can represent.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Literal, get_args
 
+from dragoman.alignment.choices import SymmetrizationMethod
 from dragoman.text.links import Link
-
-SymmetrizationMethod = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
-
-METHODS: tuple[str, ...] = get_args(SymmetrizationMethod)
-
-DEFAULT_METHOD: Final = "grow-diag-final-and"
 
 _NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 

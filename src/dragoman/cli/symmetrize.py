@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import DEFAULT_SYMMETRIZATION, SYMMETRIZATIONS, add_general_options, add_output
+from dragoman.alignment.choices import DEFAULT_METHOD, METHODS
+from dragoman.cli.shared.options import add_general_options, add_output
 from dragoman.cli.shared.parsing import Parser
 
 if TYPE_CHECKING:
@@ -29,9 +30,7 @@ def add_options(parser: Parser) -> None:
     """Declare the options of `symmetrize`."""
     parser.add_argument("forward", metavar="FORWARD", help="alignments of the source-to-target model")
     parser.add_argument("backward", metavar="BACKWARD", help="alignments of the target-to-source model")
-    parser.add_argument(
-        "--symmetrize", choices=SYMMETRIZATIONS, default=DEFAULT_SYMMETRIZATION, help="symmetrization heuristic"
-    )
+    parser.add_argument("--symmetrize", choices=METHODS, default=DEFAULT_METHOD, help="symmetrization heuristic")
     parser.add_argument(
         "--swapped",
         action="store_true",

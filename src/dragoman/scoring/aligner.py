@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from itertools import tee
 from typing import NamedTuple
 
+from dragoman.alignment.choices import DEFAULT_METHOD, SymmetrizationMethod
 from dragoman.alignment.extract import WordWeights, extract_links
-from dragoman.alignment.symmetrize import DEFAULT_METHOD, SymmetrizationMethod, symmetrize
-from dragoman.scoring.scorer import AlignmentUnit, ScoredPair, Scorer
+from dragoman.alignment.symmetrize import symmetrize
+from dragoman.scoring.scorer import ScoredPair, Scorer
 from dragoman.text.links import Link
+from dragoman.text.words import AlignmentUnit
 
 
 class AlignedPair(NamedTuple):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +33,10 @@ from dragoman.scoring.token_scores import TokenScores, log_probability, split_ro
 from dragoman.text.links import Link
 from dragoman.text.padding import pad
 from dragoman.text.side import Encoded, TextSide
-from dragoman.text.words import UNITS
+from dragoman.text.words import UNITS, AlignmentUnit
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.length_batching import LengthBatches, WorkerThreads, read_windows
 from dragoman.translation.source_encoding import EncodedLine, ModelSourceEncoder, SourceEncoder, Truncator
-
-AlignmentUnit = Literal["words", "unicode-words", "characters", "segments"]
-"""What alignment links count: units of raw lines (`text.words.UNITS`), or the model's segments."""
-"""What links are between: words of the raw lines, their characters but spaces, or the model's own segments (of an
-ensemble's source: words)."""
 
 MAX_PAIRS = 128
 """Pairs of a batch."""

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dragoman.alignment.statistical import Aligner
-    from dragoman.alignment.symmetrize import SymmetrizationMethod
+    from dragoman.alignment.choices import Aligner, SymmetrizationMethod
 
 
 @dataclass(frozen=True)

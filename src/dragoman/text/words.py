@@ -61,6 +61,9 @@ def words_at_unicode_spaces(line: str) -> list[tuple[int, int]]:
 
 RawUnit = Literal["words", "unicode-words", "characters"]
 
+AlignmentUnit = Literal["words", "unicode-words", "characters", "segments"]
+"""What alignment links count: units of raw lines, or the model's segments (of an ensemble's source: words)."""
+
 UNITS: Mapping[RawUnit, Callable[[str], list[tuple[int, int]]]] = {
     "words": raw_words,
     "unicode-words": words_at_unicode_spaces,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from dragoman.cli.shared.options import ALIGNERS, PAIRS_HELP, SYMMETRIZATIONS, add_general_options
+from dragoman.alignment.choices import ALIGNERS, METHODS
+from dragoman.cli.shared.options import PAIRS_HELP, add_general_options
 from dragoman.cli.shared.parsing import Parser, bounded, natural, output_folder, positive_int
 from dragoman.errors import ConfigError
 from dragoman.smt.settings import SystemSettings
@@ -53,7 +54,7 @@ def add_options(parser: Parser) -> None:
         help="word aligner, run in both directions",
     )
     words.add_argument(
-        "--symmetrize", choices=SYMMETRIZATIONS, default=SystemSettings.symmetrization, help="symmetrization heuristic"
+        "--symmetrize", choices=METHODS, default=SystemSettings.symmetrization, help="symmetrization heuristic"
     )
     models = parser.add_argument_group("models")
     models.add_argument(
