@@ -221,8 +221,7 @@ def settings(row: Row, seed: int) -> Config:
 
 def rates(runs: list[Run], folders: list[Path], pairs: list[Pair]) -> dict[str, float]:
     """Return the error rates of one model or of an ensemble."""
-    search = runs[0].config.search.replaced(beam=BEAM)
-    translator = OpenedModels([str(folder) for folder in folders], runs).translator(search)
+    translator = OpenedModels([str(folder) for folder in folders], runs).translator({"beam": BEAM})
     hypotheses = [best.text for best, *_ in translator.translate_lines(pair.source for pair in pairs)]
     symbols = symbols_for(runs[0].config)
     scores = measure_given(hypotheses, pairs, None, MeasureOptions(slices=(), symbols=symbols), warn=False).scores

@@ -2,6 +2,7 @@
 
 DragomanError            2    an error that the user can fix; the message says how
 ├── ConfigError               a configuration key, its value, a preset's name, an option
+│   └── OptionError           options that exclude or require others
 ├── InputError                a text file or a line of it, a file that cannot be read or written
 ├── RunError                  a run folder: a missing part, a newer format, damaged weights
 ├── TrainingError             training cannot go on: the loss is not a number, nothing to train on
@@ -14,7 +15,8 @@ Any other exception is a bug and keeps its traceback (exit code 1).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 
 class DragomanError(Exception):
@@ -36,6 +38,35 @@ class ConfigError(DragomanError):
 
     Correct what the message names; `dragoman config PRESET` lists the keys, `--help` the options.
     """
+
+
+class OptionError(ConfigError):
+    """Options exclude or require others; each interface spells their names in its own way.
+
+    Leave out what the message names, or add it.
+    """
+
+    def __init__(self, template: str, option: str = "", values: Mapping[str, Any] | None = None) -> None:
+        """In the template `{option}` is the option that is wrong, `{name}` any other, `{values[name]}` a value."""
+        self._template, self._option, self._values = template, option, values or {}
+        super().__init__(self.spelled(str))
+
+    def spelled(self, spell: Callable[[str], str]) -> str:
+        """The message with the names of options as `spell` writes them."""
+        words = _Words(spell)
+        words.update(option=spell(self._option), values=self._values)
+        return self._template.format_map(words)
+
+
+class _Words(dict[str, Any]):
+    """What the placeholders of a message stand for: all but those in it are names of options."""
+
+    def __init__(self, spell: Callable[[str], str]) -> None:
+        super().__init__()
+        self._spell = spell
+
+    def __missing__(self, name: str) -> str:
+        return self._spell(name)
 
 
 class InputError(DragomanError):

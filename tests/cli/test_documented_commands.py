@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.cli.main import VERBS, find_verb
+from dragoman.cli.main import VERBS, RequestVerb, find_verb
 from dragoman.cli.shared.parsing import Parser
 from dragoman.errors import ConfigError
 
@@ -72,6 +72,9 @@ def _parse(command: str, *, complete: bool) -> None:
     require_sense = getattr(VERBS[name], "require_sense", None)
     if require_sense is not None and not partial:
         require_sense(options)
+    verb = VERBS[name]
+    if isinstance(verb, RequestVerb) and not partial:
+        verb.request(options)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -104,7 +107,7 @@ python other.py
     for complete, command in found:
         _parse(command, complete=complete)
     for complete, command, message in (
-        (True, "dragoman translate RUN --sample --nbest 50 < a", "--format text has one translation per line"),
+        (True, "dragoman translate RUN --sample --nbest 50 < a", "format text has one translation per line"),
         (True, "dragoman translate", "RUN"),
         (True, "dragoman train --preset cho2014 --sets a=b ...", "--sets"),
         (False, "dragoman trian", "trian"),

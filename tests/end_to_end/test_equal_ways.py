@@ -16,6 +16,7 @@ from starlette.testclient import TestClient
 import dragoman
 from dragoman.cli.main import main
 from dragoman.errors import DragomanError
+from dragoman.requests.shared import Compute, EnsembleOptions
 from dragoman.runs.opening import make_aligner, open_models
 from dragoman.serving.application import create_app
 from dragoman.serving.models import Models, ServedFolder
@@ -159,9 +160,10 @@ class Ways:
         return self._command("cluster align", self._runs, options, ["--input", str(self._folder / "pairs.tsv")])
 
     def python_align(self, options: Options) -> Answer:
-        reverse = [open_models([run], device="cpu", threads=1) for run in options.get("reverse", ())]
+        alone = Compute(device="cpu", threads=1)
+        reverse = [open_models([run], compute=alone) for run in options.get("reverse", ())]
         try:
-            models = open_models(self._runs, device="cpu", threads=1, combine=options.get("combine", "probabilities"))
+            models = open_models(self._runs, EnsembleOptions(combine=options.get("combine")), alone)
             aligner = make_aligner(models, *reverse, threshold=options.get("threshold"))
             return [format_links(aligned.links) for aligned in aligner.align(self.pairs)]
         except DragomanError as error:

@@ -9,7 +9,7 @@ from typing import Annotated, get_args, get_origin, get_type_hints
 
 import pytest
 
-from dragoman.cli import translate as command
+from dragoman.cli.main import VERBS
 from dragoman.cli.shared.parsing import Parser, threads
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
@@ -214,7 +214,7 @@ def test_a_number_of_threads_has_the_same_limit_on_the_command_line():
 
 def test_options_have_the_names_of_the_command_and_the_types_of_the_schema():
     parser = Parser(prog="dragoman translate", description="")
-    command.add_options(parser)
+    VERBS["translate"].add_options(parser)
     declared = {action.dest: action for action in parser._actions}
     assert set(OPTIONS) <= set(declared)
     for schema in (SearchConfig, Sampling):

@@ -7,24 +7,21 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dragoman.cli.align import add_link_options, require_consistent_links, unit_of
 from dragoman.cli.phrase_table import add_models
 from dragoman.cli.rescore import add_feature_options, features_of, require_sensible_features
-from dragoman.cli.score import add_token_counts
-from dragoman.cli.shared.options import NBEST_HELP, add_ensemble_options, add_general_options, add_runs
+from dragoman.cli.shared.options import NBEST_HELP, add_general_options
 from dragoman.cli.shared.parsing import Parser, output_folder, positive_int
-from dragoman.cli.shared.runs import require_several_runs
-from dragoman.cli.shared.search_options import add_search_options, given_search_options
-from dragoman.cli.translate import add_ban, add_no_shortlist
 from dragoman.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from dragoman.cluster.inputs import Inputs
     from dragoman.cluster.verbs import Models
     from dragoman.cluster.worker import WorkerPool
+    from dragoman.requests.shared import EnsembleOptions
 
 FILES_HELP = "plain or compressed (.gz, .xz, .zst), on this machine or a URI (s3://, gs://, hdfs://); with * and ?"
 PAIRS = "source sentences, or pairs (.tsv, .jsonl)"
@@ -156,49 +153,45 @@ def workers_of_ray() -> Callable[[Any, str | None, int | None], AbstractContextM
     return open_workers
 
 
-def _declare_translation(parser: Parser) -> None:
-    add_runs(parser)
-    search = add_search_options(parser)
-    add_no_shortlist(search)
-    add_ban(search)
-    add_ensemble_options(parser)
+def _declare(name: str, parser: Parser) -> None:
+    """Declare the options of a request for workers, by its dotted name below `dragoman.requests`."""
+    from dragoman.cli.shared.requests import add_request, find_request
+
+    add_request(parser, find_request(f"dragoman.requests.{name}"))
 
 
 def _plan_translation(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
-    search = {
-        "search": given_search_options(options),
-        "shortlist": not options.no_shortlist,
-        "more": {"ban": options.ban},
-    }
-    return {"runs": options.runs}, search | _ensemble(options)
+    from dragoman.cli.shared.requests import parsed
+    from dragoman.requests.translation import ClusterTranslation
 
-
-def _declare_scoring(parser: Parser) -> None:
-    add_runs(parser)
-    add_token_counts(parser)
-    add_ensemble_options(parser)
+    request = parsed(ClusterTranslation, options)
+    searching = request.searching
+    more = {"ban": list(searching.ban)}
+    search = {"search": dict(searching.search), "shortlist": not searching.no_shortlist, "more": more}
+    return {"runs": request.runs}, search | _ensemble(request.ensemble)
 
 
 def _plan_scoring(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
-    return {"runs": options.runs}, {"token_counts": options.token_counts} | _ensemble(options)
+    from dragoman.cli.shared.requests import parsed
+    from dragoman.requests.alignment import ClusterScoring
 
-
-def _declare_alignment(parser: Parser) -> None:
-    add_runs(parser)
-    add_link_options(parser)
-    add_ensemble_options(parser)
+    request = parsed(ClusterScoring, options)
+    return {"runs": request.runs}, {"token_counts": request.token_counts} | _ensemble(request.ensemble)
 
 
 def _plan_alignment(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
-    require_consistent_links(options)
-    links = {name: getattr(options, name) for name in ("threshold", "one_based", "symmetrize")}
-    links["unit"] = unit_of(options)
-    return {"runs": options.runs, "reverse": options.reverse}, links | _ensemble(options)
+    from dragoman.cli.shared.requests import parsed
+    from dragoman.requests.alignment import ClusterAlignment
+
+    request = parsed(ClusterAlignment, options)
+    links = {name: getattr(request, name) for name in ("threshold", "one_based", "symmetrize")}
+    links["unit"] = request.units.unit
+    return {"runs": request.runs, "reverse": request.reverse}, links | _ensemble(request.ensemble)
 
 
-def _ensemble(options: argparse.Namespace) -> dict[str, Any]:
-    require_several_runs(options, options.runs)
-    return {"combine": options.combine, "weights": options.weights}
+def _ensemble(ensemble: EnsembleOptions) -> dict[str, Any]:
+    weights = None if ensemble.weights is None else list(ensemble.weights)
+    return {"combine": ensemble.combine, "weights": weights}
 
 
 def _plan_rescoring(options: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
@@ -227,7 +220,7 @@ TRANSLATE = ClusterCommand(
         "dragoman cluster translate LIGHT --input 's3://bucket/news/*.zst' --output news.en --address auto",
     ),
     "text to translate, one sentence a line",
-    _declare_translation,
+    partial(_declare, "translation.ClusterTranslation"),
     _plan_translation,
 )
 SCORE = ClusterCommand(
@@ -241,7 +234,7 @@ SCORE = ClusterCommand(
         "dragoman cluster score LIGHT --input 'corpus/*.de' --target 'corpus/*.en' --output scores --workers 8",
     ),
     PAIRS,
-    _declare_scoring,
+    partial(_declare, "alignment.ClusterScoring"),
     _plan_scoring,
     ("target", "target sentences"),
 )
@@ -256,7 +249,7 @@ ALIGN = ClusterCommand(
         "dragoman cluster align DE-EN --input 'c/*.de' --target 'c/*.en' --reverse EN-DE --output links",
     ),
     PAIRS,
-    _declare_alignment,
+    partial(_declare, "alignment.ClusterAlignment"),
     _plan_alignment,
     ("target", "target sentences"),
 )

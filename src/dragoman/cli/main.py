@@ -5,6 +5,7 @@ Exit codes: 0 success; 1 a bug, with traceback; 2 an error that the user can fix
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import logging
 import os
@@ -13,15 +14,56 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import TYPE_CHECKING, Any, cast
 
 import dragoman
 from dragoman.cli.shared.limits import resources_checked
-from dragoman.cli.shared.parsing import Parser, Verb
+from dragoman.cli.shared.parsing import Parser, Verb, spelt
 from dragoman.cli.shared.streams import Warnings, library_warnings_as_lines, printing, say, standard_streams
 from dragoman.cli.shared.torchrun import told_once_under_torchrun
-from dragoman.errors import ConfigError, DragomanError, OtherRankError, did_you_mean
+from dragoman.errors import ConfigError, DragomanError, OptionError, OtherRankError, did_you_mean
 from dragoman.inputs import inputs_protected
+
+if TYPE_CHECKING:
+    from dragoman.requests.shared import Request
+
+
+class RequestVerb:
+    """A verb whose module has a `REQUEST`, the dotted name of one, and a function `run` that takes it."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self.SUMMARY: str = module.SUMMARY
+        self.DESCRIPTION: str = module.DESCRIPTION
+        self.EXAMPLES: Sequence[str] = module.EXAMPLES
+
+    @property
+    def schema(self) -> type[Request]:
+        """The request."""
+        from dragoman.cli.shared.requests import find_request
+
+        return find_request(self._module.REQUEST)
+
+    def add_options(self, parser: Parser) -> None:
+        """Declare the options that the request has."""
+        from dragoman.cli.shared.requests import add_request
+
+        add_request(parser, self.schema)
+
+    def request(self, options: argparse.Namespace) -> Request:
+        """What the command line asks for.
+
+        Raises:
+            OptionError: its options exclude each other.
+        """
+        from dragoman.cli.shared.requests import parsed
+
+        with told_once_under_torchrun():
+            return parsed(self.schema, options)
+
+    def run(self, options: argparse.Namespace) -> None:
+        """Run the verb."""
+        self._module.run(self.request(options))
 
 
 class Verbs(Mapping[str, Verb]):
@@ -35,7 +77,9 @@ class Verbs(Mapping[str, Verb]):
     def __getitem__(self, name: str) -> Verb:
         path, _, member = self._modules[name].partition(":")
         module = importlib.import_module(f"dragoman.cli.{path}")
-        return cast(Verb, getattr(module, member) if member else module)
+        if member:
+            return cast(Verb, getattr(module, member))
+        return RequestVerb(module) if hasattr(module, "REQUEST") else cast(Verb, module)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
@@ -136,7 +180,7 @@ def _ended(arguments: Sequence[str]) -> int:
     except OtherRankError as error:
         return error.exit_code
     except DragomanError as error:
-        return _complain(error, str(error), error.exit_code)
+        return _complain(error, error.spelled(spelt) if isinstance(error, OptionError) else str(error), error.exit_code)
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         extra = next((extra for extra, packages in EXTRAS.items() if package in packages), None)

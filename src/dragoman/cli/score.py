@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import add_ensemble_options, add_general_options, add_output, add_pairs, add_runs
-from dragoman.cli.shared.parsing import Parser
-from dragoman.cli.shared.runs import open_several, require_several_runs, split_runs
+if TYPE_CHECKING:
+    from dragoman.requests.alignment import ScoringRequest
 
 SUMMARY = "score given translations with forced decoding"
 DESCRIPTION = (
@@ -19,40 +18,11 @@ EXAMPLES = (
     "dragoman score RUN1 RUN2 test.de test.en --combine log-probabilities --weights 2 1",
 )
 
-
-def add_options(parser: Parser) -> None:
-    """Declare the options of `score`."""
-    add_runs(parser)
-    add_pairs(parser)
-    add_token_counts(parser)
-    add_ensemble_options(parser)
-    add_output(parser, "the scores, one a line,")
-    add_general_options(parser)
+REQUEST = "dragoman.requests.alignment.ScoringRequest"
 
 
-def add_token_counts(parser: Parser) -> None:
-    """Declare `--token-counts`."""
-    parser.add_argument(
-        "--token-counts",
-        action="store_true",
-        help="after each score, by a tab, the number of target tokens, EOS included",
-    )
-
-
-def run(options: argparse.Namespace) -> None:
+def run(request: ScoringRequest) -> None:
     """Print one log-probability per pair."""
-    names, files = split_runs(options)
-    require_several_runs(options, names)
+    from dragoman.workflows.alignment import score_corpus
 
-    from dragoman.scoring.scorer import format_score
-    from dragoman.text.corpus import read_pairs
-    from dragoman.text.lines import write_lines
-    from dragoman.workflows.unexpected_text import checked_pairs
-
-    models = open_several(names, options)
-    scorer = models.scorer()
-    read = checked_pairs(read_pairs([files]), files, names[0], models.first)
-    pairs = ((pair.source, pair.target) for pair in read)
-    scores = scorer.score(pairs)
-    lines = (format_score(scored, token_count=options.token_counts) for scored in scores)
-    write_lines(options.output, lines, keep_partial=True)
+    score_corpus(request)

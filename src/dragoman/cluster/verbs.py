@@ -95,16 +95,17 @@ class ClusterVerb:
 
 
 def _opened(names: Sequence[str], options: Mapping[str, Any], *, shortlist: bool = True) -> OpenedModels:
+    from dragoman.requests.shared import Compute, EnsembleOptions
     from dragoman.runs.opening import open_models
 
-    ensemble = {name: options[name] for name in _ENSEMBLE}
-    return open_models(names, device="cpu", threads=1, shortlist=shortlist, **ensemble)
+    ensemble = EnsembleOptions(**{name: options[name] for name in _ENSEMBLE})
+    return open_models(names, ensemble, Compute(device="cpu", threads=1), shortlist=shortlist)
 
 
 def _open_translator(models: Models, options: Mapping[str, Any]) -> Compute:
     """Models: `runs`; options: `combine`, `weights`, `shortlist`, `search`, `more` (those of `with_options`)."""
     opened = _opened(models["runs"], options, shortlist=options["shortlist"])
-    translator = opened.translator().with_options(**options["search"], **options["more"])
+    translator = opened.translator(options["search"]).with_options(**options["more"])
 
     def compute(lines: Sequence[str]) -> list[Computed]:
         found = translator.translate_lines(lines)

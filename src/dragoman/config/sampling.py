@@ -5,12 +5,8 @@ from __future__ import annotations
 from math import inf
 from typing import Annotated
 
-from msgspec import Meta
-
-from dragoman.config.section import Count, Natural, Positive, Section, doc
+from dragoman.config.section import Count, Natural, Positive, Probability, Section, doc
 from dragoman.errors import ConfigError
-
-Probability = Annotated[float, Meta(gt=0, le=1)]
 
 
 class Sampling(Section):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from inspect import Parameter, Signature
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Self, Union, dataclass_transform, get_args, get_origin
 
 import msgspec
@@ -19,12 +19,18 @@ Natural = Annotated[int, Meta(ge=0, le=LARGEST)]
 Layers = Annotated[int, Meta(ge=1, le=100)]
 Positive = Annotated[float, Meta(gt=0)]
 NonNegative = Annotated[float, Meta(ge=0)]
+Probability = Annotated[float, Meta(gt=0, le=1)]
 Share = Annotated[float, Meta(ge=0, lt=1)]
 
 
-def doc(description: str) -> Meta:
-    """The description of a key, printed in configuration files and help texts."""
-    return Meta(description=description)
+def doc(description: str, **spelling: Any) -> Meta:
+    """The description of a key, printed in configuration files and help texts.
+
+    `spelling` is how the command line has it where that does not follow from name and type: `metavar`, `short`, `flag`,
+    `positional`, `repeat`, `extend`, `nargs`, `one_of` (a group whose members exclude each other), `kind` (of file or
+    text). The description of a section heads its options in the help.
+    """
+    return Meta(description=description, extra=spelling or None)
 
 
 class SectionType(msgspec.StructMeta):
@@ -100,11 +106,19 @@ class Key(NamedTuple):
     maximum: float | None = None
     """The largest value that is allowed."""
 
+    spelling: Mapping[str, Any] = MappingProxyType({})
+    """How the command line has it; see `doc`."""
+
     @property
     def section(self) -> type[Section] | None:
         """The type of a key that is a section, None for one that is a value."""
         first = self.types[0]
         return first if isinstance(first, type) and issubclass(first, Section) else None
+
+    @property
+    def item(self) -> Key | None:
+        """The key that each value of a list is; None for other types."""
+        return _key(get_args(self.types[0])[0]) if get_origin(self.types[0]) is tuple else None
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -129,6 +143,7 @@ def _key(annotation: Any) -> Key:
         next((float(note.ge) for note in notes if note.ge is not None), None),
         next((float(note.gt) for note in notes if note.gt is not None), None),
         next((float(note.le) for note in notes if note.le is not None), None),
+        {name: value for note in notes for name, value in (note.extra or {}).items()},
     )
 
 

@@ -5,28 +5,29 @@ An exported folder opens like a run folder but without torch, which is imported 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from dragoman.alignment.symmetrize import DEFAULT_METHOD, SymmetrizationMethod
+from dragoman.alignment.choices import DEFAULT_METHOD, SymmetrizationMethod
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import Config, SearchConfig
 from dragoman.engines.protocol import Engine
 from dragoman.errors import ConfigError, RunError
+from dragoman.requests.shared import ANYWHERE, ONE_MODEL, Compute, EnsembleOptions
 from dragoman.runs.exported import ExportFolder, is_export
 from dragoman.runs.layout import RunFolder
 from dragoman.scoring.aligner import Aligner
-from dragoman.scoring.scorer import AlignmentUnit, Scorer
+from dragoman.scoring.scorer import Scorer
 from dragoman.text.side import TextSide
+from dragoman.text.words import AlignmentUnit
 from dragoman.translation.ensemble import Ensemble, require_same_segmentation, require_same_target
-from dragoman.translation.options import require_threads
+from dragoman.translation.options import changed_search, require_attention, require_threads
 from dragoman.translation.translator import Translator
 
 if TYPE_CHECKING:
-    from dragoman.engines.ensemble_engine import Combination
     from dragoman.model.devices import DeviceName
     from dragoman.model.translation import TranslationModel
 
@@ -183,29 +184,40 @@ class OpenedModels:
 
     names: Sequence[str]
     runs: Sequence[Run]
-    combination: Combination = "probabilities"
-    weights: Sequence[float] | None = None
+    ensemble: EnsembleOptions = ONE_MODEL
 
     @property
     def first(self) -> Run:
         """The run whose configuration has the defaults."""
         return self.runs[0]
 
-    def translator(self, search: SearchConfig | None = None) -> Translator:
-        """The translator; without `search` as the first run is configured.
+    def translator(self, search: Mapping[str, Any] | None = None) -> Translator:
+        """The translator, which searches as the first run is configured, but for the keys of `search`.
 
         Raises:
-            ConfigError: the runs have different target vocabularies, or there is not one weight per run.
+            ConfigError: the runs have different target vocabularies, there is not one weight per run, or a key has a
+                wrong value, no effect, or needs attention that the models lack.
         """
         return self.translator_of(Translator, search)
 
-    def translator_of(self, kind: type[Kind], search: SearchConfig | None = None) -> Kind:
+    def translator_of(self, kind: type[Kind], search: Mapping[str, Any] | None = None) -> Kind:
         """The translator, of a class; otherwise as `translator`."""
-        search = search or self.first.config.search
+        search, first = search or {}, self.first
+        self.require_attention(search)
+        settings = changed_search(first.config.search, search)
         if len(self.runs) == 1:
             self._require_one_weight()
-            return kind(self.first.engine, self.first.source, self.first.target, search)
-        return kind.of_ensemble(self._ensemble(), self.first.target, search)
+            return kind(first.engine, first.source, first.target, settings)
+        return kind.of_ensemble(self._ensemble(), first.target, settings)
+
+    def require_attention(self, options: Mapping[str, Any]) -> None:
+        """Refuse options that need attention if no model has any.
+
+        Raises:
+            OptionError: the message names the option and the first run.
+        """
+        if not any(run.engine.attends for run in self.runs):
+            require_attention(options, f"the model of {self.names[0]}")
 
     def scorer(self) -> Scorer:
         """The scorer.
@@ -220,26 +232,26 @@ class OpenedModels:
         return Scorer.of_ensemble(self._ensemble(), self.first.target)
 
     def _require_one_weight(self) -> None:
-        if self.weights is not None and len(self.weights) != 1:
-            raise ConfigError(f"weights: {len(self.weights)} weights for 1 run; give one per run")
+        weights = self.ensemble.weights
+        if weights is not None and len(weights) != 1:
+            raise ConfigError(f"weights: {len(weights)} weights for 1 run; give one per run")
 
     def _ensemble(self) -> Ensemble:
         require_same_target(self.names, [run.target.vocabulary for run in self.runs])
-        return Ensemble([(run.engine, run.source) for run in self.runs], self.combination, self.weights)
+        members = [(run.engine, run.source) for run in self.runs]
+        return Ensemble(members, self.ensemble.combine or "probabilities", self.ensemble.weights)
 
 
 def open_models(
     names: Sequence[str],
+    ensemble: EnsembleOptions = ONE_MODEL,
+    compute: Compute = ANYWHERE,
     *,
-    device: DeviceName = "auto",
-    threads: int | None = None,
     shortlist: bool = True,
-    combine: Combination = "probabilities",
-    weights: Sequence[float] | None = None,
 ) -> OpenedModels:
-    """Open one run, or several that form an ensemble; arguments and errors as for `load`."""
-    runs = [open_run(name, device=device, threads=threads, shortlist=shortlist) for name in names]
-    return OpenedModels(names, runs, combine, weights)
+    """Open one run, or several that form an ensemble; errors as for `open_run`."""
+    runs = [open_run(name, device=compute.device, threads=compute.threads, shortlist=shortlist) for name in names]
+    return OpenedModels(names, runs, ensemble)
 
 
 def make_aligner(

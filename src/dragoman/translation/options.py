@@ -5,7 +5,7 @@ Their values, defaults and descriptions are those of `SearchConfig` and `Samplin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -13,7 +13,9 @@ from dragoman.config.building import validated
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.config.section import keys_of
-from dragoman.errors import ConfigError, did_you_mean
+from dragoman.errors import ConfigError, OptionError, did_you_mean
+from dragoman.requests.rules import refuse
+from dragoman.requests.translation import SAMPLING_RULES, UNKNOWN_RULES
 from dragoman.translation.unknown_words import UnknownRule
 
 
@@ -62,9 +64,6 @@ MAX_THREADS = 1024
 """As on the command line."""
 
 OPTIONS = tuple(TranslationOptions.__annotations__)
-
-Spelling = Callable[[str], str]
-"""How messages write the name of an option."""
 
 
 ELSEWHERE: Mapping[str, tuple[str, ...]] = {
@@ -120,7 +119,7 @@ def require_threads(threads: int | None) -> None:
         raise ConfigError(f"threads is {threads!r}, but must be a whole number from 1 to {MAX_THREADS:,}")
 
 
-def require_consistent(options: Mapping[str, Any], *, samples: bool, replaces: bool, spell: Spelling = str) -> None:
+def require_consistent(options: Mapping[str, Any], *, samples: bool, replaces: bool) -> None:
     """Refuse options that have no effect.
 
     Args:
@@ -128,22 +127,12 @@ def require_consistent(options: Mapping[str, Any], *, samples: bool, replaces: b
         samples, replaces: whether translations are sampled, and unknown words replaced.
 
     Raises:
-        ConfigError: the message names the option.
+        OptionError: the message names the option.
     """
-    drawing = [name for name in keys_of(Sampling) if name in options]
-    if drawing and not samples:
-        raise ConfigError(f"{spell(drawing[0])} requires {spell('sample')}")
-    if samples and "beam" in options:
-        raise ConfigError(f"{spell('beam')} has no effect with {spell('sample')}; leave one of them out")
-    replacing = [name for name in ("dictionary", "unk_rule", "unk_log") if name in options]
-    if replacing and not replaces:
-        raise ConfigError(f"{spell(replacing[0])} requires {spell('replace_unk')}")
-    rule = options.get("unk_rule", "copy")
-    if replaces and "dictionary" not in options and rule != "copy":
-        raise ConfigError(f"{spell('unk_rule')} {rule} requires {spell('dictionary')}")
+    refuse((*SAMPLING_RULES, *UNKNOWN_RULES), {**options, "sample": samples, "replace_unk": replaces})
 
 
-def require_attention(options: Mapping[str, Any], model: str = "the model", spell: Spelling = str) -> None:
+def require_attention(options: Mapping[str, Any], model: str = "the model") -> None:
     """Refuse what a model without attention cannot do.
 
     Args:
@@ -151,14 +140,14 @@ def require_attention(options: Mapping[str, Any], model: str = "the model", spel
         model: what the message calls the model.
 
     Raises:
-        ConfigError: the message names the option.
+        OptionError: the message names the option.
     """
     for name in ("alignments", "attention", "replace_unk", "coverage_penalty"):
         if options.get(name):
-            raise ConfigError(f"{spell(name)} requires attention, and {model} has none")
+            raise OptionError("{option} requires attention, and {values[model]} has none", name, {"model": model})
 
 
-def changed_search(search: SearchConfig, options: Mapping[str, Any], spell: Spelling = str) -> SearchConfig:
+def changed_search(search: SearchConfig, options: Mapping[str, Any]) -> SearchConfig:
     """The search settings with those of the options over them.
 
     Raises:
@@ -169,7 +158,7 @@ def changed_search(search: SearchConfig, options: Mapping[str, Any], spell: Spel
         return search
     changed = validated({**search.values(), **given}, "search", SearchConfig, lambda config: None)
     if "alpha" in given and changed.normalisation not in ("gnmt", "power"):
-        raise ConfigError(f"{spell('alpha')} requires {spell('normalisation')} gnmt or power")
+        raise OptionError("{option} requires {normalisation} gnmt or power", "alpha")
     return changed
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from dragoman.errors import InputError
+from dragoman.requests.shared import Combination, Compute, EnsembleOptions
 from dragoman.runs.opening import Run, open_models
 from dragoman.text.corpus import Pair
 from dragoman.translation.translator import Translator
 
 if TYPE_CHECKING:
-    from dragoman.engines.ensemble_engine import Combination
     from dragoman.evaluation.evaluate import Evaluation
     from dragoman.model.devices import DeviceName
     from dragoman.scoring.scorer import Scorer
@@ -140,7 +140,8 @@ def load(
     'AB C'
     """
     names = [str(path), *map(str, more)]
-    models = open_models(names, device=device, threads=threads, shortlist=shortlist, combine=combine, weights=weights)
+    ensemble = EnsembleOptions(combine=combine, weights=None if weights is None else tuple(weights))
+    models = open_models(names, ensemble, Compute(device=device, threads=threads), shortlist=shortlist)
     translator = models.translator_of(LoadedTranslator)
     translator._run, translator._alone = models.first, not more
     translator._scorer = models.scorer()

@@ -5,16 +5,28 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import tee
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from dragoman.config.sampling import Sampling
+from dragoman.errors import InputError, OptionError
 from dragoman.evaluation.bleu import ReferenceNgrams, bleu_statistics, sentence_bleu
-from dragoman.text.corpus import Pair
+from dragoman.evaluation.metrics import bleu_tokens
+from dragoman.progress import Console
+from dragoman.requests.translation import BackTranslationRequest, DistillationRequest
+from dragoman.runs.opening import open_models
+from dragoman.text.corpus import Pair, read_pairs
 from dragoman.text.noise import add_noise
+from dragoman.text.pair_writing import require_pair_file, write_pairs
 from dragoman.text.words import is_blank, words_in
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
+from dragoman.workflows.evaluation import tokenizer_of
+from dragoman.workflows.input_lines import InputLines
+from dragoman.workflows.translation import warn_of_truncated
+from dragoman.workflows.unexpected_text import checked_lines, checked_pairs
 
 
 class SyntheticPair(NamedTuple):
@@ -29,6 +41,45 @@ class SyntheticPair(NamedTuple):
     def is_usable(self) -> bool:
         """Whether both sides have text."""
         return not is_blank(self.source) and not is_blank(self.target)
+
+
+def distill_corpus(request: DistillationRequest) -> None:
+    """Write the pairs that a teacher makes of training pairs.
+
+    Raises:
+        ConfigError, InputError, RunError: as for `open_models` and `read_pairs`.
+    """
+    files = request.files
+    require_pair_file(files.output)
+    models = open_models(request.runs, request.ensemble, request.general)
+    teacher = models.translator(request.searching.search)
+    if files.candidates > teacher.search.beam:
+        message = "{option} {values[candidates]} requires a beam of at least that size; add {beam} N"
+        raise OptionError(message, "candidates", {"candidates": files.candidates})
+    tokenise = bleu_tokens(tokenizer_of(models.first.config)) if files.candidates > 1 else str
+    paths = [Path(name) for name in request.pairs]
+    corpus = checked_pairs(read_pairs([paths]), paths, request.runs[0], models.first)
+    pairs = distill(teacher, corpus, candidates=files.candidates, tokenise=tokenise)
+    write_synthetic_pairs(pairs, files.output, quiet=request.general.quiet)
+
+
+def back_translate_text(request: BackTranslationRequest) -> None:
+    """Write the pairs of lines of the target language and their translations.
+
+    Raises:
+        ConfigError, InputError, RunError: as for `open_models` and `InputLines`.
+    """
+    files, drawing, quiet = request.files, request.drawing, request.general.quiet
+    require_pair_file(files.output)
+    models = open_models(request.runs, request.ensemble, request.general)
+    translator = models.translator(request.searching.search)
+    if drawing.sample:
+        translator = translator.with_options(sample=True, **drawing.sampling)
+    seed = drawing.sampling.get("seed", Sampling().seed) if files.noise else None
+    with InputLines(files.input, "translate", quiet=quiet) as lines:
+        read = checked_lines(lines, files.input, request.runs[0], models.first)
+        pairs = back_translate(translator, read, tag=files.tag.strip(), noise_seed=seed)
+        write_synthetic_pairs(pairs, files.output, quiet=quiet)
 
 
 def back_translate(
@@ -78,3 +129,24 @@ def distill(
 def _nearest(n_best: Sequence[Translation], reference: str, tokenise: Callable[[str], str]) -> Translation:
     statistics = bleu_statistics([tokenise(each.text) for each in n_best], ReferenceNgrams([tokenise(reference)]))
     return n_best[int(np.argmax(sentence_bleu(statistics)))]  # the first of equals
+
+
+def write_synthetic_pairs(pairs: Iterable[SyntheticPair], path: str, *, quiet: bool) -> None:
+    """Write the pairs that have text on both sides, and say how many there are, and how many were left out.
+
+    Raises:
+        InputError: there is none, or the file cannot be written.
+    """
+    console = Console(quiet=quiet)
+    written = truncated = read = 0
+    with write_pairs(path) as write, console.counter("pairs") as progress:
+        for read, pair in enumerate(pairs, 1):
+            if pair.is_usable:
+                write(pair.source, pair.target)
+                written, truncated = written + 1, truncated + pair.truncated
+            progress(read)
+        if not written:
+            raise InputError(f"{path}: there is no pair to write: no line has text on both sides")
+    left_out = f"; left out {read - written:,} with an empty side" if read > written else ""
+    console.info(f"{path}: {written:,} pairs{left_out}")
+    warn_of_truncated(truncated, written, ", or leave such pairs out by cleaning.max_ratio")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -10,6 +9,7 @@ from types import TracebackType
 from typing import TextIO
 
 from dragoman.alignment.attention_file import AttentionFile
+from dragoman.requests.translation import TranslationRequest
 from dragoman.scoring.moses_text import escape_bars
 from dragoman.text.lines import replace_output
 from dragoman.text.links import format_links
@@ -24,19 +24,19 @@ class Outputs:
     translated; until then, and after a failure, the results are in NAME.partial in the same folder.
     """
 
-    def __init__(self, options: argparse.Namespace) -> None:
-        self._options = options
+    def __init__(self, request: TranslationRequest) -> None:
+        self._request = request
         self._files = ExitStack()
         self._written = False
         self._spacing = SpacingWatch("`dragoman align --segments` or --characters links smaller units")
 
     def __enter__(self) -> Outputs:
         with ExitStack() as files:
-            options = self._options
-            self._text = files.enter_context(replace_output(options.output, keep_partial=True))
-            self._links = self._opened(files, options.alignments)
-            self._unknown = self._opened(files, options.unk_log)
-            self._weights = files.enter_context(AttentionFile(options.attention)) if options.attention else None
+            wanted = self._request.files
+            self._text = files.enter_context(replace_output(wanted.output, keep_partial=True))
+            self._links = self._opened(files, wanted.alignments)
+            self._unknown = self._opened(files, self._request.unknown.unk_log)
+            self._weights = files.enter_context(AttentionFile(wanted.attention)) if wanted.attention else None
             self._files = files.pop_all()
         return self
 
@@ -58,9 +58,13 @@ class Outputs:
             if self._written:
                 self._flush()
 
-    def write(self, number: int, n_best: Sequence[Translation]) -> None:
-        """Write the results of one input line; `number` counts from 0."""
-        for line in _FORMATS[self._options.format](number, n_best):
+    def write(self, number: int, text: str, n_best: Sequence[Translation]) -> None:
+        """Write the results of one input line: its text, or its translations; `number` counts from 0."""
+        self._written = True
+        if not n_best:
+            self._text.write(text + "\n")
+            return
+        for line in _FORMATS[self._request.files.format](number, n_best):
             self._text.write(line + "\n")
         if self._links is not None:
             self._links.write(format_links(n_best[0].alignment) + "\n")
@@ -70,12 +74,6 @@ class Outputs:
                 self._unknown.write(f"{number + 1}\t{segment + 1}\t{source}\t{target}\t{how}\n")
         if self._weights is not None:
             self._weights.write(number, n_best[0].attention)
-        self._written = True
-
-    def write_text(self, text: str) -> None:
-        """Write the translation of a line of several sentences."""
-        self._text.write(text + "\n")
-        self._written = True
 
     def _flush(self) -> None:
         self._text.flush()

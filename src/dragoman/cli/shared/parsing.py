@@ -91,6 +91,11 @@ class Verb(Protocol):
         """Run the verb."""
 
 
+def spelt(name: str) -> str:
+    """An option as the command line spells it."""
+    return f"--{name.replace('_', '-')}"
+
+
 def bounded(
     kind: type[Number], minimum: float | None = None, above: float | None = None, maximum: float | None = None
 ) -> Callable[[str], Number]:
@@ -152,6 +157,20 @@ def precision(text: str) -> str:
             f"expected {' or '.join(PRECISIONS)}, not {text!r}{no_choice(text, PRECISIONS)}"
         )
     return str(found)
+
+
+def tokenizer(text: str) -> str:
+    """Parse the name of a tokenizer of BLEU."""
+    from dragoman.evaluation.tokenizers import TOKENIZERS
+
+    if text in TOKENIZERS:
+        return text
+    if text.startswith(("flores", "spm", "spBLEU")):
+        raise argparse.ArgumentTypeError(
+            f"{text} downloads a model when it is first used, and nothing is downloaded here; choose one of "
+            f"{', '.join(TOKENIZERS)}, or segment both files and use none"
+        )
+    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(TOKENIZERS)}")
 
 
 def _number(text: str, kind: Callable[[str], Number], allowed: str, fits: Callable[[Number], bool]) -> Number:

@@ -21,21 +21,6 @@ def add_search_options(parser: Parser) -> argparse._ArgumentGroup:
     return group
 
 
-def add_sampling_options(parser: Parser) -> None:
-    """Declare `--sample` and an option for each key of `Sampling`; None where it is not given."""
-    from dragoman.config.sampling import Sampling
-    from dragoman.config.section import keys_of
-
-    group = parser.add_argument_group("sampling")
-    group.add_argument("--sample", action="store_true", help="sample translations instead of searching for the best")
-    defaults = Sampling()
-    for name, key in keys_of(Sampling).items():
-        default = getattr(defaults, name)
-        told = "" if default is None or default is False else f" (default: {default:g})"
-        kind = {"action": "store_true", "default": None} if key.types == (bool,) else _kind(key)
-        group.add_argument(f"--{name.replace('_', '-')}", help=f"{key.description}{told}", **kind)
-
-
 def given_search_options(options: argparse.Namespace) -> dict[str, Any]:
     """The search options that the command line gives, by key."""
     return {name: getattr(options, name) for name in _search_keys() if getattr(options, name) is not None}
@@ -49,12 +34,7 @@ def override_search(config: SearchConfig, options: argparse.Namespace) -> Search
     """
     from dragoman.translation.options import changed_search
 
-    return changed_search(config, given_search_options(options), spelt)
-
-
-def spelt(name: str) -> str:
-    """An option as the command line spells it."""
-    return f"--{name.replace('_', '-')}"
+    return changed_search(config, given_search_options(options))
 
 
 def _search_keys() -> Mapping[str, Key]:

@@ -1,0 +1,167 @@
+"""Options that several requests share: models, how they are combined, where they run, search and sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta, field
+
+from dragoman.config.sampling import Sampling
+from dragoman.config.schema import SearchConfig
+from dragoman.config.section import Positive, Section, doc, keys_of
+from dragoman.requests.rules import Rule, Values, is_given, literal, refuse
+
+Device = Literal["auto", "cpu", "cuda"]
+Combination = Literal["probabilities", "log-probabilities", "logits"]
+
+PAIRS = "SRC TGT, or one .tsv or .jsonl file"
+COMPRESSION = "may be compressed (.gz, .xz, .zst)"
+NBEST = "Moses n-best list"
+
+Run = Annotated[str, doc("run folder or exported folder", metavar="RUN", positional=True)]
+Runs = Annotated[
+    tuple[str, ...],
+    doc("run folder or exported folder; several form an ensemble", metavar="RUN", positional=True),
+]
+Pairs = Annotated[tuple[str, ...], doc(f"{PAIRS}; {COMPRESSION}", metavar="FILE", positional=True)]
+INPUT = {"metavar": "FILE", "short": "-i"}
+
+
+def output(what: str) -> Meta:
+    """The description of `-o/--output`, the file to which `what` is written."""
+    return doc(f"write {what} to this file", metavar="FILE", short="-o", kind="output")
+
+
+Input = Annotated[str, doc("text to translate, one sentence a line", **INPUT)]
+Threads = Annotated[int, Meta(ge=1, le=1024)]
+
+
+class Request(Section):
+    """What a command is asked to do; the fields that are sections are groups of the help."""
+
+    rules: ClassVar[tuple[Rule, ...]] = ()
+
+    @classmethod
+    def arranged(cls, values: Values) -> Values:
+        """Values as the command line has them, with positional names in their places."""
+        return values
+
+    def options(self) -> dict[str, Any]:
+        """The values of all options by name."""
+        return _flat(self)
+
+    def check(self) -> None:
+        """Check what its options require and exclude.
+
+        Raises:
+            OptionError: they break one of its rules.
+        """
+        refuse(self.rules, self.options())
+
+
+class PairsRequest(Request, kw_only=True):
+    """A request about given translations."""
+
+    runs: Runs
+    pairs: Pairs
+
+    @classmethod
+    def arranged(cls, values: Values) -> Values:
+        """Separate runs from files: the files are the last name if it holds pairs, else the last two."""
+        from dragoman.text.corpus import holds_pairs
+
+        names = [*values["runs"], *values["pairs"]]
+        files = 1 if holds_pairs(Path(names[-1])) else 2
+        return {**values, "runs": names[:-files], "pairs": names[-files:]}
+
+
+def _flat(section: Section) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, key in keys_of(type(section)).items():
+        value = getattr(section, name)
+        if isinstance(value, Section):
+            values |= _flat(value)
+        elif "keys" in key.spelling:
+            values |= value
+        else:
+            values[name] = value
+    return values
+
+
+class Quiet(Section):
+    """What is printed by a verb that runs no model."""
+
+    quiet: Annotated[bool, doc("print errors only")] = False
+
+
+class Compute(Section):
+    """Where a model runs, and what is printed."""
+
+    device: Annotated[Device, doc("where the model runs; auto: the GPU if there is one")] = "auto"
+    threads: Annotated[Threads | None, doc("CPU threads (default: one per core)")] = None
+    quiet: Annotated[bool, doc("print errors only")] = False
+
+
+class EnsembleOptions(Section):
+    """How several models are combined."""
+
+    combine: Annotated[
+        Combination | None,
+        doc("quantity that is averaged over the runs at each step (default: probabilities)"),
+    ] = None
+    weights: Annotated[
+        tuple[Positive, ...] | None,
+        doc("weight of each run in the average, in the order of the runs (default: equal)", metavar="W"),
+    ] = None
+
+
+ONE_MODEL = EnsembleOptions()
+ANYWHERE = Compute()
+
+ENSEMBLE = Annotated[EnsembleOptions, doc("ensemble")]
+GENERAL = Annotated[Compute, doc("general")]
+
+ENSEMBLE_RULES = (
+    Rule(
+        (),
+        lambda values: not values["runs"] and not is_given(values.get("aligner")),
+        lambda values: (
+            f"{literal(' '.join(values['pairs']))}: give a run and two files (source and target), or a run and one "
+            ".tsv or .jsonl file"
+        ),
+    ),
+    Rule(
+        ("combine", "weights"),
+        lambda values: len(values["runs"]) == 1,
+        "{option} requires several runs, but only {values[runs][0]} is given",
+    ),
+    Rule(
+        ("weights",),
+        lambda values: len(values["weights"]) != len(values["runs"]),
+        lambda values: f"{{option}}: {len(values['weights'])} weights for {len(values['runs'])} runs; give one per run",
+    ),
+)
+
+
+SearchChanges = Annotated[Mapping[str, Any], doc("", keys=SearchConfig, elsewhere=True)]
+"""Values of keys of `SearchConfig` over those of the run."""
+Drawing = Annotated[Mapping[str, Any], doc("", keys=Sampling)]
+"""Values of keys of `Sampling` over the defaults."""
+
+
+class SearchOptions(Section):
+    """How translations are searched for."""
+
+    search: SearchChanges = field(default_factory=dict)
+
+
+SEARCH_HEADING = "search (default: the configuration of the run)"
+
+
+class SamplingOptions(Section):
+    """How translations are drawn."""
+
+    sample: Annotated[bool, doc("sample translations instead of searching for the best")] = False
+    sampling: Drawing = field(default_factory=dict)

@@ -1,0 +1,141 @@
+"""Translates a text as a stream: lines of a file or a terminal in, translations and what belongs to them out."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from dragoman.requests.translation import TranslationRequest
+from dragoman.runs.opening import Run, open_models
+from dragoman.translation.result import Translation
+from dragoman.translation.translator import Translator
+from dragoman.workflows.constraint_files import banned_words, read_constraints
+from dragoman.workflows.input_lines import InputLines, with_first_read
+from dragoman.workflows.translation_outputs import Outputs
+from dragoman.workflows.unexpected_text import checked_lines
+
+log = logging.getLogger(__name__)
+
+Chooser = Callable[[Sequence[Translation]], Sequence[Translation]]
+"""The order of the translations of a line."""
+Paused = Callable[[], bool] | None
+"""Whether no further line has arrived yet; None where all are there."""
+
+
+class TranslatedLine(NamedTuple):
+    """What becomes of a line."""
+
+    text: str
+    n_best: Sequence[Translation]
+    """Its translations, best first; none for a line of several sentences."""
+    sentences: int
+    truncated: int
+    """Sentences that were cut at the maximum length."""
+
+
+class TextTranslation:
+    """The translation of a text, as a request asks for it."""
+
+    def __init__(self, request: TranslationRequest) -> None:
+        self._request = request
+
+    def run(self) -> None:
+        """Translate the input and write the outputs.
+
+        Raises:
+            ConfigError, InputError, RunError: as for `open_models`, `Translator.with_options` and `translate_lines`.
+        """
+        translate, first = self._opened()
+        count = truncated = 0
+        request, quiet = self._request, self._request.general.quiet
+        with InputLines(request.files.input, "translate", quiet=quiet) as lines, Outputs(request) as outputs:
+            read = checked_lines(outputs.flushed_before(lines), request.files.input, request.runs[0], first)
+            for number, line in enumerate(translate(read, lines.paused)):
+                outputs.write(number, line.text, line.n_best)
+                count, truncated = count + line.sentences, truncated + line.truncated
+        warn_of_truncated(truncated, count)
+
+    def _opened(self) -> tuple[Callable[[Iterable[str], Paused], Iterator[TranslatedLine]], Run]:
+        """Open what the request names, all but its input and outputs.
+
+        Returns:
+            a function that translates lines, and the first run.
+        """
+        request = self._request
+        if request.files.paragraphs:  # it needs an extra: imported before a model or an output is opened
+            import dragoman.translation.paragraphs  # noqa: F401
+        shortlist = not request.searching.no_shortlist
+        models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
+        models.require_attention(request.options())
+        ban = banned_words(request.constraints.ban, request.constraints.ban_file)
+        translator = models.translator(request.searching.search)
+        translator = translator.with_options(**request.translator_options(), ban=ban)
+        if request.files.paragraphs:
+            language = models.first.config.text.source.language
+            return lambda lines, paused: self._paragraphs(translator, language, lines, paused), models.first
+        choose = self._chooser(models.first)
+        constraints = read_constraints(request.constraints.prefix, request.constraints.constraints)
+        constraints = None if constraints is None else with_first_read(constraints)
+
+        def translate(lines: Iterable[str], paused: Paused) -> Iterator[TranslatedLine]:
+            for n_best in translator.translate_lines(
+                lines, request.files.nbest, constraints=constraints, read_ahead=request.files.chunk_size, paused=paused
+            ):
+                chosen = choose(n_best)
+                yield TranslatedLine(chosen[0].text, chosen, 1, not chosen[0].finished)
+
+        return translate, models.first
+
+    def _paragraphs(
+        self, translator: Translator, language: str | None, lines: Iterable[str], paused: Paused
+    ) -> Iterator[TranslatedLine]:
+        """Lines of several sentences."""
+        from dragoman.translation.paragraphs import translate_paragraphs
+
+        for text, sentences, truncated in translate_paragraphs(
+            translator, lines, language, read_ahead=self._request.files.chunk_size, paused=paused
+        ):
+            yield TranslatedLine(text, (), sentences, truncated)
+
+    def _chooser(self, run: Run) -> Chooser:
+        """By score, or by expected utility."""
+        metric, drawing = self._request.searching.mbr, self._request.drawing
+        if metric is None:
+            return lambda translations: translations
+        from dragoman.evaluation.minimum_risk import by_expected_utility, sentence_utility
+        from dragoman.evaluation.spacing import warn_of_lines_without_spaces
+        from dragoman.evaluation.tokenizers import WITHOUT_SPACES
+        from dragoman.text.scripts import is_unsegmented
+        from dragoman.workflows.evaluation import tokenizer_of
+
+        tokenizer = tokenizer_of(run.config)
+        utility = sentence_utility(metric, tokenizer)
+        alike = drawing.sample and not drawing.sampling.get("distinct")
+        warned = metric != "bleu" or tokenizer in WITHOUT_SPACES
+
+        def choose(translations: Sequence[Translation]) -> Sequence[Translation]:
+            nonlocal warned
+            if not warned and is_unsegmented(translation.text for translation in translations):
+                warned = True
+                warn_of_lines_without_spaces("translations", f"BLEU with tokenizer {tokenizer}", "use --mbr chrf")
+            best = max(translation.log_probability for translation in translations)
+            weights = [1.0 if alike else math.exp(each.log_probability - best) for each in translations]
+            order = by_expected_utility([translation.text for translation in translations], weights, utility)
+            return [translations[place] for place in order]
+
+        return choose
+
+
+def warn_of_truncated(truncated: int, count: int, advice: str = "") -> None:
+    """Warn if translations were cut at the maximum length, with advice besides raising it."""
+    if truncated:
+        log.warning(
+            "%d of %d translations (%.1f %%) were truncated at the maximum length; raise --max-length-factor or "
+            "--max-length-extra%s",
+            truncated,
+            count,
+            100 * truncated / count,
+            advice,
+        )
