@@ -36,7 +36,7 @@ from dragoman.translation.result import Translation
 
 log = logging.getLogger(__name__)
 
-SLICES: dict[str, Callable[[Sequence[Pair], int], Slicing]] = {
+SLICES: Mapping[str, Callable[[Sequence[Pair], int], Slicing]] = {
     "source-length": lambda pairs, size: by_length([pair.source for pair in pairs], "source"),
     "reference-length": lambda pairs, size: by_length([pair.target for pair in pairs], "reference"),
     "source-groups": lambda pairs, size: by_length_groups([pair.source for pair in pairs], "source", size),

@@ -1,0 +1,154 @@
+"""Evaluates the request for a test set: a run or given translations, compared with others."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dragoman.errors import ConfigError
+from dragoman.evaluation.evaluate import corpus_metrics
+from dragoman.evaluation.significance import Comparisons, compare
+from dragoman.evaluation.slices import read_ranks
+from dragoman.evaluation.tokenised_text import warn_of_tokenised_text
+from dragoman.progress import Console
+from dragoman.requests.evaluation import EvaluationRequest
+from dragoman.runs.opening import Run, open_models
+from dragoman.tables import columns
+from dragoman.text.corpus import Pair, read_test_set
+from dragoman.text.lines import read_lines, write_lines
+from dragoman.workflows.evaluation import (
+    MeasureOptions,
+    bleu_preparation,
+    measure,
+    measure_given,
+    settle,
+    tokenizer_for,
+    translate,
+)
+from dragoman.workflows.reports import EvaluatedSystem, evaluated_run, write_evaluation_report
+from dragoman.workflows.unexpected_text import checked_pairs
+
+
+@dataclass(frozen=True)
+class EvaluatedTestSet:
+    """A test set, its translations by one system, and those of others."""
+
+    pairs: Sequence[Pair]
+    system: EvaluatedSystem
+    others: Sequence[EvaluatedSystem]
+    comparisons: Sequence[Comparisons]
+
+
+class QualityEvaluation:
+    """The evaluation of a test set, as a request asks for it."""
+
+    def __init__(self, request: EvaluationRequest) -> None:
+        self._request = request
+        self._console = Console(quiet=request.general.quiet)
+
+    def run(self) -> Iterator[str]:
+        """Evaluate; yields the text to print, then writes the page, so that nothing measured is lost if that fails.
+
+        Raises:
+            ConfigError, InputError, RunError: as for `evaluated`, or the page cannot be written.
+        """
+        found = self.evaluated()
+        yield self._shown(found)
+        if self._request.report is not None:
+            systems = [found.system, *found.others]
+            path = write_evaluation_report(Path(self._request.report), found.pairs, systems, found.comparisons)
+            self._console.info(f"report: {path}")
+
+    def evaluated(self) -> EvaluatedTestSet:
+        """Translate the test set, or read its translations; measure them and write them.
+
+        Raises:
+            ConfigError, InputError, RunError: as for `read_test_set`, `open_models` and `measure`.
+        """
+        request, console = self._request, self._console
+        measuring = self._measure_options()
+        # With --hyp the first name may be that of a file: there is no RUN then.
+        no_run = request.hyp is not None and not os.path.isdir(request.run)
+        files = [Path(name) for name in ((request.run, *request.files) if no_run else request.files)]
+        if not files:
+            raise ConfigError(f"evaluate {request.run}: give a test set, the source and its references")
+        pairs = list(read_test_set(files))
+        models = None if no_run else open_models([request.run], compute=request.general)
+        run = None if models is None else models.first
+        measuring, lines = settle(measuring, run, [] if len(files) == 1 else files[1:])
+        for line in lines:
+            console.info(line)
+        if run is not None:
+            pairs = list(checked_pairs(pairs, files, request.run, run))
+        if request.hyp is not None:
+            system = _given(request.hyp, pairs, run, measuring)
+        else:
+            assert models is not None
+            search = models.translator(request.searching.search).search
+            quality = measure(models.first, pairs, search=search, options=measuring, console=console)
+            system = evaluated_run(models.first, quality)
+        if request.output is not None:
+            write_lines(request.output, system.hypotheses)
+        others = [self._other(name, pairs, measuring) for name in request.against]
+        return EvaluatedTestSet(pairs, system, others, _compare(system, others, pairs, measuring))
+
+    def _shown(self, found: EvaluatedTestSet) -> str:
+        evaluation, comparisons = found.system.evaluation, found.comparisons
+        if not self._request.json:
+            return "\n\n".join([evaluation.table(), *(columns(comparison.rows()) for comparison in comparisons)])
+        compared = {"comparisons": [comparison.to_json() for comparison in comparisons]} if comparisons else {}
+        return json.dumps({**evaluation.to_json(), **compared}, indent=2)
+
+    def _measure_options(self) -> MeasureOptions:
+        """What the request asks for besides the scores of the whole test set.
+
+        Raises:
+            InputError: the file of frequencies cannot be read.
+        """
+        request, slices = self._request, self._request.slices
+        return MeasureOptions(
+            slices=tuple(dict.fromkeys(slices.by or ("source-length",))),
+            group=slices.group,
+            ranks=None if slices.frequencies is None else read_ranks(slices.frequencies),
+            without_unknown=slices.without_unknown,
+            tokenizer=request.tokenizer,
+            language=request.language,
+            symbols=request.error_rates,
+        )
+
+    def _other(self, name: str, pairs: Sequence[Pair], measuring: MeasureOptions) -> EvaluatedSystem:
+        """The translations to compare with: those of a run, or the lines of a file."""
+        if measuring.ranks is None:  # the ranks of one run's vocabulary are not another's
+            measuring = replace(measuring, slices=[by for by in measuring.slices if by != "rarity"])
+        if not os.path.isdir(name):
+            given = _given(name, pairs, None, measuring, warn=False)
+            references = [pair.target for pair in pairs]
+            warn_of_tokenised_text(given.hypotheses, references, tokenizer_for(measuring), name)
+            return given
+        models = open_models([name], compute=self._request.general)
+        search = models.translator(self._request.searching.search).search
+        found = translate(models.first, [pair.source for pair in pairs], search, self._console)
+        hypotheses = [translation.text for translation in found]
+        evaluation = measure_given(hypotheses, pairs, None, measuring, warn=False)
+        return EvaluatedSystem(name, hypotheses, evaluation, models.first, found)
+
+
+def _given(
+    path: str, pairs: Sequence[Pair], run: Run | None, measuring: MeasureOptions, *, warn: bool = True
+) -> EvaluatedSystem:
+    """The translations in a file."""
+    hypotheses = list(read_lines(path))
+    return EvaluatedSystem(path, hypotheses, measure_given(hypotheses, pairs, run, measuring, warn=warn), run)
+
+
+def _compare(
+    system: EvaluatedSystem, others: Sequence[EvaluatedSystem], pairs: Sequence[Pair], measuring: MeasureOptions
+) -> list[Comparisons]:
+    if not others:
+        return []
+    references = [pair.references for pair in pairs]
+    metrics = corpus_metrics(tokenizer_for(measuring), bleu_preparation(measuring))
+    return [compare(system.hypotheses, other.hypotheses, references, metrics, other.name) for other in others]
