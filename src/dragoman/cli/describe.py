@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from dragoman.cli.shared.configuration import add_configuration_options, apply_configuration_options
-from dragoman.cli.shared.options import add_general_options
-from dragoman.cli.shared.parsing import Parser, positive_int
 from dragoman.errors import ConfigError
 
 if TYPE_CHECKING:
     from dragoman.config.schema import Config, TextConfig
     from dragoman.model.description import Description
+    from dragoman.requests.training import DescriptionRequest
 
 SUMMARY = "show the parts of a model, their shapes and parameter counts"
 DESCRIPTION = (
@@ -36,35 +33,19 @@ class DescribedModel(NamedTuple):
     vocabularies: tuple[int, int] | None
 
 
-def add_options(parser: Parser) -> None:
-    """Declare the options of `describe`."""
-    parser.add_argument(
-        "what",
-        metavar="PRESET|CONFIG.yaml|RUN",
-        help="preset name, configuration file or run folder",
-    )
-    add_configuration_options(parser)
-    parser.add_argument(
-        "--vocabulary",
-        nargs=2,
-        type=positive_int,
-        metavar=("SRC", "TGT"),
-        help="vocabulary sizes, the four special symbols included",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    add_general_options(parser, device=False)
+REQUEST = "dragoman.requests.training.DescriptionRequest"
 
 
-def run(options: argparse.Namespace) -> None:
+def run(request: DescriptionRequest) -> None:
     """Print the description."""
-    found = _find(options.what)
-    config = apply_configuration_options(found.config, options)
-
     from dragoman.model.description import describe
+    from dragoman.workflows.configuration import changed
 
-    source, target = options.vocabulary or found.vocabularies or _largest(config.text)
+    found = _find(request.what)
+    config = changed(found.config, request.changes)
+    source, target = request.vocabulary or found.vocabularies or _largest(config.text)
     description = describe(config.model, source, target)
-    print(_as_json(description, config, source, target) if options.json else _as_table(description))
+    print(_as_json(description, config, source, target) if request.json else _as_table(description))
 
 
 def _find(what: str) -> DescribedModel:

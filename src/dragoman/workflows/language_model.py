@@ -17,7 +17,8 @@ from dragoman.errors import InputError
 from dragoman.model.assembly import assemble_language_model, build_language_model
 from dragoman.model.devices import DeviceName, choose_device, seed_weights, set_threads
 from dragoman.progress import Console
-from dragoman.runs.language_model import existing_language_folder
+from dragoman.requests.training import LanguageModelTrainingRequest
+from dragoman.runs.language_model import existing_language_folder, read_language_config
 from dragoman.runs.layout import RunFolder
 from dragoman.runs.lock import lock_for_writing
 from dragoman.runs.new_run import NewRun
@@ -43,6 +44,30 @@ from dragoman.workflows.training_steps import (
     target_workload,
     training_batches,
 )
+
+
+def train_requested(request: LanguageModelTrainingRequest, console: Console) -> TrainedRun:
+    """Train a language model, or resume its training, as a request says.
+
+    Raises:
+        DragomanError: as for `train_language_model` and `resume_language_model`.
+    """
+    model, text, run, device = request.model, request.text, request.run, request.general.device
+    languages = [] if text.language is None else [f'text.language="{text.language}"']
+    changes = [*model.set, *languages, *run.length.settings]
+    if run.resume:
+        return resume_language_model(run.out, changes, device=device, threads=request.general.threads, console=console)
+    config = LanguageConfig() if model.config is None else read_language_config(Path(model.config))
+    return train_language_model(
+        override_language(config, changes),
+        [Path(name) for name in text.train],
+        [Path(name) for name in text.dev],
+        run.out,
+        overwrite=run.overwrite,
+        inputs=[] if model.config is None else [Path(model.config)],
+        device=device,
+        console=console,
+    )
 
 
 def train_language_model(

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.configuration import add_set
-from dragoman.cli.shared.options import (
-    COMPRESSION_HELP,
-    add_general_options,
-    add_training_run_options,
-    length_settings,
-)
-from dragoman.cli.shared.parsing import Parser, language
 from dragoman.cli.shared.torchrun import require_one_process
-from dragoman.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dragoman.requests.training import LanguageModelTrainingRequest
 
 SUMMARY = "train a neural language model on text"
 DESCRIPTION = (
@@ -31,71 +24,17 @@ EXAMPLES = (
     "dragoman lm train --out LM --resume",
 )
 
-
-def add_options(parser: Parser) -> None:
-    """Declare the options of `lm train`."""
-    what = parser.add_argument_group("configuration")
-    what.add_argument(
-        "config", nargs="?", type=Path, metavar="CONFIG.yaml", help="configuration file, complete or partial"
-    )
-    add_set(what, "model.recurrent.size=256")
-    text = parser.add_argument_group("corpora")
-    text.add_argument(
-        "--train", nargs="+", type=Path, default=[], metavar="FILE", help=f"training text; {COMPRESSION_HELP}"
-    )
-    text.add_argument(
-        "--dev",
-        nargs="+",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help="text for validation (default: a part of the training text is held out)",
-    )
-    text.add_argument(
-        "--language",
-        type=language,
-        metavar="LANG",
-        help="language of the text, such as en (default: that of the file names, such as train.en)",
-    )
-    add_training_run_options(parser)
-    add_general_options(parser)
+REQUEST = "dragoman.requests.training.LanguageModelTrainingRequest"
 
 
-def run(options: argparse.Namespace) -> None:
+def run(request: LanguageModelTrainingRequest) -> None:
     """Train, or continue training, and print where the run is."""
     require_one_process("lm train")
-    if not options.resume:
-        if not options.train:
-            raise ConfigError("--train is required: give a text file (see dragoman lm train --help)")
-    elif options.config is not None or options.train or options.dev:
-        raise ConfigError(
-            "--resume uses the configuration and text of the run; leave CONFIG.yaml, --train and --dev out"
-        )
 
-    from dragoman.config.language_model import LanguageConfig, override_language
     from dragoman.model.devices import set_threads
     from dragoman.progress import Console
-    from dragoman.runs.language_model import read_language_config
-    from dragoman.workflows.language_model import resume_language_model, train_language_model
+    from dragoman.workflows.language_model import train_requested
 
-    set_threads(options.threads)
-    console = Console(quiet=options.quiet)
-    languages = [] if options.language is None else [f'text.language="{options.language}"']
-    changes = [*options.set, *languages, *length_settings(options)]
-    if options.resume:
-        trained = resume_language_model(
-            options.out, changes, device=options.device, threads=options.threads, console=console
-        )
-    else:
-        config = LanguageConfig() if options.config is None else read_language_config(options.config)
-        trained = train_language_model(
-            override_language(config, changes),
-            options.train,
-            options.dev,
-            options.out,
-            overwrite=options.overwrite,
-            inputs=[] if options.config is None else [options.config],
-            device=options.device,
-            console=console,
-        )
-    console.info(f"language model: {trained.folder.path}")
+    set_threads(request.general.threads)
+    console = Console(quiet=request.general.quiet)
+    console.info(f"language model: {train_requested(request, console).folder.path}")

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.parsing import Parser, output_file, output_folder, positive_float, positive_int, threads
+from dragoman.cli.shared.parsing import Parser, output_file, positive_float, threads
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from argparse import _ActionsContainer as Container
-
-ALIGNERS = ("ibm1", "ibm2", "hmm", "fast-align", "eflomal")
-"""The statistical word aligners, as `--aligner` names them."""
-
-SYMMETRIZATIONS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
-"""The symmetrization heuristics, as `--symmetrize` names them."""
-
-DEFAULT_SYMMETRIZATION: Final = "grow-diag-final-and"
 
 PAIRS_HELP = "SRC TGT, or one .tsv or .jsonl file"
 NBEST_HELP = "Moses n-best list"
@@ -62,24 +52,6 @@ def add_runs(parser: Parser) -> None:
     )
 
 
-def add_pairs(parser: Parser) -> None:
-    """Declare the positional files of a verb that reads given translations."""
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=f"{PAIRS_HELP}; {COMPRESSION_HELP}")
-
-
-def add_corpora(container: Container, option: str, what: str) -> None:
-    """Declare an option for parallel corpora of one or two files each."""
-    container.add_argument(
-        option,
-        nargs="+",
-        action="append",
-        type=Path,
-        default=[],
-        metavar="FILE",
-        help=f"{what}: {PAIRS_HELP}; may be repeated",
-    )
-
-
 def add_ensemble_options(parser: Parser) -> None:
     """Declare how the predictions of several runs are combined."""
     group = parser.add_argument_group("ensemble")
@@ -95,35 +67,6 @@ def add_ensemble_options(parser: Parser) -> None:
         metavar="W",
         help="weight of each run in the average, in the order of the runs (default: equal)",
     )
-
-
-def add_training_run_options(parser: Parser) -> None:
-    """Declare the run folder that training writes, its length and time limit, and what happens to an existing run."""
-    run = parser.add_argument_group("run")
-    run.add_argument("--out", required=True, type=output_folder, metavar="RUN", help="run folder to write")
-    add_length(run)
-    existing = run.add_mutually_exclusive_group()
-    existing.add_argument("--resume", action="store_true", help="continue the run in RUN exactly where it stopped")
-    existing.add_argument("--overwrite", action="store_true", help="replace an existing run")
-
-
-def add_length(container: Container) -> None:
-    """Declare `--updates N` and `--minutes N`; `length_settings` reads them."""
-    container.add_argument(
-        "--updates",
-        type=positive_int,
-        metavar="N",
-        help="train for N updates in place of training.epochs; schedules are spread over them",
-    )
-    container.add_argument(
-        "--minutes", type=positive_float, metavar="N", help="stop training after N minutes and keep the best weights"
-    )
-
-
-def length_settings(options: Namespace) -> list[str]:
-    """The settings KEY=VALUE that --updates and --minutes stand for."""
-    given = (("updates", options.updates), ("minutes", options.minutes))
-    return [f"training.{name}={value}" for name, value in given if value is not None]
 
 
 def add_language_model_and_text(parser: Parser) -> None:

@@ -1,0 +1,293 @@
+"""Requests for configurations and trainings."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from dragoman.config.section import Count, Positive, Section, doc
+from dragoman.requests.rules import Rule, Values, given, lacking, literal
+from dragoman.requests.shared import COMPRESSION, GENERAL, PAIRS, Compute, Quiet, Request
+
+Corpora = tuple[tuple[str, ...], ...]
+Preset = Annotated[str | None, doc("name of a preset (see `dragoman presets`)", metavar="PRESET", positional=True)]
+File = Annotated[str | None, doc("configuration file, complete or partial", metavar="CONFIG.yaml", positional=True)]
+
+
+class ConfigChanges(Section):
+    """How the configuration of a model is changed, the same in every verb that builds one."""
+
+    scale: Annotated[
+        Positive | None,
+        doc(
+            "multiply all layer sizes by F, keeping their ratios (0.25 turns 1000 units into 250), and initial values "
+            "with a stated range by 1 / sqrt(F), the clipping norm of plain SGD by sqrt(F); a local attention window "
+            "then follows the training text; rates and numbers of layers, words and sentences stay "
+            "(docs/papers/small-sizes.md says why); applied before --set",
+            metavar="F",
+        ),
+    ] = None
+    sizes_only: Annotated[
+        bool, doc("with --scale: change layer sizes alone, not initial values, clipping norm or attention window")
+    ] = False
+    set: Annotated[
+        tuple[str, ...],
+        doc(
+            "override configuration values; KEY is dotted, VALUE is YAML, for example training.epochs=5",
+            metavar="KEY=VALUE",
+            extend=True,
+        ),
+    ] = ()
+
+
+class Length(Section):
+    """How long a training takes."""
+
+    updates: Annotated[
+        Count | None, doc("train for N updates in place of training.epochs; schedules are spread over them")
+    ] = None
+    minutes: Annotated[Positive | None, doc("stop training after N minutes and keep the best weights", metavar="N")] = (
+        None
+    )
+
+    @property
+    def settings(self) -> list[str]:
+        """The settings KEY=VALUE that it stands for."""
+        given = (("updates", self.updates), ("minutes", self.minutes))
+        return [f"training.{name}={value}" for name, value in given if value is not None]
+
+
+def _too_many_files(name: str) -> Rule:
+    """Refuse a corpus of more than two files."""
+
+    def first(values: Values) -> tuple[str, ...] | None:
+        return next((files for files in values[name] if len(files) > 2), None)
+
+    def message(values: Values) -> str:
+        files = first(values) or ()
+        return (
+            f"{{option}}: expected one or two files (source and target), not {len(files)}: {literal(' '.join(files))}; "
+            "repeat {option} for each further corpus"
+        )
+
+    return Rule((name,), lambda values: first(values) is not None, message)
+
+
+SCALE_RULES = (Rule(("sizes_only",), lacking("scale"), "{option}: has no effect without {scale} F"),)
+
+
+class ConfigurationRequest(Request):
+    """The complete configuration behind a preset."""
+
+    preset: Preset = None
+    train: Annotated[
+        Corpora,
+        doc(
+            f"in place of PRESET, the training corpus to choose for: {PAIRS}; may be repeated",
+            metavar="FILE",
+        ),
+    ] = ()
+    changes: ConfigChanges = ConfigChanges()
+    length: Length = Length()
+    general: Annotated[Quiet, doc("general")] = Quiet()
+
+    rules: ClassVar = (
+        Rule(
+            (),
+            lambda values: (values["preset"] is not None) == bool(values["train"]),
+            "give either a PRESET or {train} FILES (see dragoman config --help)",
+        ),
+        _too_many_files("train"),
+        *SCALE_RULES,
+    )
+
+
+class DescriptionRequest(Request, kw_only=True):
+    """The parts of a model."""
+
+    what: Annotated[
+        str, doc("preset name, configuration file or run folder", metavar="PRESET|CONFIG.yaml|RUN", positional=True)
+    ]
+    changes: ConfigChanges = ConfigChanges()
+    vocabulary: Annotated[
+        tuple[Count, ...] | None,
+        doc("vocabulary sizes, the four special symbols included", metavar=("SRC", "TGT"), nargs=2),
+    ] = None
+    json: Annotated[bool, doc("print one JSON object")] = False
+    general: Annotated[Quiet, doc("general")] = Quiet()
+
+    rules: ClassVar = SCALE_RULES
+
+
+class ModelConfiguration(Section):
+    """The model, and how it is trained."""
+
+    config: File = None
+    start_from: Annotated[
+        str | None,
+        doc(
+            "fine-tune a trained model: begin with its weights, vocabularies, segmentation and configuration, with a "
+            "quarter of its learning rate, no warm-up and 10 epochs unless --set changes them",
+            metavar="RUN",
+            flag="--from",
+        ),
+    ] = None
+    extend_vocabulary: Annotated[
+        bool,
+        doc(
+            "with --from: add the segments and characters of the text that the model does not know; they begin as the "
+            "mean of known ones that they are made of"
+        ),
+    ] = False
+    preset: Annotated[
+        str | None,
+        doc(
+            "preset to start from (default: the preset named in CONFIG.yaml; without one standard, or characters for "
+            "a text of single words: pronunciations, inflected forms, transliterations)",
+            metavar="P",
+        ),
+    ] = None
+    changes: ConfigChanges = ConfigChanges()
+
+
+class TrainingCorpora(Section):
+    """The text."""
+
+    train: Annotated[Corpora, doc(f"training corpus: {PAIRS}; may be repeated", metavar="FILE")] = ()
+    dev: Annotated[
+        Corpora,
+        doc(
+            "development set for validation (default: a part of the training corpus is held out): "
+            f"{PAIRS}; may be repeated",
+            metavar="FILE",
+        ),
+    ] = ()
+    mix: Annotated[
+        tuple[Positive, ...] | None,
+        doc(
+            "share of each --train in the pairs of an epoch, up to a factor: --mix 2 1 draws two pairs of the first "
+            "for one of the second (default: every pair once; see also training.mix.temperature)",
+            metavar="W",
+        ),
+    ] = None
+    languages: Annotated[
+        tuple[str, ...] | None,
+        doc(
+            "languages of the text, such as de en (default: those of the file names, such as train.de train.en)",
+            metavar=("SRC", "TGT"),
+            nargs=2,
+            kind="language",
+        ),
+    ] = None
+    alignments: Annotated[
+        tuple[str, ...],
+        doc(
+            "word alignments for training.guided_alignment, Pharaoh format; one file for each --train",
+            metavar="FILE",
+            repeat=True,
+        ),
+    ] = ()
+    dropped: Annotated[
+        str | None,
+        doc("list the training pairs that cleaning removes, with the reason", metavar="FILE", kind="output"),
+    ] = None
+
+
+class TrainingRun(Section, kw_only=True):
+    """The run folder that training writes, its length, and what happens to an existing run."""
+
+    out: Annotated[str, doc("run folder to write", metavar="RUN", kind="folder")]
+    length: Length = Length()
+    resume: Annotated[bool, doc("continue the run in RUN exactly where it stopped", one_of="existing")] = False
+    overwrite: Annotated[bool, doc("replace an existing run", one_of="existing")] = False
+
+
+class RankOptions(Section):
+    """How several processes train together."""
+
+    rank_timeout: Annotated[
+        Positive,
+        doc(
+            "how long processes wait for each other, longer than a validation takes (default: 30.0)",
+            metavar="MINUTES",
+        ),
+    ] = 30.0
+
+
+class TrainingRequest(Request, kw_only=True):
+    """The training of a translation model."""
+
+    model: Annotated[ModelConfiguration, doc("configuration")] = ModelConfiguration()
+    text: Annotated[TrainingCorpora, doc("corpora")] = TrainingCorpora()
+    run: Annotated[TrainingRun, doc("run")]
+    ranks: Annotated[RankOptions, doc("several processes, started by torchrun")] = RankOptions()
+    general: GENERAL = Compute()
+
+    rules: ClassVar = (
+        Rule(
+            ("extend_vocabulary",),
+            lacking("start_from", "resume"),
+            "{option} requires --from RUN: it adds to the vocabulary of a trained model",
+        ),
+        Rule(
+            (),
+            lambda values: not values["train"] and not values["resume"],
+            "{train} is required: give the source and the target file (see dragoman train --help)",
+        ),
+        _too_many_files("train"),
+        _too_many_files("dev"),
+        *SCALE_RULES,
+    )
+
+
+class LanguageModelConfiguration(Section):
+    """The language model, and how it is trained."""
+
+    config: File = None
+    set: Annotated[
+        tuple[str, ...],
+        doc(
+            "override configuration values; KEY is dotted, VALUE is YAML, for example model.recurrent.size=256",
+            metavar="KEY=VALUE",
+            extend=True,
+        ),
+    ] = ()
+
+
+class LanguageModelText(Section):
+    """The text of one language."""
+
+    train: Annotated[tuple[str, ...], doc(f"training text; {COMPRESSION}", metavar="FILE")] = ()
+    dev: Annotated[
+        tuple[str, ...],
+        doc("text for validation (default: a part of the training text is held out)", metavar="FILE"),
+    ] = ()
+    language: Annotated[
+        str | None,
+        doc(
+            "language of the text, such as en (default: that of the file names, such as train.en)",
+            metavar="LANG",
+            kind="language",
+        ),
+    ] = None
+
+
+class LanguageModelTrainingRequest(Request, kw_only=True):
+    """The training of a language model."""
+
+    model: Annotated[LanguageModelConfiguration, doc("configuration")] = LanguageModelConfiguration()
+    text: Annotated[LanguageModelText, doc("corpora")] = LanguageModelText()
+    run: Annotated[TrainingRun, doc("run")]
+    general: GENERAL = Compute()
+
+    rules: ClassVar = (
+        Rule(
+            (),
+            lambda values: not values["train"] and not values["resume"],
+            "{train} is required: give a text file (see dragoman lm train --help)",
+        ),
+        Rule(
+            ("config", "train", "dev"),
+            given("resume"),
+            "{resume} uses the configuration and text of the run; leave CONFIG.yaml, {train} and {dev} out",
+        ),
+    )
