@@ -1,0 +1,111 @@
+"""Requests: what their options exclude and require, as each interface spells it, and the command line as a view."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator
+
+import pytest
+
+from dragoman.cli.main import VERBS, RequestVerb
+from dragoman.cli.shared.parsing import Parser, spelt
+from dragoman.config.section import Section, keys_of
+from dragoman.errors import OptionError
+from dragoman.requests.alignment import AlignmentRequest
+from dragoman.requests.shared import EnsembleOptions, Request
+from dragoman.requests.training import TrainingCorpora, TrainingRequest, TrainingRun
+from dragoman.requests.translation import Output, SamplingOptions, Search, TranslationRequest
+
+
+def _requests() -> list[type[Request]]:
+    return [verb.schema for verb in VERBS.values() if isinstance(verb, RequestVerb)]
+
+
+def _names(schema: type[Section]) -> Iterator[str]:
+    for name, key in keys_of(schema).items():
+        if key.section:
+            yield from _names(key.section)
+        elif "keys" in key.spelling:
+            yield from keys_of(key.spelling["keys"])
+        else:
+            yield name
+
+
+def test_an_option_has_one_name_and_rules_name_options_that_exist() -> None:
+    assert len(_requests()) >= 10
+    for schema in _requests():
+        names = list(_names(schema))
+        assert len(set(names)) == len(names), schema.__name__
+        for rule in schema.rules:
+            assert set(rule.options) <= {*names, "unk_log"}, (schema.__name__, rule.options)
+            if isinstance(rule.message, str):
+                placeholders = {field for _, field, *_ in string.Formatter().parse(rule.message) if field}
+                own = {field for field in placeholders if field != "option" and not field.startswith("values[")}
+                assert own <= set(names), (schema.__name__, rule.message)
+
+
+def test_a_rule_is_told_with_the_names_of_the_interface() -> None:
+    for request, python, command in (
+        (
+            TranslationRequest(
+                runs=("RUN",), searching=Search(search={"beam": 3}), drawing=SamplingOptions(sample=True)
+            ),
+            "beam has no effect with sample; leave one of them out",
+            "--beam has no effect with --sample; leave one of them out",
+        ),
+        (
+            TranslationRequest(runs=("RUN",), drawing=SamplingOptions(sampling={"top_k": 3})),
+            "top_k requires sample",
+            "--top-k requires --sample",
+        ),
+        (
+            TranslationRequest(runs=("RUN",), files=Output(nbest=3)),
+            "nbest 3: format text has one translation per line; use format nbest or jsonl",
+            "--nbest 3: --format text has one translation per line; use --format nbest or jsonl",
+        ),
+        (
+            TranslationRequest(runs=("A", "B"), ensemble=EnsembleOptions(weights=(1.0, 2.0, 3.0))),
+            "weights: 3 weights for 2 runs; give one per run",
+            "--weights: 3 weights for 2 runs; give one per run",
+        ),
+        (
+            AlignmentRequest(runs=("RUN",), pairs=("{a}.tsv",), symmetrize="union"),
+            "symmetrize requires a run of the opposite direction; give it with reverse RUN2",
+            "--symmetrize requires a run of the opposite direction; give it with --reverse RUN2",
+        ),
+        (
+            TrainingRequest(text=TrainingCorpora(train=(("a{0}", "b", "c"),)), run=TrainingRun(out="RUN")),
+            "train: expected one or two files (source and target), not 3: a{0} b c; repeat train for each further "
+            "corpus",
+            "--train: expected one or two files (source and target), not 3: a{0} b c; repeat --train for each further "
+            "corpus",
+        ),
+    ):
+        with pytest.raises(OptionError) as refused:
+            request.check()
+        assert str(refused.value) == python
+        assert refused.value.spelled(spelt) == command
+
+
+def test_the_command_line_gives_the_request_that_python_writes() -> None:
+    verb = VERBS["align"]
+    assert isinstance(verb, RequestVerb)
+    parser = Parser(prog="dragoman align", description="")
+    verb.add_options(parser)
+    words = ["A", "B", "s.de", "s.en", "--weights", "2", "1", "--reverse", "C", "--reverse", "D", "-o", "links"]
+    assert verb.request(parser.parse(words)) == AlignmentRequest(
+        runs=("A", "B"),
+        pairs=("s.de", "s.en"),
+        output="links",
+        reverse=("C", "D"),
+        ensemble=EnsembleOptions(weights=(2.0, 1.0)),
+    )
+    assert verb.request(parser.parse(["A", "pairs.tsv.gz"])).pairs == ("pairs.tsv.gz",)  # type: ignore[attr-defined]
+    statistical = verb.request(
+        parser.parse(["s.de", "s.en", "--aligner", "ibm1", "--train", "t.tsv", "--train", "a", "b"])
+    )
+    assert isinstance(statistical, AlignmentRequest)
+    assert (statistical.runs, statistical.pairs) == ((), ("s.de", "s.en"))
+    assert statistical.baseline.train == (("t.tsv",), ("a", "b"))
+    with pytest.raises(OptionError, match="give a run and two files"):
+        verb.request(parser.parse(["s.de", "s.en"]))
