@@ -8,8 +8,7 @@ from itertools import combinations
 import pytest
 
 from dragoman.errors import ConfigError, InputError
-from dragoman.report.curve_comparison import _figure, draw_curves, require_picture
-from dragoman.report.measurements import MEASUREMENTS, points
+from dragoman.report.curves import MEASUREMENTS, _figure, draw_curves, points, require_picture
 
 
 def records(*perplexities):

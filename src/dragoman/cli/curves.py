@@ -39,8 +39,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read the logs and plot them."""
-    from dragoman.report.curve_comparison import draw_curves, require_picture
-    from dragoman.report.measurements import MEASUREMENTS
+    from dragoman.report.curves import MEASUREMENTS, draw_curves, require_picture
     from dragoman.training.log import read_log
 
     require_picture(options.output)

@@ -7,9 +7,7 @@ the values below the chart and moves between columns with the arrow keys.
 
 from __future__ import annotations
 
-import io
 import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,14 +15,12 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dragoman.report.ticks import make_logarithmic
-from dragoman.text.display import visible
+from dragoman.report.pictures import as_file, drawing, legend_label, make_logarithmic
 
 _INK = "#010203"
 _COLOURS = {
@@ -103,9 +99,7 @@ COLUMNS = 120
 
 def draw(chart: Chart) -> str:
     """Return an `<svg>` element; deterministic, with ids that are unique on the page."""
-    # svg.hashsalt: ids depend on the content alone; without it they are random.
-    with mpl.rc_context({**_STYLE, "svg.hashsalt": chart.name}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the page uses the reader's fonts
+    with drawing(_STYLE, chart.name):
         figure = Figure(figsize=(3.4, 2.55), layout="constrained")
         axes = figure.add_subplot()
         for line, colour, dash in zip(chart.lines, list(_COLOURS)[1:], _DASHES, strict=False):
@@ -113,11 +107,8 @@ def draw(chart: Chart) -> str:
         _scale(axes, chart)
         if len(chart.lines) > 1:
             axes.legend(handlelength=2.6)
-        file = io.StringIO()
-        no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(file, format="svg", metadata=no_metadata)
-        columns = _columns(chart, axes)
-    return _adapted(file.getvalue(), chart).replace("</svg>", f"{columns}</svg>")
+        svg = as_file(figure, "svg").decode("utf-8")
+        return _adapted(svg, chart).replace("</svg>", f"{_columns(chart, axes)}</svg>")
 
 
 def _draw_line(axes: Axes, line: ChartLine, sizes: Mapping[float, int], dash: str, colour: str) -> None:
@@ -207,17 +198,6 @@ def _hover_points(lines: Sequence[ChartLine]) -> list[float]:
     places = sorted({place for line in lines for place, _ in line.points})
     fewest = [place for place, _ in min((line.points for line in lines), key=len)]
     return sorted({place for found in (places, fewest) for place in found[:: -(-len(found) // COLUMNS)]})
-
-
-def legend_label(name: str) -> str:
-    """Return a legend entry that matplotlib shows as it is: a leading `_` would hide the line."""
-    shown = without_mathtext(visible(name))
-    return f"\u200b{shown}" if shown.startswith("_") else shown
-
-
-def without_mathtext(text: str) -> str:
-    """Escape `$`, which matplotlib would read as the beginning of a formula."""
-    return text.replace("$", r"\$")
 
 
 def _figure(value: float) -> str:

@@ -10,26 +10,20 @@ letters that no font has are reported, and drawn as boxes.
 
 from __future__ import annotations
 
-import io
-import warnings
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from dragoman.alignment.heat_map import HeatMap
-from dragoman.report.charts import without_mathtext
-from dragoman.report.fonts import font_families
+from dragoman.report.pictures import as_file, drawing, format_of, without_mathtext
 from dragoman.text.lines import replace_file
 
 Scale = Literal["paper", "modern"]
 SCALES: dict[Scale, str] = {"paper": "gray", "modern": "viridis"}
 """matplotlib's colour maps; both run from dark, 0, to bright, 1."""
-
-FORMATS = ("png", "svg", "pdf")
 
 CELL = 0.24
 """Side length of a cell, in inches."""
@@ -40,25 +34,15 @@ _STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.linewidth": 0.6,
     "svg.fonttype": "path",
-    "svg.hashsalt": "dragoman",  # ids depend on the content alone
     "pdf.fonttype": 42,
 }
 
 
 def heat_map_file(heat_map: HeatMap, kind: str, scale: Scale = "paper") -> bytes:
     """Return the picture as a file in one of `FORMATS`; deterministic for the same input and fonts."""
-    assert kind in FORMATS
     words = [*heat_map.source_words, *heat_map.target_words]
-    with mpl.rc_context({**_STYLE, "font.family": font_families(words, heat_map.languages)}), warnings.catch_warnings():
-        # Missing letters are reported by `warn_of_missing_letters`, once for all pictures.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure = _figure(heat_map, scale)
-        file = io.BytesIO()
-        no_metadata = {"svg": ("Date", "Creator"), "pdf": ("CreationDate", "Creator", "Producer"), "png": ("Software",)}
-        figure.savefig(
-            file, format=kind, dpi=DOTS, bbox_inches="tight", pad_inches=0.08, metadata=dict.fromkeys(no_metadata[kind])
-        )
-    return file.getvalue()
+    with drawing(_STYLE, "dragoman", words, heat_map.languages):
+        return as_file(_figure(heat_map, scale), kind, dpi=DOTS, bbox_inches="tight", pad_inches=0.08)
 
 
 def write_heat_map(path: Path, heat_map: HeatMap, scale: Scale = "paper") -> None:
@@ -67,7 +51,7 @@ def write_heat_map(path: Path, heat_map: HeatMap, scale: Scale = "paper") -> Non
     Raises:
         InputError: the file cannot be written.
     """
-    picture = heat_map_file(heat_map, path.suffix.removeprefix("."), scale)
+    picture = heat_map_file(heat_map, format_of(path), scale)
     with replace_file(path, binary=True) as file:
         file.write(picture)
 

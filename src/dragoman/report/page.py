@@ -24,12 +24,11 @@ from dragoman.evaluation.evaluate import Evaluation, SliceTable
 from dragoman.evaluation.metrics import chrf_metric
 from dragoman.evaluation.significance import Comparisons, MetricComparison
 from dragoman.report.charts import FEW
+from dragoman.report.curves import Curve, Records, learning_curves, slice_curves
 from dragoman.report.differences import Confusion, Missed, confusions, missed
 from dragoman.report.facts import Facts, language_name
 from dragoman.report.heat_map_file import SCALES, Scale
-from dragoman.report.measurements import Records
 from dragoman.report.out_of_vocabulary import OovCounts
-from dragoman.report.page_curves import Curve, learning_curves, slice_curves
 from dragoman.report.samples import Sample
 from dragoman.report.sentences import pack
 from dragoman.text.display import LONGEST_LABEL, visible

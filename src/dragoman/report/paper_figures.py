@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-_STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "figures", "font.size": 9}
+from dragoman.report.pictures import as_file, drawing, without_mathtext
+
+_STYLE = {"svg.fonttype": "none", "font.size": 9}
 Curves = Mapping[str, Sequence[tuple[float, float]]]
 """Name -> points."""
 
@@ -20,25 +21,25 @@ def draw_beside(file: BinaryIO, paper: Curves, ours: Curves, *, across: str, upw
     Points that are not `joined` by lines are a scatter plot.
     """
     panels = [("paper", paper), ("here", ours)] if paper else [("here", ours)]
-    with mpl.rc_context(_STYLE):
+    with drawing(_STYLE, "figures"):
         figure = Figure(figsize=(4.8 * len(panels), 3.6), layout="constrained")
         for place, (title, curves) in enumerate(panels, 1):
             _draw(figure.add_subplot(1, len(panels), place), title, curves, across, upwards, "-" if joined else "")
-        figure.savefig(file, format="svg", metadata={"Date": None})
+        file.write(as_file(figure, "svg"))
 
 
 def draw_labelled(file: BinaryIO, points: Sequence[tuple[float, float]], labels: Sequence[str]) -> None:
     """Draw points with a text beside each as SVG; their coordinates have no units."""
-    with mpl.rc_context(_STYLE):
+    with drawing(_STYLE, "figures"):
         figure = Figure(figsize=(9.6, 7.2), layout="constrained")
         axes = figure.add_subplot()
         across, upwards = zip(*points, strict=True)
         axes.scatter(across, upwards, s=6)
         for place, label in zip(points, labels, strict=True):
-            axes.annotate(label.replace("$", r"\$"), place, xytext=(3, 2), textcoords="offset points", fontsize=7)
+            axes.annotate(without_mathtext(label), place, xytext=(3, 2), textcoords="offset points", fontsize=7)
         axes.set(xticks=[], yticks=[])
         axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
-        figure.savefig(file, format="svg", metadata={"Date": None})
+        file.write(as_file(figure, "svg"))
 
 
 def _draw(axes: Axes, title: str, curves: Curves, across: str, upwards: str, line: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from dragoman.evaluation.evaluate import evaluate
 from dragoman.evaluation.slices import by_source_length
 from dragoman.report.charts import COLUMNS
-from dragoman.report.page_curves import learning_curves, slice_curves
+from dragoman.report.curves import learning_curves, slice_curves
 
 
 def log(updates=(100, 200, 300)) -> list[dict]:
