@@ -4,7 +4,7 @@ import random
 from collections import Counter
 
 from dragoman.inspection.overlap import NEAR, HeldOutSet
-from dragoman.inspection.word_splitting import folded_words
+from dragoman.inspection.words import folded_words
 from dragoman.text.corpus import Pair
 
 

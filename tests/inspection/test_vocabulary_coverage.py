@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from dragoman.inspection.vocabulary_coverage import vocabulary_coverage
+from dragoman.inspection.words import vocabulary_coverage
 
 
 def test_the_curve_counts_running_words():

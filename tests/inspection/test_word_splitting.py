@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.inspection.word_splitting import folded_words, split_words
+from dragoman.inspection.words import folded_words, split_words
 
 
 @pytest.mark.parametrize(

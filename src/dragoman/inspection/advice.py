@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,54 +36,61 @@ FEW_LETTERS = 0.1
 SPOILING = 0.1
 """Share of the pairs with a finding from which on the training begins with a warning."""
 
-SPOILING_KINDS = (
-    "copied",
-    "unlikely lengths",
-    "wrong way round",
-    "other side's language",
-    "mojibake",
-    "replacement character",
-)
-"""Findings that spoil the model where they are frequent."""
-
 
 class CorpusCheck(NamedTuple):
-    """A condition on the whole corpus, and the advice where it holds; `{0}` is the inspection."""
+    """A condition on the corpus or on one side of it, and the advice where it holds."""
 
-    applies: Callable[[Inspection], bool]
+    applies: Callable[[Inspection, SideFacts], bool]
+    """For each side; of a condition on the corpus, for the source alone."""
     advice: str
-    warns: bool = True
+    """`{0}` is the inspection, `{1}` the name of the side, `{2}` its share of words that occur once."""
+    of_side: bool = False
+    warns: bool = False
     """Whether training begins with a warning."""
 
 
-CORPUS_CHECKS = (
+PROBLEMS = (
     CorpusCheck(
-        lambda found: found.length_correlation < LOW_CORRELATION and found.pairs >= ENOUGH_LINES,
+        lambda corpus, _: corpus.length_correlation < LOW_CORRELATION and corpus.pairs >= ENOUGH_LINES,
         "The lengths of the two sides hardly correlate ({0.length_correlation:.2f}): check that line k of one file is "
         "the translation of line k of the other.",
+        warns=True,
     ),
     CorpusCheck(
-        lambda found: found.pairs < FEW,
+        lambda corpus, _: corpus.pairs < FEW,
         "{0.pairs:,} pairs are few: expect a model only for very narrow text, such as dates or spellings, or find "
         "more.",
+        warns=True,
     ),
     CorpusCheck(
-        lambda found: not found.sides_told_apart and found.pairs >= ENOUGH_LINES,
+        lambda corpus, _: not corpus.sides_told_apart and corpus.pairs >= ENOUGH_LINES,
         "The two sides cannot be told apart by their letters: they are in one language or nearly so, or mixed. Lines "
         "on the wrong side were therefore not searched for.",
-        warns=False,
     ),
     CorpusCheck(
-        lambda found: _letters(found.source, found.pairs) < FEW_LETTERS,
-        "The source consists almost only of digits and other signs without letters: check that these are the right "
-        "files.",
-    ),
-    CorpusCheck(
-        lambda found: _letters(found.target, found.pairs) < FEW_LETTERS,
-        "The target consists almost only of digits and other signs without letters: check that these are the right "
-        "files.",
+        lambda corpus, side: _letters(side, corpus.pairs) < FEW_LETTERS,
+        "The {1} consists almost only of digits and other signs without letters: check that these are the right files.",
+        of_side=True,
+        warns=True,
     ),
 )
+"""What questions the training as a whole."""
+
+SETTINGS = (
+    CorpusCheck(
+        lambda _, side: side.words.singleton_share > MANY_SINGLETONS,
+        "{1} words: {2} of the running words occur only once, so a word vocabulary would "
+        "leave many unknown; subwords (bpe, the default) do not.",
+        of_side=True,
+    ),
+    CorpusCheck(
+        lambda _, side: side.lengths.words[99] > LONGEST,
+        f"{{1}} lengths: more than one line in a hundred is longer than {LONGEST} words; split these into sentences, "
+        "or raise cleaning.max_length.",
+        of_side=True,
+    ),
+)
+"""What to set before training."""
 
 
 def _letters(side: SideFacts, pairs: int) -> float:
@@ -92,42 +99,21 @@ def _letters(side: SideFacts, pairs: int) -> float:
     return sum(side.scripts.values()) / characters if characters else 1.0
 
 
-class SideCheck(NamedTuple):
-    """A condition on one side, and the advice where it holds; `{0}` is its name, `{1}` its singleton share."""
-
-    applies: Callable[[SideFacts], bool]
-    advice: str
-
-
-SIDE_CHECKS = (
-    SideCheck(
-        lambda side: side.words.singleton_share > MANY_SINGLETONS,
-        "{0} words: {1} of the running words occur only once, so a word vocabulary would "
-        "leave many unknown; subwords (bpe, the default) do not.",
-    ),
-    SideCheck(
-        lambda side: side.lengths.words[99] > LONGEST,
-        f"{{0}} lengths: more than one line in a hundred is longer than {LONGEST} words; split these into sentences, "
-        "or raise cleaning.max_length.",
-    ),
-)
+def _checked(checks: Sequence[CorpusCheck], inspection: Inspection) -> Iterator[str]:
+    for name, side in (("source", inspection.source), ("target", inspection.target)):
+        for check in checks:
+            if (check.of_side or name == "source") and check.applies(inspection, side):
+                yield check.advice.format(inspection, name, _percent(side.words.singleton_share))
 
 
 def advice(inspection: Inspection) -> list[str]:
     """Return sentences, problems before settings; without problems the first sentence states that."""
     problems = [
-        *(check.advice.format(inspection) for check in CORPUS_CHECKS if check.applies(inspection)),
+        *_checked(PROBLEMS, inspection),
         *_held_out_problems(inspection),
         *_pair_problems(inspection),
-    ]
-    sides = {"source": inspection.source, "target": inspection.target}
-    settings = [
-        check.advice.format(name, _percent(side.words.singleton_share))
-        for name, side in sides.items()
-        for check in SIDE_CHECKS
-        if check.applies(side)
-    ]
-    return [*(problems or ["No problems were found: this text can be used for training."]), *settings]
+    ] or ["No problems were found: this text can be used for training."]
+    return [*problems, *_checked(SETTINGS, inspection)]
 
 
 def warnings(inspection: Inspection) -> list[str]:
@@ -136,12 +122,12 @@ def warnings(inspection: Inspection) -> list[str]:
     Held-out pairs that are in the training text are not among them: they need a look at the whole text.
     """
     return [
-        *(check.advice.format(inspection) for check in CORPUS_CHECKS if check.warns and check.applies(inspection)),
+        *_checked([check for check in PROBLEMS if check.warns], inspection),
         *_swapped_sets(inspection),
         *(
             _finding_advice(finding, inspection.pairs, inspection.not_utf8)
             for finding in inspection.findings
-            if finding.kind in SPOILING_KINDS and finding.pairs >= SPOILING * inspection.pairs
+            if FINDING_KINDS[finding.kind].spoils and finding.pairs >= SPOILING * inspection.pairs
         ),
     ]
 
@@ -175,21 +161,17 @@ def _swapped_sets(inspection: Inspection) -> Iterator[str]:
 
 
 def _pair_problems(inspection: Inspection) -> Iterator[str]:
+    composed = inspection.source.lines_with_composed_letters + inspection.target.lines_with_composed_letters
+    mixed = f"Normal forms are mixed: {composed:,} lines have composed letters. " if composed else ""
     for finding in inspection.findings:
-        mixed = _mixed_forms(inspection) if finding.kind == "decomposed letter" else ""
-        yield _finding_advice(finding, inspection.pairs, inspection.not_utf8, mixed)
+        remark = mixed if finding.kind == "decomposed letter" else ""
+        yield _finding_advice(finding, inspection.pairs, inspection.not_utf8, remark)
 
 
 def _finding_advice(finding: Finding, pairs: int, not_utf8: Mapping[str, FileCounts], remark: str = "") -> str:
     conversions = [_conversion(*file) for file in not_utf8.items()] if finding.kind == NOT_UTF8 else []
     sentences = " ".join([FINDING_KINDS[finding.kind].advice, *conversions])
     return f"{finding.kind} ({counted(finding.pairs)}, {_percent(finding.pairs / pairs)}): {remark}{sentences}"
-
-
-def _mixed_forms(inspection: Inspection) -> str:
-    """How many lines are in the other normal form."""
-    composed = inspection.source.lines_with_composed_letters + inspection.target.lines_with_composed_letters
-    return f"Normal forms are mixed: {composed:,} lines have composed letters. " if composed else ""
 
 
 def counted(pairs: int) -> str:

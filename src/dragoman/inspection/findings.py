@@ -14,6 +14,8 @@ class FindingKind(NamedTuple):
 
     meaning: str
     advice: str
+    spoils: bool = False
+    """Whether the model is spoilt where the finding is frequent, so that training warns of it."""
 
 
 NOT_UTF8 = "not UTF-8"
@@ -30,6 +32,7 @@ FINDING_KINDS = {
     "copied": FindingKind(
         "the same text on both sides",
         "A few names and numbers are harmless. Many copied sentences teach the model to copy: remove them.",
+        spoils=True,
     ),
     "too long": FindingKind(
         "a side with more words than training accepts tokens",
@@ -39,12 +42,17 @@ FINDING_KINDS = {
         "a side much longer than the other side predicts",
         "Often these are not translations of each other, or only one side was split into sentences. Check some; "
         "cleaning.max_ratio drops the worst.",
+        spoils=True,
     ),
     "wrong way round": FindingKind(
-        "each side looks like the other's language", "Swap the sides of these pairs, or remove the pairs."
+        "each side looks like the other's language",
+        "Swap the sides of these pairs, or remove the pairs.",
+        spoils=True,
     ),
     "other side's language": FindingKind(
-        "a line that looks like the other side's language", "Most often untranslated text: remove these pairs."
+        "a line that looks like the other side's language",
+        "Most often untranslated text: remove these pairs.",
+        spoils=True,
     ),
     "other script": FindingKind(
         "most letters of a line are in a script that its side does not use",
@@ -58,10 +66,12 @@ FINDING_KINDS = {
     "mojibake": FindingKind(
         "UTF-8 that was decoded as Latin-1 or Windows-1252, such as Ã¤ for ä",
         "Get the text again from its source; if that is impossible, a tool such as ftfy repairs most of it.",
+        spoils=True,
     ),
     "replacement character": FindingKind(
         "U+FFFD, which replaces a character that was lost",
         "The text is damaged: get it again, or remove these lines.",
+        spoils=True,
     ),
     "control character": FindingKind(
         "control characters, or line ends of other systems inside a line",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -25,9 +25,7 @@ from dragoman.inspection.languages import LineLabels, SideCounts, train_classifi
 from dragoman.inspection.lengths import LengthFacts, LengthRatio, Lengths
 from dragoman.inspection.overlap import HeldOutSet, known_words
 from dragoman.inspection.repetition import Repetition, RepetitionFacts
-from dragoman.inspection.subword_statistics import SubwordFacts, subword_facts
-from dragoman.inspection.vocabulary_coverage import VocabularyCoverage, vocabulary_coverage
-from dragoman.inspection.word_splitting import split_words
+from dragoman.inspection.words import SubwordFacts, VocabularyCoverage, split_words, subword_facts, vocabulary_coverage
 from dragoman.progress import ProgressCallback
 from dragoman.text.corpus import Corpora, Pair
 from dragoman.text.words import is_blank
@@ -113,7 +111,7 @@ def inspect_corpus(
     for held in sets:
         held.known_words = known_words(held.pairs, *(side.words for side in counting.sides))
     held_out_words = [
-        {held.name: _count_words(getattr(pair, side) for pair in held.pairs) for held in sets}
+        {held.name: Counter(chain.from_iterable(map(split_words, held.sides[side].lines))) for held in sets}
         for side in ("source", "target")
     ]
     source, target = (
@@ -148,10 +146,6 @@ def _held_out(name: str, files: Sequence[Path], examples: int, listing: TextIO |
 def _add_bad_pairs(findings: Findings, chunk: Chunk) -> None:
     for pair, side, line in chunk.bad:
         findings.add(NOT_UTF8, pair, side, describe_bad_line(line))
-
-
-def _count_words(lines: Iterator[str]) -> Counter[str]:
-    return Counter(chain.from_iterable(map(split_words, lines)))
 
 
 @dataclass(slots=True)

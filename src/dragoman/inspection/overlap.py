@@ -19,7 +19,7 @@ from typing import NamedTuple
 from dragoman.inspection.corpus_reader import FileCounts
 from dragoman.inspection.findings import Finding
 from dragoman.inspection.repetition import digest
-from dragoman.inspection.word_splitting import folded_words, split_words
+from dragoman.inspection.words import folded_words, split_words
 from dragoman.text.corpus import Pair
 from dragoman.text.side import SideName
 from dragoman.text.words import is_blank

@@ -14,7 +14,7 @@ from dragoman.inspection.advice import advice, counted
 from dragoman.inspection.findings import Finding, FindingExample
 from dragoman.inspection.inspect import Inspection, SideFacts
 from dragoman.inspection.overlap import Duplicate, HeldOutSet
-from dragoman.inspection.subword_statistics import SubwordFacts
+from dragoman.inspection.words import SubwordFacts
 from dragoman.tables import columns
 from dragoman.text.display import shortened
 
