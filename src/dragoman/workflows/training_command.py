@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from dragoman.config.building import require_settings
+from dragoman.config.files import load_config
 from dragoman.progress import Console
 from dragoman.requests.training import TrainingRequest
 from dragoman.runs.layout import RunFolder
@@ -60,12 +61,14 @@ class TranslationTraining:
         return given
 
     def _require_settings(self) -> None:
-        """Refuse missing files and wrong settings before the training text is read and the first line is printed."""
-        text = self._request.text
+        """Refuse wrong settings and missing files before the training text is read and the first line is printed."""
+        text, config = self._request.text, self._request.model.config
+        if config is not None:
+            load_config(Path(config))
+        require_settings(self._request.model.changes.set)
         for path in (Path(name) for files in (*text.train, *text.dev) for name in files):
             if not path.exists():
                 raise not_found(path)
-        require_settings(self._request.model.changes.set)
 
     def _train(self) -> None:
         request = self._request
