@@ -236,7 +236,7 @@ def test_a_kill_loses_little(run_folder: Path, tmp_path: Path) -> None:
     assert ROW * 1000 < size < ROW * len(lines)
     done = subprocess.run([word for word in words if word != "--quiet"], capture_output=True, text=True, check=True)
     (said,) = [line for line in done.stderr.splitlines() if line.endswith("phrase pairs were scored before")]
-    assert 900 < int(said.split()[0]) <= size // ROW
+    assert 800 < int(said.split()[0]) <= size // ROW  # records have more bytes than their rows
     scored = list(read_table(out))
     assert [row.source for row in scored] == [line.split(" ||| ")[0] for line in lines]
     assert all(0 < row.scores[1] < 1 for row in scored)

@@ -14,7 +14,7 @@ from dragoman.errors import InputError
 from dragoman.serving.documents import file_texts, markup_sentences, sentences_of, translated_file, translated_markup
 from dragoman.serving.forms import MAX_FIELDS, Form, read_form
 from dragoman.serving.html_text import spans_of_words
-from dragoman.serving.rendering import Aligned
+from dragoman.serving.rendering import AlignedTranslation
 
 BOUNDARY = "multipart/form-data; boundary=x"
 PART = b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\n'
@@ -54,10 +54,10 @@ FORMS: dict[str, tuple[str, Callable[[int], bytes]]] = {
 }
 
 
-def _echo(sentence: str) -> Aligned:
+def _echo(sentence: str) -> AlignedTranslation:
     """A translation in reversed order."""
     words = list(spans_of_words(sentence))
-    return Aligned(sentence, words, words, list(reversed(range(len(words)))))
+    return AlignedTranslation(sentence, words, words, list(reversed(range(len(words)))))
 
 
 def _markup(text: str) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.serving.html_text import MAX_ELEMENTS, Document
-from dragoman.serving.rendering import Aligned, original, render
+from dragoman.serving.rendering import AlignedTranslation, original, render
 from dragoman.text.sentences import sentence_spans
 
 FRAGMENTS = [
@@ -59,7 +59,9 @@ def _rendered(source: str, target: str, links: list[int | None]) -> str:
     for start, end in spans:
         from dragoman.serving.html_text import spans_of_words
 
-        aligned = Aligned(target, list(spans_of_words(text.text[start:end])), list(spans_of_words(target)), list(links))
+        aligned = AlignedTranslation(
+            target, list(spans_of_words(text.text[start:end])), list(spans_of_words(target)), list(links)
+        )
         sentences.append(aligned)
     assert len(starts) == 1
     parts = [part if isinstance(part, str) else render(document, part, spans, sentences) for part in document.parts]
@@ -100,7 +102,7 @@ def test_an_element_that_ends_inside_of_a_sentence_is_divided() -> None:
     [text] = document.texts
     spans = sentence_spans(text.text, "en")
     sentences = [
-        Aligned("Eins zwei.", [(0, 3), (4, 7)], [(0, 4), (5, 9)], [0, 1]),
-        Aligned("Vier drei.", [(0, 5), (6, 10)], [(0, 4), (5, 9)], [1, 0]),
+        AlignedTranslation("Eins zwei.", [(0, 3), (4, 7)], [(0, 4), (5, 9)], [0, 1]),
+        AlignedTranslation("Vier drei.", [(0, 5), (6, 10)], [(0, 4), (5, 9)], [1, 0]),
     ]
     assert render(document, text, spans, sentences) == "<b>Eins zwei</b>. Vier <b>drei</b>."

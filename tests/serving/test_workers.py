@@ -13,7 +13,7 @@ from dragoman.serving import worker, workers
 from dragoman.serving.documents import file_texts, markup_sentences, sentences_of, translated_file, translated_markup
 from dragoman.serving.forms import Form, read_form
 from dragoman.serving.refusals import Refusal
-from dragoman.serving.rendering import Aligned
+from dragoman.serving.rendering import AlignedTranslation
 from dragoman.serving.workers import Workers
 
 
@@ -39,7 +39,7 @@ def test_results_are_those_of_the_functions() -> None:
     async def steps(pool: Workers) -> None:
         assert await pool.run(sentences_of, ["One. Two.", ""], "en", 9) == sentences_of(["One. Two.", ""], "en", 9)
         assert await pool.run(markup_sentences, ["<p>a<b>b</b>"], "en", False, 9) == ["ab"]
-        sentence = Aligned("X Y", [(0, 1), (2, 3)], [(0, 1), (2, 3)], [1, None])
+        sentence = AlignedTranslation("X Y", [(0, 1), (2, 3)], [(0, 1), (2, 3)], [1, None])
         assert await pool.run(translated_markup, ["<b>a</b> b"], "en", False, [sentence]) == ["<b></b>X Y"]
         body = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n\xff\r\n--x--\r\n'
         assert await pool.run(read_form, "multipart/form-data; boundary=x", body) == Form({}, {"f": ("a", b"\xff")})

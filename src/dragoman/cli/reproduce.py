@@ -87,9 +87,9 @@ def run(options: argparse.Namespace) -> None:
     if missing:
         raise ConfigError(f"reproduce {options.experiment}: give {', '.join(missing)}")
 
-    from dragoman.reproduction.reproduce import Request, reproduce
+    from dragoman.reproduction.reproduce import ReproductionRequest, reproduce
 
-    request = Request(
+    request = ReproductionRequest(
         corpora={name: getattr(options, name) for name in ("train", "dev", "test")},
         out=options.out,
         scale=options.scale,

@@ -38,7 +38,7 @@ QUICK = {"updates": 1000, "scale": 0.128, "seeds": 1}
 
 
 @dataclass(frozen=True)
-class Request:
+class ReproductionRequest:
     """What the user asked for; None: as the experiment says."""
 
     corpora: Mapping[str, Corpora]
@@ -62,7 +62,7 @@ class Request:
     """The command line, for the pages."""
 
 
-def reproduce(experiment: Experiment, request: Request, console: Console) -> dict[str, Any]:
+def reproduce(experiment: Experiment, request: ReproductionRequest, console: Console) -> dict[str, Any]:
     """Run what is missing of an experiment, and write its pages to `out`/NAME/.
 
     Raises:

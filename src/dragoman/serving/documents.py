@@ -11,7 +11,7 @@ import msgspec
 
 from dragoman.errors import InputError
 from dragoman.serving.html_text import Document, Text, unescaped
-from dragoman.serving.rendering import Aligned, original, render
+from dragoman.serving.rendering import AlignedTranslation, original, render
 from dragoman.serving.subtitles import cue_texts, replace_cue_texts
 from dragoman.text.sentences import Span, sentence_spans
 
@@ -68,7 +68,9 @@ def markup_sentences(texts: Sequence[str], language: str, separate: bool, most: 
     return [part[slice(*span)] for part, own in zip(parts, found, strict=True) for span in own]
 
 
-def translated_markup(texts: list[str], language: str, separate: bool, sentences: list[Aligned]) -> list[str]:
+def translated_markup(
+    texts: list[str], language: str, separate: bool, sentences: list[AlignedTranslation]
+) -> list[str]:
     """HTML with the translations of `markup_sentences` in their place."""
     found, answers = [], iter(sentences)
 

@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 
 from dragoman.serving.documents import MAX_SENTENCES, markup_sentences, translated_markup
-from dragoman.serving.rendering import Aligned, aligned
+from dragoman.serving.rendering import AlignedTranslation, aligned
 from dragoman.serving.service import Direction, Service, all_or_none, by_pair
 from dragoman.translation.result import Translation
 
@@ -30,6 +30,6 @@ async def translate_markup(service: Service, texts: Sequence[str], directions: S
     return found
 
 
-def _packed(n_best: list[Translation]) -> Aligned:
+def _packed(n_best: list[Translation]) -> AlignedTranslation:
     """A translation as the worker process gets it, packed in the thread that has computed it."""
-    return cast(Aligned, msgspec.Raw(msgspec.msgpack.encode(aligned(n_best))))
+    return cast(AlignedTranslation, msgspec.Raw(msgspec.msgpack.encode(aligned(n_best))))

@@ -25,7 +25,7 @@ MAX_GAP = 2
 """Words between two parts of an element that are included in it."""
 
 
-class Aligned(NamedTuple):
+class AlignedTranslation(NamedTuple):
     """A translated sentence; spans are [start, end) in characters of each side."""
 
     text: str
@@ -35,7 +35,7 @@ class Aligned(NamedTuple):
     """For each target unit the source unit that it is linked with."""
 
 
-def aligned(n_best: list[Translation]) -> Aligned:
+def aligned(n_best: list[Translation]) -> AlignedTranslation:
     """The best translation of a sentence with the links between its words and those of its source."""
     best = n_best[0]
     source_units = _units(best.source, best.source_spans)
@@ -43,7 +43,7 @@ def aligned(n_best: list[Translation]) -> Aligned:
     sources: list[int | None] = [None] * len(target_units)
     for source, target in best.links_between(source_units, target_units):
         sources[target] = source
-    return Aligned(best.text, source_units, target_units, sources)
+    return AlignedTranslation(best.text, source_units, target_units, sources)
 
 
 def _units(text: str, segments: Sequence[Span]) -> list[Span]:
@@ -62,7 +62,7 @@ def original(text: Text) -> str:
     return _with_marks(_raw(text, 0, len(text.text)), text.elements)
 
 
-def render(document: Document, text: Text, spans: Sequence[Span], sentences: Sequence[Aligned]) -> str:
+def render(document: Document, text: Text, spans: Sequence[Span], sentences: Sequence[AlignedTranslation]) -> str:
     """A text with its sentences at `spans` translated, as markup."""
     outside, inside = _divided(text.elements, spans)
     pieces: list[_Piece] = []
@@ -132,7 +132,9 @@ def _with_marks(pieces: Iterable[_Piece], elements: Sequence[Element]) -> str:
 class _Sentence:
     """The rendering of a sentence with the elements inside of it."""
 
-    def __init__(self, document: Document, sentence: Aligned, elements: Sequence[Element], start: int) -> None:
+    def __init__(
+        self, document: Document, sentence: AlignedTranslation, elements: Sequence[Element], start: int
+    ) -> None:
         """`start` is the place of the sentence in the text that elements count."""
         self._document = document
         self._sentence = sentence
