@@ -88,6 +88,7 @@ def test_each_verb_gives_the_lines_that_it_gives_without_cluster(
     [
         (["translate", "RUN", "--input", "no/*"], "no/*: no file matches this pattern"),
         (["translate", "MISSING", "--input", "text"], "MISSING: does not exist; workers open the folders of models"),
+        (["translate", "loop", "--input", "text"], "loop: does not exist; workers open the folders of models"),
         (["score", "RUN", "--input", "text"], "text: a file of pairs is .tsv or .jsonl"),
         (
             ["score", "RUN", "--input", "text", "--target", "text", "other"],
@@ -108,6 +109,7 @@ def test_bad_input_is_told_in_one_line(
     monkeypatch.chdir(tmp_path)
     for name in ("text", "other", "x.tsv"):
         Path(name).write_text("a\n")
+    Path("loop").symlink_to("loop")
     words = [str(light) if word == "RUN" else word for word in words]
     assert main(["cluster", *words, "--output", "out"]) == 2
     error = capsys.readouterr().err

@@ -425,11 +425,12 @@ def test_nothing_to_train_on_is_refused(text: list[str]) -> None:
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_a_vocabulary_too_small_for_the_characters_is_refused(kind: str) -> None:
     text = ["".join(chr(0x4E00 + number) for number in range(1000))]
-    with pytest.raises(ConfigError) as caught:
-        train_segmentation(SideConfig(segmentation=kind, vocabulary=20), text)
-    assert str(caught.value) == (
-        "vocabulary: 20 is too small for text of 1,000 different characters; give at least 1,005"
-    )
+    for size in (20, 3):  # 3: no more than the special symbols
+        with pytest.raises(ConfigError) as caught:
+            train_segmentation(SideConfig(segmentation=kind, vocabulary=size), text)
+        assert str(caught.value) == (
+            f"vocabulary: {size} is too small for text of 1,000 different characters; give at least 1,005"
+        )
     train_segmentation(SideConfig(segmentation=kind, vocabulary=1005), text)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -96,12 +97,12 @@ class ClusterCommand:
         from dragoman.progress import Console
 
         console = Console(quiet=options.quiet)
-        absolute = {use: [str(Path(name).resolve()) for name in names] for use, names in models.items()}
+        absolute = {use: [os.path.realpath(name) for name in names] for use, names in models.items()}
         plan = WorkerPlan(self.verb, absolute, settings)
         inputs = self._find_inputs(options)
         output = options.output
         for one in inputs:
-            if Path(one.files[0].path).resolve().parent == output.resolve():
+            if os.path.dirname(os.path.realpath(one.files[0].path)) == os.path.realpath(output):
                 raise ConfigError(f"--output {output}: holds the input {one.files[0].path}; give another folder")
         with open_output_folder(output, plan.identity(), [one.name for one in inputs]) as folder:
             missing = [one for one in inputs if not folder.is_complete(one, VERBS[self.verb])]

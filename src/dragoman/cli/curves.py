@@ -65,5 +65,5 @@ def _log(path: str) -> Path:
 
 def _names(paths: Sequence[str]) -> list[str]:
     """The last part of each path, or the whole paths if two names are equal."""
-    last = [Path(path).resolve().name for path in paths]
+    last = [os.path.basename(os.path.realpath(path)) for path in paths]
     return last if len(set(last)) == len(last) else list(paths)

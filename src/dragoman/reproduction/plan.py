@@ -99,7 +99,7 @@ class Plan:
 
     def gold_links(self) -> Path:
         """The gold links of the test set."""
-        return self.gold.resolve() if self.gold else Path("systems", "test.links")
+        return Path(os.path.realpath(self.gold)) if self.gold else Path("systems", "test.links")
 
     def dictionary(self, swapped: bool) -> Path:
         """The dictionary that replaces unknown words."""

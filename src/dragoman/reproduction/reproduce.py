@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -84,7 +85,7 @@ def reproduce(experiment: Experiment, request: ReproductionRequest, console: Con
     if request.gold and request.join > 1:
         raise ConfigError("--gold: its links are those of single pairs; leave out --join")
     _require_valid_models(experiment, budget, settings)
-    out = request.out.resolve()
+    out = Path(os.path.realpath(request.out))
     corpus = write_corpus(out / "corpus", request.corpora, join=request.join, languages=request.languages)
     folder = out / experiment.family
     plan = Plan(experiment, corpus, folder, budget, settings, request.gold)

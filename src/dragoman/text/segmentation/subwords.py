@@ -198,6 +198,12 @@ def train_model(lines: Iterable[str], kind: Literal["bpe", "unigram"], vocabular
     if not characters:
         raise InputError("every line of the training text is blank, so no segmentation can be trained")
     size = vocabulary - len(SPECIALS)
+    too_small = ConfigError(
+        f"vocabulary: {vocabulary} is too small for text of {len(characters):,} different characters; "
+        f"give at least {len(characters) + len(SPECIALS) + 1:,}"
+    )
+    if size < 1:  # which SentencePiece calls an internal error
+        raise too_small
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -220,10 +226,7 @@ def train_model(lines: Iterable[str], kind: Literal["bpe", "unigram"], vocabular
     except RuntimeError as error:
         if "required_chars" not in str(error):
             raise
-        raise ConfigError(
-            f"vocabulary: {vocabulary} is too small for text of {len(characters):,} different characters; "
-            f"give at least {len(characters) + len(SPECIALS) + 1:,}"
-        ) from None
+        raise too_small from None
     return model.getvalue()
 
 
