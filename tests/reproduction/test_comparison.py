@@ -6,6 +6,7 @@ import pytest
 
 from dragoman.errors import ConfigError
 from dragoman.reproduction.comparison import Value, parse_comparison
+from dragoman.reproduction.experiment import experiment_names, load_experiment
 
 
 def test_a_difference_is_what_should_be_greater_minus_the_rest() -> None:
@@ -43,3 +44,18 @@ def test_one_of_several_systems_takes_their_place() -> None:
     assert found.terms == ((1.0, Value("bleu", ("all",))), (-1.0, several))
     chosen = found.with_systems({several: "b"})
     assert chosen == parse_comparison("bleu(all) > bleu(b, long)")
+
+
+def test_the_best_member_of_an_ensemble_is_found_among_all_of_its_members() -> None:
+    compared = set()
+    for name in experiment_names():
+        experiment = load_experiment(name)
+        for claim in experiment.claims.values():
+            if "best member" not in claim.claim:
+                continue
+            for comparison in claim.comparisons():
+                (_, ensemble), (_, members) = comparison.terms
+                found = {model for system in members.systems for model in experiment.systems[system].models}
+                assert found == set(experiment.systems[ensemble.system].models), name
+                compared.add(ensemble.system)
+    assert compared == {"ensemble", "ensemble-8"}

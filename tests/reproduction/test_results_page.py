@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from dragoman.reproduction.experiment import load_experiment
+from dragoman.reproduction.page import effect_text
 
 BENCH = Path(__file__).parents[2] / "bench" / "reproduction_page.py"
 EXPLANATIONS = BENCH.parent / "explanations"
@@ -47,3 +48,13 @@ def test_each_claim_that_does_not_hold_is_explained_once() -> None:
 @pytest.mark.parametrize("path", sorted(EXPLANATIONS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_the_experiments_that_explain_are_sound(path: Path) -> None:
     assert load_experiment(str(path)).claims
+
+
+def test_an_effect_is_as_large_as_in_the_paper_from_half_of_it_on() -> None:
+    for ours, paper, text in (
+        (0.5, 1.0, "as large (+0.50, paper +1.00)"),
+        (0.49, 1.0, "smaller (+0.49, paper +1.00)"),
+        (-2.0, 1.0, "opposite (-2.00, paper +1.00)"),
+    ):
+        assert effect_text({"ours": ours, "paper": paper}) == text
+    assert effect_text(None) == ""
