@@ -160,7 +160,7 @@ WRITERS = {"text.lines", "text.temporary"}
 """They open the files that users name for writing, and ask first."""
 
 OWN_FILES = {
-    *("runs.lock", "runs.parts", "runs.exported"),  # a run that is locked, a folder that is prepared
+    *("runs.lock", "runs.exported"),  # a run that is locked, a folder that is prepared
     *("training.log", "training.event_file", "data.store_writer", "data.segment_journal"),  # in a run that is locked
     *("export.writing", "website.site", "website.runtime"),  # in a folder that is prepared, by `new_folder`
     "cluster.outputs",  # in a folder of outputs that is locked

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import resource
+import sys
 from contextlib import suppress
 from pathlib import Path
 
 from dragoman.errors import ConfigError
+from dragoman.systems import address_space_limit
 
 _CGROUP_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 """Files with the limit of a container, by version of the kernel's control groups."""
@@ -25,13 +26,13 @@ _LARGEST_MMAP_THRESHOLD = 32 << 20
 
 def machine_memory() -> int:
     """Bytes of memory that this process can have: those of the machine, or the limit of a container or shell."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    limits = [sys.maxsize]
+    if hasattr(os, "sysconf"):  # not on Windows, where nothing is refused
+        limits.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for path in _CGROUP_LIMITS:
         with suppress(OSError, ValueError):  # "max" is no limit
             limits.append(int(path.read_text(encoding="ascii")))
-    address_space = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if address_space != resource.RLIM_INFINITY:
-        limits.append(address_space)
+    limits += filter(None, [address_space_limit()])
     return min(limits)
 
 

@@ -21,6 +21,7 @@ import msgspec
 
 from dragoman.errors import RunError
 from dragoman.inputs import note_input
+from dragoman.systems import BINARY, NON_BLOCKING
 
 LARGEST = 1 << 28
 """The most bytes of a JSON file that are read; that of a stored corpus has 1 MB for each 2 GB of ids."""
@@ -60,7 +61,7 @@ def open_regular(path: str | Path) -> BinaryIO:
     Raises:
         OSError: as for `open`; or it is a FIFO, a socket or a device.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for its writer
+    descriptor = os.open(path, os.O_RDONLY | NON_BLOCKING | BINARY)  # a FIFO would wait for its writer
     try:
         _note_regular(path, os.fstat(descriptor))
         return open(descriptor, "rb")

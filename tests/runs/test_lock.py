@@ -15,14 +15,14 @@ import pytest
 
 from dragoman.config.schema import Config
 from dragoman.errors import RunError
-from dragoman.runs.lock import LOCK, lock_for_writing
+from dragoman.runs.lock import LOCK, lock_for_writing, lock_run
 from dragoman.runs.new_run import NewRun
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from dragoman.runs.lock import lock_for_writing
-with lock_for_writing(Path(sys.argv[1])):
+from dragoman.runs.lock import lock_for_writing, lock_run
+with lock_for_writing(Path(sys.argv[1])), lock_run(Path(sys.argv[1]) / "run"):
     print("locked", flush=True)
     time.sleep(60)
 """
@@ -30,7 +30,7 @@ with lock_for_writing(Path(sys.argv[1])):
 
 @pytest.fixture
 def holder(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that holds the lock of `tmp_path`."""
+    """A process that holds the lock of `tmp_path`, and that of a run in it."""
     process = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"locked\n"
@@ -42,12 +42,29 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 def test_a_second_process_is_refused_with_the_name_of_the_first(
     holder: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:
-    message = rf"process {holder.pid} on .+ \(since .+\) is writing to this run; wait until it has ended"
-    with pytest.raises(RunError, match=message), lock_for_writing(tmp_path):
+    message = rf"process {holder.pid} on .+ \(since .+\) is writing to this %s; wait until it has ended"
+    run = tmp_path / "run"
+    with pytest.raises(RunError, match=f"^{tmp_path}: {message % 'folder'}"), lock_for_writing(tmp_path):
         pass
-    with pytest.raises(RunError, match=message), NewRun(tmp_path, Config(), overwrite=True):
+    for locked in (lock_run(run), NewRun(run, Config(), overwrite=True)):
+        with pytest.raises(RunError, match=f"^{run}: {message % 'run'}"), locked:
+            pass
+    assert sorted(os.listdir(tmp_path)) == [LOCK, ".run.dragoman.lock"]
+
+
+def test_where_nobody_may_write_beside_a_run_there_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = os.open
+
+    def read_only(path: Path, *arguments: int) -> int:
+        if Path(path).parent == tmp_path:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return opened(path, *arguments)
+
+    monkeypatch.setattr(os, "open", read_only)
+    with lock_run(tmp_path / "run"):
+        assert not os.listdir(tmp_path)
+    with pytest.raises(RunError, match="the lock file cannot be created: Read-only"), lock_for_writing(tmp_path):
         pass
-    assert os.listdir(tmp_path) == [LOCK]
 
 
 def test_the_lock_of_a_killed_process_is_free(holder: subprocess.Popen[bytes], tmp_path: Path) -> None:
@@ -56,6 +73,8 @@ def test_the_lock_of_a_killed_process_is_free(holder: subprocess.Popen[bytes], t
     assert (tmp_path / LOCK).exists()
     with lock_for_writing(tmp_path):
         assert json.loads((tmp_path / LOCK).read_text())["process"] == os.getpid()
+    with lock_run(tmp_path / "run"):
+        pass
     assert not os.listdir(tmp_path)
 
 
@@ -74,7 +93,7 @@ def test_two_runs_in_one_process_do_not_share_a_folder(tmp_path: Path) -> None:
 
 def test_a_damaged_lock_file_names_nobody(holder: subprocess.Popen[bytes], tmp_path: Path) -> None:
     (tmp_path / LOCK).write_text("[")
-    with pytest.raises(RunError, match="another process is writing to this run"), lock_for_writing(tmp_path):
+    with pytest.raises(RunError, match="another process is writing to this folder"), lock_for_writing(tmp_path):
         pass
 
 

@@ -15,6 +15,7 @@ from dragoman.config.schema import Config
 from dragoman.data.store_writer import StoreWriter
 from dragoman.errors import ConfigError, RunError
 from dragoman.runs.layout import RunFolder
+from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.parts import remove_unfinished, sort_files
 from dragoman.stored_files import dump_json
@@ -86,7 +87,7 @@ def test_a_failure_while_preparing_leaves_the_old_run_unchanged(tmp_path: Path, 
     with pytest.raises(error):
         fail()
     assert tree(tmp_path) == before
-    assert sorted(path.name for path in folder.path.iterdir() if path.name.startswith(".")) == []
+    assert os.listdir(tmp_path) == ["run"]
 
 
 def test_a_failure_removes_the_folders_that_it_created(tmp_path: Path) -> None:
@@ -129,11 +130,33 @@ def test_a_link_to_the_folder_of_a_run_stays_one(tmp_path: Path) -> None:
     assert folder.load_config() == NEW
 
 
-def test_a_run_is_replaced_in_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_of(tmp_path / "run")
-    monkeypatch.chdir(tmp_path / "run")
-    run_of(Path(), NEW)
-    assert RunFolder.open(".").load_config() == NEW
+def test_the_current_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of(tmp_path / "run")
+    before = tree(tmp_path)
+    monkeypatch.chdir(run.text)
+    for path, name in ((Path(".."), ".."), (run.path, run.path)):
+        with pytest.raises(RunError) as caught:
+            NewRun(path, NEW, overwrite=True).__enter__()
+        assert str(caught.value) == (
+            f"{name}: is the current folder, or above it, and a run is exchanged for its whole folder; give another "
+            "path to --out"
+        )
+    assert tree(tmp_path) == before
+
+
+def test_a_folder_that_nobody_may_write_to_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of(tmp_path / "run")
+    monkeypatch.setattr(os, "access", lambda path, mode: (path, mode) != (run.path, os.W_OK))
+    with pytest.raises(RunError, match="run: you are not permitted to write to this folder; give another path"):
+        NewRun(run.path, NEW, overwrite=True).__enter__()
+
+
+def test_a_mounted_folder_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "ismount", lambda path: path == tmp_path)
+    with pytest.raises(RunError, match="is a mounted file system, and a run is exchanged for its whole folder"):
+        NewRun(tmp_path, NEW).__enter__()
+    with NewRun(tmp_path / "run", NEW) as new:
+        new.take_place()
 
 
 def test_a_run_is_kept_unless_it_may_be_overwritten(tmp_path: Path) -> None:
@@ -171,7 +194,7 @@ def test_a_foreign_file_is_named(tmp_path: Path, name: str) -> None:
     (folder.path / name).parent.mkdir(exist_ok=True)
     (folder.path / name).write_text("mine")
     before = tree(tmp_path)
-    named = folder.path / ("data/old" if name == "data/old/x" else name)
+    named = folder.path / name
     with pytest.raises(RunError) as caught:
         NewRun(folder.path, NEW, overwrite=True).__enter__()
     assert str(caught.value) == (
@@ -217,7 +240,7 @@ def test_an_input_is_not_removed(tmp_path: Path, name: str, by: str) -> None:
     assert tree(tmp_path) == before
 
 
-@pytest.mark.parametrize("name", ["text/dropped.tsv", "report.html", ".dragoman-new.x/dropped"])
+@pytest.mark.parametrize("name", ["text/dropped.tsv", "report.html", ".report.html.dragoman-new"])
 def test_an_output_among_the_files_of_a_run_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=r"is among the files of the run .*run; give another path"):
         NewRun(tmp_path / "run", NEW, outputs=[tmp_path / "run" / name]).__enter__()
@@ -233,9 +256,14 @@ def test_a_file_in_the_way_of_a_new_run(tmp_path: Path, below: str) -> None:
 
 
 def test_a_folder_that_cannot_be_made_says_why(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="the run folder cannot be created: File name too long"):
+    with pytest.raises(RunError, match="cannot be created: File name too long"):
         NewRun(tmp_path / ("x" * 300), NEW).__enter__()
 
+
+TWO_STEPS = """
+from dragoman.text import temporary
+temporary._exchange = lambda first, second: False
+"""
 
 KILL = """
 import os, sys
@@ -265,26 +293,48 @@ with NewRun(path, override(Config(), ["training.seed=77"]), overwrite=True) as n
 """
 
 
-def test_a_kill_at_any_step_leaves_the_old_run_or_the_new_one(tmp_path: Path) -> None:
-    path, ended = tmp_path / "run", []
+INTERRUPT = KILL.replace("count > steps", "False").replace(
+    "return change(*arguments, **options)",
+    """try:
+            return change(*arguments, **options)
+        finally:
+            if count == steps + 1:
+                raise KeyboardInterrupt""",
+)
+
+
+def go_on_with(path: Path) -> None:
+    with lock_run(path):
+        remove_unfinished(path)
+
+
+@pytest.mark.parametrize("program", [KILL, TWO_STEPS + KILL, TWO_STEPS + INTERRUPT])
+def test_a_kill_at_any_step_leaves_the_old_run_or_the_new_one(tmp_path: Path, program: str) -> None:
+    path, ended = tmp_path / "run [1]", []
     for steps in range(60):
         run_of(path)
         (path / "notes.txt").write_text("mine")
-        killed = subprocess.run([sys.executable, "-c", KILL, str(path), str(steps)], check=False).returncode
-        folder = RunFolder.open(path)  # completes the interrupted replacement
+        words = [sys.executable, "-c", program, str(path), str(steps)]
+        killed = subprocess.run(words, stderr=subprocess.DEVNULL, check=False).returncode
+        folder = RunFolder.open(path)  # puts the old run back, where a kill left none
         ended.append("new" if folder.load_config() == NEW else "old")
         content = {"weights": b"new", "vocabulary": b"new"} if ended[-1] == "new" else {"weights": b"old"}
         assert folder.weights.read_bytes() == content["weights"], f"mixed after {steps} steps"
         assert (folder.text / "target.vocabulary").exists() == ("vocabulary" in content), f"mixed after {steps} steps"
+        (run_of if steps % 2 else go_on_with)(path)  # complete what was begun
         assert (path / "notes.txt").read_text() == "mine"
+        assert os.listdir(tmp_path) == ["run [1]"], "hidden folders of killed processes remain"
         if killed == 0:
             break
-        assert killed == -9
+        assert killed == (-2 if INTERRUPT in program else -9)
     assert killed == 0, "the replacement never completed"
-    assert ended[0] == "old"
-    assert set(ended[1:]) == {"new"}
-    run_of(path)
-    assert not [name for name in os.listdir(path) if name.startswith(".")], "hidden folders of killed processes remain"
+    assert ended == sorted(ended, reverse=True), "an old run came back"
+    assert set(ended) == ({"new"} if program == KILL else {"old", "new"})
+    assert steps > 5
+
+
+def hidden_folders(path: Path) -> list[Path]:
+    return [found for found in path.parent.glob(f".{path.name}.dragoman-*") if found.is_dir()]
 
 
 def test_a_kill_while_preparing_leaves_the_old_run_and_is_cleaned_up_later(tmp_path: Path) -> None:
@@ -292,13 +342,14 @@ def test_a_kill_while_preparing_leaves_the_old_run_and_is_cleaned_up_later(tmp_p
     run_of(path)
     program = KILL.replace("new.take_place()", "os.kill(os.getpid(), 9)")
     assert subprocess.run([sys.executable, "-c", program, str(path), "0"], check=False).returncode == -9
-    assert len(hidden := list(path.glob(".dragoman-new.*"))) == 1
+    assert len(hidden := hidden_folders(path)) == 1
     assert RunFolder.open(path).load_config() == OLD
     with NewRun(path, NEW, overwrite=True) as new:
         assert not hidden[0].exists()
         with pytest.raises(RunError, match="is writing to this run"):
             NewRun(path, NEW, overwrite=True).__enter__()
         assert new.folder.config.exists(), "the folder of a running process is not removed"
+    assert os.listdir(tmp_path) == ["run"]
 
 
 def test_a_killed_first_run_does_not_block_the_next(tmp_path: Path) -> None:
@@ -317,10 +368,10 @@ def test_segmented_text_is_kept_until_its_run_takes_its_place(tmp_path: Path) ->
     with NewRun(path, NEW) as new:
         assert new.segments.read_text() == "the first chunks"
         new.take_place()
-    assert sorted(os.listdir(path)) == ["config.yaml", "run.json", "text"]
+    assert os.listdir(tmp_path) == ["run"]
     new.segments.write_text("of a preparation that would have replaced the run")
     remove_unfinished(path)
-    assert sorted(os.listdir(path)) == ["config.yaml", "run.json", "text"]
+    assert os.listdir(tmp_path) == ["run"]
 
 
 def test_files_of_a_run_are_distinguished_from_foreign_files(tmp_path: Path) -> None:

@@ -11,7 +11,15 @@ import pytest
 from dragoman.errors import InputError
 from dragoman.text import temporary
 from dragoman.text.lines import replace_file
-from dragoman.text.temporary import create_temporary_file, make_folder, new_folder, sync_tree, temporary_folder
+from dragoman.text.temporary import (
+    PreparedFolder,
+    create_temporary_file,
+    make_folder,
+    new_folder,
+    restore_folder,
+    sync_tree,
+    temporary_folder,
+)
 
 KILLED = """
 import os, sys
@@ -58,7 +66,7 @@ def test_nothing_is_removed_on_a_disk_without_locks(tmp_path: Path, monkeypatch:
     def no_locks(*_: object) -> None:
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr(temporary.fcntl, "flock", no_locks)
+    monkeypatch.setattr(temporary, "lock", no_locks)
     _, path = create_temporary_file(tmp_path / "a.txt")
     assert path.name == ".a.txt.dragoman-new2"
     with new_folder(tmp_path / "light") as new:
@@ -101,9 +109,67 @@ def test_where_names_cannot_be_exchanged_the_folder_is_replaced_in_two_steps(
     final.mkdir()
     (final / "old").touch()
     monkeypatch.setattr(temporary, "_exchange", lambda *_: False)
+    final.chmod(0o2750)
     with new_folder(final, replace=True) as new:
         (new / "new").touch()
     assert os.listdir(final) == ["new"]
+    assert final.stat().st_mode & 0o7777 == 0o2750
+
+
+def test_an_older_folder_is_not_put_back_while_its_process_runs(tmp_path: Path) -> None:
+    final = tmp_path / "light"
+    with temporary_folder(tmp_path, ".light.dragoman-") as beside:
+        (beside / "old").mkdir()
+        restore_folder(final)
+        assert not final.exists()
+
+
+def test_files_that_cannot_be_moved_to_the_new_folder_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    final, rename = tmp_path / "run", os.rename
+    final.mkdir()
+    (final / "notes").write_text("mine")
+
+    def refuse(old: Path, new: Path) -> None:
+        if Path(old).name == "notes":
+            raise OSError(16, "Device or resource busy")
+        rename(old, new)
+
+    def replace() -> None:
+        prepared = PreparedFolder(final, lambda name: name != "notes")
+        with prepared.open():
+            prepared.take_place(replace=True)
+
+    monkeypatch.setattr(os, "rename", refuse)
+    with pytest.raises(OSError, match="busy"):
+        replace()
+    monkeypatch.setattr(os, "rename", rename)
+    replace()
+    assert (final / "notes").read_text() == "mine"
+    assert os.listdir(tmp_path) == ["run"]
+
+
+def test_a_folder_with_open_files_is_replaced_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rename = os.rename
+
+    def rename_closed(old: Path, new: Path) -> None:
+        if (Path(old) / "text").exists():
+            raise PermissionError(13, "Access is denied")
+        rename(old, new)
+
+    final = tmp_path / "light"
+    final.mkdir()
+    (final / "old").touch()
+    monkeypatch.setattr(temporary, "IS_WINDOWS", True)
+    monkeypatch.setattr(temporary, "_exchange", lambda *_: False)
+    monkeypatch.setattr(os, "rename", rename_closed)
+    with new_folder(final, replace=True) as new:
+        (new / "text").mkdir()
+        (new / "text" / "log").touch()
+        with (new / "text" / "log").open("w") as open_file:
+            open_file.write("1")
+    assert (final / "text" / "log").read_text() == "1"
+    assert sorted(path.name for path in final.iterdir()) == ["text"]
+    assert os.listdir(tmp_path) == ["light"]
 
 
 def test_a_folder_that_appeared_meanwhile_is_not_replaced_unless_asked_for(tmp_path: Path) -> None:

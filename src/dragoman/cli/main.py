@@ -23,6 +23,7 @@ from dragoman.cli.shared.streams import Warnings, library_warnings_as_lines, pri
 from dragoman.cli.shared.torchrun import told_once_under_torchrun
 from dragoman.errors import ConfigError, DragomanError, OptionError, OtherRankError, did_you_mean
 from dragoman.inputs import inputs_protected
+from dragoman.systems import ENDING_SIGNALS
 
 if TYPE_CHECKING:
     from dragoman.requests.shared import Request
@@ -259,7 +260,7 @@ def _terminated_as_interrupted() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can have signal handlers
         return
-    ending = (signal.SIGTERM, signal.SIGHUP)
+    ending = [number for number in ENDING_SIGNALS if number != signal.SIGINT]
     before = {number: signal.getsignal(number) for number in ending}
     heeded = [number for number in ending if before[number] is not signal.SIG_IGN]  # nohup ignores SIGHUP
     for number in heeded:

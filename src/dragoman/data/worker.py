@@ -20,6 +20,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
+from dragoman.systems import ENDING_SIGNALS
+
 READY = "ready"
 _LENGTH = struct.Struct("<Q")
 
@@ -48,7 +50,7 @@ def _exactly(file: BinaryIO, count: int) -> bytes:
 
 def main() -> None:
     """Compute until standard input ends."""
-    for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # sent to a whole group: the parent decides
+    for ignored in ENDING_SIGNALS:  # sent to a whole group: the parent decides
         signal.signal(ignored, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints does not get between the messages

@@ -25,7 +25,6 @@ from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
 from dragoman.inputs import note_input_at
 from dragoman.runs.parts import (
-    complete_placing,
     parts_in,
     require_intact_data,
     require_intact_mark,
@@ -34,6 +33,7 @@ from dragoman.runs.parts import (
 )
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.side import TextSide
+from dragoman.text.temporary import restore_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +130,9 @@ class RunFolder:
 
     @staticmethod
     def is_begun(path: str | Path) -> bool:
-        """Whether a training has begun in a folder: there is a run, or a part of one.
-
-        Raises:
-            RunError: a run cannot be put into its place, which a killed process had begun.
-        """
-        if not os.path.isdir(path):
-            return False
-        complete_placing(Path(path))
-        return bool(parts_in(Path(path)))
+        """Whether a training has begun in a folder: there is a run, or a part of one."""
+        restore_folder(Path(path))
+        return os.path.isdir(path) and bool(parts_in(Path(path)))
 
     @classmethod
     def resume(cls, path: str | Path) -> RunFolder:
@@ -173,11 +167,11 @@ class RunFolder:
                 format.
         """
         folder = cls(Path(path))
+        restore_folder(folder.path)
         if not os.path.exists(path):  # unlike Path.exists, false for a name that no file can have
             raise RunError(str(not_found(path)))
         if not os.path.isdir(path):
             raise RunError(f"{path}: is a file, not a run folder; give the folder that `dragoman train --out` wrote")
-        complete_placing(folder.path)
         require_intact_mark(folder.path)
         if not folder.config.is_file():
             there = os.path.lexists(folder.config)

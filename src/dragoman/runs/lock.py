@@ -1,12 +1,12 @@
-"""The lock of a run folder: one process at a time writes to a run; reading never waits.
+"""The lock of a run: one process at a time writes to a run; reading never waits.
 
-RUN/.dragoman-lock exists while a process trains or imports the run, and names that process. The lock itself is the
-operating system's (flock), which ends with the process: a file that a killed process left behind locks nothing.
+.RUN.dragoman.lock exists beside RUN while a process trains or imports the run, and names that process. The lock itself
+is the operating system's, which ends with the process: a file that a killed process left behind locks nothing.
 """
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import json
 import os
 import socket
@@ -21,34 +21,68 @@ from msgspec import Struct
 from dragoman.errors import RunError
 from dragoman.inputs import owning
 from dragoman.stored_files import decode_json, read_regular
+from dragoman.systems import BINARY, IS_WINDOWS, lock
 
 LOCK = ".dragoman-lock"
+"""Name of the lock of a folder of outputs, which lies in it."""
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @contextmanager
-def lock_for_writing(run: Path, what: str = "run") -> Iterator[None]:
-    """Hold the lock of an existing run folder, or of another folder: `what` it is called in the message.
+def lock_run(run: Path) -> Iterator[None]:
+    """Hold the lock of a run folder, which need not exist; the folder above it does.
+
+    Where nobody may write beside the run, such as above a mounted folder, there is no lock.
+
+    Raises:
+        RunError: as for `lock_for_writing`.
+    """
+    real = Path(os.path.realpath(run))
+    with _locked(run, real.with_name(f".{real.name}.dragoman.lock"), "run", optional=True):
+        yield
+
+
+@contextmanager
+def lock_for_writing(folder: Path, what: str = "folder") -> Iterator[None]:
+    """Hold the lock of an existing folder: `what` it is called in the message.
 
     Raises:
         RunError: another process holds it (the message names host, process and start), or the lock file cannot be
             created.
     """
-    path = run / LOCK
+    with _locked(folder, folder / LOCK, what):
+        yield
+
+
+@contextmanager
+def _locked(folder: Path, path: Path, what: str, *, optional: bool = False) -> Iterator[None]:
+    descriptor = None
     try:
         descriptor = _acquire(path)
     except BlockingIOError:
         raise RunError(
-            f"{run}: {_owner(path)} is writing to this {what}; wait until it has ended, or give another path"
+            f"{folder}: {_owner(path)} is writing to this {what}; wait until it has ended, or give another path"
         ) from None
     except OSError as error:
-        raise RunError(f"{path}: the lock file cannot be created: {error.strerror}") from None
+        if not optional or error.errno not in _NOT_ALLOWED:
+            raise RunError(f"{path}: the lock file cannot be created: {error.strerror}") from None
     try:
-        with owning(run):
+        with owning(folder):
             yield
     finally:
-        with suppress(OSError):
-            path.unlink()  # before the lock is released: afterwards the file may be another process's
-        with suppress(OSError):  # of a file that has been removed
+        if descriptor is not None:
+            _release(path, descriptor)
+
+
+def _release(path: Path, descriptor: int) -> None:
+    """Remove the file before the lock is released: afterwards it may be another process's. Windows needs it closed."""
+    with suppress(OSError):  # of a file that has been removed
+        if IS_WINDOWS:
+            os.close(descriptor)
+    with suppress(OSError):  # or that another process has opened
+        path.unlink()
+    with suppress(OSError):
+        if not IS_WINDOWS:
             os.close(descriptor)
 
 
@@ -60,7 +94,7 @@ def _acquire(path: Path) -> int:
         OSError: the file cannot be created.
     """
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | BINARY, 0o666)
         try:
             _lock(descriptor)
             if _is_at(path, descriptor):
@@ -85,7 +119,7 @@ def _write_owner(path: Path, descriptor: int) -> None:
 
 def _lock(descriptor: int) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor)
     except BlockingIOError:
         raise
     except OSError:

@@ -1,32 +1,25 @@
-"""A new run: prepared in a hidden folder, and moved into place once it has results; until then an old run is kept."""
+"""A new run: prepared beside its place, and exchanged with an old run once it has results.
+
+.RUN.dragoman-X/new      the new run while it is prepared, and after the exchange the old one, which is removed
+.RUN.dragoman.segments   text that is segmented for the new run: what a kill leaves, the next start goes on with
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
 from dragoman.config.language_model import LanguageConfig
 from dragoman.config.schema import Config
 from dragoman.errors import ConfigError, RunError
-from dragoman.inputs import noted_inputs
+from dragoman.inputs import noted_inputs, owning
 from dragoman.runs.layout import RunFolder
-from dragoman.runs.lock import lock_for_writing
-from dragoman.runs.parts import (
-    MARK,
-    SEGMENTS,
-    complete_placing,
-    is_marked,
-    lies_in_parts,
-    parts_in,
-    preparing,
-    sort_files,
-    take_place,
-    write_mark,
-)
-from dragoman.text.temporary import make_folder
+from dragoman.runs.lock import lock_run
+from dragoman.runs.parts import MARK, is_marked, is_part, lies_in_parts, parts_in, segments_of, sort_files, write_mark
+from dragoman.text.temporary import PreparedFolder, make_folder, restore_folder
 
 _NAMED = 3
 """The largest number of files that an error names."""
@@ -57,8 +50,8 @@ class NewRun:
         """The current folder of the run: inside the block a hidden folder, until `take_place`."""
         self._config = config
         self._overwrite, self._inputs, self._outputs = overwrite, [*inputs, *noted_inputs()], outputs
-        self._files = ExitStack()
-        self._made = False
+        self._prepared = PreparedFolder(self.place.path, is_part)
+        self._files, self._preparation = ExitStack(), ExitStack()
 
     def __enter__(self) -> NewRun:
         """Create the hidden folder with text/, config.yaml and run.json.
@@ -68,12 +61,24 @@ class NewRun:
             ConfigError: an output is inside a part of the run.
         """
         self._require_free()
+        path = self.place.path
         with ExitStack() as files:
-            files.callback(self._remove_if_made)
-            self._make_folder(files)
+            try:
+                if os.path.lexists(path) and not os.path.isdir(path):
+                    raise FileExistsError
+                make_folder(path.parent)
+                files.enter_context(lock_run(path))
+                preparation = files.enter_context(ExitStack())
+                self.folder = RunFolder(preparation.enter_context(self._prepared.open()))
+                preparation.enter_context(owning(self.folder.path))
+                self.folder.text.mkdir()
+            except (FileExistsError, NotADirectoryError):
+                raise RunError(f"{path}: is a file, or lies under one; give the path of a folder") from None
+            except OSError as error:
+                raise RunError(f"{path}: the run folder cannot be created: {error.strerror}") from None
             write_mark(self.folder.path)
             self.folder.save_config(self._config)
-            self._files = files.pop_all()
+            self._preparation, self._files = preparation, files.pop_all()
         return self
 
     def __exit__(
@@ -84,17 +89,25 @@ class NewRun:
     @property
     def segments(self) -> Path:
         """The file for text that is segmented, which a kill leaves for the next start; removed by `take_place`."""
-        return self.place.path / SEGMENTS
+        return segments_of(self.place.path)
 
     def take_place(self) -> RunFolder:
-        """Move the run to its final folder, replacing an old run.
+        """Move the run to its place, replacing an old run.
+
+        All its files are synchronised to disk first, so that a power failure leaves the old run or the new one.
 
         Raises:
-            RunError: since the preparation, another run or a foreign file has appeared in the folder.
+            RunError: since the preparation, another run or a foreign file has appeared in the folder; or it cannot be
+                moved.
         """
         self._require_free()
         write_mark(self.folder.path)  # again: text/ is complete now
-        take_place(self.folder.path, self.place.path)
+        try:
+            self._prepared.take_place(replace=True)
+            self.segments.unlink(missing_ok=True)
+        except OSError as error:
+            raise RunError(f"{self.place.path}: the new run cannot be moved into place: {error.strerror}") from None
+        self._preparation.close()  # which removes the old run
         self.folder = self.place
         return self.place
 
@@ -104,24 +117,6 @@ class NewRun:
             if lies_in_parts(self.place.path, output):
                 raise ConfigError(f"{output}: is among the files of the run {self.place.path}; give another path")
 
-    def _make_folder(self, files: ExitStack) -> None:
-        path = self.place.path
-        try:
-            self._made = not os.path.exists(path)
-            make_folder(path)
-            files.enter_context(lock_for_writing(path))
-            self.folder = RunFolder(files.enter_context(preparing(path)))
-            self.folder.text.mkdir()
-        except (FileExistsError, NotADirectoryError):
-            raise RunError(f"{path}: is a file, or lies under one; give the path of a folder") from None
-        except OSError as error:
-            raise RunError(f"{path}: the run folder cannot be created: {error.strerror}") from None
-
-    def _remove_if_made(self) -> None:
-        if self._made:
-            with suppress(OSError):  # not empty: it contains a run or other files
-                self.place.path.rmdir()
-
 
 def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) -> None:
     """Refuse a folder where a new run would destroy anything other than, with `overwrite`, an old run.
@@ -130,9 +125,9 @@ def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) ->
         RunError: there is a run and `overwrite` is false; there are files with the names of a run but no run.json; or
             the folders of the run contain foreign files or an input.
     """
+    restore_folder(path)
     if not os.path.isdir(path):  # unlike Path.is_dir, false for a name that no folder can have
         return
-    complete_placing(path)
     present, marked = parts_in(path), is_marked(path)
     if present and not marked:
         raise RunError(
@@ -144,6 +139,11 @@ def require_free(path: Path, *, overwrite: bool, inputs: Sequence[Path] = ()) ->
             f"{path}: a run is there already; --resume goes on with it, --overwrite starts anew without it, "
             "or give another path"
         )
+    if not os.access(path, os.W_OK):
+        raise RunError(f"{path}: you are not permitted to write to this folder; give another path")
+    if os.path.ismount(path) or Path.cwd().is_relative_to(os.path.realpath(path)):
+        what = "the current folder, or above it" if not os.path.ismount(path) else "a mounted file system"
+        raise RunError(f"{path}: is {what}, and a run is exchanged for its whole folder; give another path to --out")
     ours, foreign = sort_files(path)
     if foreign:
         raise RunError(

@@ -22,6 +22,7 @@ from dragoman.runs.layout import RunFolder
 from dragoman.scoring.aligner import Aligner
 from dragoman.scoring.scorer import Scorer
 from dragoman.text.side import TextSide
+from dragoman.text.temporary import restore_folder
 from dragoman.text.words import AlignmentUnit
 from dragoman.translation.ensemble import Ensemble, require_same_segmentation, require_same_target
 from dragoman.translation.options import changed_search, require_attention, require_threads
@@ -116,6 +117,7 @@ def open_run(
     True
     """
     require_threads(threads)
+    restore_folder(Path(path))
     if is_export(path):
         return _open_exported(path, device, threads, shortlist=shortlist)
     return _open_trained(path, device, threads)

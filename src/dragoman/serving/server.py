@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,6 +19,7 @@ from dragoman.serving.application import create_app
 from dragoman.serving.logs import event
 from dragoman.serving.models import Models
 from dragoman.serving.settings import Settings
+from dragoman.systems import ENDING_SIGNALS, raise_open_files_limit
 
 HEADER_SECONDS = 10.0
 """The longest time in which a client that has connected sends the head of a request."""
@@ -89,13 +89,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 
 def _raise_descriptor_limit() -> int:
     """Allow as many open files as the system does, and return how many."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
+    return raise_open_files_limit(DESCRIPTORS)
 
 
 class _Server(uvicorn.Server):
@@ -103,8 +97,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, self.handle_exit) for number in signals}
+        before = {number: signal.signal(number, self.handle_exit) for number in ENDING_SIGNALS}
         try:
             yield
         finally:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from dragoman.inputs import STANDARD_STREAM
+from dragoman.systems import IS_WINDOWS
 from dragoman.text.lines import is_compressed, read_lines
 
 _CHUNK = 1 << 16  # bytes that are read at once, as many as a pipe holds
@@ -32,6 +33,8 @@ def open_interactive(path: str | Path, before_waiting: Callable[[], None]) -> In
     That is a regular file, a device such as /dev/null, and any compressed input. A file that cannot be opened gives
     None too: `read_lines` says why.
     """
+    if IS_WINDOWS:
+        return None  # which cannot wait for a pipe with a time limit
     with suppress(OSError, ValueError, AttributeError):  # standard input is closed, or has no file descriptor
         if str(path) == STANDARD_STREAM:
             descriptor = sys.stdin.fileno()

@@ -25,6 +25,7 @@ import zstandard
 
 from dragoman.errors import InputError, nearest
 from dragoman.inputs import STANDARD_STREAM, is_standard_output, note_input, note_written, require_no_input
+from dragoman.systems import IS_WINDOWS
 from dragoman.text.temporary import create_temporary_file, is_prepared, sync_folder
 
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError)
@@ -403,7 +404,7 @@ def _replacing(final: Path, name: str, *, keep_partial: bool, removed: bool, edi
         except OSError as error:
             raise _unwritable(name, error, unchanged) from error
     except BaseException as error:
-        with suppress(OSError):  # fails again on a full disk
+        with suppress(OSError, ValueError):  # fails again on a full disk; closed where that has to come first
             file.flush()
         _keep_or_remove(beside, name, error, keep=keep_partial, unchanged=old is not None)
         raise
@@ -438,12 +439,14 @@ def _put_in_place(file: BinaryIO, final: Path, old: os.stat_result | None) -> No
     """Synchronise the file to disk and rename it, with owner and permissions of the old one where permitted."""
     os.fsync(file.fileno())
     if old is not None:
-        with suppress(OSError):
+        with suppress(OSError, AttributeError):  # not on Windows
             os.fchown(file.fileno(), old.st_uid, old.st_gid)
-        with suppress(OSError):
+        with suppress(OSError, AttributeError):
             os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
     note_written(os.fstat(file.fileno()))
-    os.replace(file.name, final)  # still open, because its lock shows that its process runs
+    if IS_WINDOWS:
+        file.close()  # an open file has no new name there; elsewhere its lock shows that its process runs
+    os.replace(file.name, final)
 
 
 def _keep_or_remove(beside: Path, name: str, error: BaseException, *, keep: bool, unchanged: bool) -> None:

@@ -7,8 +7,9 @@ import threading
 from types import FrameType, TracebackType
 
 from dragoman.errors import Interrupted
+from dragoman.systems import ENDING_SIGNALS
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = ENDING_SIGNALS
 
 
 class Interruption:

@@ -20,7 +20,7 @@ from dragoman.progress import Console
 from dragoman.requests.training import LanguageModelTrainingRequest
 from dragoman.runs.language_model import existing_language_folder, read_language_config
 from dragoman.runs.layout import RunFolder
-from dragoman.runs.lock import lock_for_writing
+from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.parts import remove_unfinished
 from dragoman.text.corpus import Pair
@@ -162,7 +162,7 @@ def resume_language_model(
     folder.require_state()
     config = override_language(saved, changes)
     require_resumable(saved, config)
-    with lock_for_writing(folder.path):
+    with lock_run(folder.path):
         remove_unfinished(folder.path)
         if config != saved:
             folder.save_config(config)

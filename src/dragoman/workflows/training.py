@@ -31,7 +31,7 @@ from dragoman.model.devices import DeviceName, choose_device, seed_weights, set_
 from dragoman.model.translation import TranslationModel
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
-from dragoman.runs.lock import lock_for_writing
+from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
 from dragoman.runs.parts import remove_unfinished
@@ -112,7 +112,7 @@ def train(
 ) -> TrainedRun:
     """Train a translation model on parallel text, and write everything that translating needs to the folder `out`.
 
-    The run is prepared inside `out` and takes its place there when its first training state is saved. Until then an
+    The run is prepared beside `out` and takes its place there when its first training state is saved. Until then an
     older run that it may overwrite is whole, and a failure or a signal leaves it as it was.
 
     Languages that the configuration does not name are those of the files' names (train.de, train.en), or unknown.
@@ -291,7 +291,7 @@ def resume_training(
         if not ranks.leads:
             return TrainedRun(*follow_training(out, device, ranks, threads))
         folder = RunFolder.resume(out)
-        with lock_for_writing(folder.path):
+        with lock_run(folder.path):
             remove_unfinished(folder.path)
             return _resume(folder, config, device, threads, console or Console(), callbacks, ranks)
 
