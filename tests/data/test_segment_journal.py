@@ -15,7 +15,6 @@ from dragoman.config.schema import CleaningConfig, SideConfig, TextConfig
 from dragoman.data import segment_journal, segmenting
 from dragoman.data.preparation import build_store
 from dragoman.data.segment_journal import SegmentJournal
-from dragoman.data.worker_processes import WorkerProcesses
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segmentation import train_segmentation
 from tests.data.test_store import contents
@@ -60,7 +59,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segment_journal, "PATIENCE", 0.0)
     monkeypatch.setattr(segmenting, "PATIENCE", 0.0)
     monkeypatch.setattr(segmenting, "CHUNK", 5)
-    monkeypatch.setattr(WorkerProcesses, "__enter__", WorkerProcesses.wait)
 
 
 def prepare_killed(folder: Path, kind: str, kill: int) -> None:

@@ -14,7 +14,6 @@ from dragoman.data import segmenting
 from dragoman.data.preparation import PreparedCorpus, build_store, store_pairs
 from dragoman.data.store import Store
 from dragoman.data.store_writer import StoreWriter
-from dragoman.data.worker_processes import WorkerProcesses
 from dragoman.errors import InputError, RunError
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segmentation import Segmentation, train_segmentation
@@ -52,7 +51,6 @@ def build(
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers get everything but the first chunk."""
     monkeypatch.setattr(segmenting, "PATIENCE", 0.0)
-    monkeypatch.setattr(WorkerProcesses, "__enter__", WorkerProcesses.wait)
 
 
 def read_back(prepared: PreparedCorpus) -> list[tuple[str, str]]:
@@ -165,7 +163,7 @@ def test_segmentations_reach_other_processes(tmp_path: Path, monkeypatch: pytest
 
 
 def test_small_corpus_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segmenting, "WorkerProcesses", None)
+    monkeypatch.setattr(segmenting, "map_in_processes", None)
     assert len(build(tmp_path, workers=8).store) == 3
 
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.alignment.expansion import expand_links
+from dragoman.data.processes import map_in_processes
 from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.segmented_pairs import SegmentedPairs, SegmentLinks
-from dragoman.data.worker_processes import WorkerProcesses
 from dragoman.text.corpus import Pair
 from dragoman.text.links import Link
 from dragoman.text.segmentation import Segmentation
@@ -106,9 +106,8 @@ def _segmented_chunks(
             sent.append(chunk)
             yield ChunkText.of(chunk)
 
-    with WorkerProcesses(segment, count, "segment the corpus") as processes:
-        for _, segmented in processes.map(texts()):
-            yield sent.popleft(), segmented
+    for segmented in map_in_processes(segment, texts(), count, "segment the corpus"):
+        yield sent.popleft(), segmented
 
 
 def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
