@@ -31,6 +31,7 @@ def check(config: Config) -> None:
     if model.embedding.tied == "all" and not config.text.joint:
         raise ValueError("model.embedding.tied: all requires text.joint: true, because both sides share one matrix")
     _check_training(config.training, model)
+    _check_changes(config)
 
 
 def _check_training(training: TrainingConfig, model: ModelConfig) -> None:
@@ -72,6 +73,18 @@ def check_mix(mix: MixConfig) -> None:
     """
     if mix.weights and mix.temperature != 1:
         raise ValueError("training.mix.temperature: has no effect with training.mix.weights; give one of the two")
+
+
+def _check_changes(config: Config) -> None:
+    shares = config.training.changes.values()
+    if sum(shares.values()) >= 1:
+        raise ValueError("training.changes: the shares are 1 or more in sum, and leave no pair as it is")
+    for side in (config.text.source, config.text.target):
+        if any(shares.values()) and side.segmentation not in ("bpe", "unigram", "characters"):
+            raise ValueError(
+                f"training.changes: changed words are unknown to segmentation: {side.segmentation}; set the shares to "
+                "0, or use bpe, unigram or characters"
+            )
 
 
 def _check_cell(where: str, cell: CellConfig) -> None:

@@ -363,6 +363,17 @@ class MixConfig(Section):
     ] = 1.0
 
 
+class ChangesConfig(Section):
+    """Shares of the pairs that are changed, drawn anew in each epoch: they teach text as people write it."""
+
+    capitals: Annotated[Share, doc("both sides in CAPITALS")] = 0.0
+    title_case: Annotated[Share, doc("both sides in Title Case")] = 0.0
+    lower_case: Annotated[Share, doc("both sides in lower case")] = 0.0
+    typing_errors: Annotated[
+        Share, doc("letters of the source exchanged, left out or doubled in 15 % of its words")
+    ] = 0.0
+
+
 class ValidationConfig(Section):
     """Validation on the dev set during training."""
 
@@ -457,6 +468,7 @@ class TrainingConfig(Section):
     schedule: ScheduleConfig = ScheduleConfig()
     batch: BatchConfig = BatchConfig()
     mix: MixConfig = MixConfig()
+    changes: ChangesConfig = ChangesConfig()
     validation: ValidationConfig = ValidationConfig()
     log_every: Annotated[Count, doc("updates between log entries")] = 50
     checkpoint_minutes: Annotated[Positive, doc("minutes between checkpoints of the training state")] = 5.0

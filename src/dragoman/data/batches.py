@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.data.changed_pairs import ChangedPairs, PairChanges
 from dragoman.data.mixing import Mix, row_type
 from dragoman.data.store import RaggedIds, Store
 from dragoman.text.padding import Padded, pad_slices
@@ -121,6 +122,18 @@ class Budget:
             start += count
 
 
+class _Pool(NamedTuple):
+    """Pairs that are sorted together."""
+
+    source: RaggedIds
+    target: RaggedIds
+    batches: list[NDArray[np.int64]]
+    """The lines of `source` and `target` of each batch, int64 [B] each."""
+    changed: ChangedPairs | None
+    """The pairs of the pool, if some of them are changed: then a line's number is its place among these. Without, it is
+    the number of the pair in the store."""
+
+
 class Batches:
     """The training batches of a store, epoch after epoch."""
 
@@ -134,6 +147,7 @@ class Batches:
         source_eos: bool,
         sort: Sort = "target",
         mix: Mix | None = None,
+        changes: PairChanges | None = None,
     ) -> None:
         """
         Args:
@@ -142,6 +156,7 @@ class Batches:
             source_eos: whether the encoder reads EOS.
             sort: the length to sort by; ties are broken by the length of the other side.
             mix: how often the pairs of each corpus are drawn; None for every pair once an epoch.
+            changes: changes some pairs of each epoch.
         """
         self._store = store
         self._budget = budget
@@ -151,14 +166,15 @@ class Batches:
         self._source_eos = source_eos
         self._sort = sort
         self._mix = mix
+        self.changes = changes
+        """Changes some pairs of each epoch, or None."""
         self._epoch = -1
         """The epoch whose order is held."""
         self._order: NDArray[np.integer[Any]] = np.zeros(0, np.uint32)
         """The pairs of that epoch."""
         self._pool_number = -1
-        """The pool of that epoch whose batches are held."""
-        self._pool: list[NDArray[np.int64]] = []
-        """The pairs of each batch of that pool."""
+        """The pool of that epoch that is held."""
+        self._pool: _Pool | None = None
 
     def from_position(self, position: Position) -> Iterator[tuple[Batch, Position]]:
         """Yield batches without end, each with the position after it, from which a resumed run continues exactly.
@@ -167,16 +183,18 @@ class Batches:
         """
         while True:
             epoch, pool, number = position
-            batches = self._batches_of(epoch, pool)
+            source, target, batches, changed = self._pool_of(epoch, pool)
             if number + 1 < len(batches):
                 position = Position(epoch, pool, number + 1)
             elif (pool + 1) * self.pool_rows < len(self._order):
                 position = Position(epoch, pool + 1, 0)
             else:
                 position = Position(epoch + 1, 0, 0)
-            rows = batches[number]
-            batch = _gather(self._store.source, self._store.target, rows, source_eos=self._source_eos)
-            yield replace(batch, links=_links_of(self._store, rows)), position
+            batch = _gather(source, target, batches[number], source_eos=self._source_eos)
+            if changed is not None:
+                batch = replace(batch, indices=changed.numbers[batches[number]])
+            unchanged = None if changed is None else ~changed.changed[batches[number]]
+            yield replace(batch, links=_links_of(self._store, batch.indices, unchanged)), position
 
     def epochs_before(self, position: Position) -> float:
         """Passes over the pairs before a position, with fraction; within a pool each batch counts alike."""
@@ -184,25 +202,28 @@ class Batches:
         if not pool and not number:
             return epoch
         start = pool * self.pool_rows
-        part = number / len(self._batches_of(epoch, pool)) if number else 0.0
+        part = number / len(self._pool_of(epoch, pool).batches) if number else 0.0
         pairs = len(self._order_of(epoch))
         return epoch + (start + part * min(self.pool_rows, pairs - start)) / pairs
 
     def batches_of_epoch(self, position: Position) -> float:
         """How many batches the epoch of a position has, if its other pools have as many for their pairs as this one."""
-        batches = len(self._batches_of(position.epoch, position.pool))
+        batches = len(self._pool_of(position.epoch, position.pool).batches)
         pairs = len(self._order)
         return batches * pairs / min(self.pool_rows, pairs - position.pool * self.pool_rows)
 
-    def _batches_of(self, epoch: int, pool: int) -> list[NDArray[np.int64]]:
-        """The pairs of each batch of a pool, int64 [B]."""
+    def _pool_of(self, epoch: int, pool: int) -> _Pool:
         order = self._order_of(epoch)
-        if pool != self._pool_number:
+        if pool != self._pool_number or self._pool is None:
             rows = order[pool * self.pool_rows : (pool + 1) * self.pool_rows].astype(np.int64)
-            sides = self._store.source, self._store.target
-            cut = list(_cut_sorted(*sides, rows, self._budget, source_eos=self._source_eos, sort=self._sort))
+            source, target, changed = self._store.source, self._store.target, None
+            if self.changes is not None:
+                changed = self.changes.change(self._store, rows, epoch, pool)
+                source, target, rows = changed.source, changed.target, np.arange(len(rows))
+            cut = list(_cut_sorted(source, target, rows, self._budget, source_eos=self._source_eos, sort=self._sort))
             rng = np.random.Generator(np.random.PCG64([self._seed, epoch, pool, 1]))
-            self._pool_number, self._pool = pool, [cut[number] for number in rng.permutation(len(cut))]
+            batches = [cut[number] for number in rng.permutation(len(cut))]
+            self._pool_number, self._pool = pool, _Pool(source, target, batches, changed)
         return self._pool
 
     def _order_of(self, epoch: int) -> NDArray[np.integer[Any]]:
@@ -272,11 +293,14 @@ def _gather(source: RaggedIds, target: RaggedIds, rows: NDArray[np.int64], *, so
     return Batch(*_pad_rows(source, rows, eos=source_eos), *_pad_rows(target, rows, eos=True), rows)
 
 
-def _links_of(store: Store, rows: NDArray[np.int64]) -> BatchLinks | None:
+def _links_of(store: Store, rows: NDArray[np.int64], wanted: NDArray[np.bool_] | None = None) -> BatchLinks | None:
+    """The links of the pairs `rows` [B]; None for `wanted` for all of them."""
     links = store.links
     if links is None:
         return None
     starts, counts = links.places_of(rows)
+    if wanted is not None:
+        counts = np.where(wanted, counts, 0)
     first = np.cumsum(counts) - counts  # [B] where the links of each row begin in the batch
     chosen = np.arange(counts.sum()) + np.repeat(starts - first, counts)  # [links of the batch]
     source, target = links.links[chosen].astype(np.int64).T

@@ -74,7 +74,7 @@ def follow_training(
     model = build(config.model, len(source.vocabulary), len(target.vocabulary)).to(choose_device(device))
     model.set_precision(choose_precision(config.training.precision, model.device))
     mix = settle_mix(config.training, store, Console(quiet=True))
-    batches = training_batches(config.training, store, mix, source_eos=config.model.source_eos)
+    batches = training_batches(config.training, store, mix, (source, target), source_eos=config.model.source_eos)
     return folder, follow(model, batches, config.training, ranks)
 
 

@@ -393,9 +393,15 @@ def _train(
     if ranks.size > 1:
         console.info(f"ranks: {ranks.size} processes")
     tell_text(ranks, config, folder)
+    sides = prepared.source, prepared.target
+    batches = training_batches(config.training, prepared.store, mix, sides, source_eos=config.model.source_eos)
+    if batches.changes is not None:
+        counts = batches.changes.count(len(prepared.store), batches.pool_rows)
+        listed = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
+        console.info(f"pairs changed in the first epoch: {listed}")
     result = train_model(
         model,
-        training_batches(config.training, prepared.store, mix, source_eos=config.model.source_eos),
+        batches,
         config.training,
         folder,
         _validators(config, dev, Store.open(folder.dev_data, prepared.vocabularies), prepared),

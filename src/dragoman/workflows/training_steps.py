@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from dragoman.config.schema import TrainingConfig
+from dragoman.config.schema import ChangesConfig, TrainingConfig
 from dragoman.config.section import Section, differences
 from dragoman.data.batches import Batches, Budget, sorted_batches
+from dragoman.data.changed_pairs import PairChanges
 from dragoman.data.mixing import Mix, choose_mix
 from dragoman.data.store import Store
 from dragoman.errors import ConfigError, InputError
@@ -19,6 +20,7 @@ from dragoman.model.trainable import Trainable
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.text.lines import not_found
+from dragoman.text.side import TextSide
 from dragoman.training.forecast import SmallerModel, Workload
 from dragoman.training.precision import Configured, settle_precision
 from dragoman.training.validation import perplexity
@@ -94,9 +96,19 @@ def settle_mix(config: TrainingConfig, store: Store, console: Console) -> Mix | 
     return mix
 
 
-def training_batches(config: TrainingConfig, store: Store, mix: Mix | None, *, source_eos: bool) -> Batches:
-    """The training batches as the configuration describes them."""
+def training_batches(
+    config: TrainingConfig,
+    store: Store,
+    mix: Mix | None,
+    sides: tuple[TextSide, TextSide] | None = None,
+    *,
+    source_eos: bool,
+) -> Batches:
+    """The training batches as the configuration describes them; the sides are for `training.changes`."""
     batch = config.batch
+    changes = (
+        None if sides is None or config.changes == ChangesConfig() else PairChanges(config.changes, *sides, config.seed)
+    )
     return Batches(
         store,
         Budget(batch.unit, batch.size),
@@ -105,6 +117,7 @@ def training_batches(config: TrainingConfig, store: Store, mix: Mix | None, *, s
         source_eos=source_eos,
         sort=batch.sort,
         mix=mix,
+        changes=changes,
     )
 
 

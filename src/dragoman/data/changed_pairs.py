@@ -1,0 +1,106 @@
+"""Pairs that are changed for an epoch of training: in capitals, in title or lower case, with typing errors.
+
+A model learns from them what people write and its training text lacks. Which pairs are changed, and how, is drawn anew
+in each epoch, and depends on the seed, the epoch and the pool alone; so a resumed training goes on exactly, and all
+ranks see the same. A changed pair takes the place of the pair, so an epoch is as long as without.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.config.schema import ChangesConfig
+from dragoman.data.store import RaggedIds, Store
+from dragoman.text.noise import add_typing_errors, title_case
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import UNK
+
+Change = Callable[[str, random.Random], str]
+
+CHANGES: dict[str, tuple[Change, Change | None]] = {
+    "capitals": (lambda line, _: line.upper(), lambda line, _: line.upper()),
+    "title_case": (lambda line, _: title_case(line), lambda line, _: title_case(line)),
+    "lower_case": (lambda line, _: line.lower(), lambda line, _: line.lower()),
+    "typing_errors": (add_typing_errors, None),
+}
+"""By the keys of `ChangesConfig`: how the source is changed, and how the target is, if it is."""
+
+
+class ChangedPairs(NamedTuple):
+    """P pairs of a store, some of them changed."""
+
+    numbers: NDArray[np.int64]
+    """[P] the number of each in the store."""
+    source: RaggedIds
+    target: RaggedIds
+    changed: NDArray[np.bool_]
+    """[P] which of them are changed."""
+
+
+class PairChanges:
+    """Draws which pairs of a pool are changed, and changes them."""
+
+    def __init__(self, config: ChangesConfig, source: TextSide, target: TextSide, seed: int) -> None:
+        self._shares = {name: getattr(config, name) for name in CHANGES if getattr(config, name)}
+        self._sides = source, target
+        self._seed = seed
+
+    def change(self, store: Store, rows: NDArray[np.int64], epoch: int, pool: int) -> ChangedPairs:
+        """Change some of the pairs `rows` [P] of a store, which are a pool of an epoch.
+
+        A pair stays as it is where the change alters nothing, or needs a segment that the model does not know.
+        """
+        kinds, seeds = self._draw(len(rows), epoch, pool)
+        names = list(self._shares)
+        changed: dict[int, tuple[list[int], list[int]]] = {}
+        for place, (kind, seed) in enumerate(zip(kinds.tolist(), seeds.tolist(), strict=True)):
+            if kind < len(names):
+                row = int(rows[place])
+                ids = store.source_ids(row), store.target_ids(row)
+                if (pair := self._changed(names[kind], *ids, random.Random(seed))) is not None:
+                    changed[place] = pair
+        return ChangedPairs(
+            rows,
+            _with_rows(store.source, rows, {place: source for place, (source, _) in changed.items()}),
+            _with_rows(store.target, rows, {place: target for place, (_, target) in changed.items()}),
+            np.isin(np.arange(len(rows)), list(changed)),
+        )
+
+    def count(self, pairs: int, pool_rows: int) -> dict[str, int]:
+        """How many of the pairs of the first epoch are drawn for each change."""
+        pools = [min(pool_rows, pairs - start) for start in range(0, pairs, pool_rows)]
+        kinds = np.concatenate([self._draw(rows, 0, pool)[0] for pool, rows in enumerate(pools)])
+        return {name: int((kinds == kind).sum()) for kind, name in enumerate(self._shares)}
+
+    def _draw(self, rows: int, epoch: int, pool: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """[rows] the place of each pair's change in the shares, beyond them for none, and [rows] a seed for it."""
+        draw = np.random.Generator(np.random.PCG64([self._seed, epoch, pool, 2]))
+        bounds = np.cumsum(list(self._shares.values()))
+        return np.searchsorted(bounds, draw.random(rows), side="right"), draw.integers(1 << 62, size=rows)
+
+    def _changed(
+        self, name: str, source: list[int], target: list[int], draw: random.Random
+    ) -> tuple[list[int], list[int]] | None:
+        """The ids of a changed pair; None where it stays as it is."""
+        pair = []
+        for side, ids, change in zip(self._sides, (source, target), CHANGES[name], strict=True):
+            pair.append(ids if change is None else side.encode(change(side.decode(ids), draw)).ids)
+        if UNK in chain(source, target, *pair) or not all(pair) or pair == [source, target]:
+            return None
+        return pair[0], pair[1]
+
+
+def _with_rows(side: RaggedIds, rows: NDArray[np.int64], changed: dict[int, list[int]]) -> RaggedIds:
+    """The lines `rows` of a side, with the `changed` ones at their places."""
+    lines = [side.ids[start : start + length] for start, length in zip(*side.places_of(rows), strict=True)]
+    for place, ids in changed.items():
+        lines[place] = np.array(ids, side.ids.dtype)
+    offsets = np.zeros(len(lines) + 1, np.int64)
+    np.cumsum([len(line) for line in lines], out=offsets[1:])
+    return RaggedIds(np.concatenate(lines), offsets)
