@@ -1,6 +1,6 @@
 """Repeated pairs and lines."""
 
-from dragoman.inspection.repetition import Repetition
+from dragoman.inspection.repetition import Repetition, RepetitionFacts
 
 
 def test_repetitions_are_counted_and_placed():
@@ -9,7 +9,7 @@ def test_repetitions_are_counted_and_placed():
         repetition.add(source, target)
     assert repetition.first_places().tolist() == [0, 1, 0, 3, 4, 0]
     # a stands with x and y; y with b and a
-    assert repetition.facts() == (2, 1, 1)
+    assert repetition.facts() == RepetitionFacts(pairs=2, sources=1, targets=1)
 
 
 def test_lines_that_are_read_alike_are_repetitions():

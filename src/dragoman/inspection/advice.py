@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,96 +24,30 @@ FEW = 5000
 MANY_SINGLETONS = 0.02
 """Share of running words that occur once above which a word vocabulary leaves many words unknown."""
 
-ICONV = "iconv -f WINDOWS-1252 -t UTF-8"
-
-NEARLY_ALL = 0.95
-"""Share of the bad lines of a file that must look alike before their encoding is guessed."""
-
-
 FEW_LETTERS = 0.1
 """Share of letters among the characters of a side, spaces included, below which it is hardly text."""
 
 SPOILING = 0.1
 """Share of the pairs with a finding from which on the training begins with a warning."""
 
+NEARLY_ALL = 0.95
+"""Share of the bad lines of a file that must look alike before their encoding is guessed."""
 
-class CorpusCheck(NamedTuple):
-    """A condition on the corpus or on one side of it, and the advice where it holds."""
+ICONV = "iconv -f WINDOWS-1252 -t UTF-8"
 
-    applies: Callable[[Inspection, SideFacts], bool]
-    """For each side; of a condition on the corpus, for the source alone."""
-    advice: str
-    """`{0}` is the inspection, `{1}` the name of the side, `{2}` its share of words that occur once."""
-    of_side: bool = False
+
+class Advice(NamedTuple):
+    """One sentence or more on one matter."""
+
+    text: str
     warns: bool = False
-    """Whether training begins with a warning."""
-
-
-PROBLEMS = (
-    CorpusCheck(
-        lambda corpus, _: corpus.length_correlation < LOW_CORRELATION and corpus.pairs >= ENOUGH_LINES,
-        "The lengths of the two sides hardly correlate ({0.length_correlation:.2f}): check that line k of one file is "
-        "the translation of line k of the other.",
-        warns=True,
-    ),
-    CorpusCheck(
-        lambda corpus, _: corpus.pairs < FEW,
-        "{0.pairs:,} pairs are few: expect a model only for very narrow text, such as dates or spellings, or find "
-        "more.",
-        warns=True,
-    ),
-    CorpusCheck(
-        lambda corpus, _: not corpus.sides_told_apart and corpus.pairs >= ENOUGH_LINES,
-        "The two sides cannot be told apart by their letters: they are in one language or nearly so, or mixed. Lines "
-        "on the wrong side were therefore not searched for.",
-    ),
-    CorpusCheck(
-        lambda corpus, side: _letters(side, corpus.pairs) < FEW_LETTERS,
-        "The {1} consists almost only of digits and other signs without letters: check that these are the right files.",
-        of_side=True,
-        warns=True,
-    ),
-)
-"""What questions the training as a whole."""
-
-SETTINGS = (
-    CorpusCheck(
-        lambda _, side: side.words.singleton_share > MANY_SINGLETONS,
-        "{1} words: {2} of the running words occur only once, so a word vocabulary would "
-        "leave many unknown; subwords (bpe, the default) do not.",
-        of_side=True,
-    ),
-    CorpusCheck(
-        lambda _, side: side.lengths.words[99] > LONGEST,
-        f"{{1}} lengths: more than one line in a hundred is longer than {LONGEST} words; split these into sentences, "
-        "or raise cleaning.max_length.",
-        of_side=True,
-    ),
-)
-"""What to set before training."""
-
-
-def _letters(side: SideFacts, pairs: int) -> float:
-    """The share of letters among the characters of a side."""
-    characters = side.lengths.mean_characters * pairs
-    return sum(side.scripts.values()) / characters if characters else 1.0
-
-
-def _checked(checks: Sequence[CorpusCheck], inspection: Inspection) -> Iterator[str]:
-    for name, side in (("source", inspection.source), ("target", inspection.target)):
-        for check in checks:
-            if (check.of_side or name == "source") and check.applies(inspection, side):
-                yield check.advice.format(inspection, name, _percent(side.words.singleton_share))
+    """Whether it questions the training as a whole, so that training begins with it."""
 
 
 def advice(inspection: Inspection) -> list[str]:
     """Return sentences, problems before settings; without problems the first sentence states that."""
-    problems = [
-        *_checked(PROBLEMS, inspection),
-        *_held_out_problems(inspection),
-        *_pair_problems(inspection),
-    ] or ["No problems were found: this text can be used for training."]
-    return [*problems, *_checked(SETTINGS, inspection)]
+    problems = [each.text for each in _problems(inspection)]
+    return [*(problems or ["No problems were found: this text can be used for training."]), *_settings(inspection)]
 
 
 def warnings(inspection: Inspection) -> list[str]:
@@ -121,24 +55,78 @@ def warnings(inspection: Inspection) -> list[str]:
 
     Held-out pairs that are in the training text are not among them: they need a look at the whole text.
     """
-    return [
-        *_checked([check for check in PROBLEMS if check.warns], inspection),
-        *_swapped_sets(inspection),
-        *(
-            _finding_advice(finding, inspection.pairs, inspection.not_utf8)
-            for finding in inspection.findings
-            if FINDING_KINDS[finding.kind].spoils and finding.pairs >= SPOILING * inspection.pairs
-        ),
-    ]
+    return [each.text for each in _problems(inspection) if each.warns]
 
 
-def _held_out_problems(inspection: Inspection) -> Iterator[str]:
-    yield from _swapped_sets(inspection)
+def _problems(inspection: Inspection) -> Iterator[Advice]:
+    yield from _corpus_problems(inspection)
+    for held in inspection.held_out:
+        known = held.known_words
+        if known is not None and known.swapped:
+            yield Advice(
+                f"{held.name}: source and target look swapped: {_percent(known.source_in_target)} of the words of its "
+                f"source are in the target of the training text, {_percent(known.source)} in the source. Swap the two "
+                "sides.",
+                warns=True,
+            )
     for held in inspection.held_out:
         for finding in held.findings:
-            yield f"{held.name}, {_finding_advice(finding, held.size, held.not_utf8)}"
+            yield Advice(f"{held.name}, {_on_finding(finding, held.size, held.not_utf8)}")
         if held.seen:
-            yield seen_in_training(held.name, held.seen, held.size)
+            yield Advice(seen_in_training(held.name, held.seen, held.size))
+    composed = inspection.source.lines_with_composed_letters + inspection.target.lines_with_composed_letters
+    for finding in inspection.findings:
+        mixed = finding.kind == "decomposed letter" and composed
+        remark = f"Normal forms are mixed: {composed:,} lines have composed letters. " if mixed else ""
+        spoils = FINDING_KINDS[finding.kind].spoils and finding.pairs >= SPOILING * inspection.pairs
+        yield Advice(_on_finding(finding, inspection.pairs, inspection.not_utf8, remark), spoils)
+
+
+def _corpus_problems(inspection: Inspection) -> Iterator[Advice]:
+    pairs = inspection.pairs
+    if inspection.length_correlation < LOW_CORRELATION and pairs >= ENOUGH_LINES:
+        yield Advice(
+            f"The lengths of the two sides hardly correlate ({inspection.length_correlation:.2f}): check that line k "
+            "of one file is the translation of line k of the other.",
+            warns=True,
+        )
+    if pairs < FEW:
+        yield Advice(
+            f"{pairs:,} pairs are few: expect a model only for very narrow text, such as dates or spellings, or find "
+            "more.",
+            warns=True,
+        )
+    if not inspection.sides_told_apart and pairs >= ENOUGH_LINES:
+        yield Advice(
+            "The two sides cannot be told apart by their letters: they are in one language or nearly so, or mixed. "
+            "Lines on the wrong side were therefore not searched for."
+        )
+    for name, side in _sides(inspection):
+        if sum(side.scripts.values()) < FEW_LETTERS * side.lengths.mean_characters * pairs:
+            yield Advice(
+                f"The {name} consists almost only of digits and other signs without letters: check that these are the "
+                "right files.",
+                warns=True,
+            )
+
+
+def _settings(inspection: Inspection) -> Iterator[str]:
+    """What to set before training."""
+    for name, side in _sides(inspection):
+        if side.words.singleton_share > MANY_SINGLETONS:
+            yield (
+                f"{name} words: {_percent(side.words.singleton_share)} of the running words occur only once, so a "
+                "word vocabulary would leave many unknown; subwords (bpe, the default) do not."
+            )
+        if side.lengths.words[99] > LONGEST:
+            yield (
+                f"{name} lengths: more than one line in a hundred is longer than {LONGEST} words; split these into "
+                "sentences, or raise cleaning.max_length."
+            )
+
+
+def _sides(inspection: Inspection) -> tuple[tuple[str, SideFacts], tuple[str, SideFacts]]:
+    return ("source", inspection.source), ("target", inspection.target)
 
 
 def seen_in_training(name: str, seen: int, size: int) -> str:
@@ -149,26 +137,7 @@ def seen_in_training(name: str, seen: int, size: int) -> str:
     )
 
 
-def _swapped_sets(inspection: Inspection) -> Iterator[str]:
-    for held in inspection.held_out:
-        known = held.known_words
-        if known is not None and known.swapped:
-            yield (
-                f"{held.name}: source and target look swapped: {_percent(known.source_in_target)} of the words of its "
-                f"source are in the target of the training text, {_percent(known.source)} in the source. Swap the two "
-                "sides."
-            )
-
-
-def _pair_problems(inspection: Inspection) -> Iterator[str]:
-    composed = inspection.source.lines_with_composed_letters + inspection.target.lines_with_composed_letters
-    mixed = f"Normal forms are mixed: {composed:,} lines have composed letters. " if composed else ""
-    for finding in inspection.findings:
-        remark = mixed if finding.kind == "decomposed letter" else ""
-        yield _finding_advice(finding, inspection.pairs, inspection.not_utf8, remark)
-
-
-def _finding_advice(finding: Finding, pairs: int, not_utf8: Mapping[str, FileCounts], remark: str = "") -> str:
+def _on_finding(finding: Finding, pairs: int, not_utf8: Mapping[str, FileCounts], remark: str = "") -> str:
     conversions = [_conversion(*file) for file in not_utf8.items()] if finding.kind == NOT_UTF8 else []
     sentences = " ".join([FINDING_KINDS[finding.kind].advice, *conversions])
     return f"{finding.kind} ({counted(finding.pairs)}, {_percent(finding.pairs / pairs)}): {remark}{sentences}"
@@ -188,20 +157,16 @@ def _percent(share: float) -> str:
 
 def _conversion(name: str, counts: FileCounts) -> str:
     """What to do about a file that has lines which are not UTF-8."""
-    lines = "1 line" if counts.lines == 1 else f"{counts.lines:,} lines"
-    if counts.look_like.get("Windows-1252", 0) < NEARLY_ALL * counts.lines:
-        if counts.look_like.get("broken UTF-8", 0) >= NEARLY_ALL * counts.lines:
-            return (
-                f"{name}: {lines} of UTF-8 with truncated or damaged characters; get the text again, or remove these "
-                "pairs."
-            )
-        return (
-            f"{name}: {lines} in an encoding that cannot be guessed; find out which it is (iconv -l lists those it "
-            "knows), or remove these pairs."
-        )
-    verb = "decodes" if counts.lines == 1 else "decode"
-    decodes = f"{name}: {lines} that {verb} as Windows-1252 (or Latin-1, a part of it)"
+    bad = f"{name}: 1 line" if counts.lines == 1 else f"{name}: {counts.lines:,} lines"
     others = counts.other_lines_beyond_ascii
+    if counts.look_like.get("broken UTF-8", 0) >= NEARLY_ALL * counts.lines:
+        return f"{bad} of UTF-8 with truncated or damaged characters; get the text again, or remove these pairs."
+    if counts.look_like.get("Windows-1252", 0) < NEARLY_ALL * counts.lines:
+        return (
+            f"{bad} in an encoding that cannot be guessed; find out which it is (iconv -l lists those it knows), or "
+            "remove these pairs."
+        )
+    decodes = f"{bad} that {'decodes' if counts.lines == 1 else 'decode'} as Windows-1252 (or Latin-1, a part of it)"
     if others >= (1 - NEARLY_ALL) * counts.lines:
         shown = "" if is_compressed(name) else f" (sed -n 17p FILE | {ICONV} shows line 17)"
         return (

@@ -6,6 +6,8 @@ import re
 from collections import Counter, defaultdict
 from typing import NamedTuple, TextIO
 
+from msgspec import Struct
+
 from dragoman.text.corpus import Pair
 
 
@@ -95,7 +97,7 @@ FINDING_KINDS = {
 are in `inspect.py` and `character_issues.py` under the same names."""
 
 
-class FindingExample(NamedTuple):
+class FindingExample(Struct, frozen=True):
     """One pair with a finding."""
 
     kind: str
@@ -108,7 +110,7 @@ class FindingExample(NamedTuple):
     target: str
 
 
-class Finding(NamedTuple):
+class Finding(Struct, frozen=True):
     """One kind of finding over the whole corpus."""
 
     kind: str

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dragoman.config.schema import CleaningConfig
@@ -34,8 +35,7 @@ SAMPLE = 200
 """Pairs of each chunk from which the classifiers learn what is usual."""
 
 
-@dataclass(frozen=True, slots=True)
-class SideFacts:
+class SideFacts(Struct, frozen=True):
     """Figures of one side of the corpus. The field names are the keys of the JSON output."""
 
     lengths: LengthFacts
@@ -48,8 +48,7 @@ class SideFacts:
     words: VocabularyCoverage
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Struct, frozen=True):
     """Figures and findings of a corpus; figures are those of the pairs in UTF-8.
 
     The field names are the keys of the JSON output.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 QUANTILES = (0, 1, 5, 25, 50, 75, 95, 99, 100)
@@ -18,7 +18,7 @@ FACTOR = 2.0
 """The factor that must lie between actual and expected length as well: in a clean corpus deviations are small."""
 
 
-class LengthFacts(NamedTuple):
+class LengthFacts(Struct, frozen=True):
     """Lengths of one side, in words as `split_words` counts them and in characters."""
 
     words: dict[int, int]
@@ -28,7 +28,7 @@ class LengthFacts(NamedTuple):
     mean_characters: float
 
 
-class LengthRatio(NamedTuple):
+class LengthRatio(Struct, frozen=True):
     """Length of the target per unit of the source."""
 
     characters: float

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from types import MappingProxyType
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from dragoman.inspection.corpus_reader import FileCounts
 from dragoman.inspection.findings import Finding
@@ -110,7 +111,7 @@ class SideOverlap:
             self.duplicates[duplicate.place] = duplicate
 
 
-class KnownWords(NamedTuple):
+class KnownWords(Struct, frozen=True):
     """Shares of the running words of a held-out set that occur on a side of the training text, 0 to 1."""
 
     source: float

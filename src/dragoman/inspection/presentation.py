@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from itertools import islice
 from typing import Any
 
+from msgspec import to_builtins
+
 from dragoman.errors import escaped
 from dragoman.inspection.advice import advice, counted
-from dragoman.inspection.findings import Finding, FindingExample
+from dragoman.inspection.findings import Finding
 from dragoman.inspection.inspect import Inspection, SideFacts
-from dragoman.inspection.overlap import Duplicate, HeldOutSet
+from dragoman.inspection.overlap import HeldOutSet
 from dragoman.inspection.words import SubwordFacts
 from dragoman.tables import columns
 from dragoman.text.display import shortened
@@ -27,91 +28,74 @@ SHOWN = 72
 
 def to_json(inspection: Inspection) -> dict[str, Any]:
     """Return everything as plain values; fields keep their names, shares are from 0 to 1, NaN becomes null."""
-    held_out = {held.name: _held_out_json(held) for held in inspection.held_out}
-    return {**_plain(inspection), "held_out": held_out, "advice": advice(inspection)}
-
-
-def _plain(value: Any) -> Any:
-    """Convert dataclasses and named tuples to dictionaries, recursively."""
-    if isinstance(value, HeldOutSet):
-        return None  # `to_json` adds it under its name
-    if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: _plain(part) for name, part in value._asdict().items()}
-    if isinstance(value, Mapping):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    correlation = inspection.length_correlation
+    return {
+        **to_builtins(inspection, enc_hook=lambda held: None),  # of held-out sets only what follows
+        "length_correlation": None if math.isnan(correlation) else correlation,
+        "held_out": {held.name: _held_out_json(held) for held in inspection.held_out},
+        "advice": advice(inspection),
+    }
 
 
 def _held_out_json(held: HeldOutSet) -> dict[str, Any]:
-    return {
+    overlaps = {
+        side: {
+            "exact": overlap.count(exact=True),
+            "near": overlap.count(exact=False),
+            "lines": [
+                {
+                    "origin": held.pairs[place].origin,
+                    "train_pair": duplicate.train + 1,
+                    "exact": duplicate.exact,
+                    "similarity": min(1.0, duplicate.similarity),
+                }
+                for place, duplicate in sorted(overlap.duplicates.items())
+            ],
+        }
+        for side, overlap in held.sides.items()
+    }
+    about = {
         "pairs": held.size,
         "seen": held.seen,
-        "known_words": _plain(held.known_words),
-        "findings": _plain(held.findings),
-        "not_utf8": _plain(held.not_utf8),
-        **{
-            side: {
-                "exact": overlap.count(exact=True),
-                "near": overlap.count(exact=False),
-                "lines": [_duplicate_json(held, duplicate) for _, duplicate in sorted(overlap.duplicates.items())],
-            }
-            for side, overlap in held.sides.items()
-        },
+        "known_words": held.known_words,
+        "findings": held.findings,
+        "not_utf8": held.not_utf8,
     }
-
-
-def _duplicate_json(held: HeldOutSet, duplicate: Duplicate) -> dict[str, Any]:
-    return {
-        "origin": held.pairs[duplicate.place].origin,
-        "train_pair": duplicate.train + 1,
-        "exact": duplicate.exact,
-        "similarity": min(1.0, duplicate.similarity),
-    }
+    return {**to_builtins(about), **overlaps}
 
 
 def facts(inspection: Inspection) -> Mapping[str, str]:
     """Return the main figures by name, as a report shows them."""
-    figures = {
-        "Pairs": f"{inspection.pairs:,}",
-        "Words per line": _both(inspection, lambda side: f"{side.lengths.mean_words:.1f}"),
-        "Longest line, words": _both(inspection, lambda side: f"{side.lengths.words[100]:,}"),
-        "Distinct words": _both(inspection, lambda side: f"{side.words.different:,}"),
-        "Target characters per source character": f"{inspection.target_per_source.characters:.2f}",
-    }
+
+    def both(figure: Callable[[SideFacts], str]) -> str:
+        return f"{figure(inspection.source)} source, {figure(inspection.target)} target"
+
     findings = "; ".join(f"{finding.kind} {finding.pairs:,}" for finding in inspection.findings)
-    return {**figures, "Findings": findings or "none"}
-
-
-def _both(inspection: Inspection, figure: Callable[[SideFacts], str]) -> str:
-    return f"{figure(inspection.source)} source, {figure(inspection.target)} target"
+    return {
+        "Pairs": f"{inspection.pairs:,}",
+        "Words per line": both(lambda side: f"{side.lengths.mean_words:.1f}"),
+        "Longest line, words": both(lambda side: f"{side.lengths.words[100]:,}"),
+        "Distinct words": both(lambda side: f"{side.words.different:,}"),
+        "Target characters per source character": f"{inspection.target_per_source.characters:.2f}",
+        "Findings": findings or "none",
+    }
 
 
 def text(inspection: Inspection) -> str:
     """Return everything as text for a terminal."""
+    # Names of files and encodings stay whole, to be copied.
+    items = textwrap.TextWrapper(
+        WIDTH, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False, break_long_words=False
+    )
     parts = [
         _overview(inspection),
         _coverage(inspection),
         _subwords(inspection.subwords),
-        _findings(inspection.findings),
+        "\n".join(_findings(inspection.findings)),
         *map(_held_out, inspection.held_out),
-        "advice\n" + "\n".join(map(_list_item, advice(inspection))),
+        "\n".join(["advice", *map(items.fill, advice(inspection))]),
     ]
     return "\n\n".join(part for part in parts if part)
-
-
-def _list_item(sentence: str) -> str:
-    return textwrap.fill(
-        sentence,
-        WIDTH,
-        initial_indent="- ",
-        subsequent_indent="  ",
-        break_on_hyphens=False,  # names of files and encodings stay whole, to be copied
-        break_long_words=False,
-    )
 
 
 _OVERVIEW: dict[str, Callable[[SideFacts], str]] = {
@@ -174,21 +158,14 @@ def _subwords(facts: SubwordFacts | None) -> str:
     )
 
 
-def _findings(findings: Sequence[Finding]) -> str:
-    lines = []
+def _findings(findings: Sequence[Finding]) -> Iterator[str]:
     for finding in findings:
-        lines.append(f"{finding.kind}: {counted(finding.pairs)}; {finding.meaning}")
+        yield f"{finding.kind}: {counted(finding.pairs)}; {finding.meaning}"
         for example in finding.examples:
-            lines.extend(_example(example))
-    return "\n".join(lines)
-
-
-def _example(example: FindingExample) -> Iterator[str]:
-    side = [example.side] if example.side != "both" else []
-    remarks = ", ".join(side + ([example.detail] if example.detail else []))
-    yield f"  {example.origin}{f' ({remarks})' if remarks else ''}"
-    for line in (example.source, example.target):
-        yield f"    {shortened(escaped(line), SHOWN)}"
+            side = "" if example.side == "both" else example.side
+            remarks = ", ".join(filter(None, (side, example.detail)))
+            yield f"  {example.origin}{f' ({remarks})' if remarks else ''}"
+            yield from map(_shown, (example.source, example.target))
 
 
 def _held_out(held: HeldOutSet) -> str:
@@ -196,15 +173,15 @@ def _held_out(held: HeldOutSet) -> str:
     lines = []
     for side, overlap in held.sides.items():
         rows.append([f"  {side} lines", *(f"{overlap.count(exact=exact):,}" for exact in (True, False))])
-        for duplicate in _examples(list(overlap.duplicates.values())):
+        duplicates = overlap.duplicates.values()
+        exact, near = ([each for each in duplicates if each.exact == exact] for exact in (True, False))
+        for duplicate in (*exact[:2], *near[:2]):
             how = "same" if duplicate.exact else f"{100 * duplicate.similarity:.0f} % common words"
             origin = held.pairs[duplicate.place].origin
             lines.append(f"  {origin}, {side}: {how} as training pair {duplicate.train + 1:,}")
-            lines.append(f"    {shortened(escaped(overlap.lines[duplicate.place]), SHOWN)}")
-    return "\n".join([columns(rows), *lines, *([_findings(held.findings)] if held.findings else [])])
+            lines.append(_shown(overlap.lines[duplicate.place]))
+    return "\n".join([columns(rows), *lines, *_findings(held.findings)])
 
 
-def _examples(found: Sequence[Duplicate]) -> list[Duplicate]:
-    """At most two exact and two near duplicates."""
-    exact, near = [each for each in found if each.exact], [each for each in found if not each.exact]
-    return exact[:2] + near[:2]
+def _shown(line: str) -> str:
+    return f"    {shortened(escaped(line), SHOWN)}"

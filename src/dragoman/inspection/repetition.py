@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from dragoman.text.words import as_read
 
 
-class RepetitionFacts(NamedTuple):
+class RepetitionFacts(Struct, frozen=True):
     """Counts of repetitions; lines are compared as models read them (`text.words.as_read`), empty ones included."""
 
     pairs: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -21,7 +20,7 @@ INSPECTED = 20_000
 """Pairs from the beginning that are inspected: about 1.5 seconds of work."""
 
 
-class TextSummary(NamedTuple):
+class TextSummary(Struct, frozen=True):
     """What the report of a run shows about its training text."""
 
     facts: Mapping[str, str]
@@ -60,7 +59,7 @@ def load_summary(path: Path) -> TextSummary | None:
         RunError: the file is damaged.
     """
     try:
-        read = decode_json(read_regular(path), _Stored)
+        return decode_json(read_regular(path), TextSummary)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -68,9 +67,3 @@ def load_summary(path: Path) -> TextSummary | None:
         raise RunError(
             f"{path}: is damaged: {reason}; delete it, and the report omits the facts about the text"
         ) from None
-    return TextSummary(read.facts, read.advice)
-
-
-class _Stored(Struct):
-    facts: dict[str, str]
-    advice: list[str]

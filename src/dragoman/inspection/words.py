@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import accumulate, chain, groupby, islice
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from dragoman.config.schema import CleaningConfig
 from dragoman.text.corpus import Pair
@@ -61,14 +61,14 @@ SIZES = (1_000, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 50_000, 80_000, 16
 Bahdanau et al. 2015, 50,000 of Luong et al. 2015, 160,000 and 80,000 of Sutskever et al. 2014."""
 
 
-class Point(NamedTuple):
+class Point(Struct, frozen=True):
     """A vocabulary size, and the share of running words in that vocabulary, from 0 to 1."""
 
     size: int
     share: float
 
 
-class VocabularyCoverage(NamedTuple):
+class VocabularyCoverage(Struct, frozen=True):
     """Counts of the words of one side, and its coverage curve."""
 
     running: int
@@ -110,7 +110,7 @@ SAMPLE = 100_000
 """Pairs, evenly spread over the corpus, from which subwords are learnt and in which they are counted."""
 
 
-class SubwordFacts(NamedTuple):
+class SubwordFacts(Struct, frozen=True):
     """Counts in a sample of pairs; EOS is not counted."""
 
     pairs: int

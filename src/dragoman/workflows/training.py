@@ -23,7 +23,7 @@ from dragoman.data.store import Store
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.errors import ConfigError, RunError
 from dragoman.evaluation.metrics import ExactMatch, bleu, chrf, corpus_score
-from dragoman.inspection.summary import save_summary, summarise
+from dragoman.inspection.summary import TextSummary, save_summary, summarise
 from dragoman.memory import require_rows
 from dragoman.model.assembly import assemble, build
 from dragoman.model.description import describe, multiplications
@@ -243,7 +243,7 @@ def _train_new(
             facts = {**summary.facts, DEV_SET: f"{len(held_out.pairs):,} pairs, {origin}"}
             if trained is not None:
                 facts["fine-tuned from"] = str(trained.folder.path)
-            save_summary(folder.inspection, summary._replace(facts=facts))
+            save_summary(folder.inspection, TextSummary(facts, summary.advice))
             text = TrainingText(corpora, alignments, held_out, cut=not dev)
             if trained is not None and extend_vocabulary:
                 trained = trained.extended(text.pairs, config.text)
