@@ -69,10 +69,6 @@ def _mojibake(line: str) -> re.Match[str] | None:
 def _decoded(text: str) -> str | None:
     """Return the text that the bytes encode in UTF-8; None if they are not UTF-8."""
     try:
-        return b"".join(_byte(character) for character in text).decode("utf-8")
+        return b"".join(letter.encode("latin-1" if letter <= "\xff" else "cp1252") for letter in text).decode("utf-8")
     except UnicodeDecodeError:
         return None
-
-
-def _byte(character: str) -> bytes:
-    return character.encode("latin-1") if character <= "\xff" else character.encode("cp1252")

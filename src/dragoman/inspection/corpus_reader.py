@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -56,11 +57,6 @@ class FileCounts:
     other_lines_beyond_ascii: int = 0
     """Lines in UTF-8 that are not ASCII: converting the whole file would damage them."""
 
-    def add(self, guess: EncodingGuess) -> None:
-        """Count a line that is not UTF-8."""
-        self.lines += 1
-        self.look_like[guess] = self.look_like.get(guess, 0) + 1
-
 
 class CorpusReader:
     """Reads corpora in chunks, repeatedly; its counts are those of the latest reading."""
@@ -68,7 +64,7 @@ class CorpusReader:
     def __init__(self, corpora: Corpora, limit: int | None = None) -> None:
         """`limit`: read only this number of pairs from the beginning."""
         self._corpora, self._limit = corpora, limit
-        self._files: dict[str, FileCounts] = {}
+        self._files: defaultdict[str, FileCounts] = defaultdict(FileCounts)
         self.first_bad: UndecodableLine | None = None
 
     def chunks(self) -> Iterator[Chunk]:
@@ -77,7 +73,8 @@ class CorpusReader:
         Raises:
             InputError: as for `read_pairs`, except that lines need not be UTF-8.
         """
-        self._files, self.first_bad = {}, None
+        self._files.clear()
+        self.first_bad = None
         place = 0
         noticed: list[UndecodableLine] = []
         for files in self._corpora:
@@ -98,31 +95,27 @@ class CorpusReader:
             else:
                 chunk.pairs.append(pair)
                 chunk.places.append(place - 1)
-        for path, lines in zip(files, _by_file(files, chunk.pairs), strict=True):
-            self._counts(path).other_lines_beyond_ascii += sum(not line.isascii() for line in lines)
+        if len(files) == 1:
+            lines = [[pair.source + pair.target for pair in chunk.pairs]]
+        else:
+            lines = [[pair.source for pair in chunk.pairs], [pair.target for pair in chunk.pairs]]
+        for path, lines_of_file in zip(files, lines, strict=True):
+            self._files[str(path)].other_lines_beyond_ascii += sum(not line.isascii() for line in lines_of_file)
         return chunk._replace(size=place - start)
 
     def _bad_pair(self, pair: Pair, lines: Sequence[UndecodableLine]) -> BadPair:
         self.first_bad = self.first_bad or lines[0]
         for line in lines:
-            self._counts(line.path).add(guess_encoding(line))
+            counts, guess = self._files[str(line.path)], guess_encoding(line)
+            counts.lines += 1
+            counts.look_like[guess] = counts.look_like.get(guess, 0) + 1
         source, target = has_raw_bytes(pair.source), has_raw_bytes(pair.target)
         shown = Pair(escape_raw_bytes(pair.source), escape_raw_bytes(pair.target), pair.origin)
         return BadPair(shown, "both" if source == target else "source" if source else "target", lines[0])
 
-    def _counts(self, path: str | Path) -> FileCounts:
-        return self._files.setdefault(str(path), FileCounts())
-
     def not_utf8(self) -> dict[str, FileCounts]:
         """Return the counts of the files with lines that are not UTF-8, by name."""
         return {name: counts for name, counts in self._files.items() if counts.lines}
-
-
-def _by_file(files: Sequence[Path], pairs: Sequence[Pair]) -> list[list[str]]:
-    """Return the part of some pairs that is in each file of a corpus."""
-    if len(files) == 1:
-        return [[pair.source + pair.target for pair in pairs]]
-    return [[pair.source for pair in pairs], [pair.target for pair in pairs]]
 
 
 _CUT = re.compile(rb"(?:^|[^A-Z])[\xc2-\xc5]$|\xe2[\x80-\x82]$|\xf0\x9f[\x80-\xbf]?$")

@@ -8,6 +8,7 @@ from typing import NamedTuple, TextIO
 
 from msgspec import Struct
 
+from dragoman.inspection.corpus_reader import Chunk, describe_bad_line
 from dragoman.text.corpus import Pair
 
 
@@ -132,14 +133,16 @@ class Findings:
         """Record a finding; at most once for each kind and pair."""
         assert kind in FINDING_KINDS
         self._counts[kind] += 1
-        if self._listing is None and len(self._examples[kind]) >= self._limit:
-            return
-        example = FindingExample(kind, pair.origin, side, detail, pair.source, pair.target)
         if len(self._examples[kind]) < self._limit:
-            self._examples[kind].append(example)
+            self._examples[kind].append(FindingExample(kind, pair.origin, side, detail, pair.source, pair.target))
         if self._listing is not None:
-            columns = (example.origin, kind, side, detail, pair.source, pair.target)
+            columns = (pair.origin, kind, side, detail, pair.source, pair.target)
             self._listing.write("\t".join(re.sub("[\t\r\n]", " ", column) for column in columns) + "\n")
+
+    def add_bad_pairs(self, chunk: Chunk) -> None:
+        """Record the pairs of a chunk that have a line which is not UTF-8."""
+        for pair, side, line in chunk.bad:
+            self.add(NOT_UTF8, pair, side, describe_bad_line(line))
 
     def summary(self) -> list[Finding]:
         """The kinds that occurred, in the order of FINDING_KINDS."""

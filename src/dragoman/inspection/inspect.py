@@ -9,22 +9,20 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import TextIO
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from dragoman.config.schema import CleaningConfig
 from dragoman.inspection.character_issues import around, character_issues, has_composed_letter
-from dragoman.inspection.corpus_reader import Chunk, CorpusReader, FileCounts, describe_bad_line
-from dragoman.inspection.findings import NOT_UTF8, Finding, Findings
-from dragoman.inspection.languages import LineLabels, SideCounts, train_classifiers
+from dragoman.inspection.corpus_reader import Chunk, CorpusReader, FileCounts
+from dragoman.inspection.findings import Finding, Findings
+from dragoman.inspection.languages import SideCounts, train_classifiers
 from dragoman.inspection.lengths import LengthFacts, LengthRatio, Lengths
-from dragoman.inspection.overlap import HeldOutSet, known_words
+from dragoman.inspection.overlap import HeldOutSet, prepare
 from dragoman.inspection.repetition import Repetition, RepetitionFacts
 from dragoman.inspection.words import SubwordFacts, VocabularyCoverage, split_words, subword_facts, vocabulary_coverage
 from dragoman.progress import ProgressCallback
@@ -33,6 +31,9 @@ from dragoman.text.words import is_blank
 
 SAMPLE = 200
 """Pairs of each chunk from which the classifiers learn what is usual."""
+
+LONGEST = CleaningConfig().max_length
+"""Words; a longer line also has more tokens than training accepts by default."""
 
 
 class SideFacts(Struct, frozen=True):
@@ -94,7 +95,7 @@ def inspect_corpus(
         InputError: as for `read_pairs`, except that some lines may not be UTF-8.
         ConfigError: there are too few subwords to spell the text.
     """
-    sets = [_held_out(name, files, examples, listing) for name, files in (held_out or {}).items()]
+    sets = [_read_held_out(name, files, Findings(examples, listing)) for name, files in (held_out or {}).items()]
     reader, counting = CorpusReader(corpora, limit), _CountingPass()
     for chunk in reader.chunks():
         counting.add(chunk)
@@ -102,29 +103,22 @@ def inspect_corpus(
     if not counting.places:
         assert reader.first_bad is not None
         raise reader.first_bad.error()
+    source, target = counting.sides
+    prepare(sets, source.words, target.words)
     findings = Findings(examples, listing)
     finding = _FindingPass(counting, sets, findings)
     for chunk in reader.chunks():
         finding.add(chunk)
         progress(counting.pairs + chunk.start + chunk.size)
-    for held in sets:
-        held.known_words = known_words(held.pairs, *(side.words for side in counting.sides))
-    held_out_words = [
-        {held.name: Counter(chain.from_iterable(map(split_words, held.sides[side].lines))) for held in sets}
-        for side in ("source", "target")
-    ]
-    source, target = (
-        side.facts(lengths, others)
-        for side, lengths, others in zip(counting.sides, counting.lengths.facts(), held_out_words, strict=True)
-    )
+    source_lengths, target_lengths = counting.lengths.facts()
     return Inspection(
         pairs=counting.pairs,
-        source=source,
-        target=target,
+        source=source.facts(source_lengths, {held.name: held.sides["source"].running_words() for held in sets}),
+        target=target.facts(target_lengths, {held.name: held.sides["target"].running_words() for held in sets}),
         target_per_source=counting.lengths.ratio(),
         length_correlation=counting.lengths.correlation(),
         repetition=counting.repetition.facts(),
-        sides_told_apart=finding.classifiers[0].tells_sides_apart,
+        sides_told_apart=finding.sides_told_apart,
         findings=findings.summary(),
         not_utf8=reader.not_utf8(),
         held_out=sets,
@@ -134,34 +128,29 @@ def inspect_corpus(
     )
 
 
-def _held_out(name: str, files: Sequence[Path], examples: int, listing: TextIO | None) -> HeldOutSet:
-    reader, findings, pairs = CorpusReader([files]), Findings(examples, listing), []
+def _read_held_out(name: str, files: Sequence[Path], findings: Findings) -> HeldOutSet:
+    reader, pairs = CorpusReader([files]), []
     for chunk in reader.chunks():
         pairs.extend(chunk.pairs)
-        _add_bad_pairs(findings, chunk)
+        findings.add_bad_pairs(chunk)
     return HeldOutSet(name, pairs, findings.summary(), reader.not_utf8())
 
 
-def _add_bad_pairs(findings: Findings, chunk: Chunk) -> None:
-    for pair, side, line in chunk.bad:
-        findings.add(NOT_UTF8, pair, side, describe_bad_line(line))
-
-
-@dataclass(slots=True)
 class _CountedSide:
     """The counts of one side in the first pass."""
 
-    words: Counter[str] = field(default_factory=Counter)
-    letters: SideCounts = field(default_factory=SideCounts)
-    composed: int = 0
-    sample: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.words: Counter[str] = Counter()
+        self.letters = SideCounts()
+        self.sample: list[str] = []
+        self._composed = 0
 
     def add(self, lines: Sequence[str]) -> list[int]:
         """Count some lines; return the number of words in each."""
         words = [split_words(line) for line in lines]
         self.words.update(chain.from_iterable(words))
         self.letters.add(lines)
-        self.composed += sum(map(has_composed_letter, lines))
+        self._composed += sum(map(has_composed_letter, lines))
         self.sample.extend(lines[:: max(1, len(lines) // SAMPLE)])
         return list(map(len, words))
 
@@ -169,7 +158,7 @@ class _CountedSide:
         """Summarise the counts."""
         characters = int(np.count_nonzero(self.letters.characters))
         words = vocabulary_coverage(self.words, held_out)
-        return SideFacts(lengths, characters, self.letters.scripts(), self.composed, words)
+        return SideFacts(lengths, characters, self.letters.scripts(), self._composed, words)
 
 
 class _CountingPass:
@@ -183,15 +172,12 @@ class _CountingPass:
         self.lengths, self.repetition = Lengths(), Repetition()
 
     def add(self, chunk: Chunk) -> None:
-        pairs = chunk.pairs
         self.pairs += chunk.size
         self.places.extend(chunk.places)
-        counts = (
-            self.sides[0].add([pair.source for pair in pairs]),
-            self.sides[1].add([pair.target for pair in pairs]),
-        )
-        for pair, source_words, target_words in zip(pairs, *counts, strict=True):
-            self.lengths.add(pair.source, source_words, pair.target, target_words)
+        source_words = self.sides[0].add([pair.source for pair in chunk.pairs])
+        target_words = self.sides[1].add([pair.target for pair in chunk.pairs])
+        for pair, source, target in zip(chunk.pairs, source_words, target_words, strict=True):
+            self.lengths.add(pair.source, source, pair.target, target)
             self.repetition.add(pair.source, pair.target)
 
 
@@ -200,34 +186,39 @@ class _FindingPass:
 
     def __init__(self, counting: _CountingPass, held_out: Sequence[HeldOutSet], findings: Findings) -> None:
         source, target = counting.sides
-        self._done = 0  # pairs in UTF-8
-        self._places = counting.places
-        self.classifiers = train_classifiers((source.letters, target.letters), (source.sample, target.sample))
+        self._source, self._target = train_classifiers((source.letters, target.letters), (source.sample, target.sample))
         self._findings, self._held_out = findings, held_out
+        self._places = counting.places
         self._unlikely = counting.lengths.unlikely()
         self._longest = counting.lengths.longest_words()
         self._first = counting.repetition.first_places()
-        if held_out:
-            source_counts, target_counts = _folded(source.words), _folded(target.words)
-            for held in held_out:
-                held.sides["source"].prepare(source_counts)
-                held.sides["target"].prepare(target_counts)
+        self._done = 0  # pairs in UTF-8
+
+    @property
+    def sides_told_apart(self) -> bool:
+        return self._source.tells_sides_apart
 
     def add(self, chunk: Chunk) -> None:
         """Check the pairs of a chunk."""
-        _add_bad_pairs(self._findings, chunk)
-        pairs = chunk.pairs
-        source = self.classifiers[0].classify([pair.source for pair in pairs])
-        target = self.classifiers[1].classify([pair.target for pair in pairs])
-        explained = np.zeros(len(pairs), np.bool_)
-        for row, pair in enumerate(pairs):
-            self._check_pair(self._done + row, pair)
-            explained[row] = self._check_characters(pair)
+        self._findings.add_bad_pairs(chunk)
+        if not chunk.pairs:
+            return
+        wrong_characters = []
+        for number, pair in enumerate(chunk.pairs, self._done):
+            self._check_pair(number, pair)
+            wrong_characters.append(self._check_characters(pair))
+            for held in self._held_out:
+                held.compare(self._places[number], pair)
+        self._done += len(chunk.pairs)
+        source = self._source.classify([pair.source for pair in chunk.pairs])
+        target = self._target.classify([pair.target for pair in chunk.pairs])
         # A line with wrong characters has unusual trigrams, too: one finding is enough.
+        explained = np.array(wrong_characters, np.bool_)
         source, target = (labels._replace(unusual=labels.unusual & ~explained) for labels in (source, target))
-        for row in np.flatnonzero(_any(source) | _any(target)).tolist():
-            self._check_languages(pairs[row], [labels[row] for labels in source], [labels[row] for labels in target])
-        self._done += len(pairs)
+        for row in np.flatnonzero(np.any([*source, *target], axis=0)).tolist():
+            self._check_languages(
+                chunk.pairs[row], [labels[row] for labels in source], [labels[row] for labels in target]
+            )
 
     def _check_pair(self, number: int, pair: Pair) -> None:
         """`number` counts the pairs in UTF-8, from 0."""
@@ -243,9 +234,6 @@ class _FindingPass:
             add("too long", pair, detail=f"{self._longest[number]} words")
         if self._unlikely[number]:
             add("unlikely lengths", pair, detail=f"{len(pair.source)} and {len(pair.target)} characters")
-        for held in self._held_out:
-            held.sides["source"].compare(self._places[number], pair.source)
-            held.sides["target"].compare(self._places[number], pair.target)
 
     def _check_characters(self, pair: Pair) -> bool:
         """Return whether there was a finding."""
@@ -257,30 +245,15 @@ class _FindingPass:
 
     def _check_languages(self, pair: Pair, source: Sequence[bool], target: Sequence[bool]) -> None:
         """The arguments are the `LineLabels` of this pair."""
-        (other_side, unusual, script), (target_other_side, target_unusual, target_script) = source, target
-        if script or target_script:
-            self._findings.add("other script", pair, _sides(script, target_script))
-        elif other_side and target_other_side:
+        other_side, unusual, script = zip(source, target, strict=True)
+        if any(script):
+            self._findings.add("other script", pair, _sides(*script))
+        elif all(other_side):
             self._findings.add("wrong way round", pair)
-        elif other_side or target_other_side:
-            self._findings.add("other side's language", pair, _sides(other_side, target_other_side))
-        elif unusual or target_unusual:
-            self._findings.add("unusual", pair, _sides(unusual, target_unusual))
-
-
-LONGEST = CleaningConfig().max_length
-"""Words; a longer line also has more tokens than training accepts by default."""
-
-
-def _folded(counts: Counter[str]) -> Counter[str]:
-    folded: Counter[str] = Counter()
-    for word, count in counts.items():
-        folded[word.casefold()] += count
-    return folded
-
-
-def _any(labels: LineLabels) -> NDArray[np.bool_]:
-    return labels.other_side | labels.unusual | labels.other_script
+        elif any(other_side):
+            self._findings.add("other side's language", pair, _sides(*other_side))
+        else:
+            self._findings.add("unusual", pair, _sides(*unusual))
 
 
 def _sides(source: bool, target: bool) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -105,28 +105,29 @@ class SideCounts:
     def scripts(self) -> dict[str, int]:
         """Return the letters of each script, the most frequent script first."""
         counts: Counter[str] = Counter()
-        for code in np.flatnonzero(self.characters).tolist():
-            script = script_of(chr(code))
-            if script is not None:
-                counts[script] += int(self.characters[code])
+        for code, script in self._letters():
+            counts[script] += int(self.characters[code])
         return dict(counts.most_common())
-
-    def _own_scripts(self) -> set[str]:
-        scripts = self.scripts()
-        letters = sum(scripts.values())
-        own = {script for script, count in scripts.items() if count >= OWN_SCRIPT * letters}
-        return own | _JAPANESE if "hiragana" in own else own
 
     def letters_by_script(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Return for each code point [0x110000], as 1 or 0, whether it is a letter of any script, and of a script that
         is not one of the side's own."""
-        own = self._own_scripts()
+        scripts = self.scripts()
+        own = {script for script, count in scripts.items() if count >= OWN_SCRIPT * sum(scripts.values())}
+        if "hiragana" in own:
+            own |= _JAPANESE
         any_script, foreign = np.zeros(_CODES, np.int8), np.zeros(_CODES, np.int8)
+        for code, script in self._letters():
+            any_script[code] = 1
+            foreign[code] = script not in own
+        return any_script, foreign
+
+    def _letters(self) -> Iterator[tuple[int, str]]:
+        """Yield the code points that occur and have a script, with the script."""
         for code in np.flatnonzero(self.characters).tolist():
             script = script_of(chr(code))
-            any_script[code] = script is not None
-            foreign[code] = script is not None and script not in own
-        return any_script, foreign
+            if script is not None:
+                yield code, script
 
 
 def script_of(character: str) -> str | None:
@@ -197,10 +198,8 @@ def train_classifiers(
     counts: tuple[SideCounts, SideCounts], samples: tuple[Sequence[str], Sequence[str]]
 ) -> tuple[LanguageClassifier, LanguageClassifier]:
     """Train the classifiers of the source and of the target."""
-    source, target = (
-        LanguageClassifier(counts[0], counts[1], samples[0]),
-        LanguageClassifier(counts[1], counts[0], samples[1]),
-    )
+    source = LanguageClassifier(counts[0], counts[1], samples[0])
+    target = LanguageClassifier(counts[1], counts[0], samples[1])
     apart = min(source.own_share, target.own_share) >= TELLING
     source.tells_sides_apart = target.tells_sides_apart = apart
     return source, target

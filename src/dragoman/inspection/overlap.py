@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from types import MappingProxyType
 
@@ -35,12 +34,9 @@ SHORTEST = 4
 """Distinct words from which on a line can have a near duplicate with other words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
-    """A held-out line, and the most similar training line, the first of equals."""
+class Duplicate(Struct, frozen=True):
+    """The training line that is most similar to a held-out line, the first of equals."""
 
-    place: int
-    """The held-out pair, from 0."""
     train: int
     """The training pair, from 0."""
     similarity: float
@@ -52,39 +48,40 @@ class Duplicate:
         return self.similarity > 1
 
 
-@dataclass(slots=True)
 class SideOverlap:
     """One side of a held-out set, compared with training lines one by one."""
 
-    lines: Sequence[str]
-    duplicates: dict[int, Duplicate] = field(default_factory=dict)
-    """By place in the held-out set."""
-    _exact: dict[int, list[int]] = field(default_factory=dict)
-    _words: list[frozenset[str]] = field(default_factory=list)
-    _index: dict[str, list[int]] = field(default_factory=dict)
-    _counts: Counter[str] = field(default_factory=Counter)
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self.duplicates: dict[int, Duplicate] = {}
+        """By place in the held-out set."""
+        self._words = [folded_words(line) for line in lines]
+        self._exact: defaultdict[int, list[int]] = defaultdict(list)
+        self._index: defaultdict[str, list[int]] = defaultdict(list)
+        self._counts: Mapping[str, int] = {}
 
-    def prepare(self, counts: Counter[str]) -> None:
+    def running_words(self) -> Counter[str]:
+        """Count the words of all lines, as they are written."""
+        return Counter(chain.from_iterable(map(split_words, self.lines)))
+
+    def prepare(self, counts: Mapping[str, int]) -> None:
         """Build the index; `counts` of folded training words define which words are rare."""
-        exact, index = defaultdict(list), defaultdict(list)
         self._counts = counts
-        self._words = [folded_words(line) for line in self.lines]
         for place, (line, words) in enumerate(zip(self.lines, self._words, strict=True)):
             if not is_blank(line):
-                exact[digest(line)].append(place)
+                self._exact[digest(line)].append(place)
             for word in self._rarest(words):
-                index[word].append(place)
-        self._exact, self._index = dict(exact), dict(index)
+                self._index[word].append(place)
 
     def compare(self, number: int, line: str) -> None:
         """Compare with training line `number`, from 0."""
         for place in self._exact.get(digest(line), ()):
-            self._add(Duplicate(place, number, 2.0))
+            self._keep_better(place, Duplicate(number, 2.0))
         words = folded_words(line)
         for place in {place for word in self._rarest(words) for place in self._index.get(word, ())}:
-            similarity = self._similarity(place, words)
-            if similarity is not None:
-                self._add(Duplicate(place, number, similarity))
+            similarity = _similarity(self._words[place], words)
+            if similarity:
+                self._keep_better(place, Duplicate(number, similarity))
 
     def count(self, *, exact: bool) -> int:
         """The number of exact duplicates, or of near ones."""
@@ -95,20 +92,20 @@ class SideOverlap:
         in_order = sorted(sorted(words), key=lambda word: self._counts.get(word, 0))
         return in_order[: len(words) - math.ceil(NEAR * len(words) - 1e-9) + 1]  # 1e-9: rounding of the product
 
-    def _similarity(self, place: int, words: frozenset[str]) -> float | None:
-        own = self._words[place]
-        smaller, larger = sorted((len(own), len(words)))
-        if smaller < NEAR * larger:
-            return None
-        common = len(own & words)
-        similarity = common / (smaller + larger - common)
-        enough = similarity >= NEAR and larger >= SHORTEST
-        return similarity if enough or similarity == 1 else None
-
-    def _add(self, duplicate: Duplicate) -> None:
-        known = self.duplicates.get(duplicate.place)
+    def _keep_better(self, place: int, duplicate: Duplicate) -> None:
+        known = self.duplicates.get(place)
         if known is None or duplicate.similarity > known.similarity:
-            self.duplicates[duplicate.place] = duplicate
+            self.duplicates[place] = duplicate
+
+
+def _similarity(words: frozenset[str], others: frozenset[str]) -> float:
+    """Return the Jaccard similarity of two lines with words; 0 where they are no near duplicates."""
+    smaller, larger = sorted((len(words), len(others)))
+    if smaller < NEAR * larger:
+        return 0.0
+    common = len(words & others)
+    similarity = common / (smaller + larger - common)
+    return similarity if similarity == 1 or (similarity >= NEAR and larger >= SHORTEST) else 0.0
 
 
 class KnownWords(Struct, frozen=True):
@@ -127,19 +124,6 @@ class KnownWords(Struct, frozen=True):
         return self.source_in_target + self.target_in_source > self.source + self.target + SWAPPED
 
 
-def known_words(pairs: Sequence[Pair], source: Counter[str], target: Counter[str]) -> KnownWords:
-    """Look up the words of held-out pairs in the word counts of the training text."""
-    lines = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    words = [Counter(chain.from_iterable(map(split_words, side))) for side in lines]
-    return KnownWords(
-        _known(words[0], source), _known(words[1], target), _known(words[0], target), _known(words[1], source)
-    )
-
-
-def _known(words: Counter[str], among: Counter[str]) -> float:
-    return sum(count for word, count in words.items() if word in among) / max(1, words.total())
-
-
 class HeldOutSet:
     """A dev or test set, compared with the training text."""
 
@@ -151,10 +135,7 @@ class HeldOutSet:
         not_utf8: Mapping[str, FileCounts] = MappingProxyType({}),
     ) -> None:
         """`pairs` are those in UTF-8; `findings` and `not_utf8` describe the others."""
-        self.name = name
-        self.pairs = pairs
-        self.findings = findings
-        self.not_utf8 = not_utf8
+        self.name, self.pairs, self.findings, self.not_utf8 = name, pairs, findings, not_utf8
         self.size = len(pairs) + sum(finding.pairs for finding in findings)
         self.known_words: KnownWords | None = None
         """Compared with the training text; None before that."""
@@ -163,7 +144,38 @@ class HeldOutSet:
             "target": SideOverlap([pair.target for pair in pairs]),
         }
 
+    def compare(self, number: int, pair: Pair) -> None:
+        """Compare with training pair `number`, from 0."""
+        self.sides["source"].compare(number, pair.source)
+        self.sides["target"].compare(number, pair.target)
+
     @property
     def seen(self) -> int:
         """Pairs of which either side has a duplicate in the training text."""
         return len(self.sides["source"].duplicates.keys() | self.sides["target"].duplicates.keys())
+
+
+def prepare(sets: Sequence[HeldOutSet], source: Counter[str], target: Counter[str]) -> None:
+    """Look up the words of held-out sets in the word counts of the training text, before its pairs are compared."""
+    folded = [_folded(counts) for counts in (source, target)] if sets else []
+    for held in sets:
+        source_words, target_words = (side.running_words() for side in held.sides.values())
+        held.known_words = KnownWords(
+            source=_share(source_words, source),
+            target=_share(target_words, target),
+            source_in_target=_share(source_words, target),
+            target_in_source=_share(target_words, source),
+        )
+        for side, counts in zip(held.sides.values(), folded, strict=True):
+            side.prepare(counts)
+
+
+def _folded(counts: Counter[str]) -> Counter[str]:
+    folded: Counter[str] = Counter()
+    for word, count in counts.items():
+        folded[word.casefold()] += count
+    return folded
+
+
+def _share(words: Counter[str], known: Counter[str]) -> float:
+    return sum(count for word, count in words.items() if word in known) / max(1, words.total())

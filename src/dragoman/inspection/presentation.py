@@ -173,13 +173,13 @@ def _held_out(held: HeldOutSet) -> str:
     lines = []
     for side, overlap in held.sides.items():
         rows.append([f"  {side} lines", *(f"{overlap.count(exact=exact):,}" for exact in (True, False))])
-        duplicates = overlap.duplicates.values()
-        exact, near = ([each for each in duplicates if each.exact == exact] for exact in (True, False))
-        for duplicate in (*exact[:2], *near[:2]):
+        exact, near = (
+            [item for item in overlap.duplicates.items() if item[1].exact == exact] for exact in (True, False)
+        )
+        for place, duplicate in (*exact[:2], *near[:2]):
             how = "same" if duplicate.exact else f"{100 * duplicate.similarity:.0f} % common words"
-            origin = held.pairs[duplicate.place].origin
-            lines.append(f"  {origin}, {side}: {how} as training pair {duplicate.train + 1:,}")
-            lines.append(_shown(overlap.lines[duplicate.place]))
+            lines.append(f"  {held.pairs[place].origin}, {side}: {how} as training pair {duplicate.train + 1:,}")
+            lines.append(_shown(overlap.lines[place]))
     return "\n".join([columns(rows), *lines, *_findings(held.findings)])
 
 
