@@ -1,31 +1,61 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
+from dragoman.search import phrase_constraints
 from dragoman.search.beam import beam_search, step_engine
 from dragoman.search.constraints import BatchConstraints, IdConstraints, append_tokens
 from dragoman.search.phrase_constraints import PhraseConstraints
 from dragoman.search.sampling import sample
-from dragoman.text.vocabulary import BOS, EOS, UNK
+from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.words import WordSegmentation
+from dragoman.text.vocabulary import BOS, EOS, UNK, Vocabulary
+from dragoman.text.word_boundaries import word_boundaries
 from dragoman.translation.source_encoding import pad_sources
 
 A, B, C = 4, 5, 6
 
+SPACED = CharacterSegmentation()
+"""Joins pieces without spaces."""
+SUBWORDS = ["▁a", "b", "▁c", "."]
+CHARACTERS = ["▁", "a", "b", "犬"]
 
-def search(engine, lines, n_best=1, constraints=(), banned=(), **settings):
+
+def search(engine, lines, n_best=1, constraints=(), banned=(), boundaries=None, **settings):
     config = SearchConfig(**settings)
     segments = np.array([len(line) for line in lines])
-    rules = BatchConstraints.from_config(config, engine.vocabulary_size, segments, constraints, banned)
+    rules = BatchConstraints.from_config(config, engine.vocabulary_size, segments, constraints, banned, boundaries)
     return beam_search(engine, *pad_sources(engine, lines), config, n_best, rules)
 
 
 def holds(words, sequence):
     return any(tuple(words[at : at + len(sequence)]) == tuple(sequence) for at in range(len(words) - len(sequence) + 1))
+
+
+def boundaries_of(pieces):
+    return word_boundaries(SPACED, Vocabulary(pieces))
+
+
+def holds_as_words(pieces, words, phrase):
+    """Whether the pieces of words hold a phrase that no letter touches, but for letters of scripts without spaces."""
+    text = [pieces[word - 4] for word in words]
+    wanted = [pieces[word - 4] for word in phrase]
+
+    def inside(at):
+        if not 0 < at < len(text):
+            return False
+        return re.fullmatch(r"[^\W犬]{2}", text[at - 1][-1] + text[at][0]) or text[at][0] == "\u0301"
+
+    return any(
+        text[at : at + len(wanted)] == wanted and not inside(at + len(wanted)) and (wanted[0] == "犬" or not inside(at))
+        for at in range(len(text) - len(wanted) + 1)
+    )
 
 
 def every_translation(engine, line, longest, symbols, allowed):
@@ -86,6 +116,96 @@ def test_a_wide_beam_finds_the_best_of_all_that_is_allowed(toy_engine, case):
         scores = [score for score, _ in expected]
         np.testing.assert_allclose([hypothesis.log_probability for hypothesis in found[0]], scores, atol=1e-6)
         assert all(hypothesis.finished for hypothesis in found[0])
+
+
+PHRASES = [
+    (SUBWORDS, [[4]]),
+    (SUBWORDS, [[4], [6]]),
+    (SUBWORDS, [[4, 5]]),
+    (SUBWORDS, [[4, 5], [4]]),
+    (SUBWORDS, [[7]]),
+    (CHARACTERS, [[5]]),
+    (CHARACTERS, [[5], [6]]),
+    (CHARACTERS, [[5, 6], [6]]),
+    (CHARACTERS, [[7]]),
+    (CHARACTERS, [[5, 7]]),
+]
+
+
+@pytest.mark.parametrize("finish", ["refill", "shrink"])
+@pytest.mark.parametrize(("pieces", "phrases"), PHRASES)
+def test_a_wide_beam_finds_the_best_of_all_that_have_the_phrases_as_words(toy_engine, pieces, phrases, finish):
+    boundaries = boundaries_of(pieces)
+    for seed in range(2):
+        engine = toy_engine(8, seed, spread=1.0)
+        expected = every_translation(
+            engine,
+            [4, 5],
+            4,
+            range(4, 8),
+            lambda words: all(holds_as_words(pieces, words, phrase) for phrase in phrases),
+        )[:20]
+        [found] = search(
+            engine,
+            [[4, 5]],
+            20,
+            [IdConstraints(phrases=phrases)],
+            boundaries=boundaries,
+            beam=400,
+            max_length_factor=2,
+            max_length_extra=0,
+            normalisation="none",
+            block_unknown=True,
+            finish=finish,
+        )
+        assert [hypothesis.tokens for hypothesis in found] == [tokens for _, tokens in expected]
+        assert all(hypothesis.finished for hypothesis in found)
+
+
+@pytest.mark.parametrize("beam", [1, 2, 5])
+@pytest.mark.parametrize(("pieces", "phrases"), PHRASES)
+def test_narrow_beams_have_phrases_as_words_in_any_batch_and_little_room(toy_engine, pieces, phrases, beam):
+    boundaries = boundaries_of(pieces)
+    given = [IdConstraints(phrases=phrases), IdConstraints(), IdConstraints(prefix=[5, 5], phrases=phrases)]
+    for seed in range(6):
+        engine, lines = toy_engine(8, seed), [[4], [5, 6], [7]]
+        settings = {"boundaries": boundaries, "beam": beam, "max_length_factor": 0, "max_length_extra": seed % 3}
+        together = search(engine, lines, 1, given, block_unknown=True, **settings)
+        for line, own, found in zip(lines, given, together, strict=True):
+            [alone] = search(engine, [line], 1, [own], block_unknown=True, **settings)
+            assert [one.tokens for one in found] == [one.tokens for one in alone]
+            for one in found:
+                assert all(holds_as_words(pieces, one.tokens[:-1], phrase) for phrase in own.phrases)
+
+
+@pytest.mark.parametrize(("pieces", "phrases"), PHRASES)
+def test_there_is_always_a_segment_that_lowers_the_number_of_the_missing_ones(pieces, phrases):
+    required = PhraseConstraints(phrases, boundaries_of(pieces))
+    for words in itertools.chain(*(itertools.product(range(4, 8), repeat=length) for length in range(6))):
+        state = required.state(words)
+        met, missing = required.progress(state)
+        own, others = required.outcomes(state)
+        assert (missing == 0) == (met == required.count) == (own[EOS].missing == 0)
+        assert (missing == 0) == all(holds_as_words(pieces, words, phrase) for phrase in phrases)
+        after = [required.progress(required.state([*words, word])) for word in range(4, 8)]
+        kinds = phrase_constraints.kinds(boundaries_of(pieces), 8)[4:]
+        assert after == [own.get(word, others[kind]) for word, kind in zip(range(4, 8), kinds, strict=True)]
+        assert missing == 0 or min(each.missing for each in after) < missing
+
+
+def test_a_phrase_may_stand_anywhere_where_segments_do_not_show_words():
+    assert word_boundaries(SPACED, Vocabulary(["a", "b"])) is None
+    assert word_boundaries(WordSegmentation("en"), Vocabulary(["▁", "a"])) is None
+
+
+def test_a_better_word_does_not_hide_those_that_end_here(toy_engine):
+    # After "▁a" the best three segments go on with the word; "." must be found behind them.
+    pieces = ["▁a", "b", "c", "d", "."]
+    answers = {(BOS,): {4: 1.0}, (BOS, 4): {5: 0.4, 6: 0.3, 7: 0.2, 8: 0.1}, (BOS, 4, 8): {EOS: 1.0}}
+    engine = toy_engine(9, answer=lambda source, prefix: answers.get(prefix, {8: 0.5, EOS: 0.5}))
+    given = [IdConstraints(phrases=[[4]])]
+    [[best]] = search(engine, [[4]], 1, given, boundaries=boundaries_of(pieces), beam=2, normalisation="none")
+    assert best.tokens == [4, 8, EOS]
 
 
 @pytest.mark.parametrize("finish", ["refill", "shrink"])
@@ -229,7 +349,7 @@ def test_samples_meet_the_constraints(toy_engine):
 )
 def test_the_number_of_ids_met_follows_from_the_words(phrases, words, met):
     required = PhraseConstraints(phrases)
-    assert required.met(required.state(words)) == met
+    assert required.progress(required.state(words)).met == met
 
 
 def test_states_do_not_depend_on_what_was_asked_before_and_earlier_ones_are_forgotten():
@@ -248,7 +368,7 @@ def test_a_state_is_the_longest_prefix_that_ends_the_words():
         words = random.integers(4, 6, size=8).tolist()
         [state] = PhraseConstraints([phrase]).state(words)
         if holds(words, phrase):
-            assert state == len(phrase)
+            assert state == len(phrase) + 1
         else:
             assert state == max(n for n in range(len(phrase)) if words[len(words) - n :] == phrase[:n])
 

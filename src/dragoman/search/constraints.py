@@ -6,8 +6,8 @@ precedence, where two contradict each other:
     forced prefix         only its next id, whatever the other constraints forbid
     blocked symbols       never PAD, BOS, banned words of one segment and, if configured, UNK
     lengths               no EOS before the shortest length; only EOS at the longest
-    phrases               no EOS before all have appeared; no id that leaves too little room for the missing phrases,
-                          which are assumed not to overlap
+    phrases               no EOS before all have appeared as whole words; no id that leaves too little room for the
+                          missing phrases, which are assumed not to overlap
     banned sequences      not the last id of a sequence whose other ids end the hypothesis
     n-gram blocking       not the last id of an n-gram that the hypothesis contains already; phrases are exempt
 
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import Distributions, EngineStep, nan_error, refuse_nan
-from dragoman.search.phrase_constraints import PhraseConstraints, PhraseState
+from dragoman.search.phrase_constraints import PhraseConstraints, PhraseState, kinds
 from dragoman.text.vocabulary import BOS, EOS, PAD, UNK
+from dragoman.text.word_boundaries import WordBoundaries
 
 TOLERANCE = 1e-9
 """Keeps 1.1 * 10 from being a hair above 11 where a factor times a length is rounded."""
@@ -82,6 +83,8 @@ class BatchConstraints:
     """For each sentence, or empty."""
     phrases: Sequence[PhraseConstraints] = ()
     """For each sentence, or empty."""
+    kinds: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """[V] the kind of each symbol for the phrases, as `Outcomes.others` counts them; empty without phrases."""
 
     @classmethod
     def from_config(
@@ -91,11 +94,13 @@ class BatchConstraints:
         segments: NDArray[np.int64],
         constraints: Sequence[IdConstraints] = (),
         banned: Sequence[Sequence[int]] = (),
+        boundaries: WordBoundaries | None = None,
     ) -> BatchConstraints:
         """The constraints on translations of sources of `segments` [B] segments, EOS not counted.
 
         The longest length is at least 1, takes precedence over the shortest, and leaves room for the prefixes and
-        phrases of `constraints` (one for each sentence, or none at all).
+        phrases of `constraints` (one for each sentence, or none at all). With the word `boundaries` of the target
+        vocabulary phrases appear as whole words.
         """
         longest = np.floor(config.max_length_factor * segments + TOLERANCE).astype(np.int64) + config.max_length_extra
         longest = np.maximum(longest, 1)
@@ -108,14 +113,14 @@ class BatchConstraints:
         for *before, last in (sequence for sequence in banned if len(sequence) > 1):
             sequences[tuple(before)].append(last)
         prefixes = [one.prefix for one in constraints] if any(one.prefix for one in constraints) else []
-        phrases = (
-            [PhraseConstraints(one.phrases) for one in constraints] if any(one.phrases for one in constraints) else []
-        )
+        phrases = []
+        if any(one.phrases for one in constraints):
+            phrases = [PhraseConstraints(one.phrases, boundaries) for one in constraints]
         for place, prefix in enumerate(prefixes):
             longest[place] = max(longest[place], len(prefix))
         for place, missing in enumerate(phrases):
-            begun = len(prefixes[place]) if prefixes else 0
-            longest[place] = max(longest[place], begun + missing.count)
+            begun = prefixes[place] if prefixes else ()
+            longest[place] = max(longest[place], len(begun) + missing.progress(missing.state(begun)).missing)
         return cls(
             blocked,
             np.minimum(shortest, longest),
@@ -124,6 +129,7 @@ class BatchConstraints:
             dict(sequences) or None,
             prefixes,
             phrases,
+            kinds(boundaries, vocabulary_size) if phrases else np.zeros(0, np.int64),
         )
 
     def first_words(self, rows: int) -> RowTokens:
@@ -189,7 +195,7 @@ class StepConstraints:
         return min(wanted + forbidden + max(map(len, self.banned.values()), default=0), len(self.batch.blocked))
 
     def select(self, distributions: Distributions, wanted: int) -> EngineStep:
-        """Select the `wanted` best permitted symbols of each row and those of `_own_ids`, largest first.
+        """Select the `wanted` best permitted symbols of each row and kind, and those of `_own_ids`, largest first.
 
         Raises:
             RunError: the model's log-probabilities are NaN.
@@ -202,13 +208,24 @@ class StepConstraints:
         for row, ids in self.banned.items():
             others[row, list(ids)] = -np.inf
         np.put_along_axis(others, own, -np.inf, axis=1)
-        count = min(wanted, len(self.batch.blocked))
-        best = np.argpartition(others, -count, axis=1)[:, -count:]  # [R, V] -> [R, wanted]
+        best = self._best_of_each_kind(others, wanted)
         values = (np.take_along_axis(others, best, axis=1), np.take_along_axis(log_probabilities, own, axis=1))
-        selected, words = np.concatenate(values, axis=1), np.concatenate((best, own), axis=1)  # [R, wanted + P]
+        selected, words = np.concatenate(values, axis=1), np.concatenate((best, own), axis=1)  # [R, k + P]
         order = np.argsort(-selected, axis=1, kind="stable")
         selected, words = np.take_along_axis(selected, order, axis=1), np.take_along_axis(words, order, axis=1)
         return EngineStep(selected, words, distributions.attention, distributions.state)
+
+    def _best_of_each_kind(self, log_probabilities: NDArray[np.float32], wanted: int) -> NDArray[np.int64]:
+        """[R, V] -> [R, k] the `wanted` best symbols of each kind: as many as may compete after each outcome."""
+        found = []
+        of_kinds = self.batch.kinds if self.states else np.zeros(len(self.batch.blocked), np.int64)
+        for kind in range(int(of_kinds.max()) + 1):
+            members = np.flatnonzero(of_kinds == kind)
+            count = min(wanted, len(members))
+            if not count:
+                continue
+            found.append(members[np.argpartition(log_probabilities[:, members], -count, axis=1)[:, -count:]])
+        return np.concatenate(found, axis=1)
 
     def _own_ids(self) -> NDArray[np.int64]:
         """[R, P] the ids that a row must be able to take: EOS, its forced id and those of its phrases; then PAD."""
@@ -243,27 +260,25 @@ class StepConstraints:
             forbidden[row] |= np.isin(tokens[row], list(ids))
         met = None
         if self.states:
-            met = self._constraints_met(tokens)
-            forbidden |= self._hinders_phrases(tokens, met)
+            met, missing = self._outcomes(tokens)
+            room = self.batch.longest[self.sentences] - self.length - 1
+            forbidden |= (missing > 0) & ((tokens == EOS) | (missing > room[:, None]))
         for row, word in self.forced.items():
             forbidden[row] = tokens[row] != word
         np.putmask(log_probabilities, forbidden, -np.inf)
         return Continuations(log_probabilities, tokens, met)
 
-    def _constraints_met(self, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[R, k] the number of phrase ids that are met after each continuation."""
-        met = np.empty_like(tokens)
+    def _outcomes(self, tokens: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """[R, k] the number of phrase ids that are met after each continuation, and of segments that are missing."""
+        met, missing = np.empty_like(tokens), np.empty_like(tokens)
+        of_kinds = self.batch.kinds[tokens].tolist()
         for row, (sentence, state) in enumerate(zip(self.sentences.tolist(), self.states, strict=True)):
-            after, otherwise = self.batch.phrases[sentence].met_after(state)
-            met[row] = [after.get(token, otherwise) for token in tokens[row].tolist()]
-        return met
-
-    def _hinders_phrases(self, tokens: NDArray[np.int64], met: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """[R, k] continuations that end too early, or leave too little room for the missing phrases."""
-        counts = np.array([phrases.count for phrases in self.batch.phrases])[self.sentences]
-        missing = counts[:, None] - met
-        room = self.batch.longest[self.sentences] - self.length - 1
-        return np.asarray((missing > 0) & ((tokens == EOS) | (missing > room[:, None])))
+            own, others = self.batch.phrases[sentence].outcomes(state)
+            progress = [
+                own.get(token, others[kind]) for token, kind in zip(tokens[row].tolist(), of_kinds[row], strict=True)
+            ]
+            met[row], missing[row] = zip(*progress, strict=True)
+        return met, missing
 
 
 def _repeated(line: list[int], n: int) -> Iterator[int]:

@@ -7,11 +7,13 @@ SentencePiece model that other tools read too.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from dragoman.text.segmentation import Segmentation, load_segmentation
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabulary
+from dragoman.text.word_boundaries import WordBoundaries, word_boundaries
 
 SideName = Literal["source", "target"]
 
@@ -40,6 +42,11 @@ class TextSide:
     def decode(self, ids: Iterable[int]) -> str:
         """Raw text of the ids up to the first EOS; an unknown segment is written "<unk>"."""
         return self.segmentation.join(self.vocabulary.pieces(_words_only(ids)))
+
+    @cached_property
+    def word_boundaries(self) -> WordBoundaries | None:
+        """Where words end between segments; None if the segments do not show it."""
+        return word_boundaries(self.segmentation, self.vocabulary)
 
     def save(self, folder: Path, side: SideName) -> None:
         """Write the files of one side into an existing folder.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,8 +19,6 @@ from dragoman.translation.result import Translation
 from dragoman.translation.source_encoding import SourceEncoder
 from dragoman.translation.unknown_words import Replacement, UnknownWordReplacer
 
-log = logging.getLogger(__name__)
-
 
 @dataclass
 class Detokeniser:
@@ -34,8 +30,6 @@ class Detokeniser:
     """Replaces unknown words."""
     surfaces: dict[int, str] = field(default_factory=dict)
     """Segments detokenised on their own."""
-    warned: bool = False
-    """Whether a phrase that hides within longer words was reported."""
 
     def translation(self, line: PreparedLine, hypothesis: Hypothesis) -> Translation:
         """The translation of a line that a hypothesis is."""
@@ -47,7 +41,6 @@ class Detokeniser:
         tokens = self.target.vocabulary.pieces(segments)
         pieces = [known.get(place, piece) for place, piece in enumerate(tokens)]
         text = " ".join(self.target.segmentation.join(pieces).splitlines())
-        self._warn_of_hidden_phrases(line, text)
         return Translation(
             source=line.text,
             text=text,
@@ -107,18 +100,6 @@ class Detokeniser:
             return []
         words = self.encoder.copied_words(line.text, line.source)
         return self.unknown.replace(unknown, weights, line.source.offsets, line.text, words)
-
-    def _warn_of_hidden_phrases(self, line: PreparedLine, text: str) -> None:
-        """Warn once if a phrase was produced only as a part of longer words: its segments may go on."""
-        for phrase in line.phrases:
-            if not self.warned and not re.search(rf"(?<!\w){re.escape(phrase.strip())}(?!\w)", text):
-                log.warning(
-                    "line %d: %r appears only as a part of other words: %r (reported once)",
-                    line.number + 1,
-                    phrase,
-                    text,
-                )
-                self.warned = True
 
     def _surface(self, segment: int) -> str:
         """A segment detokenised on its own; cached, because that takes longer than the rest of an alignment."""

@@ -28,8 +28,6 @@ class PreparedLine(NamedTuple):
     constraints: IdConstraints
     prefix: list[str]
     """The segments of the forced prefix, those unknown to the model included."""
-    phrases: Sequence[str]
-    """The phrases that must appear."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +63,9 @@ class LinePreparation:
             )
         prefix = self.target.encode(constraints.prefix) if constraints.prefix else Encoded([], [], [])
         terms = [] if self.glossary is None else [term.translation for term in self.glossary.find(text)]
-        wanted = [*constraints.phrases, *terms]
-        phrases = [self._phrase_ids(phrase, f"line {number + 1}") for phrase in wanted]
+        phrases = [self._phrase_ids(phrase, f"line {number + 1}") for phrase in (*constraints.phrases, *terms)]
         source = self.encoder.encode(text, f"line {number + 1}")
-        return PreparedLine(number, text, source, IdConstraints(prefix.ids, phrases), prefix.pieces, wanted)
+        return PreparedLine(number, text, source, IdConstraints(prefix.ids, phrases), prefix.pieces)
 
     def _phrase_ids(self, phrase: str, place: str) -> list[int]:
         """The segments of a phrase that must appear in a translation; `place` says in a message who wants it."""

@@ -419,7 +419,12 @@ class Translator:
             engine = engine.full_vocabulary()
         constraints = [line.constraints for line in batch]
         batch_constraints = BatchConstraints.from_config(
-            self._search, engine.vocabulary_size, segments, constraints, self._lines.banned
+            self._search,
+            engine.vocabulary_size,
+            segments,
+            constraints,
+            self._lines.banned,
+            self._lines.target.word_boundaries if any(one.phrases for one in constraints) else None,
         )
         if self._sampling is None:
             return beam_search(engine, source, lengths, self._search, n_best, batch_constraints)

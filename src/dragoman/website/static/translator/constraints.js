@@ -16,17 +16,18 @@ export class Constraints {
 
   /**
    * `search` is the section of the configuration, `size` that of the vocabulary, `segments` the source length without EOS;
-   * `prefix`, `phrases` and `banned` are ids.
+   * `prefix`, `phrases` and `banned` are ids; with word `boundaries` phrases appear as whole words.
    */
-  constructor(search, size, segments, { prefix = [], phrases = [], banned = [] } = {}) {
+  constructor(search, size, segments, { prefix = [], phrases = [], banned = [], boundaries = null } = {}) {
     this.#search = search;
     this.#size = size;
-    this.#phrases = phrases.length ? new PhraseConstraints(phrases) : null;
+    this.#phrases = phrases.length ? new PhraseConstraints(phrases, boundaries) : null;
     this.#blocked = new Set([PAD, BOS, ...banned.filter((ids) => ids.length === 1).map(([id]) => id)]);
     if (search.block_unknown) this.#blocked.add(UNK);
     this.#banned = banned.filter((ids) => ids.length > 1);
     const longest = Math.floor(search.max_length_factor * segments + TOLERANCE) + search.max_length_extra;
-    this.longest = Math.max(1, longest, prefix.length, this.#phrases ? prefix.length + this.#phrases.count : 0);
+    const missing = this.#phrases ? this.#phrases.progress(this.#phrases.state(prefix)).missing : 0;
+    this.longest = Math.max(1, longest, prefix.length + missing);
     this.shortest = Math.min(Math.ceil(search.min_length_factor * segments - TOLERANCE), this.longest);
   }
 
@@ -72,18 +73,18 @@ export class Constraints {
     return step.states ? this.#towardsPhrases(allowed, step.states[row], step.length, wanted) : allowed;
   }
 
-  /** Those that advance a phrase and the best of all others, without those that hinder the phrases. */
+  /** Those that advance a phrase and the best of each other kind, without those that hinder the phrases. */
   #towardsPhrases(continuations, state, length, wanted) {
     const phrases = this.#phrases;
-    const elsewhere = phrases.met(phrases.after(state, PAD));
-    const met = new Map([[EOS, phrases.met(state)], ...phrases.ids.map((id) => [id, phrases.met(phrases.after(state, id))])]);
+    const { own, others } = phrases.outcomes(state);
     const room = this.longest - length - 1;
-    let others = 0;
+    const taken = others.map(() => 0);
     return continuations.filter((one) => {
-      one.met = met.get(one.token) ?? elsewhere;
-      const missing = phrases.count - one.met;
+      const kind = phrases.kind(one.token);
+      const { met, missing } = own.get(one.token) ?? others[kind];
+      one.met = met;
       if (missing > 0 && (one.token === EOS || missing > room)) return false;
-      return phrases.ids.includes(one.token) || others++ < wanted;
+      return own.has(one.token) || taken[kind]++ < wanted;
     });
   }
 

@@ -43,7 +43,8 @@ export class SentenceTranslator {
     const banned = this.#bannedIds(options.banned ?? []);
     const phrases = (options.phrases ?? []).map((phrase) => this.#phraseIds(phrase, banned));
     const search = { ...this.#search, ...options.search };
-    const given = { prefix: prepared.prefix.ids, phrases, banned };
+    const boundaries = phrases.length ? this.#target.wordBoundaries : null;
+    const given = { prefix: prepared.prefix.ids, phrases, banned, boundaries };
     const found = await this.#find(prepared, await this.#start(prepared), search, nBest, given, pause);
     return found.map((hypothesis) => this.#translation(prepared, hypothesis, options.replaceUnknown));
   }

@@ -1,6 +1,7 @@
 // One language side of a model: its segmentation and vocabulary, from raw line to ids and back.
 
 import { openSegmentation } from "./segmentation.js";
+import { wordBoundaries } from "./word_boundaries.js";
 
 export const PAD = 0;
 export const UNK = 1;
@@ -13,6 +14,7 @@ export class TextSide {
   #pieces;
   #ids;
   #surfaces = new Map();
+  #boundaries;
 
   /** `vocabulary` is the text of SIDE.vocabulary; the others are those of `openSegmentation`. */
   constructor(description, model, vocabulary) {
@@ -38,6 +40,14 @@ export class TextSide {
 
   join(pieces) {
     return this.#segmentation.join(pieces);
+  }
+
+  /** Where words end between segments; see word_boundaries.js. */
+  get wordBoundaries() {
+    if (this.#boundaries === undefined) {
+      this.#boundaries = wordBoundaries(this.#pieces, SPECIALS.length, UNK, (pieces) => this.join(pieces));
+    }
+    return this.#boundaries;
   }
 
   /** A segment joined on its own. */
