@@ -15,14 +15,12 @@ from dragoman.search.phrase_constraints import PhraseConstraints
 from dragoman.search.sampling import sample
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.words import WordSegmentation
+from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import BOS, EOS, UNK, Vocabulary
-from dragoman.text.word_boundaries import word_boundaries
 from dragoman.translation.source_encoding import pad_sources
 
 A, B, C = 4, 5, 6
 
-SPACED = CharacterSegmentation()
-"""Joins pieces without spaces."""
 SUBWORDS = ["▁a", "b", "▁c", "."]
 CHARACTERS = ["▁", "a", "b", "犬"]
 
@@ -39,7 +37,7 @@ def holds(words, sequence):
 
 
 def boundaries_of(pieces):
-    return word_boundaries(SPACED, Vocabulary(pieces))
+    return TextSide(CharacterSegmentation(), Vocabulary(pieces)).word_boundaries
 
 
 def holds_as_words(pieces, words, phrase):
@@ -194,8 +192,8 @@ def test_there_is_always_a_segment_that_lowers_the_number_of_the_missing_ones(pi
 
 
 def test_a_phrase_may_stand_anywhere_where_segments_do_not_show_words():
-    assert word_boundaries(SPACED, Vocabulary(["a", "b"])) is None
-    assert word_boundaries(WordSegmentation("en"), Vocabulary(["▁", "a"])) is None
+    assert boundaries_of(["a", "b"]) is None
+    assert TextSide(WordSegmentation("en"), Vocabulary(["▁", "a"])).word_boundaries is None
 
 
 def test_a_better_word_does_not_hide_those_that_end_here(toy_engine):

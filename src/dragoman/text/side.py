@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from dragoman.text.segmentation import Segmentation, load_segmentation
+from dragoman.text.segmentation.base import SPACE_SYMBOL
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabulary
 from dragoman.text.word_boundaries import WordBoundaries, word_boundaries
 
@@ -46,7 +47,7 @@ class TextSide:
     @cached_property
     def word_boundaries(self) -> WordBoundaries | None:
         """Where words end between segments; None if the segments do not show it."""
-        return word_boundaries(self.segmentation, self.vocabulary)
+        return word_boundaries(self.vocabulary, SPACE_SYMBOL, self.segmentation.join)
 
     def save(self, folder: Path, side: SideName) -> None:
         """Write the files of one side into an existing folder.

@@ -11,15 +11,13 @@ subwords, "▁" of characters. Otherwise each piece is a word (`words`, `whitesp
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.text.scripts import LETTER_WITHOUT_SPACES
-from dragoman.text.segmentation import Segmentation
-from dragoman.text.segmentation.base import SPACE_SYMBOL
 from dragoman.text.vocabulary import SPECIALS, UNK, Vocabulary
 
 OTHER, LETTER, MARK = range(3)
@@ -43,11 +41,15 @@ class WordBoundaries:
         return bool(begins == MARK or (begins == LETTER and self.ends[before]))
 
 
-def word_boundaries(segmentation: Segmentation, vocabulary: Vocabulary) -> WordBoundaries | None:
-    """Return the word boundaries of a vocabulary; None if its pieces do not show where words end."""
+def word_boundaries(vocabulary: Vocabulary, space: str, join: Callable[[Sequence[str]], str]) -> WordBoundaries | None:
+    """Return the word boundaries of a vocabulary; None if its pieces do not show where words end.
+
+    Args:
+        space: the symbol of a space in a piece.
+        join: joins pieces to text, as the segmentation does.
+    """
     pieces = vocabulary.pieces(range(len(vocabulary)))
-    shown = any(piece.startswith(SPACE_SYMBOL) or piece.endswith(SPACE_SYMBOL) for piece in pieces)
-    if not shown or segmentation.join(["a", "b"]) != "ab":
+    if not any(piece.startswith(space) or piece.endswith(space) for piece in pieces) or join(["a", "b"]) != "ab":
         return None
     own = pieces[len(SPECIALS) :]
     begins = np.zeros(len(pieces), np.int8)
@@ -56,7 +58,7 @@ def word_boundaries(segmentation: Segmentation, vocabulary: Vocabulary) -> WordB
     ends = np.zeros(len(pieces), np.bool_)
     ends[UNK] = True
     ends[len(SPECIALS) :] = np.array(_classes([piece[-1] for piece in own])) != OTHER
-    return WordBoundaries(begins, ends, pieces.index(SPACE_SYMBOL) if SPACE_SYMBOL in vocabulary else None)
+    return WordBoundaries(begins, ends, pieces.index(space) if space in vocabulary else None)
 
 
 def _classes(characters: Sequence[str]) -> list[int]:
