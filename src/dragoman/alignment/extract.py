@@ -166,7 +166,7 @@ def surface_spans(surfaces: Sequence[str], text: str) -> list[Span]:
 
 def _carry_over(bounds: NDArray[np.int64], written: str, shown: str) -> NDArray[np.int64]:
     """Map positions in `written` to positions in `shown`, a nearly equal text."""
-    if written == shown:
+    if len(written) == len(shown) and written.lower() == shown.lower():  # a case mark is a segment of its own
         return bounds
     matcher = difflib.SequenceMatcher(None, written, shown)
     knots = [(0, 0)]

@@ -30,6 +30,7 @@ def check(config: Config) -> None:
         raise ValueError("model.forget_bias: requires biases: true, and cell: lstm in encoder or decoder; set it to 0")
     if model.embedding.tied == "all" and not config.text.joint:
         raise ValueError("model.embedding.tied: all requires text.joint: true, because both sides share one matrix")
+    _check_case_marks(config)
     _check_training(config.training, model)
     _check_changes(config)
 
@@ -73,6 +74,16 @@ def check_mix(mix: MixConfig) -> None:
     """
     if mix.weights and mix.temperature != 1:
         raise ValueError("training.mix.temperature: has no effect with training.mix.weights; give one of the two")
+
+
+def _check_case_marks(config: Config) -> None:
+    for name, side in (("source", config.text.source), ("target", config.text.target)):
+        if config.text.case_marks and (side.segmentation not in ("bpe", "unigram") or side.model is not None):
+            given = f"segmentation: {side.segmentation}" if side.model is None else f"model: {side.model}"
+            raise ValueError(
+                "text.case_marks: requires segmentation bpe or unigram, whose model is trained on words in lower case, "
+                f"but text.{name}.{given}; set text.case_marks: false"
+            )
 
 
 def _check_changes(config: Config) -> None:

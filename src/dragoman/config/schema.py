@@ -52,6 +52,13 @@ class TextConfig(Section):
     joint: Annotated[
         bool, doc("one segmentation model and one vocabulary for both sides, with the settings of source")
     ] = False
+    case_marks: Annotated[
+        bool,
+        doc(
+            "bpe, unigram: words in lower case behind marks for capitals, so that a model reads a word alike however "
+            "it is written"
+        ),
+    ] = False
 
 
 class CleaningConfig(Section):

@@ -17,6 +17,7 @@ from dragoman.errors import InputError
 from dragoman.progress import ProgressCallback
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segmentation import Segmentation
+from dragoman.text.segmentation.case_marks import MARKS
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
@@ -67,7 +68,9 @@ def build_store(
         _require_training_pairs(writer, left_out)
         settings = (config.source, config.source if config.joint else config.target)
         vocabularies = [
-            Vocabulary.from_counts(index.counts(), side.vocabulary, side.min_frequency)
+            Vocabulary.from_counts(
+                index.counts(), side.vocabulary, side.min_frequency, MARKS if config.case_marks else ()
+            )
             for index, side in zip(writer.indexes, settings, strict=True)
         ]
         if config.joint:

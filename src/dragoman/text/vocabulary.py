@@ -40,16 +40,21 @@ class Vocabulary:
         """SHA-256 of the entries in order: two vocabularies with the same digest give the same ids."""
 
     @classmethod
-    def from_counts(cls, counts: Mapping[str, int], size: int | None, minimum: int = 1) -> Vocabulary:
+    def from_counts(
+        cls, counts: Mapping[str, int], size: int | None, minimum: int = 1, always: Sequence[str] = ()
+    ) -> Vocabulary:
         """Make a vocabulary of the most frequent pieces; ties are in the order of their code points.
 
         Args:
             size: largest number of entries, special symbols included; None for no limit.
             minimum: a piece with a lower count is left out.
+            always: pieces that come first, whatever their counts.
         """
-        frequent = [piece for piece, count in counts.items() if count >= minimum and piece not in SPECIALS]
+        excluded = {*SPECIALS, *always}
+        frequent = [piece for piece, count in counts.items() if count >= minimum and piece not in excluded]
         frequent.sort(key=lambda piece: (-counts[piece], piece))
-        return cls(frequent if size is None else frequent[: max(0, size - len(SPECIALS))])
+        pieces = [*always, *frequent]
+        return cls(pieces if size is None else pieces[: max(0, size - len(SPECIALS))])
 
     def extended(self, pieces: Sequence[str]) -> Vocabulary:
         """A vocabulary with more pieces at its end; the ids of the others stay."""

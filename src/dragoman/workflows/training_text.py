@@ -159,12 +159,13 @@ class _ReadPairs:
 
 def _segmentations(config: Config, text: TrainingText, read: _ReadPairs) -> tuple[Segmentation, Segmentation]:
     source, target = config.text.source, config.text.target
+    train = partial(train_segmentation, case_marks=config.text.case_marks)
     if not config.text.joint:
         return (
-            train_segmentation(source, (pair.source for pair in read.counted(text.pairs()))),
-            train_segmentation(target, (pair.target for pair in read.counted(text.pairs()))),
+            train(source, (pair.source for pair in read.counted(text.pairs()))),
+            train(target, (pair.target for pair in read.counted(text.pairs()))),
         )
-    both = train_segmentation(source, _lines_of_both(read.counted(text.pairs())))
+    both = train(source, _lines_of_both(read.counted(text.pairs())))
     if source.segmentation != "words":
         return both, both
     # A joint vocabulary of words: each language is tokenised by its own rules.

@@ -16,9 +16,16 @@ from dragoman.config.schema import LANGUAGE_CODE, SideConfig
 from dragoman.errors import ConfigError, RunError
 from dragoman.stored_files import JsonFile, read_json
 from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
+from dragoman.text.segmentation.case_marks import CaseMarks
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.letters import LetterSegmentation
-from dragoman.text.segmentation.subwords import SubwordSegmentation, model_path, read_model, train_model
+from dragoman.text.segmentation.subwords import (
+    SubwordSegmentation,
+    model_path,
+    read_model,
+    train_case_marks,
+    train_model,
+)
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 
 __all__ = ["DEFAULT_RULES", "Segmentation", "Segments", "load_segmentation", "train_segmentation"]
@@ -35,8 +42,11 @@ _WITHOUT_SETTINGS: dict[str, Callable[[], Segmentation]] = {
 _REMEDY = "take the file from a copy of the run folder, or train, import or export the model again"
 
 
-def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation:
+def train_segmentation(config: SideConfig, lines: Iterable[str], *, case_marks: bool = False) -> Segmentation:
     """Make the segmentation that the configuration describes; only bpe and unigram without a model read the lines.
+
+    Args:
+        case_marks: write the case of words as marks; for bpe and unigram without a model.
 
     Raises:
         ConfigError: the vocabulary is too small for the characters of the text, or a model is given for another
@@ -46,6 +56,8 @@ def train_segmentation(config: SideConfig, lines: Iterable[str]) -> Segmentation
     if config.segmentation in ("bpe", "unigram"):
         if config.model is not None:
             return SubwordSegmentation(read_model(Path(config.model)))
+        if case_marks:
+            return train_case_marks(lines, config.segmentation, config.vocabulary)
         return SubwordSegmentation(train_model(lines, config.segmentation, config.vocabulary))
     if config.model is not None:
         raise ConfigError(
@@ -65,6 +77,8 @@ class _Description(JsonFile, frozen=True, kw_only=True):
     """Of words."""
     sha256: str | None = None
     """Of the model file of sentencepiece."""
+    case_marks: tuple[str, ...] | None = None
+    """Of sentencepiece: the pieces that are a case mark and a piece; None without case marks."""
 
 
 def load_segmentation(path: Path) -> Segmentation:
@@ -82,7 +96,8 @@ def load_segmentation(path: Path) -> Segmentation:
     if entry.kind in _WITHOUT_SETTINGS:
         return _WITHOUT_SETTINGS[entry.kind]()
     if entry.kind == "sentencepiece" and entry.sha256 is not None:
-        return SubwordSegmentation.load(model_path(path), digest=entry.sha256)
+        case = None if entry.case_marks is None else CaseMarks(entry.case_marks)
+        return SubwordSegmentation.load(model_path(path), entry.sha256, case)
     missing = "language" if entry.kind == "words" else "sha256"
     raise RunError(f"{path}: is damaged: {entry.kind} lacks {missing}; {_REMEDY}")
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,19 @@ def index_pieces(lines: Iterable[Sequence[str]]) -> SegmentedLines:
     return SegmentedLines(list(known), np.array(ids, np.uint32), np.array(lengths, np.int64))
 
 
+def in_order_of_appearance(
+    pieces: Sequence[str], ids: NDArray[np.integer[Any]], lengths: NDArray[np.int64]
+) -> SegmentedLines:
+    """The segments of lines, as indices into any list of pieces, with the pieces that occur in the order they do."""
+    # Where each piece first appears, found without sorting: of the assignments to a piece the last one stays.
+    first = np.full(len(pieces), len(ids))  # [pieces]
+    first[ids[::-1]] = np.arange(len(ids))[::-1]
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(ids))]
+    rank = np.empty(len(first), np.uint32)
+    rank[order] = np.arange(len(order), dtype=np.uint32)
+    return SegmentedLines([pieces[number] for number in order.tolist()], rank[ids], lengths)
+
+
 class Segmentation(Protocol):
     """Segments raw lines into pieces, and joins pieces to text.
 
@@ -69,7 +82,7 @@ class Segmentation(Protocol):
         """Write a small JSON file with the kind, and beside it any other file that the kind needs."""
 
 
-def save_description(path: Path, kind: str, entries: Mapping[str, str] | None = None) -> None:
+def save_description(path: Path, kind: str, entries: Mapping[str, str | Sequence[str]] | None = None) -> None:
     """Write the JSON file that `load_segmentation` reads."""
     with replace_file(path) as file:
         json.dump({"format": FORMAT, "kind": kind, **(entries or {})}, file, ensure_ascii=False, indent=2)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import random
+import re
 import struct
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -28,13 +29,25 @@ from numpy.typing import NDArray
 from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.stored_files import read_regular
 from dragoman.text.lines import not_found, replace_file
-from dragoman.text.segmentation.base import SegmentedLines, Segments, save_description
+from dragoman.text.segmentation.base import (
+    SegmentedLines,
+    Segments,
+    in_order_of_appearance,
+    index_pieces,
+    save_description,
+)
+from dragoman.text.segmentation.case_marks import CAPITAL, MARKS, OF_TEXT, CaseMarks, mark_case, restore_case
 from dragoman.text.segmentation.word_ids import WordIds, encodes_words
 from dragoman.text.vocabulary import SPECIALS, UNK
 from dragoman.text.words import printable
 
 _SAMPLE = 1_000_000  # lines; more hardly change the model
 _LONGEST = 10_000  # characters of a line that a model is trained on
+_JOINED = 10
+"""One of so many entries of a vocabulary with case marks is at most a mark and a piece."""
+_JOINED_COUNT = 50
+"""Occurrences in the training text from which a mark and a piece are one piece."""
+_SPACES = re.compile(" {2,}")
 _QUIET = 4  # log level above that of fatal errors, which are raised as exceptions
 
 
@@ -44,20 +57,26 @@ class SubwordSegmentation:
     A run of characters that the model does not know becomes one piece, unchanged.
     """
 
-    def __init__(self, model: bytes) -> None:
-        """Raises RuntimeError if the model is damaged."""
+    def __init__(self, model: bytes, case: CaseMarks | None = None) -> None:
+        """With `case`, the model is one of words in lower case.
+
+        Raises:
+            RuntimeError: the model is damaged.
+        """
         sentencepiece.set_min_log_level(_QUIET)
         self.model = model
         """A serialised SentencePiece model."""
+        self.case = case
+        """Puts the case of words into marks, or None where pieces have it."""
         self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         self._pieces: list[str] | None = None
         self._words: WordIds | Literal[False] | None = None  # None: not known whether words can be encoded
 
-    def __reduce__(self) -> tuple[type[SubwordSegmentation], tuple[bytes]]:
-        return SubwordSegmentation, (self.model,)
+    def __reduce__(self) -> tuple[type[SubwordSegmentation], tuple[bytes, CaseMarks | None]]:
+        return SubwordSegmentation, (self.model, self.case)
 
     @classmethod
-    def load(cls, path: Path, digest: str) -> SubwordSegmentation:
+    def load(cls, path: Path, digest: str, case: CaseMarks | None = None) -> SubwordSegmentation:
         """Read a model file of a run folder and compare its SHA-256.
 
         Raises:
@@ -72,12 +91,18 @@ class SubwordSegmentation:
         if hashlib.sha256(model).hexdigest() != digest:
             raise RunError(f"{path}: damaged, or another run's model; take the file from a copy of the run folder")
         try:
-            return cls(model)
+            return cls(model, case)
         except (RuntimeError, ValueError):
             raise RunError(f"{path}: not a SentencePiece model; take the file from a copy of the run folder") from None
 
     def segment(self, line: str) -> Segments:
         line = printable(line)
+        if self.case is not None:
+            marked = mark_case(line)
+            return self.case.insert(self._segment(marked.text), marked.marks)
+        return self._segment(line)
+
+    def _segment(self, line: str) -> Segments:
         encoded = self._processor.encode(line, return_type="offset_mapping")
         # A piece of the library includes the space before the word; a span covers the word only.
         offsets = [
@@ -89,6 +114,13 @@ class SubwordSegmentation:
     def segment_lines(self, lines: Sequence[str]) -> SegmentedLines:
         """Segment many raw lines, without places: the pieces that `segment` gives, several times as fast."""
         printed = [printable(line) for line in lines]
+        if self.case is None:
+            return self._segment_printed(printed)
+        marked = [mark_case(_SPACES.sub(" ", line.translate(OF_TEXT)).strip(" ")) for line in printed]
+        segmented = self.case.insert_all(self._segment_printed([line.text for line in marked]), marked)
+        return index_pieces(self.segment(line).pieces for line in lines) if segmented is None else segmented
+
+    def _segment_printed(self, printed: Sequence[str]) -> SegmentedLines:
         ids, lengths = self._ids_of(printed)
         surfaces: dict[str, int] = {}  # of pieces that the model does not know, numbered from the size of the model on
         names = self._names()
@@ -98,18 +130,7 @@ class SubwordSegmentation:
             pieces = self._processor.encode(printed[line], return_type="offset_mapping")["pieces"]
             surface = pieces[place - int(ends[line] - lengths[line])]
             ids[place] = surfaces.setdefault(surface, len(names) + len(surfaces))
-        # Where each piece first appears, found without sorting: of the assignments to a piece the last one stays.
-        first = np.full(len(names) + len(surfaces), len(ids))  # [pieces]
-        first[ids[::-1]] = np.arange(len(ids))[::-1]
-        order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(ids))]  # in the order of appearance
-        rank = np.empty(len(first), np.uint32)
-        rank[order] = np.arange(len(order), dtype=np.uint32)
-        known = list(surfaces)
-        return SegmentedLines(
-            [names[piece] if piece < len(names) else known[piece - len(names)] for piece in order.tolist()],
-            rank[ids],
-            lengths,
-        )
+        return in_order_of_appearance([*names, *surfaces], ids, lengths)
 
     def _ids_of(self, lines: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """The ids of all lines, int32 [ids], and their number in each line, int64 [lines]."""
@@ -128,11 +149,17 @@ class SubwordSegmentation:
         return self._pieces
 
     def join(self, pieces: Sequence[str]) -> str:
-        return str(self._processor.decode(list(pieces)))
+        if self.case is None:
+            return str(self._processor.decode(list(pieces)))
+        parts = CaseMarks.split(pieces)
+        text = restore_case(self._processor.decode(parts))
+        return text.removeprefix(" ") if parts and parts[0] in MARKS else text
 
     def unknown_characters(self, line: str) -> str:
         """The characters of a line that the model does not know, as its normalisation writes them."""
-        pieces, unknown = self.segment(line).pieces, self._processor.unk_id()
+        line = printable(line)
+        pieces = self._segment(line if self.case is None else mark_case(line).text).pieces
+        unknown = self._processor.unk_id()
         return "".join(piece for piece in pieces if self._processor.piece_to_id(piece) == unknown)
 
     def extended(self, characters: Sequence[str]) -> SubwordSegmentation:
@@ -144,12 +171,16 @@ class SubwordSegmentation:
         # Appended to a serialised message of Protocol Buffers, entries extend its lists. The score is below that of
         # all pieces, and stays an integer in a model of BPE, where it is the rank of a merge.
         scores = [self._processor.get_score(number) for number in range(self._processor.get_piece_size())]
-        return SubwordSegmentation(self.model + b"".join(_entry(one, min(scores) - 1) for one in characters))
+        model = self.model + b"".join(_entry(one, min(scores) - 1) for one in characters)
+        return SubwordSegmentation(model, self.case)
 
     def save(self, path: Path) -> None:
         with replace_file(model_path(path), binary=True) as file:
             file.write(self.model)
-        save_description(path, "sentencepiece", {"sha256": hashlib.sha256(self.model).hexdigest()})
+        description: dict[str, str | Sequence[str]] = {"sha256": hashlib.sha256(self.model).hexdigest()}
+        if self.case is not None:
+            description["case_marks"] = self.case.joined
+        save_description(path, "sentencepiece", description)
 
 
 def _entry(piece: str, score: float) -> bytes:
@@ -181,6 +212,27 @@ def read_model(path: Path) -> bytes:
     except (RuntimeError, ValueError):
         raise InputError(f"{path}: not a SentencePiece model; give the .model file that spm_train wrote") from None
     return model
+
+
+def train_case_marks(lines: Iterable[str], kind: Literal["bpe", "unigram"], vocabulary: int) -> SubwordSegmentation:
+    """Train a model on the lines in lower case, and choose the pieces that are one with a mark for a capital.
+
+    Most words with a capital are then no longer than without marks: names, German nouns, the first word of a line.
+
+    Raises:
+        InputError, ConfigError: as for `train_model`.
+    """
+    sample = _sample(lines)
+    joined_size = vocabulary // _JOINED
+    model = train_model((mark_case(line).text for line in sample), kind, vocabulary - len(MARKS) - joined_size)
+    segmented = SubwordSegmentation(model, CaseMarks()).segment_lines(sample)
+    if CAPITAL not in segmented.pieces:
+        return SubwordSegmentation(model, CaseMarks())
+    marks = np.flatnonzero(segmented.ids[:-1] == segmented.pieces.index(CAPITAL))
+    counts = np.bincount(segmented.ids[marks + 1], minlength=len(segmented.pieces))
+    order = np.argsort(-counts, kind="stable")[:joined_size]
+    joined = [CAPITAL + segmented.pieces[number] for number in order.tolist() if counts[number] >= _JOINED_COUNT]
+    return SubwordSegmentation(model, CaseMarks(joined))
 
 
 def train_model(lines: Iterable[str], kind: Literal["bpe", "unigram"], vocabulary: int) -> bytes:

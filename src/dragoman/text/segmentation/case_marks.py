@@ -1,0 +1,190 @@
+"""Inline case marks: words in lower case behind marks of how they were written (Etchegoyhen and Gete 2020).
+
+"Der NATO-Hund" becomes "⇧der ⇪nato-⇧hund", so that a word has the same segments however it is written. A mark stands
+before a word: ⇧ for a capital, ⇪ for capitals; ⟪ and ⟫ stand around three words or more in capitals. A word in mixed
+case ("iPhone") stays as it is, and has no mark.
+
+Words are runs of letters; a SentencePiece model that was trained here begins a piece with each. Lower case is taken
+letter by letter, and only where upper case restores the letter. So restoring gives back every line, but for characters
+of the text that are marks: they become arrows and quotation marks that look like them. In the web site, case_marks.js
+does the same.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from dragoman.text.segmentation.base import SPACE_SYMBOL, SegmentedLines, Segments, in_order_of_appearance
+
+CAPITAL, CAPITALS, BEGIN, END = "⇧⇪⟪⟫"
+MARKS = (CAPITAL, CAPITALS, BEGIN, END)
+OF_TEXT = str.maketrans(dict(zip((*MARKS, SPACE_SYMBOL), "↑↑«» ", strict=True)))
+"""What the characters of a text become that have a meaning in pieces."""
+_LETTERS = r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f])*"  # with the accents that combine with them
+_WORD = re.compile(_LETTERS)
+_MARK_OR_WORD = re.compile(f"([{''.join(MARKS)}])|{_LETTERS}")
+REGION = 3
+"""Words in capitals, one after the other, that two marks stand around."""
+
+
+class Marked(NamedTuple):
+    """A line with its words in lower case, character for character, and the marks that restore them."""
+
+    text: str
+    marks: list[tuple[int, str]]
+    """(place, mark): the place of the character that the mark stands before, ascending."""
+
+
+class _Word(NamedTuple):
+    lower: str
+    mark: str | None
+    """The mark that restores it; None for a word that is not changed."""
+    capitals: bool
+    """Whether it can stand among words in capitals: in capitals, or a single capital letter."""
+
+
+def mark_case(line: str) -> Marked:
+    """Write the words of a line in lower case, and say where marks restore it."""
+    line = line.translate(OF_TEXT)
+    if line == line.lower():
+        return Marked(line, [])
+    words = [(match.start(), match.end(), _word(match[0])) for match in _WORD.finditer(line)]
+    pieces, marks, end, number = [], [], 0, 0
+    while number < len(words):
+        after = number
+        while after < len(words) and words[after][2].capitals:
+            after += 1
+        if after - number < REGION:
+            after = number + 1
+        for start, stop, word in words[number:after]:
+            pieces += [line[end:start], word.lower]
+            end = stop
+            if after == number + 1 and word.mark is not None:
+                marks.append((start, word.mark))
+        if after > number + 1:
+            marks += [(words[number][0], BEGIN), (end, END)]
+        number = after
+    return Marked("".join((*pieces, line[end:])), marks)
+
+
+def restore_case(text: str) -> str:
+    """The text with its words written as the marks before them say, and without marks.
+
+    Any text is read: a mark without a word has no effect, and words after ⟪ are in capitals up to ⟫ or the end.
+    """
+    if not any(mark in text for mark in MARKS):
+        return text
+    pieces, end, mark, region = [], 0, "", False
+    for match in _MARK_OR_WORD.finditer(text):
+        pieces.append(text[end : match.start()])
+        end = match.end()
+        if match[1] in (BEGIN, END):
+            region = match[1] == BEGIN
+        elif match[1]:
+            mark = match[1]
+        else:
+            word = match[0]
+            if region or mark == CAPITALS:
+                word = _upper(word)
+            elif mark:
+                word = _upper(word[0]) + word[1:]
+            pieces.append(word)
+            mark = ""
+    return "".join((*pieces, text[end:]))
+
+
+@lru_cache(maxsize=65536)
+def _word(word: str) -> _Word:
+    lower = _lower(word)
+    if lower == word:
+        return _Word(word, None, capitals=False)
+    if _upper(lower[0]) + lower[1:] == word:
+        return _Word(lower, CAPITAL, capitals=len(word) == 1)
+    if _upper(lower) == word:
+        return _Word(lower, CAPITALS, capitals=True)
+    return _Word(word, None, capitals=False)
+
+
+def _lower(word: str) -> str:
+    """The word in lower case, each letter that upper case restores; whole words know more (a final sigma)."""
+    if word.isascii():
+        return word.lower()
+    return "".join(one.lower() if len(one.lower()) == 1 and one.lower().upper() == one else one for one in word)
+
+
+def _upper(word: str) -> str:
+    """The word in upper case, each letter for which that is one letter."""
+    upper = word.upper()
+    return upper if len(upper) == len(word) else "".join(one.upper() if len(one.upper()) == 1 else one for one in word)
+
+
+class CaseMarks:
+    """Puts marks among the pieces of a line; a mark and the piece behind it may be one piece."""
+
+    def __init__(self, joined: Sequence[str] = ()) -> None:
+        self.joined = tuple(joined)
+        """Pieces that are a mark and a piece: "⇧▁the"."""
+        self._joined = frozenset(joined)
+
+    def insert(self, segments: Segments, marks: Sequence[tuple[int, str]]) -> Segments:
+        """The segments of a line with marks before the pieces at their places; the span of a mark is empty."""
+        pieces, offsets = list(segments.pieces), list(segments.offsets)
+        starts = [start for start, _ in offsets]
+        for place, mark in reversed(marks):
+            at = bisect_left(starts, place)
+            if at < len(starts) and mark + pieces[at] in self._joined:
+                pieces[at] = mark + pieces[at]
+            else:
+                pieces.insert(at, mark)
+                offsets.insert(at, (place, place))
+        return Segments(pieces, offsets)
+
+    def insert_all(self, lines: SegmentedLines, marked: Sequence[Marked]) -> SegmentedLines | None:
+        """The same for many lines; None if the pieces of one are not all of its text, as after a removed space."""
+        sizes = np.fromiter(map(len, lines.pieces), np.int64, len(lines.pieces))[lines.ids]  # [segments]
+        spaces = np.fromiter((piece.startswith(SPACE_SYMBOL) for piece in lines.pieces), np.int64, len(lines.pieces))
+        bounds = np.concatenate(([0], np.cumsum(lines.lengths)))
+        ends = np.concatenate(([0], np.cumsum(sizes)))  # [segments + 1] in characters, the space before a line counted
+        length = np.fromiter((len(line.text) for line in marked), np.int64, len(marked))
+        first = ends[bounds[:-1]]  # [lines]
+        if (ends[bounds[1:]] - first != length + (lines.lengths > 0)).any():
+            return None
+        stride = int(length.max(initial=0)) + 2
+        line_of = np.repeat(np.arange(len(marked)), lines.lengths)
+        starts = line_of * stride + ends[:-1] - first[line_of] - 1 + spaces[lines.ids]
+        counts = np.fromiter((len(line.marks) for line in marked), np.int64, len(marked))
+        flat = [mark for line in marked for mark in line.marks]
+        mark_lines = np.repeat(np.arange(len(marked)), counts)
+        places = np.fromiter((place for place, _ in flat), np.int64, len(flat))
+        kinds = np.fromiter((MARKS.index(mark) for _, mark in flat), np.int64, len(flat))
+        at = np.searchsorted(starts, mark_lines * stride + places)
+        # Numbers: the pieces, then the marks, then the joined pieces.
+        marks_from = len(lines.pieces)
+        known = {piece: number for number, piece in enumerate(lines.pieces)}
+        joined_ids = np.full((len(MARKS), marks_from + 1), -1, np.int64)  # by mark and piece; none behind the last one
+        for number, piece in enumerate(self.joined):
+            if piece[1:] in known:
+                joined_ids[MARKS.index(piece[0]), known[piece[1:]]] = marks_from + len(MARKS) + number
+        ids = np.append(lines.ids.astype(np.int64), marks_from)
+        joined = joined_ids[kinds, ids[at]] * (at < bounds[mark_lines + 1])
+        joins = joined > 0
+        ids[at[joins]] = joined[joins]
+        ids = np.insert(ids[:-1], at[~joins], marks_from + kinds[~joins])
+        lengths = lines.lengths + np.bincount(mark_lines[~joins], minlength=len(marked))
+        return in_order_of_appearance([*lines.pieces, *MARKS, *self.joined], ids, lengths)
+
+    @staticmethod
+    def split(pieces: Iterable[str]) -> list[str]:
+        """The pieces with marks apart."""
+        return [part for piece in pieces for part in ((piece[0], piece[1:]) if is_joined(piece) else (piece,))]
+
+
+def is_joined(piece: str) -> bool:
+    """Whether a piece is a mark and a piece."""
+    return len(piece) > 1 and piece[0] in MARKS
