@@ -11,8 +11,9 @@ import pytest
 import sentencepiece
 
 from dragoman.text.segmentation import Segmentation
+from dragoman.text.segmentation.case_marks import MARKS
 from dragoman.text.segmentation.characters import CharacterSegmentation
-from dragoman.text.segmentation.subwords import SubwordSegmentation, train_model
+from dragoman.text.segmentation.subwords import SubwordSegmentation, train_case_marks, train_model
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import Vocabulary
@@ -22,7 +23,8 @@ WORDS = "Ein Hund läuft über die grüne Wiese und springt in den See weil er d
 UNUSUAL = (
     "", " ", "\u00a0", "  a  b ", "Ein\tHund\u2028läuft\x85", "漢字 Hund 漢字漢 x", "</s> <unk> <s>", "▁Ein▁ ▁▁",
     "😀😀 Hund", "e\u0301 é ﬁ … ² Ａ ｶﾞ ㍿ \u1100\u1161", "\ufeffHund\u200b \u3000Hund", "\x1cHund\x1d", "12345 Hunde",
-    "a" * 60, "Hund\u00a0und\u00a0See", "<0x41> USR FOO USRFOO", "▁", "\u00ad",
+    "a" * 60, "DER HUND LÄUFT, der HUND", "iPhone McDonald H2O ⇧ ⇪x ⟪a⟫", "İstanbul STRAẞE ΟΔΟΣ οδός ǅ Ⅷ ŉ ΐ ﬁ µM",
+    "ZA\u0301MOK Za\u0301mok (A B C) Anna-Lena's", "Hund\u00a0und\u00a0See", "<0x41> USR FOO USRFOO", "▁", "\u00ad",
 )  # fmt: skip
 OPTIONS = {
     "nmt_nfkc unigram": {"model_type": "unigram"},
@@ -37,10 +39,10 @@ OPTIONS = {
 """Models of other tools, which a user may give."""
 
 COMPARE = """
-async ({kind, rows, scrambled}) => {
+async ({description, rows, scrambled}) => {
     const { TextSide } = await import("./text_side.js");
     const fetched = await Promise.all(["model", "vocabulary"].map((name) => fetch(`./files/${name}`)));
-    const side = new TextSide({ kind }, new Uint8Array(await fetched[0].arrayBuffer()), await fetched[1].text());
+    const side = new TextSide(description, new Uint8Array(await fetched[0].arrayBuffer()), await fetched[1].text());
     return [
         rows.map((line) => { const { ids, pieces, offsets } = side.encode(line); return [ids, pieces, offsets]; }),
         scrambled.map((pieces) => side.join(pieces)),
@@ -63,6 +65,9 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
     if name == "characters":
         return name, CharacterSegmentation(), b""
     text = [line for line in _lines() if line.isprintable()][:300]
+    if name == "case marks":
+        segmentation = train_case_marks([line.title() for line in text], "bpe", 150)
+        return "sentencepiece", segmentation, segmentation.model
     if name in ("bpe", "unigram"):
         model = train_model(text, name, 120)
     elif name == "more characters":  # as a fine-tuning adds them
@@ -78,7 +83,9 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
     return "sentencepiece", SubwordSegmentation(model), model
 
 
-@pytest.mark.parametrize("name", ["whitespace", "characters", "bpe", "unigram", "more characters", *OPTIONS])
+@pytest.mark.parametrize(
+    "name", ["whitespace", "characters", "bpe", "unigram", "more characters", "case marks", *OPTIONS]
+)
 def test_segments_are_those_of_python(name: str, run_script: RunScript, tmp_path: Path) -> None:
     kind, segmentation, model = _segmentation(name)
     lines, draw = _lines(), random.Random(2)
@@ -86,11 +93,13 @@ def test_segments_are_those_of_python(name: str, run_script: RunScript, tmp_path
     side = TextSide(segmentation, Vocabulary(pieces[::2]))  # half of the pieces are unknown to the vocabulary
     (tmp_path / "model").write_bytes(model)
     side.vocabulary.save(tmp_path / "vocabulary")
-    special = ["<unk>", "</s>", "▁", "▁▁x", "<0xE6>", "<0xBC>", "<0xA2>", "<0x41>"]
+    case = segmentation.case if isinstance(segmentation, SubwordSegmentation) else None
+    description = {"kind": kind} | ({} if case is None else {"case_marks": case.joined})
+    special = [*MARKS, "<unk>", "</s>", "▁", "▁▁x", "<0xE6>", "<0xBC>", "<0xA2>", "<0x41>"]
     scrambled = [draw.choices(pieces, k=4) + draw.choices(special, k=2) for _ in range(100)]
     scrambled += [segmentation.segment(line).pieces for line in lines] + [[piece] for piece in (*special, *pieces)]
 
-    found, joined = run_script(COMPARE, {"kind": kind, "rows": lines, "scrambled": scrambled})
+    found, joined = run_script(COMPARE, {"description": description, "rows": lines, "scrambled": scrambled})
 
     for line, ours in zip(lines, found, strict=True):
         assert ours == json.loads(json.dumps([*side.encode(line)])), line

@@ -25,6 +25,7 @@ from typing import NamedTuple
 from dragoman.errors import InputError
 from dragoman.text.lines import read_lines
 from dragoman.text.segmentation.base import SPACE_SYMBOL
+from dragoman.text.segmentation.case_marks import CaseMarks
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS
 from dragoman.text.words import is_blank, words_and_characters
@@ -189,7 +190,7 @@ def alternating_endings(words: Iterable[str]) -> dict[tuple[str, str], int]:
 
 def _whole_words(source: TextSide) -> Iterator[str]:
     """Yield the words that are one segment of the source vocabulary: of subwords those that begin with a space."""
-    pieces = source.vocabulary.pieces(range(len(SPECIALS), len(source.vocabulary)))
+    pieces = CaseMarks.split(source.vocabulary.pieces(range(len(SPECIALS), len(source.vocabulary))))
     space = SPACE_SYMBOL if any(len(piece) > 1 and piece.startswith(SPACE_SYMBOL) for piece in pieces) else ""
     for piece in pieces:
         word = piece.removeprefix(space)

@@ -2,6 +2,7 @@
 //
 // Words are missing: their rules are those of sacremoses.
 
+import { CaseMarks, markCase } from "./case_marks.js";
 import { codePoints, isSpace, printable, runs, stripped } from "./code_points.js";
 import { SentencePiece } from "./sentencepiece.js";
 
@@ -38,13 +39,22 @@ class Characters {
 
 class Subwords {
   #model;
+  #case;
 
-  constructor(bytes) {
+  /** `joined` is the description's `case_marks`; undefined for a model of text in its own case. */
+  constructor(bytes, joined) {
     this.#model = new SentencePiece(bytes);
+    this.#case = joined && new CaseMarks(joined);
   }
 
   segment(line) {
     const text = printable(line);
+    if (!this.#case) return this.#segment(text);
+    const marked = markCase(text);
+    return this.#case.insert(this.#segment(marked.text), marked.marks);
+  }
+
+  #segment(text) {
     const { pieces, offsets } = this.#model.encode(text);
     const characters = codePoints(text);
     // A piece of SentencePiece includes the space before the word; a span covers the word only.
@@ -55,7 +65,8 @@ class Subwords {
   }
 
   join(pieces) {
-    return this.#model.decode(pieces);
+    if (!this.#case) return this.#model.decode(pieces);
+    return this.#case.join(pieces, (parts) => this.#model.decode(parts));
   }
 }
 
@@ -63,6 +74,6 @@ class Subwords {
 export function openSegmentation(description, model) {
   if (description.kind === "whitespace") return new Whitespace();
   if (description.kind === "characters") return new Characters();
-  if (description.kind === "sentencepiece") return new Subwords(model);
+  if (description.kind === "sentencepiece") return new Subwords(model, description.case_marks);
   throw new Error(`segmentation ${description.kind} is not possible in a browser`);
 }
