@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import dragoman
 from dragoman.cli.main import main
 from dragoman.data.store import Store
 from dragoman.runs.layout import RunFolder
@@ -159,3 +160,28 @@ def test_a_mix_needs_a_weight_for_each_corpus(train: Train, tmp_path: Path, caps
     assert train(tmp_path / "run", "--mix", "2", "1") == 2
     assert "training.mix.weights: 2 for 1 training corpora; give one for each" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_a_model_with_case_marks_learns_changed_pairs_and_is_exported(
+    train: Train, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = [f"text.{side}.{key}" for side in ("source", "target") for key in ("segmentation=bpe", "vocabulary=90")]
+    settings += ["text.case_marks=true", "training.changes.capitals=0.3", "training.changes.lower_case=0.2"]
+    settings += ["training.validation.metric=perplexity"]
+    assert train(tmp_path / "long", settings=[*settings, "training.epochs=1.5"]) == 0
+    assert "pairs changed in the first epoch: " in capsys.readouterr().err
+    assert train(tmp_path / "short", "--quiet", settings=[*settings, "training.epochs=0.7"]) == 0
+    resumed = ["train", "--out", str(tmp_path / "short"), "--resume", "--threads", "1", "--set", "training.epochs=1.5"]
+    assert main([*resumed, "--quiet"]) == 0
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("long", "short")]
+    assert weights[0] == weights[1]
+    assert main(["export", str(tmp_path / "long"), "--out", str(tmp_path / "light"), "--quiet"]) == 0
+    lines = ["ab c", "AB C", "Ab cd E", "", "ABC DEF abc"]
+    run, light = (dragoman.load(tmp_path / name) for name in ("long", "light"))
+    for ours, exported in zip(run.translate(lines), light.translate(lines), strict=True):
+        assert (ours.text, ours.alignment, ours.source_spans) == (
+            exported.text,
+            exported.alignment,
+            exported.source_spans,
+        )
+        assert all(start <= stop <= len(ours.source) for start, stop in ours.source_spans)
