@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from dragoman.errors import ConfigError, InputError
-from dragoman.report.curves import MEASUREMENTS, _figure, draw_curves, points, require_picture
+from dragoman.report.curves import MEASUREMENTS, curves_figure, draw_curves, points, require_picture
 
 
 def records(*perplexities):
@@ -55,7 +55,7 @@ def test_curves_are_drawn_in_the_format_of_the_name(name, tmp_path):
 
 @pytest.mark.parametrize("values", [(4.9, 4.4, 4.1), (60.0, 12.0, 3.0), (200.0, 150.0, 110.0), (4e4, 500.0, 3.0)])
 def test_labels_of_ticks_do_not_overlap(values):
-    drawn = _figure({"one": list(enumerate(values))}, MEASUREMENTS["perplexity"], "updates")
+    drawn = curves_figure({"one": list(enumerate(values))}, MEASUREMENTS["perplexity"], "updates")
     drawn.draw_without_rendering()
     (axes,) = drawn.axes
     for axis in (axes.xaxis, axes.yaxis):

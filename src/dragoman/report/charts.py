@@ -7,8 +7,9 @@ the values below the chart and moves between columns with the arrow keys.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from html import escape
@@ -16,11 +17,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from dragoman.report.pictures import as_file, drawing, legend_label, make_logarithmic
+from dragoman.report.pictures import LINE_STYLE, Lines, as_file, drawing, plot_lines
 
 _INK = "#010203"
 _COLOURS = {
@@ -32,39 +34,27 @@ _COLOURS = {
 }
 """matplotlib has no CSS colours: it draws in these placeholders, which are then replaced by those of the page."""
 
-_DASHES = ("-", "--", "-.", ":")
-"""Line styles, one for each colour, so that lines can be told apart without colours."""
-
 _DOTS = 72
 """Dots per inch of a figure; one dot is one SVG unit."""
 
 _STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # text stays text: small, sharp, in the font of the page
+    **LINE_STYLE,
     "figure.dpi": _DOTS,
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "axes.edgecolor": _INK,
     "axes.labelcolor": _INK,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
     "axes.linewidth": 0.6,
+    # A line style for each colour, so that lines can be told apart without colours.
+    "axes.prop_cycle": cycler(color=list(_COLOURS)[1:], linestyle=("-", "--", "-.", ":")),
     "xtick.color": _INK,
     "ytick.color": _INK,
     "text.color": _INK,
     "grid.color": _INK,
     "grid.alpha": 0.12,
     "lines.linewidth": 1.6,
-    "font.size": 9,
-    "legend.frameon": False,
+    "legend.handlelength": 2.6,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ChartLine:
-    """One measurement over the x axis, in ascending order."""
-
-    name: str
-    points: Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +63,15 @@ class Chart:
 
     name: str
     """Prefix of its ids; unique on the page."""
-    lines: Sequence[ChartLine]
-    """At most the first `LINES` are drawn."""
+    lines: Lines
+    """At most `LINES`."""
     x_name: str
     x_words: dict[float, str] = field(default_factory=dict)
     """Labels of points of the x axis; without them its numbers are shown."""
     logarithmic: bool = False
     minutes_per_x: float = 0.0
     """If above 0, a second axis in minutes is drawn along the top."""
-    sizes: Sequence[tuple[float, int]] = ()
+    sizes: Mapping[float, int] = field(default_factory=dict)
     """Number of sentences at each x, drawn as bars from the bottom; points of fewer than `FEW` are not connected."""
 
 
@@ -102,34 +92,32 @@ def draw(chart: Chart) -> str:
     with drawing(_STYLE, chart.name):
         figure = Figure(figsize=(3.4, 2.55), layout="constrained")
         axes = figure.add_subplot()
-        for line, colour, dash in zip(chart.lines, list(_COLOURS)[1:], _DASHES, strict=False):
-            _draw_line(axes, line, dict(chart.sizes), dash, colour)
+        _draw_lines(axes, chart)
         _scale(axes, chart)
-        if len(chart.lines) > 1:
-            axes.legend(handlelength=2.6)
+        if chart.sizes:
+            _draw_sizes(axes, chart.sizes)
         svg = as_file(figure, "svg").decode("utf-8")
         return _adapted(svg, chart).replace("</svg>", f"{_columns(chart, axes)}</svg>")
 
 
-def _draw_line(axes: Axes, line: ChartLine, sizes: Mapping[float, int], dash: str, colour: str) -> None:
-    """Draw a line through its points; those of few sentences are hollow marks beside it."""
-    places, values = zip(*line.points, strict=True)
-    thin = [sizes.get(place, FEW) < FEW for place in places]
-    connected = np.where(thin, np.nan, values)
-    mark = "o" if len(places) <= 12 else None
-    axes.plot(places, connected, dash, color=colour, label=legend_label(line.name), marker=mark, markersize=3.2)
-    if any(thin):
-        alone = np.where(thin, values, np.nan)
-        axes.plot(places, alone, color=colour, marker="o", markersize=3.2, markerfacecolor="none", linestyle="none")
+def _draw_lines(axes: Axes, chart: Chart) -> None:
+    """Draw the lines through their points; those of few sentences are hollow marks beside them."""
+    few = {place for place, size in chart.sizes.items() if size < FEW}
+    connected = {
+        name: [(place, math.nan if place in few else value) for place, value in points]
+        for name, points in chart.lines.items()
+    }
+    plot_lines(axes, connected, chart.x_name, logarithmic=chart.logarithmic, legend=len(chart.lines) > 1)
+    for points, line in zip(chart.lines.values(), axes.get_lines(), strict=True):
+        alone = [point for point in points if point[0] in few]
+        if alone:
+            places, values = zip(*alone, strict=True)
+            axes.plot(places, values, "o", markersize=3.2, color=line.get_color(), markerfacecolor="none")
 
 
 def _scale(axes: Axes, chart: Chart) -> None:
-    """Set up axes, ticks and labels."""
-    axes.grid(axis="y")
-    axes.set_xlabel(chart.x_name)
-    if chart.logarithmic:
-        make_logarithmic(axes)
-    else:
+    """Set up the scales of the axes, and their ticks."""
+    if not chart.logarithmic:
         axes.set_ylim(bottom=0)
     if chart.x_words:
         places = list(chart.x_words)
@@ -147,56 +135,48 @@ def _scale(axes: Axes, chart: Chart) -> None:
         minutes.set_xlabel("minutes")
         minutes.xaxis.set_major_locator(MaxNLocator(5))
         minutes.spines["top"].set_visible(False)
-    if chart.sizes:
-        _draw_sizes(axes, chart)
 
 
-def _draw_sizes(axes: Axes, chart: Chart) -> None:
+def _draw_sizes(axes: Axes, sizes: Mapping[float, int]) -> None:
     """Draw bars in the lower part of the chart, the largest one a third of its height."""
-    places, counts = zip(*chart.sizes, strict=True)
     behind = axes.twinx()
-    behind.bar(places, counts, width=0.8, color=_INK, alpha=0.12, linewidth=0)
-    behind.set_ylim(0, 3 * max(counts))
-    if len(places) <= COUNTED:
-        for place, count in zip(places, counts, strict=True):
-            behind.annotate(f"{count:,}", (place, count), (0, 1), textcoords="offset points", ha="center", fontsize=7)
+    behind.bar(list(sizes), list(sizes.values()), width=0.8, color=_INK, alpha=0.12, linewidth=0)
+    behind.set_ylim(0, 3 * max(sizes.values()))
+    if len(sizes) <= COUNTED:
+        for point in sizes.items():
+            behind.annotate(f"{point[1]:,}", point, (0, 1), textcoords="offset points", ha="center", fontsize=7)
     behind.set_yticks([])
-    behind.spines["right"].set_visible(False)
 
 
 def _columns(chart: Chart, axes: Axes) -> str:
     """Return the hover columns: invisible, each reaching half-way to its neighbours."""
-    places = _hover_points(chart.lines[:LINES])
-    pixels = [float(axes.transData.transform((place, axes.get_ylim()[0]))[0]) for place in places]
-    box = axes.get_window_extent()
-    height = axes.figure.bbox.height
-    bounds = [box.x0, *((left + right) / 2 for left, right in pairwise(pixels)), box.x1]
-    values = [dict(line.points) for line in chart.lines[:LINES]]
-    sizes = dict(chart.sizes)
-    parts = []
-    for place, middle, (left, right) in zip(places, pixels, pairwise(bounds), strict=True):
-        texts = [f"{chart.x_name} {chart.x_words.get(place, f'{place:,g}')}"]
-        dots = []
-        for line, measured, colour in zip(chart.lines, values, list(_COLOURS.values())[1:], strict=False):
-            if place in measured:
-                texts.append(f"{line.name} {_figure(measured[place])}")
-                y = height - float(axes.transData.transform((place, measured[place]))[1])
-                dots.append(f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="3.4" style="fill:{colour}"/>')
-        if place in sizes:
-            texts.append(f"{sizes[place]:,} sentences")
-        parts.append(
+    places = _hover_points(chart.lines)
+    box, height = axes.get_window_extent(), axes.figure.bbox.height
+    middles = [float(axes.transData.transform((place, axes.get_ylim()[0]))[0]) for place in places]
+    bounds = [box.x0, *((left + right) / 2 for left, right in pairwise(middles)), box.x1]
+    lines = [(name, dict(points)) for name, points in chart.lines.items()]
+    columns = []
+    for place, middle, (left, right) in zip(places, middles, pairwise(bounds), strict=True):
+        texts, dots = [f"{chart.x_name} {chart.x_words.get(place, f'{place:,g}')}"], ""
+        for (name, values), colour in zip(lines, list(_COLOURS.values())[1:], strict=False):
+            if place in values:
+                texts.append(f"{name} {_figure(values[place])}")
+                y = height - float(axes.transData.transform((place, values[place]))[1])
+                dots += f'<circle cx="{middle:.1f}" cy="{y:.1f}" r="3.4" style="fill:{colour}"/>'
+        if place in chart.sizes:
+            texts.append(f"{chart.sizes[place]:,} sentences")
+        columns.append(
             f'<g class="column"><title>{escape(" · ".join(texts))}</title>'
             f'<rect x="{left:.1f}" y="{height - box.y1:.1f}" width="{max(0.0, right - left):.1f}" '
-            f'height="{box.height:.1f}"/><path d="M{middle:.1f} {height - box.y1:.1f}v{box.height:.1f}"/>'
-            f"{''.join(dots)}</g>"
+            f'height="{box.height:.1f}"/><path d="M{middle:.1f} {height - box.y1:.1f}v{box.height:.1f}"/>{dots}</g>'
         )
-    return f'<g class="columns">{"".join(parts)}</g>'
+    return f'<g class="columns">{"".join(columns)}</g>'
 
 
-def _hover_points(lines: Sequence[ChartLine]) -> list[float]:
+def _hover_points(lines: Lines) -> list[float]:
     """Return the x values with a hover column: an even selection, plus one of the line with the fewest points."""
-    places = sorted({place for line in lines for place, _ in line.points})
-    fewest = [place for place, _ in min((line.points for line in lines), key=len)]
+    places = sorted({place for points in lines.values() for place, _ in points})
+    fewest = [place for place, _ in min(lines.values(), key=len)]
     return sorted({place for found in (places, fewest) for place in found[:: -(-len(found) // COLUMNS)]})
 
 
@@ -217,8 +197,8 @@ def _adapted(svg: str, chart: Chart) -> str:
 def _description(chart: Chart) -> str:
     """Describe the chart for screen readers: the first and last value of each line."""
     parts = []
-    for line in chart.lines[:LINES]:
-        (first, begin), (last, end) = line.points[0], line.points[-1]
-        names = [chart.x_words.get(place, f"{place:,g}") for place in (first, last)]
-        parts.append(f"{line.name}: {_figure(begin)} at {names[0]}, {_figure(end)} at {names[1]}")
+    for name, points in chart.lines.items():
+        (first, begin), (last, end) = points[0], points[-1]
+        places = [chart.x_words.get(place, f"{place:,g}") for place in (first, last)]
+        parts.append(f"{name}: {_figure(begin)} at {places[0]}, {_figure(end)} at {places[1]}")
     return f"Line chart over {chart.x_name}. {'; '.join(parts)}."

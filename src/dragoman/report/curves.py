@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from dragoman.errors import ConfigError, InputError
-from dragoman.evaluation.evaluate import Evaluation, SliceTable
-from dragoman.report.charts import FEW, LINES, Chart, ChartLine, draw
+from dragoman.evaluation.evaluate import Evaluation
+from dragoman.report.charts import FEW, LINES, Chart, draw
 from dragoman.report.fonts import warn_of_missing_letters
-from dragoman.report.pictures import FORMATS, as_file, drawing, format_of, legend_label, make_logarithmic
+from dragoman.report.pictures import FORMATS, LINE_STYLE, Lines, as_file, drawing, format_of, plot_lines
 from dragoman.text.lines import replace_file
 
 Records = Sequence[Mapping[str, Any]]
@@ -92,12 +94,11 @@ PANELS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(NamedTuple):
     """A chart of the page with its title."""
 
     title: str
-    svg: str
+    svg: Markup
     """An `<svg>` element; deterministic, with ids that are unique on the page."""
 
 
@@ -105,17 +106,18 @@ def learning_curves(records: Records) -> list[Curve]:
     """Return a chart for each panel with at least two points on a line."""
     curves = []
     for number, panel in enumerate(PANELS):
-        lines = [ChartLine(name, points(records, measurement)) for name, measurement in panel.lines]
-        drawn = [line for line in lines if len(line.points) > 1]
+        lines = {name: points(records, measurement) for name, measurement in panel.lines}
+        drawn = {name: line for name, line in lines.items() if len(line) > 1}
         if drawn:
+            last = max(records, key=lambda record: int(record["update"]))
             chart = Chart(
                 f"curve{number}",
                 drawn,
                 "updates",
                 logarithmic=panel.logarithmic,
-                minutes_per_x=_minutes_per_update(records),
+                minutes_per_x=float(last["seconds"]) / 60 / max(1, int(last["update"])),
             )
-            curves.append(Curve(panel.title, draw(chart)))
+            curves.append(Curve(panel.title, Markup(draw(chart))))
     return curves
 
 
@@ -125,48 +127,35 @@ def slice_curves(evaluations: Mapping[str, Evaluation], slicing: str, metrics: S
     `evaluations` are by names of systems. The first must have the slicing of that name; others without it are left out.
     With fewer than three slices, or fewer than two of enough sentences for a line, there is no chart.
     """
-    tables = {
-        system: table
+    slices = {
+        system: table.slices
         for system, evaluation in evaluations.items()
         for table in evaluation.slicings
         if table.name == slicing
     }
-    parts = next(iter(tables.values())).slices
+    parts = next(iter(slices.values()))
     if len(parts) < 3 or sum(part.sentences >= FEW for part in parts) < 2:
         return []
-    return [
-        Curve(
-            metric,
-            draw(
-                Chart(
-                    f"slices{number}-{_identifier(slicing)}",
-                    [ChartLine(name, _by_slice(table, metric)) for name, table in tables.items()][:LINES],
-                    slicing.partition(",")[0],
-                    x_words={float(place): part.label.replace("-", "–") for place, part in enumerate(parts)},
-                    sizes=[(float(place), part.sentences) for place, part in enumerate(parts)],
-                )
-            ),
+    curves = []
+    for number, metric in enumerate(metrics):
+        lines = {
+            name: [
+                (float(place), score.value)
+                for place, part in enumerate(of_system)
+                for score in part.scores
+                if score.name == metric
+            ]
+            for name, of_system in islice(slices.items(), LINES)
+        }
+        chart = Chart(
+            f"slices{number}-{re.sub('[^a-zA-Z0-9_]+', '-', slicing)}",
+            lines,
+            slicing.partition(",")[0],
+            x_words={float(place): part.label.replace("-", "–") for place, part in enumerate(parts)},
+            sizes={float(place): part.sentences for place, part in enumerate(parts)},
         )
-        for number, metric in enumerate(metrics)
-    ]
-
-
-def _identifier(name: str) -> str:
-    return re.sub(r"\W+", "-", name)
-
-
-def _by_slice(table: SliceTable, metric: str) -> list[tuple[float, float]]:
-    return [
-        (float(place), score.value)
-        for place, part in enumerate(table.slices)
-        for score in part.scores
-        if score.name == metric
-    ]
-
-
-def _minutes_per_update(records: Records) -> float:
-    last = max(records, key=lambda record: int(record["update"]))
-    return float(last["seconds"]) / 60 / max(1, int(last["update"]))
+        curves.append(Curve(metric, Markup(draw(chart))))
+    return curves
 
 
 # Several runs in one figure (Luong et al. 2015, figure 5) -------------------------------------------------------------
@@ -189,29 +178,21 @@ def draw_curves(path: str | Path, runs: Mapping[str, Records], measurement: Meas
         InputError: no run has the measurement, or the file cannot be written.
     """
     lines = {name: points(records, measurement, along) for name, records in runs.items()}
-    drawn = {name: curve for name, curve in lines.items() if curve}
+    drawn = {name: line for name, line in lines.items() if line}
     if not drawn:
         raise InputError(f"no run has measured {measurement.key} in its log.jsonl; choose another --metric")
     kind = format_of(path)
     warn_of_missing_letters(drawn, pictures=kind != "svg", page=kind == "svg")
-    with drawing({"svg.fonttype": "none", "font.size": 10}, "curves", list(drawn)):  # text stays text in SVG
-        file = as_file(_figure(drawn, measurement, along), kind, dpi=150)
+    with drawing({**LINE_STYLE, "font.size": 10}, "curves", list(drawn)):
+        file = as_file(curves_figure(drawn, measurement, along), kind, dpi=150)
     with replace_file(path, binary=True) as out:
         out.write(file)
 
 
-def _figure(lines: Mapping[str, Sequence[tuple[float, float]]], measurement: Measurement, along: Along) -> Figure:
+def curves_figure(lines: Lines, measurement: Measurement, along: Along) -> Figure:
+    """Return the figure with a line for each run."""
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.add_subplot()
-    for name, curve in lines.items():
-        places, values = zip(*curve, strict=True)
-        axes.plot(places, values, marker="." if len(curve) < 40 else None, label=legend_label(name))
-    if measurement.logarithmic:
-        make_logarithmic(axes)
-    axes.set_xlabel(along)
-    axes.set_ylabel(measurement.axis)
+    plot_lines(axes, lines, along, measurement.axis, logarithmic=measurement.logarithmic)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=along != "minutes"))
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.2)
-    axes.legend(frameon=False)
     return figure

@@ -122,7 +122,7 @@ def _content(report: Report) -> dict[str, object]:
         "report": report,
         "evaluation": evaluation,
         "languages": [language_name(code) for code in languages if code],
-        "curves": [_marked_up(curve) for curve in learning_curves(report.records)],
+        "curves": learning_curves(report.records),
         "divisions": [] if evaluation is None else [_division(report, table) for table in evaluation.slicings],
         "verdicts": [] if evaluation is None else [_verdicts(found, evaluation) for found in report.comparisons],
         "few": FEW,
@@ -133,17 +133,13 @@ def _content(report: Report) -> dict[str, object]:
     }
 
 
-def _marked_up(curve: Curve) -> tuple[str, Markup]:
-    return curve.title, Markup(curve.svg)
-
-
 class _Division(NamedTuple):
     """One slicing of the test set, with the scores of all systems that have it."""
 
     table: SliceTable
     others: list[tuple[str, dict[str, float]]]
     """For each other system its name, and its BLEU by slice label."""
-    curves: list[tuple[str, Markup]]
+    curves: list[Curve]
 
 
 def _division(report: Report, table: SliceTable) -> _Division:
@@ -154,7 +150,7 @@ def _division(report: Report, table: SliceTable) -> _Division:
         for found in evaluation.slicings
         if found.name == table.name
     ]
-    return _Division(table, others, [_marked_up(curve) for curve in slice_curves(evaluations, table.name, _CURVED)])
+    return _Division(table, others, slice_curves(evaluations, table.name, _CURVED))
 
 
 class _Verdict(NamedTuple):

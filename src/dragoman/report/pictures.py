@@ -1,4 +1,4 @@
-"""Pictures drawn by matplotlib: how every figure of this package becomes a file, and what figures share.
+"""Pictures drawn by matplotlib: how every figure becomes a file, and how lines are drawn in all of them.
 
 Files are deterministic for the same content and fonts: they carry no dates, and the ids of an SVG depend on its content
 alone.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,9 @@ from dragoman.text.display import visible
 
 FORMATS = ("png", "svg", "pdf")
 
+Lines = Mapping[str, Sequence[tuple[float, float]]]
+"""Name -> points in ascending order."""
+
 _NO_METADATA = {
     "svg": ("Date", "Creator", "Format", "Type"),
     "pdf": ("CreationDate", "Creator", "Producer"),
@@ -31,6 +34,19 @@ _NO_METADATA = {
 
 _MOST_LABELS = 6
 """Labels on a logarithmic axis of less than a decade."""
+
+_DOTTED = 40
+"""Points of a line up to which each one has a dot."""
+
+LINE_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",  # text stays text: small, sharp, in the font of the page
+    "font.size": 9,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "grid.alpha": 0.2,
+    "legend.frameon": False,
+}
+"""matplotlib's settings for figures of lines and points."""
 
 
 def format_of(path: str | Path) -> str:
@@ -60,7 +76,32 @@ def as_file(figure: Figure, kind: str, **saving: Any) -> bytes:
     return file.getvalue()
 
 
-def make_logarithmic(axes: Axes) -> None:
+def plot_lines(
+    axes: Axes,
+    lines: Lines,
+    across: str,
+    upwards: str = "",
+    *,
+    joined: bool = True,
+    logarithmic: bool = False,
+    legend: bool = True,
+) -> None:
+    """Draw lines with their axes, in the colours and dashes of the style; those that are not `joined` as dots alone."""
+    for name, points in lines.items():
+        if points:
+            places, values = zip(*points, strict=True)
+            marker = "." if len(points) <= _DOTTED or not joined else None
+            axes.plot(places, values, label=_legend_label(name), marker=marker, linestyle=None if joined else "")
+    axes.set_xlabel(across)
+    axes.set_ylabel(upwards)
+    axes.grid(axis="y")
+    if logarithmic:
+        _make_logarithmic(axes)
+    if legend and axes.has_data():
+        axes.legend()
+
+
+def _make_logarithmic(axes: Axes) -> None:
     """Give a drawn chart a logarithmic y axis whose labels do not overlap.
 
     They stand at 1, 2, 5 times powers of ten, or at round numbers where the axis is shorter than a decade.
@@ -75,7 +116,7 @@ def make_logarithmic(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(NullFormatter())
 
 
-def legend_label(name: str) -> str:
+def _legend_label(name: str) -> str:
     """Return a legend entry that matplotlib shows as it is: a leading `_` would hide the line."""
     shown = without_mathtext(visible(name))
     return f"\u200b{shown}" if shown.startswith("_") else shown
@@ -84,3 +125,32 @@ def legend_label(name: str) -> str:
 def without_mathtext(text: str) -> str:
     """Escape `$`, which matplotlib would read as the beginning of a formula."""
     return text.replace("$", r"\$")
+
+
+# Figures of a paper ---------------------------------------------------------------------------------------------------
+
+
+def draw_beside(paper: Lines, ours: Lines, *, across: str, upwards: str, joined: bool = True) -> bytes:
+    """Return as SVG the curves of the paper, if there are any, and ours, each panel with a scale of its own.
+
+    Points that are not `joined` by lines are a scatter plot.
+    """
+    panels = {"paper": paper, "here": ours} if paper else {"here": ours}
+    with drawing(LINE_STYLE, "figures"):
+        figure = Figure(figsize=(4.8 * len(panels), 3.6), layout="constrained")
+        for place, (title, lines) in enumerate(panels.items(), 1):
+            axes = figure.add_subplot(1, len(panels), place, title=title)
+            plot_lines(axes, lines, across, upwards, joined=joined)
+        return as_file(figure, "svg")
+
+
+def draw_labelled(points: Sequence[tuple[float, float]], labels: Sequence[str]) -> bytes:
+    """Return as SVG points with a text beside each; their coordinates have no units."""
+    with drawing(LINE_STYLE, "figures"):
+        figure = Figure(figsize=(9.6, 7.2), layout="constrained")
+        axes = figure.add_subplot(xticks=[], yticks=[], frame_on=False)
+        places, values = zip(*points, strict=True)
+        axes.scatter(places, values, s=6)
+        for place, label in zip(points, labels, strict=True):
+            axes.annotate(without_mathtext(label), place, xytext=(3, 2), textcoords="offset points", fontsize=7)
+        return as_file(figure, "svg")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,21 +28,20 @@ def write_result(result: Mapping[str, Any], folder: Path, *, heat_maps: Path) ->
     Raises:
         InputError: a file cannot be written.
     """
-    from dragoman.report.paper_figures import draw_beside, draw_labelled
+    from dragoman.report.pictures import draw_beside, draw_labelled
 
     folder.mkdir(parents=True, exist_ok=True)
     pictures: dict[str, bytes] = {}
     for name, figure in result["figures"].items():
         if not any(figure["ours"].values()):
             continue
-        picture = io.BytesIO()
         if "labels" in figure:
-            draw_labelled(picture, figure["ours"]["points"], figure["labels"])
+            picture = draw_labelled(figure["ours"]["points"], figure["labels"])
         else:
             across, upwards = _AXES[figure["kind"]]
             joined = figure["kind"] not in _SCATTERED
-            draw_beside(picture, figure["paper"], figure["ours"], across=across, upwards=upwards, joined=joined)
-        pictures[name] = picture.getvalue()
+            picture = draw_beside(figure["paper"], figure["ours"], across=across, upwards=upwards, joined=joined)
+        pictures[name] = picture
     for maps in result["heat maps"].values():
         for path in maps:
             pictures[path] = (heat_maps / path).read_bytes()
