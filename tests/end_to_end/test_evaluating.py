@@ -113,6 +113,30 @@ def test_pairs_without_unknown_words_are_translated_without_producing_any(
     assert known["scores"]["exact match"] == 100
 
 
+def test_robustness_is_in_the_table_the_json_and_the_report(
+    run_folder: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--robustness", "--robustness-lines", files[1]]  # capitals: the model has never seen them
+    plain = figures(capsys, str(run_folder), *files)
+    found = figures(capsys, str(run_folder), *files, *options)
+    robustness = found.pop("robustness")
+    assert found == plain
+    assert robustness["sentences"] == 20
+    assert {name for name, one in robustness["changes"].items() if one is None} >= {"lower case", "NFD"}
+    capitals = robustness["changes"]["ALL CAPITALS"]
+    assert capitals["sentences"] == 20
+    assert capitals["plain BLEU"] == plain["scores"]["BLEU"]["score"]
+    assert robustness["items"]["URL"] is None  # no line has four words
+    assert robustness["other_text"]["sentences"] == 20
+
+    assert main(["evaluate", str(run_folder), *files, *options, *ONE_THREAD, "--report", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(rf"ALL CAPITALS +20 +{capitals['BLEU']:.1f} +{capitals['plain BLEU']:.1f} ", printed)
+    assert re.search(r"^NFD +0 +no such text", printed, re.MULTILINE)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f'<tr><th scope="row">ALL CAPITALS</th><td>20</td><td>{capitals["BLEU"]:.1f}</td>' in page
+
+
 def test_the_table_shows_the_comparison_last(
     files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,6 +154,8 @@ def test_the_table_shows_the_comparison_last(
         (["--against", "x", "--against", "x"], "--against x is given 2 times; once is enough"),
         (["--hyp", "x", "--without-unknown"], "--without-unknown has no effect with --hyp"),
         (["--frequencies", "x"], "--frequencies requires --by rarity"),
+        (["--hyp", "x", "--robustness"], "--robustness has no effect with --hyp"),
+        (["--robustness-lines", "x"], "--robustness-lines requires --robustness"),
     ],
 )
 def test_options_without_effect_are_refused(

@@ -56,8 +56,9 @@ def test_translations_fit(run_folder: Path, corpus: Corpus, tmp_path: Path, prin
 
 def test_evaluations_fit(run_folder: Path, corpus: Corpus, printed) -> None:
     source, reference = corpus.test
-    [with_model] = printed("evaluate", run_folder, source, reference, reference, "--json", *QUIET)
-    assert {"references", "perplexity", "slices"} <= set(with_model)
+    [with_model] = printed("evaluate", run_folder, source, reference, reference, "--json", *QUIET,
+                           "--robustness", "--robustness-lines", source)  # fmt: skip
+    assert {"references", "perplexity", "slices", "robustness"} <= set(with_model)
     [given] = printed("evaluate", source, reference, "--hyp", reference, "--against", source, "--json", "--quiet")
     assert "comparisons" in given
     for evaluation in (with_model, given):

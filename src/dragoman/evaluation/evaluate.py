@@ -28,6 +28,7 @@ from dragoman.evaluation.metrics import (
     ter_metric,
     tokenised_bleu_metric,
 )
+from dragoman.evaluation.robustness import Robustness
 from dragoman.evaluation.slices import Slicing
 from dragoman.evaluation.tokenizers import Tokenizer
 from dragoman.tables import columns
@@ -108,6 +109,8 @@ class Evaluation:
     slicings: tuple[SliceTable, ...]
     references: tuple[int, int] = (1, 1)
     """Fewest and most references of a sentence."""
+    robustness: Robustness | None = None
+    """Scores of the test set as people might write it, where that was asked for."""
 
     def score(self, name: str) -> float:
         """Return the score of the metric of that name, such as "BLEU" or "chrF".
@@ -145,6 +148,8 @@ class Evaluation:
             ]
             for slicing in self.slicings
         }
+        if self.robustness is not None:
+            result["robustness"] = self.robustness.to_json()
         return result
 
     def table(self) -> str:
@@ -165,6 +170,8 @@ class Evaluation:
                 for part in slicing.slices
             ]
             blocks.append(columns([head, *rows]))
+        if self.robustness is not None:
+            blocks.append(self.robustness.table())
         blocks.append("\n".join(f"{score.name}  {score.signature}" for score in self.scores))
         return "\n\n".join(blocks)
 

@@ -147,8 +147,8 @@ class ExactMatch:
         return f"nrefs:{self._references}|case:mixed|blanks:stripped"
 
 
-def bleu_metric(tokenizer: Tokenizer = "13a") -> SacreBleu:
-    """Return BLEU: cased, exponential smoothing of zero counts; with `13a` equal to mteval-v13a -c, "NIST BLEU".
+def bleu_metric(tokenizer: Tokenizer = "13a", *, case: bool = True) -> SacreBleu:
+    """Return BLEU: exponential smoothing of zero counts; with `13a` and `case` equal to mteval-v13a -c, "NIST BLEU".
 
     A statistics row is hypothesis length, reference length (tokens), then matches and totals of 1- to 4-grams.
 
@@ -157,7 +157,7 @@ def bleu_metric(tokenizer: Tokenizer = "13a") -> SacreBleu:
     """
     require_installed(tokenizer)
     # force: no warning on stderr about lines that look tokenised; the signature names the tokenizer.
-    return SacreBleu("BLEU", BLEU(tokenize=tokenizer, force=True))
+    return SacreBleu("BLEU", BLEU(tokenize=tokenizer, lowercase=not case, force=True))
 
 
 BLEU_ORDER = 4

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from dragoman.config.schema import SearchConfig
 from dragoman.config.section import Count, Section, doc, keys_of
 from dragoman.evaluation.tokenizers import TOKENIZERS, Tokenizer
-from dragoman.requests.rules import Rule, given, literal
+from dragoman.requests.rules import Rule, given, lacking, literal
 from dragoman.requests.shared import COMPRESSION, GENERAL, SEARCH_HEADING, Compute, Request, Run, SearchOptions
 
 SlicingName = Literal[
@@ -45,6 +45,25 @@ class Slices(Section):
     without_unknown: Annotated[
         bool, doc("also score the pairs without unknown words, translated with the unknown word blocked")
     ] = False
+
+
+class RobustnessOptions(Section):
+    """The test set as people might write it."""
+
+    robustness: Annotated[
+        bool,
+        doc(
+            "also scores of 400 lines in other case, without marks or diacritics, with typing errors, other spaces and "
+            "other characters, and the share of URLs, placeholders, numbers, names and the like that come out unchanged"
+        ),
+    ] = False
+    robustness_lines: Annotated[
+        str | None,
+        doc(
+            "translate the first 1,000 lines of another kind of text; count loops and truncated translations",
+            metavar="FILE",
+        ),
+    ] = None
 
 
 class EvaluationRequest(Request, kw_only=True):
@@ -101,15 +120,17 @@ class EvaluationRequest(Request, kw_only=True):
         str | None, doc("write scores and translations as a web page, DIR/report.html", metavar="DIR", kind="folder")
     ] = None
     slices: Annotated[Slices, doc("slices of the test set")] = Slices()
+    unusual: Annotated[RobustnessOptions, doc("text as people write it")] = RobustnessOptions()
     searching: Annotated[SearchOptions, doc(SEARCH_HEADING)] = SearchOptions()
     general: GENERAL = Compute()
 
     rules: ClassVar = (
         Rule(
-            (*keys_of(SearchConfig), "output", "without_unknown"),
+            (*keys_of(SearchConfig), "output", "without_unknown", "robustness"),
             given("hyp"),
             "{option} has no effect with {hyp}; leave one of them out",
         ),
+        Rule(("robustness_lines",), lacking("robustness"), "{option} requires {robustness}"),
         Rule(("frequencies",), lambda values: "rarity" not in values["by"], "{option} requires {by} rarity"),
         Rule(
             ("against",),

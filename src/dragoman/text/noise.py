@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
+from typing import Literal, get_args
 
 DROPPED = 0.1
 """Probability that a word is left out."""
@@ -28,17 +29,22 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 _WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")
 
 
-def add_typing_errors(line: str, draw: random.Random) -> str:
+TypingError = Literal["exchanged", "left out", "doubled"]
+TYPING_ERRORS: tuple[TypingError, ...] = get_args(TypingError)
+"""What happens to a letter of a word."""
+
+
+def add_typing_errors(line: str, draw: random.Random, errors: Sequence[TypingError] = TYPING_ERRORS) -> str:
     """Exchange, leave out or double a letter in some words of three letters or more; the first letter stays."""
-    return _WORD.sub(lambda match: _mistyped(match[0], draw) if draw.random() < MISTYPED else match[0], line)
+    return _WORD.sub(lambda match: _mistyped(match[0], draw, errors) if draw.random() < MISTYPED else match[0], line)
 
 
-def _mistyped(word: str, draw: random.Random) -> str:
-    at, kind = draw.randrange(1, len(word) - 1), draw.randrange(3)
+def _mistyped(word: str, draw: random.Random, errors: Sequence[TypingError]) -> str:
+    at, error = draw.randrange(1, len(word) - 1), draw.choice(errors)
     before, here, after = word[:at], word[at], word[at + 1 :]
-    if kind == 0:
+    if error == "exchanged":
         return before + after[0] + here + after[1:]
-    return before + after if kind == 1 else before + here + here + after
+    return before + after if error == "left out" else before + here + here + after
 
 
 def title_case(line: str) -> str:

@@ -12,6 +12,7 @@ from dragoman.errors import ConfigError, InputError
 from dragoman.evaluation.error_rates import Symbols
 from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, Slice, SliceTable, evaluate
 from dragoman.evaluation.metrics import BLEU_ORDER, Preparation, bleu_tokens
+from dragoman.evaluation.robustness import Translated, measure_robustness
 from dragoman.evaluation.slices import (
     GROUP,
     Slicing,
@@ -70,6 +71,10 @@ class MeasureOptions:
     """Tokenizer of BLEU; None: the one that fits the language of the references (see `tokenizer_for`)."""
     language: str | None = None
     """ISO 639 code of the language of the references; None: the target language of the run."""
+    robustness: bool = False
+    """Also translate changed lines of the test set (see `measure_robustness`)."""
+    robustness_lines: Sequence[str] = ()
+    """Lines of another kind of text, for `robustness`."""
     symbols: Symbols | None = None
     """What the words are made of whose error rates are computed; None: see `symbols_for`."""
 
@@ -132,7 +137,22 @@ def measure(
     evaluation = measure_given([translation.text for translation in translations], pairs, run, options, warn=warn)
     if options.without_unknown:
         evaluation = _add_pairs_without_unknown(evaluation, run, pairs, search, options, console)
+    if options.robustness:
+        evaluation = replace(
+            evaluation,
+            robustness=measure_robustness(
+                pairs,
+                lambda lines: _texts(translate(run, lines, search, console)),
+                tokenizer=tokenizer_for(options, run),
+                known=dict(zip((pair.source for pair in pairs), _texts(translations), strict=True)),
+                other=options.robustness_lines,
+            ),
+        )
     return RunEvaluation(search, [pair.target for pair in pairs], translations, evaluation)
+
+
+def _texts(translations: Iterable[Translation]) -> list[Translated]:
+    return [Translated(translation.text, translation.finished) for translation in translations]
 
 
 def measure_given(

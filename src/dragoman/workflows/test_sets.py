@@ -106,14 +106,16 @@ class QualityEvaluation:
         """What the request asks for besides the scores of the whole test set.
 
         Raises:
-            InputError: the file of frequencies cannot be read.
+            InputError: the file of frequencies, or of another text, cannot be read.
         """
-        request, slices = self._request, self._request.slices
+        request, slices, unusual = self._request, self._request.slices, self._request.unusual
         return MeasureOptions(
             slices=tuple(dict.fromkeys(slices.by or ("source-length",))),
             group=slices.group,
             ranks=None if slices.frequencies is None else read_ranks(slices.frequencies),
             without_unknown=slices.without_unknown,
+            robustness=unusual.robustness,
+            robustness_lines=() if unusual.robustness_lines is None else list(read_lines(unusual.robustness_lines)),
             tokenizer=request.tokenizer,
             language=request.language,
             symbols=request.error_rates,
