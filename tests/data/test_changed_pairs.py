@@ -153,3 +153,23 @@ def test_title_case() -> None:
 def test_what_cannot_be_changed_is_refused(settings: list[str], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         override(Config(), settings)
+
+
+def test_with_case_marks_the_target_keeps_its_segments_between_marks(tmp_path: Path) -> None:
+    side = SideConfig(segmentation="bpe", vocabulary=60)
+    lines = ["Der Hund bellt nachts", "Nachts bellt ein Hund", "ein Hund", "Der Hund"] * 30
+    subwords = train_segmentation(side, lines, case_marks=True)
+    sides = TextConfig(source=side, target=side, case_marks=True)
+    pairs = [Pair(line, line, f"test:{number}") for number, line in enumerate(lines)]
+    cleaner = Cleaner(CleaningConfig(duplicates="keep"))
+    corpus = build_store(tmp_path / "store", pairs, (subwords, subwords), sides, cleaner)
+    for name, marks in (("capitals", "⟪⟫"), ("title_case", "⤊⟫"), ("lower_case", "⤋")):
+        for batch in epoch(batches(corpus, ChangesConfig(**{name: 0.9}))):
+            for row, index in enumerate(batch.indices.tolist()):
+                ids = batch.target[row, : batch.target_lengths[row] - 1].tolist()
+                pieces, plain = corpus.target.vocabulary.pieces(ids), corpus.store.target_ids(index)
+                if ids != plain:
+                    expected = corpus.target.vocabulary.pieces(plain)
+                    assert pieces == [marks[0], *expected, *marks[1:]]
+                    source = corpus.source.decode(batch.source[row])
+                    assert source == corpus.target.decode(ids)

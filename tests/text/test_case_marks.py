@@ -17,11 +17,14 @@ from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.vocabulary import Vocabulary
 
 LINES = [
-    ("the dog", "the dog"),
+    ("a dog", "a dog"),
+    ("a dog runs", "⤋a dog runs"),
     ("The dog", "⇧the dog"),
     ("NATO and the USA", "⇪nato and the ⇪usa"),
     ("THE OLD NATO", "⟪the old nato⟫"),
     ("I saw A.B.C", "⇧i saw ⟪a.b.c⟫"),
+    ("Open File", "⇧open ⇧file"),
+    ("The Old Man And the Sea", "⤊the old man and⟫ the ⇧sea"),
     ("an iPhone and McDonald", "an iPhone and McDonald"),
     ("Anna-Lena's H2O", "⇧anna-⇧lena's ⇧h2⇧o"),
     ("(STOP! GO NOW) Then", "(⟪stop! go now⟫) ⇧then"),
@@ -31,7 +34,8 @@ LINES = [
     ("İstanbul ISPARTA", "İstanbul ⇪isparta"),
     ("µm µM", "µm µM"),
     ("나는 어제 Kim을", "나는 어제 ⇧kim을"),
-    ("a ⇧ ⇪ ⟪b⟫", "a ↑ ↑ «b»"),
+    ("나는 어제 집에", "나는 어제 집에"),
+    ("a ⇧ ⇪ ⟪B⟫ ⤊⤋", "a ↑ ↑ «⇧b» ↑↓"),
     ("", ""),
 ]
 
@@ -56,7 +60,7 @@ def test_words_are_in_lower_case_behind_marks(line: str, expected: str) -> None:
 @example("A B C. D")
 def test_every_line_comes_back(line: str) -> None:
     marked = mark_case(line)
-    assert restore_case(written(marked)) == line.translate(str.maketrans("⇧⇪⟪⟫▁", "↑↑«» "))
+    assert restore_case(written(marked)) == line.translate(str.maketrans("⇧⇪⟪⤊⤋⟫▁", "↑↑«↑↓» "))
     assert [place for place, _ in marked.marks] == sorted(place for place, _ in marked.marks)
 
 
@@ -68,6 +72,9 @@ def test_every_line_comes_back(line: str) -> None:
         ("⟪ the dog", " THE DOG"),
         ("a⟫ ⟪b⇧c", "a BC"),
         ("⇪straße", "STRAßE"),
+        ("⟪⇧der ⇧hund⟫ ⇧da", "DER HUND Da"),
+        ("⤊⇧der hund ⇪nato⟫ da", "Der Hund NATO da"),
+        ("⤋⇧der ⇪nato ⇧hund", "der nato hund"),
     ],
 )
 def test_whatever_a_model_writes_is_read(text: str, expected: str) -> None:
@@ -89,7 +96,7 @@ def segmentation() -> SubwordSegmentation:
 
 
 def test_a_word_has_the_same_pieces_however_it_is_written(segmentation: SubwordSegmentation) -> None:
-    plain = segmentation.segment("das grün läuft").pieces
+    plain = [*segmentation.segment("das grün").pieces, *segmentation.segment("läuft").pieces]
     assert segmentation.segment("DAS GRÜN LÄUFT").pieces == ["⟪", *plain, "⟫"]
     [das, *others] = plain
     assert segmentation.segment("Das grün läuft").pieces in (["⇧" + das, *others], ["⇧", *plain])
@@ -135,8 +142,8 @@ def test_new_characters_keep_the_marks(segmentation: SubwordSegmentation) -> Non
 
 
 def test_marks_are_known_to_every_vocabulary() -> None:
-    vocabulary = Vocabulary.from_counts({"⇧": 5, "a": 3, "b": 9}, 9, minimum=2, always=MARKS)
-    assert vocabulary.ids([*MARKS, "b", "a"]) == [4, 5, 6, 7, 8, 1]
+    vocabulary = Vocabulary.from_counts({"⇧": 5, "a": 3, "b": 9}, 11, minimum=2, always=MARKS)
+    assert vocabulary.ids([*MARKS, "b", "a"]) == [4, 5, 6, 7, 8, 9, 10, 1]
 
 
 @pytest.mark.parametrize("settings", [["text.target.segmentation=words"], ["text.source.model=some.model"]])

@@ -23,7 +23,8 @@ WORDS = "Ein Hund läuft über die grüne Wiese und springt in den See weil er d
 UNUSUAL = (
     "", " ", "\u00a0", "  a  b ", "Ein\tHund\u2028läuft\x85", "漢字 Hund 漢字漢 x", "</s> <unk> <s>", "▁Ein▁ ▁▁",
     "😀😀 Hund", "e\u0301 é ﬁ … ² Ａ ｶﾞ ㍿ \u1100\u1161", "\ufeffHund\u200b \u3000Hund", "\x1cHund\x1d", "12345 Hunde",
-    "a" * 60, "DER HUND LÄUFT, der HUND", "iPhone McDonald H2O ⇧ ⇪x ⟪a⟫", "İstanbul STRAẞE ΟΔΟΣ οδός ǅ Ⅷ ŉ ΐ ﬁ µM",
+    "a" * 60, "DER HUND LÄUFT, der HUND", "iPhone McDonald H2O ⇧ ⇪x ⟪a⟫ ⤊⤋", "The Old Man And the Sea",
+    "ein hund läuft", "İstanbul STRAẞE ΟΔΟΣ οδός ǅ Ⅷ ŉ ΐ ﬁ µM",
     "ZA\u0301MOK Za\u0301mok (A B C) Anna-Lena's", "Hund\u00a0und\u00a0See", "<0x41> USR FOO USRFOO", "▁", "\u00ad",
 )  # fmt: skip
 OPTIONS = {
@@ -66,7 +67,9 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
         return name, CharacterSegmentation(), b""
     text = [line for line in _lines() if line.isprintable()][:300]
     if name == "case marks":
-        segmentation = train_case_marks([line.title() for line in text], "bpe", 150)
+        segmentation = train_case_marks(
+            [line.title() if place % 3 else line for place, line in enumerate(text)], "bpe", 150
+        )
         return "sentencepiece", segmentation, segmentation.model
     if name in ("bpe", "unigram"):
         model = train_model(text, name, 120)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
@@ -18,18 +19,30 @@ from numpy.typing import NDArray
 from dragoman.config.schema import ChangesConfig
 from dragoman.data.store import RaggedIds, Store
 from dragoman.text.noise import add_typing_errors, title_case
+from dragoman.text.segmentation.case_marks import ALL_CAPITAL, ALL_CAPITALS, END, LOWER
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
 
 Change = Callable[[str, random.Random], str]
 
-CHANGES: dict[str, tuple[Change, Change | None]] = {
-    "capitals": (lambda line, _: line.upper(), lambda line, _: line.upper()),
-    "title_case": (lambda line, _: title_case(line), lambda line, _: title_case(line)),
-    "lower_case": (lambda line, _: line.lower(), lambda line, _: line.lower()),
-    "typing_errors": (add_typing_errors, None),
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A way to change a pair."""
+
+    change: Change
+    """Of the source, and of the target without case marks."""
+    marks: tuple[str, str] | None
+    """Case marks that write the target so; None where the target stays as it is."""
+
+
+KINDS = {
+    "capitals": Kind(lambda line, _: line.upper(), (ALL_CAPITALS, END)),
+    "title_case": Kind(lambda line, _: title_case(line), (ALL_CAPITAL, END)),
+    "lower_case": Kind(lambda line, _: line.lower(), (LOWER, "")),
+    "typing_errors": Kind(add_typing_errors, None),
 }
-"""By the keys of `ChangesConfig`: how the source is changed, and how the target is, if it is."""
+"""By the keys of `ChangesConfig`."""
 
 
 class ChangedPairs(NamedTuple):
@@ -47,7 +60,7 @@ class PairChanges:
     """Draws which pairs of a pool are changed, and changes them."""
 
     def __init__(self, config: ChangesConfig, source: TextSide, target: TextSide, seed: int) -> None:
-        self._shares = {name: getattr(config, name) for name in CHANGES if getattr(config, name)}
+        self._shares = {name: getattr(config, name) for name in KINDS if getattr(config, name)}
         self._sides = source, target
         self._seed = seed
 
@@ -63,7 +76,7 @@ class PairChanges:
             if kind < len(names):
                 row = int(rows[place])
                 ids = store.source_ids(row), store.target_ids(row)
-                if (pair := self._changed(names[kind], *ids, random.Random(seed))) is not None:
+                if (pair := self._changed(KINDS[names[kind]], *ids, random.Random(seed))) is not None:
                     changed[place] = pair
         return ChangedPairs(
             rows,
@@ -85,15 +98,34 @@ class PairChanges:
         return np.searchsorted(bounds, draw.random(rows), side="right"), draw.integers(1 << 62, size=rows)
 
     def _changed(
-        self, name: str, source: list[int], target: list[int], draw: random.Random
+        self, kind: Kind, source: list[int], target: list[int], draw: random.Random
     ) -> tuple[list[int], list[int]] | None:
         """The ids of a changed pair; None where it stays as it is."""
-        pair = []
-        for side, ids, change in zip(self._sides, (source, target), CHANGES[name], strict=True):
-            pair.append(ids if change is None else side.encode(change(side.decode(ids), draw)).ids)
-        if UNK in chain(source, target, *pair) or not all(pair) or pair == [source, target]:
+        new_source = self._rewritten(self._sides[0], kind, source, draw)
+        if new_source == source:
             return None
-        return pair[0], pair[1]
+        new_target = target if kind.marks is None else self._target(kind, kind.marks, target, draw)
+        if UNK in chain(source, target, new_source, new_target) or not new_source or not new_target:
+            return None
+        return new_source, new_target
+
+    def _target(self, kind: Kind, marks: tuple[str, str], ids: list[int], draw: random.Random) -> list[int]:
+        """The ids of a target in the case of its changed source: with case marks those of the target between marks.
+
+        So a model that writes in capitals has learnt all but the two marks from every pair.
+        """
+        side = self._sides[1]
+        if marks[0] not in side.vocabulary:
+            return self._rewritten(side, kind, ids, draw)
+        text = side.decode(ids)
+        if text.upper() == text.lower():  # a script without case
+            return ids
+        begin, *end = side.vocabulary.ids(filter(None, marks))
+        return [begin, *ids, *end]
+
+    @staticmethod
+    def _rewritten(side: TextSide, kind: Kind, ids: list[int], draw: random.Random) -> list[int]:
+        return side.encode(kind.change(side.decode(ids), draw)).ids
 
 
 def _with_rows(side: RaggedIds, rows: NDArray[np.int64], changed: dict[int, list[int]]) -> RaggedIds:

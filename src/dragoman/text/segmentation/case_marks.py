@@ -1,8 +1,15 @@
 """Inline case marks: words in lower case behind marks of how they were written (Etchegoyhen and Gete 2020).
 
 "Der NATO-Hund" becomes "⇧der ⇪nato-⇧hund", so that a word has the same segments however it is written. A mark stands
-before a word: ⇧ for a capital, ⇪ for capitals; ⟪ and ⟫ stand around three words or more in capitals. A word in mixed
-case ("iPhone") stays as it is, and has no mark.
+before what it describes:
+
+    ⇧ ⇪    a word that begins with a capital, a word in capitals
+    ⟪ ⤊    several words in capitals, several words that all begin with one; up to ⟫
+    ⤋      a line of several words without any capital
+
+A word in mixed case ("iPhone") stays as it is, and has no mark. The marks of several words prevail over those of single
+ones between them, so that "⟪⇧der ⇧hund⟫" is DER HUND: a model that is to answer in capitals puts two marks around what
+it would write anyway.
 
 Words are runs of letters; a SentencePiece model that was trained here begins a piece with each. Lower case is taken
 letter by letter, and only where upper case restores the letter. So restoring gives back every line, but for characters
@@ -22,15 +29,14 @@ import numpy as np
 
 from dragoman.text.segmentation.base import SPACE_SYMBOL, SegmentedLines, Segments, in_order_of_appearance
 
-CAPITAL, CAPITALS, BEGIN, END = "⇧⇪⟪⟫"
-MARKS = (CAPITAL, CAPITALS, BEGIN, END)
-OF_TEXT = str.maketrans(dict(zip((*MARKS, SPACE_SYMBOL), "↑↑«» ", strict=True)))
+MARKS = CAPITAL, CAPITALS, ALL_CAPITALS, ALL_CAPITAL, LOWER, END = ("⇧", "⇪", "⟪", "⤊", "⤋", "⟫")
+OF_TEXT = str.maketrans(dict(zip((*MARKS, SPACE_SYMBOL), "↑↑«↑↓» ", strict=True)))
 """What the characters of a text become that have a meaning in pieces."""
 _LETTERS = r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f])*"  # with the accents that combine with them
 _WORD = re.compile(_LETTERS)
 _MARK_OR_WORD = re.compile(f"([{''.join(MARKS)}])|{_LETTERS}")
-REGION = 3
-"""Words in capitals, one after the other, that two marks stand around."""
+SEVERAL = {ALL_CAPITALS: 3, ALL_CAPITAL: 4, LOWER: 3}
+"""Words, one after the other, from which on one mark describes them all; fewer than four capitals are often a name."""
 
 
 class Marked(NamedTuple):
@@ -43,32 +49,35 @@ class Marked(NamedTuple):
 
 class _Word(NamedTuple):
     lower: str
-    mark: str | None
-    """The mark that restores it; None for a word that is not changed."""
-    capitals: bool
-    """Whether it can stand among words in capitals: in capitals, or a single capital letter."""
+    """The word in lower case; as it is written if that does not restore it."""
+    marks: tuple[str, ...]
+    """The marks that restore it: alone, then among several words."""
 
 
 def mark_case(line: str) -> Marked:
     """Write the words of a line in lower case, and say where marks restore it."""
     line = line.translate(OF_TEXT)
-    if line == line.lower():
-        return Marked(line, [])
     words = [(match.start(), match.end(), _word(match[0])) for match in _WORD.finditer(line)]
+    if line == line.lower():
+        is_lower = len(words) >= SEVERAL[LOWER] and line != line.upper()
+        return Marked(line, [(words[0][0], LOWER)] if is_lower else [])
     pieces, marks, end, number = [], [], 0, 0
     while number < len(words):
-        after = number
-        while after < len(words) and words[after][2].capitals:
-            after += 1
-        if after - number < REGION:
-            after = number + 1
+        mark, after = next(iter(words[number][2].marks), None), number + 1
+        for several in (ALL_CAPITALS, ALL_CAPITAL):
+            stop = number
+            while stop < len(words) and several in words[stop][2].marks:
+                stop += 1
+            if stop - number >= SEVERAL[several]:
+                mark, after = several, stop
+                break
+        if mark is not None:
+            marks.append((words[number][0], mark))
         for start, stop, word in words[number:after]:
             pieces += [line[end:start], word.lower]
             end = stop
-            if after == number + 1 and word.mark is not None:
-                marks.append((start, word.mark))
-        if after > number + 1:
-            marks += [(words[number][0], BEGIN), (end, END)]
+        if mark in SEVERAL:
+            marks.append((end, END))
         number = after
     return Marked("".join((*pieces, line[end:])), marks)
 
@@ -76,39 +85,40 @@ def mark_case(line: str) -> Marked:
 def restore_case(text: str) -> str:
     """The text with its words written as the marks before them say, and without marks.
 
-    Any text is read: a mark without a word has no effect, and words after ⟪ are in capitals up to ⟫ or the end.
+    Any text is read: a mark without a word has no effect, and one of several words holds up to ⟫ or the end.
     """
     if not any(mark in text for mark in MARKS):
         return text
-    pieces, end, mark, region = [], 0, "", False
+    pieces, end, mark, several = [], 0, "", ""
     for match in _MARK_OR_WORD.finditer(text):
         pieces.append(text[end : match.start()])
         end = match.end()
-        if match[1] in (BEGIN, END):
-            region = match[1] == BEGIN
-        elif match[1]:
-            mark = match[1]
-        else:
-            word = match[0]
-            if region or mark == CAPITALS:
-                word = _upper(word)
-            elif mark:
-                word = _upper(word[0]) + word[1:]
-            pieces.append(word)
+        if match[1] is None:
+            pieces.append(_restored(match[0], several, mark))
             mark = ""
+        elif match[1] in SEVERAL or match[1] == END:
+            several = match[1]
+        else:
+            mark = match[1]
     return "".join((*pieces, text[end:]))
+
+
+def _restored(word: str, several: str, mark: str) -> str:
+    if several == LOWER:
+        return _lower(word)
+    if several == ALL_CAPITALS or mark == CAPITALS:
+        return _upper(word)
+    return _upper(word[0]) + word[1:] if several == ALL_CAPITAL or mark else word
 
 
 @lru_cache(maxsize=65536)
 def _word(word: str) -> _Word:
     lower = _lower(word)
     if lower == word:
-        return _Word(word, None, capitals=False)
+        return _Word(word, ())
     if _upper(lower[0]) + lower[1:] == word:
-        return _Word(lower, CAPITAL, capitals=len(word) == 1)
-    if _upper(lower) == word:
-        return _Word(lower, CAPITALS, capitals=True)
-    return _Word(word, None, capitals=False)
+        return _Word(lower, (CAPITAL, ALL_CAPITAL, *((ALL_CAPITALS,) if len(word) == 1 else ())))
+    return _Word(lower, (CAPITALS, ALL_CAPITALS)) if _upper(lower) == word else _Word(word, ())
 
 
 def _lower(word: str) -> str:

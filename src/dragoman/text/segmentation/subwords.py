@@ -17,6 +17,7 @@ import io
 import random
 import re
 import struct
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -36,7 +37,16 @@ from dragoman.text.segmentation.base import (
     index_pieces,
     save_description,
 )
-from dragoman.text.segmentation.case_marks import CAPITAL, MARKS, OF_TEXT, CaseMarks, mark_case, restore_case
+from dragoman.text.segmentation.case_marks import (
+    CAPITAL,
+    CAPITALS,
+    LOWER,
+    MARKS,
+    OF_TEXT,
+    CaseMarks,
+    mark_case,
+    restore_case,
+)
 from dragoman.text.segmentation.word_ids import WordIds, encodes_words
 from dragoman.text.vocabulary import SPECIALS, UNK
 from dragoman.text.words import printable
@@ -226,12 +236,15 @@ def train_case_marks(lines: Iterable[str], kind: Literal["bpe", "unigram"], voca
     joined_size = vocabulary // _JOINED
     model = train_model((mark_case(line).text for line in sample), kind, vocabulary - len(MARKS) - joined_size)
     segmented = SubwordSegmentation(model, CaseMarks()).segment_lines(sample)
-    if CAPITAL not in segmented.pieces:
-        return SubwordSegmentation(model, CaseMarks())
-    marks = np.flatnonzero(segmented.ids[:-1] == segmented.pieces.index(CAPITAL))
-    counts = np.bincount(segmented.ids[marks + 1], minlength=len(segmented.pieces))
-    order = np.argsort(-counts, kind="stable")[:joined_size]
-    joined = [CAPITAL + segmented.pieces[number] for number in order.tolist() if counts[number] >= _JOINED_COUNT]
+    names = segmented.pieces
+    pairs: Counter[tuple[int, int]] = Counter()
+    for mark in (CAPITAL, CAPITALS, LOWER):
+        places = np.flatnonzero(segmented.ids[:-1] == names.index(mark)) if mark in names else np.zeros(0, np.int64)
+        counts = np.bincount(segmented.ids[places + 1])
+        pairs.update({(names.index(mark), piece): int(counts[piece]) for piece in np.flatnonzero(counts).tolist()})
+    joined = [
+        names[mark] + names[piece] for (mark, piece), count in pairs.most_common(joined_size) if count >= _JOINED_COUNT
+    ]
     return SubwordSegmentation(model, CaseMarks(joined))
 
 

@@ -2,17 +2,17 @@
 
 import { codePoints } from "./code_points.js";
 
-const [CAPITAL, CAPITALS, BEGIN, END] = "⇧⇪⟪⟫";
-const MARKS = new Set([CAPITAL, CAPITALS, BEGIN, END]);
-const OF_TEXT = new Map(Object.entries({ [CAPITAL]: "↑", [CAPITALS]: "↑", [BEGIN]: "«", [END]: "»", "▁": " " }));
-const REGION = 3;
+const [CAPITAL, CAPITALS, ALL_CAPITALS, ALL_CAPITAL, LOWER, END] = "⇧⇪⟪⤊⤋⟫";
+const OF_TEXT = new Map(Object.entries({ "⇧": "↑", "⇪": "↑", "⟪": "«", "⤊": "↑", "⤋": "↓", "⟫": "»", "▁": " " }));
+const SEVERAL = new Map([[ALL_CAPITALS, 3], [ALL_CAPITAL, 4], [LOWER, 3]]);
+const MARKS = new Set([CAPITAL, CAPITALS, ...SEVERAL.keys(), END]);
 const LETTERS = "[\\p{L}\\p{Nl}\\p{No}][\\p{L}\\p{Nl}\\p{No}\\u0300-\\u036f]*";
 const WORD = new RegExp(LETTERS, "gu");
-const MARK_OR_WORD = new RegExp(`[⇧⇪⟪⟫]|${LETTERS}`, "gu");
+const MARK_OR_WORD = new RegExp(`[⇧⇪⟪⤊⤋⟫]|${LETTERS}`, "gu");
 
 /** A line with its words in lower case, and the marks that restore them: [place, mark], ascending. */
 export function markCase(line) {
-  const text = line.replace(/[⇧⇪⟪⟫▁]/gu, (character) => OF_TEXT.get(character));
+  const text = line.replace(/[⇧⇪⟪⤊⤋⟫▁]/gu, (character) => OF_TEXT.get(character));
   const words = [];
   let place = 0;
   let read = 0; // in UTF-16 units, as `place` is in code points
@@ -21,16 +21,25 @@ export function markCase(line) {
     read = index;
     words.push({ start: place, stop: place + codePoints(word).length, ...marked(word) });
   }
+  if (text === text.toLowerCase()) {
+    const isLower = words.length >= SEVERAL.get(LOWER) && text !== text.toUpperCase();
+    return { text, marks: isLower ? [[words[0].start, LOWER]] : [] };
+  }
   const marks = [];
   for (let number = 0; number < words.length; ) {
-    let after = number;
-    while (after < words.length && words[after].capitals) after++;
-    if (after - number >= REGION) {
-      marks.push([words[number].start, BEGIN], [words[after - 1].stop, END]);
-    } else {
-      after = number + 1;
-      if (words[number].mark) marks.push([words[number].start, words[number].mark]);
+    let mark = words[number].marks[0];
+    let after = number + 1;
+    for (const all of [ALL_CAPITALS, ALL_CAPITAL]) {
+      let stop = number;
+      while (stop < words.length && words[stop].marks.includes(all)) stop++;
+      if (stop - number >= SEVERAL.get(all)) {
+        mark = all;
+        after = stop;
+        break;
+      }
     }
+    if (mark) marks.push([words[number].start, mark]);
+    if (SEVERAL.has(mark)) marks.push([words[after - 1].stop, END]);
     number = after;
   }
   let next = 0;
@@ -40,27 +49,42 @@ export function markCase(line) {
 /** The text with its words written as the marks before them say, and without marks. */
 export function restoreCase(text) {
   let mark = "";
-  let region = false;
+  let several = "";
   return text.replace(MARK_OR_WORD, (found) => {
-    if (MARKS.has(found)) {
-      if (found === BEGIN || found === END) region = found === BEGIN;
-      else mark = found;
-      return "";
+    if (SEVERAL.has(found) || found === END) several = found;
+    else if (MARKS.has(found)) mark = found;
+    else {
+      const word = restored(found, several, mark);
+      mark = "";
+      return word;
     }
-    const [first, ...rest] = codePoints(found);
-    const word = region || mark === CAPITALS ? upper(found) : mark ? upper(first) + rest.join("") : found;
-    mark = "";
-    return word;
+    return "";
   });
 }
 
+function restored(word, several, mark) {
+  if (several === LOWER) return lowered(word);
+  if (several === ALL_CAPITALS || mark === CAPITALS) return upper(word);
+  return several === ALL_CAPITAL || mark ? capitalised(word) : word;
+}
+
+/** A word in lower case, and the marks that restore it: alone, then among several words. */
 function marked(word) {
-  const lower = mapped(word, (one) => (restores(one) ? one.toLowerCase() : one));
-  if (lower === word) return { lower, mark: "", capitals: false };
-  const [first, ...rest] = codePoints(lower);
-  if (upper(first) + rest.join("") === word) return { lower, mark: CAPITAL, capitals: rest.length === 0 };
-  if (upper(lower) === word) return { lower, mark: CAPITALS, capitals: true };
-  return { lower: word, mark: "", capitals: false };
+  const lower = lowered(word);
+  if (lower === word) return { lower, marks: [] };
+  if (capitalised(lower) === word) {
+    return { lower, marks: [CAPITAL, ALL_CAPITAL, ...(codePoints(word).length === 1 ? [ALL_CAPITALS] : [])] };
+  }
+  return upper(lower) === word ? { lower, marks: [CAPITALS, ALL_CAPITALS] } : { lower: word, marks: [] };
+}
+
+function capitalised(word) {
+  const [first, ...rest] = codePoints(word);
+  return upper(first) + rest.join("");
+}
+
+function lowered(word) {
+  return mapped(word, (one) => (restores(one) ? one.toLowerCase() : one));
 }
 
 /** Whether upper case gives back the letter that lower case makes of it. */
