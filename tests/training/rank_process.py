@@ -26,7 +26,7 @@ from dragoman.config.schema import TrainingConfig
 from dragoman.data.batches import Batches, Budget, sorted_batches
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
-from dragoman.training import following, joining, loop, scheduled_sampling
+from dragoman.training import joining, loop, scheduled_sampling
 from dragoman.training.joining import joined_ranks
 from dragoman.training.log import read_log
 from dragoman.training.validation import Validators, perplexity
@@ -89,7 +89,7 @@ def training(
                 ranks=ranks,
             )
         else:
-            result = following.follow(model, batches, config, ranks)
+            result = loop.follow(model, batches, config, ranks)
     answer = {"weights": [parameter.flatten().tolist() for parameter in model.parameters()], "update": result.update}
     if rank == 0:
         answer["losses"] = [record["loss"] for record in read_log(run.log) if record["kind"] == "train"]

@@ -14,10 +14,10 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 import torch
@@ -51,42 +51,38 @@ class _Place(NamedTuple):
         Raises:
             ConfigError: a variable is missing or is not a number.
         """
-        if environment.get("WORLD_SIZE", "1") == "1":
+        if (size := environment.get("WORLD_SIZE", "1")) == "1":
             return None
-        numbers = {name: _number(environment, name) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT")}
-        rank, size = numbers["RANK"], numbers["WORLD_SIZE"]
-        if rank >= size:
+        for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_PORT", "MASTER_ADDR"):
+            value = environment.get(name)
+            if value is None:
+                raise ConfigError(
+                    f"WORLD_SIZE is {size} in the environment, but {name} is missing; start the ranks with torchrun, "
+                    "or unset WORLD_SIZE for a training of one process"
+                )
+            if name != "MASTER_ADDR" and not (value.isascii() and value.isdigit()):
+                raise ConfigError(
+                    f"{name}: {value!r} in the environment is not a number; start the ranks with torchrun"
+                )
+        rank, local_rank, port = (int(environment[name]) for name in ("RANK", "LOCAL_RANK", "MASTER_PORT"))
+        if rank >= int(size):
             raise ConfigError(f"RANK: {rank}, but WORLD_SIZE is {size}; ranks count from 0. Start them with torchrun")
-        return cls(rank, size, numbers["LOCAL_RANK"], _value(environment, "MASTER_ADDR"), numbers["MASTER_PORT"])
-
-
-def _number(environment: Mapping[str, str], name: str) -> int:
-    value = _value(environment, name)
-    if not (value.isascii() and value.isdigit()):
-        raise ConfigError(f"{name}: {value!r} in the environment is not a number; start the ranks with torchrun")
-    return int(value)
-
-
-def _value(environment: Mapping[str, str], name: str) -> str:
-    try:
-        return environment[name]
-    except KeyError:
-        raise ConfigError(
-            f"WORLD_SIZE is {environment['WORLD_SIZE']} in the environment, but {name} is missing; start the ranks "
-            "with torchrun, or unset WORLD_SIZE for a training of one process"
-        ) from None
+        return cls(rank, int(size), local_rank, environment["MASTER_ADDR"], port)
 
 
 @contextmanager
-def joined_ranks(minutes: float = MINUTES, *, gpu: bool = False) -> Iterator[Ranks]:
+def joined_ranks(
+    minutes: float = MINUTES, *, gpu: bool = False, facts: Mapping[str, object] | None = None, remedy: str = ""
+) -> Iterator[Ranks]:
     """Join the other ranks; inside another such block, gives the ranks of that one.
 
     Args:
         minutes: how long ranks wait for each other.
         gpu: whether the model is on GPUs, one for each LOCAL_RANK.
+        facts: what must be the same on all ranks, besides the code; `remedy` is what to do where they differ.
 
     Raises:
-        ConfigError: the environment is incomplete, or MASTER_PORT is used by another program.
+        ConfigError: the environment is incomplete, MASTER_PORT is used by another program, or a fact differs.
         TrainingError: nobody answers at MASTER_ADDR, or a rank does not come.
         OtherRankError: another rank has failed, and told why.
     """
@@ -101,7 +97,8 @@ def joined_ranks(minutes: float = MINUTES, *, gpu: bool = False) -> Iterator[Ran
     store = _open_store(place, limit)
     with Ranks(place.rank, place.size, store, limit) as ranks:
         ranks.connect(_backend(place, gpu=gpu))
-        ranks.require_same("code", _code(), "install the same versions on all machines")
+        ranks.require_same(_code(), "install the same versions on all machines")
+        ranks.require_same(facts or {}, remedy)
         _joined.append(ranks)
         try:
             yield ranks
@@ -134,11 +131,15 @@ def _open_store(place: _Place, limit: timedelta) -> Store:
         return PrefixStore(attempt, _get_default_store())
     hosts = place.rank == 0 and os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
     at = f"MASTER_ADDR {place.address}, MASTER_PORT {place.port}"
+
+    def connect() -> TCPStore:
+        return TCPStore(place.address, place.port, place.size, hosts, limit, wait_for_workers=False)
+
     try:
         if hosts:
-            return PrefixStore(attempt, _store(place, limit, hosts=True))
+            return PrefixStore(attempt, connect())
         _await_listener(place.address, place.port, limit.total_seconds())
-        return PrefixStore(attempt, _within(limit, lambda: _store(place, limit, hosts=False)))
+        return PrefixStore(attempt, _within(limit, connect))
     except (OSError, RuntimeError, ValueError) as error:  # torch's network errors are RuntimeErrors
         if hosts:
             raise ConfigError(
@@ -151,32 +152,25 @@ def _open_store(place: _Place, limit: timedelta) -> Store:
         ) from None
 
 
-def _store(place: _Place, limit: timedelta, *, hosts: bool) -> TCPStore:
-    return TCPStore(place.address, place.port, place.size, hosts, limit, wait_for_workers=False)
-
-
 def _within(limit: timedelta, connect: Callable[[], TCPStore]) -> TCPStore:
     """Connect in a thread of its own: torch waits for ever for a program that listens there and does not answer.
 
     Raises:
         OSError: no answer came in time.
     """
-    answers: SimpleQueue[TCPStore | Exception] = SimpleQueue()
+    answer: Future[TCPStore] = Future()
 
-    def answer() -> None:
+    def wait() -> None:
         try:
-            answers.put(connect())
+            answer.set_result(connect())
         except Exception as error:
-            answers.put(error)
+            answer.set_exception(error)
 
-    threading.Thread(target=answer, daemon=True).start()
+    threading.Thread(target=wait, daemon=True).start()
     try:
-        found = answers.get(timeout=limit.total_seconds())
-    except Empty:
+        return answer.result(limit.total_seconds())
+    except TimeoutError:
         raise TimeoutError(errno.ETIMEDOUT, "what listens there is no rank 0") from None
-    if isinstance(found, Exception):
-        raise found
-    return found
 
 
 def _await_listener(address: str, port: int, seconds: float) -> None:

@@ -5,7 +5,7 @@
 included. (A wall-clock budget is the exception, because the clock then decides the learning rate and the end; a resumed
 run continues with the time that was left.)
 
-Of several ranks, rank 0 is in `train`, and the others are in `following.follow`.
+Of several ranks, rank 0 is in `train`, and the others are in `follow`.
 """
 
 from __future__ import annotations
@@ -63,9 +63,6 @@ from dragoman.training.validation import Validators
 
 STATE = "latest.safetensors"
 """Name of the training state in RUN/checkpoints."""
-
-READY, RESULT = "prepared", "result"
-"""What rank 0 tells the others: that the run is in its place, with its threads if it is resumed; and the result."""
 
 Reason = Literal["epochs", "updates", "minutes", "patience", "callback"]
 
@@ -125,7 +122,7 @@ def train(
         clock: seconds from any origin.
         workload: to forecast the epochs of a training with a time limit; None for no forecast.
         callbacks: called between updates; see `callbacks.TrainingCallback`.
-        ranks: those that train together; this is rank 0, and the others call `following.follow`.
+        ranks: those that train together; this is rank 0, and the others call `follow`.
         threads: the number of threads that was asked for; None: as many as the training had that is resumed.
 
     Raises:
@@ -147,8 +144,7 @@ def train(
         updater = Updater(model, batches, config, counters, interruption, ranks)
         trainer = Trainer(updater, counters, batches, config, folder, validators, log, clock, workload, callbacks)
         trainer.resume(threads) if resume else trainer.begin(take_place, validate=validate_first)
-        ranks.tell(READY, torch.get_num_threads() if resume else None)
-        updater.share()
+        updater.share(torch.get_num_threads() if resume else None)
         while (reason := trainer.reason_to_stop()) is None:
             settings = trainer.settings()
             updater.announce(settings)
@@ -164,9 +160,36 @@ def train(
         summary = trainer.finish(reason)
         if interruption.requested is not None:
             raise _interrupted(interruption.requested, summary.update)
-        updater.announce(None)
-        ranks.tell(RESULT, asdict(summary))
+        updater.announce(summary)
         return summary
+
+
+def follow(
+    model: Model, batches: Batches, config: TrainingConfig, ranks: Ranks, threads: int | None = None
+) -> TrainingResult:
+    """Train `model` in place on a rank other than 0: its part of every update of `train`, and nothing else.
+
+    Rank 0 decides the settings of each update. The others change their weights with it: they read no clock, do not
+    validate, and write nothing.
+
+    Args:
+        model, batches, config: as on rank 0; the weights, and the position in the batches, come from there.
+        threads: None for the library's own number, or in a training that is resumed for that of rank 0.
+
+    Raises:
+        OtherRankError: rank 0, or another rank, has ended; also after a signal.
+        TrainingError: a rank has ended without a message, or does not answer.
+    """
+    with Interruption() as interruption:
+        updater = Updater(
+            model, batches, config, Counters(PlateauCounter(config.schedule.patience)), interruption, ranks
+        )
+        resumed_with = updater.share()
+        set_threads(resumed_with if threads is None else threads)
+        while isinstance(announced := updater.announce(), UpdateSettings):
+            updater.update(announced)
+    result: TrainingResult = announced
+    return result
 
 
 def _interrupted(signal: str, update: int) -> Interrupted:

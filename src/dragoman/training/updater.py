@@ -12,7 +12,7 @@ update and after every restart.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Generic, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 import torch
@@ -47,9 +47,6 @@ class UpdateSettings(NamedTuple):
     """Share of the dropout probabilities that applies."""
     weight_decay: float
     """That of AdamW; others ignore it."""
-
-
-_NO_SETTINGS = UpdateSettings(0.0, 0.0, 0.0, 0.0)
 
 
 class Updater(Generic[Model]):
@@ -115,47 +112,34 @@ class Updater(Generic[Model]):
         self._counters.update += 1
         return totals, norm
 
-    def announce(self, settings: UpdateSettings | None) -> None:
-        """Tell all ranks that the next update follows, or with None that the training is done."""
-        if self._ranks.size > 1:
-            goes_on = settings is not None
-            self._announcement(torch.tensor([float(goes_on), *(settings or _NO_SETTINGS)], dtype=torch.float64))
+    def announce(self, following: UpdateSettings | Any = None) -> Any:
+        """Give what follows from rank 0 to all ranks: the settings of the next update, or what the training ends with.
 
-    def announced(self) -> UpdateSettings | None:
-        """What rank 0 announces."""
-        goes_on, *values = self._announcement(torch.zeros(1 + len(_NO_SETTINGS), dtype=torch.float64)).tolist()
-        return UpdateSettings(*values) if goes_on else None
+        Args:
+            following: what rank 0 has decided; other ranks give nothing.
+        """
+        return self._ranks.share(following, f"after update {self._counters.update} (rank 0 may be validating)")
 
-    def _announcement(self, numbers: Tensor) -> Tensor:
-        what = f"after update {self._counters.update} (rank 0 may be validating)"
-        self._ranks.broadcast(numbers, what)
-        return numbers
-
-    def share(self) -> None:
-        """Give the weights, the state of the optimiser and the position of rank 0 to all ranks."""
-        ranks, counters = self._ranks, self._counters
+    def share(self, threads: int | None = None) -> int | None:
+        """Give the weights, the state of the optimiser, the position and `threads` of rank 0 to all ranks."""
+        ranks, counters, what = self._ranks, self._counters, "the first exchange"
         if ranks.size == 1:
-            return
+            return threads
         tensors = optimiser_tensors(self.optimiser)
-        if ranks.leads:
-            described = {name: [str(value.dtype), list(value.shape)] for name, value in tensors.items()}
-            ranks.tell("state", [counters.update, counters.position, described])
-        else:
-            counters.update, position, described = ranks.hear("state", limited=False)
-            counters.position = Position(*position)
-            tensors = {name: self._empty(*description) for name, description in described.items()}
-        for values in (weights_of(self.model), tensors):
-            for value in values.values():
-                shared = value.to(self.device)  # the counts of some optimisers are on the CPU
-                ranks.broadcast(shared, "the first exchange")
-                with torch.no_grad():
-                    value.copy_(shared)
+        described = {name: (value.shape, value.dtype) for name, value in tensors.items()}
+        state = ranks.share((counters.update, counters.position, described, threads), what)
+        counters.update, counters.position, described, threads = state
+        if not ranks.leads:
+            tensors = {name: torch.empty(shape, dtype=dtype) for name, (shape, dtype) in described.items()}
+        for value in (*weights_of(self.model).values(), *tensors.values()):
+            shared = value.to(self.device)  # the counts of some optimisers are on the CPU
+            ranks.broadcast(shared, what)
+            with torch.no_grad():
+                value.copy_(shared)
         if not ranks.leads and tensors:
             restore_optimiser(self.optimiser, tensors)
         self.start()
-
-    def _empty(self, dtype: str, shape: list[int]) -> Tensor:
-        return torch.empty(shape, dtype=getattr(torch, dtype.removeprefix("torch.")))
+        return threads
 
     def _next_batches(self) -> list[Batch]:
         batches = []

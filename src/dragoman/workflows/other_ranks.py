@@ -1,4 +1,4 @@
-"""Training a translation model on several ranks: what they compare, and what the ranks other than 0 do.
+"""Training a translation model on several ranks: what rank 0 publishes, and what the other ranks do.
 
 Rank 0 prepares the run, and the others wait. They open the stored corpus in the folder that rank 0 wrote, or in their
 own copy of it on a machine that does not share a disk with it, and get everything else from rank 0.
@@ -7,6 +7,7 @@ own copy of it on a machine that does not share a disk with it, and get everythi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from dragoman.config.building import build_config
@@ -14,37 +15,32 @@ from dragoman.config.schema import Config
 from dragoman.data.store import META, Store
 from dragoman.errors import DragomanError
 from dragoman.model.assembly import build
-from dragoman.model.devices import DeviceName, choose_device, choose_precision, set_threads
+from dragoman.model.devices import DeviceName, choose_device, choose_precision
 from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.stored_files import sha256_of
-from dragoman.training.following import follow
-from dragoman.training.loop import READY, TrainingResult
+from dragoman.training.joining import joined_ranks
+from dragoman.training.loop import TrainingResult, follow
 from dragoman.training.ranks import Ranks
 from dragoman.workflows.training_steps import settle_mix, training_batches
 
+_PREPARED = "the prepared run"
 
-def require_same_configuration(ranks: Ranks, config: Config | None) -> None:
-    """Refuse a rank with another configuration than rank 0.
 
-    Args:
-        config: None for that of the run that is resumed.
+def joined_for_training(minutes: float, device: DeviceName, config: Config | None) -> AbstractContextManager[Ranks]:
+    """Join the other ranks, which must have the same configuration; None for that of the run that is resumed.
 
-    Raises:
-        ConfigError: a key differs; the message names the rank and both values.
+    Raises: as for `joined_ranks`.
     """
     facts = {} if config is None else _flat(config.values())
-    if ranks.leads:
-        ranks.tell("configuration", facts)
-    else:
-        ranks.require_told("configuration", facts, "give all ranks the same configuration")
+    remedy = "give all ranks the same configuration"
+    return joined_ranks(minutes, gpu=choose_device(device).type == "cuda", facts=facts, remedy=remedy)
 
 
-def tell_text(ranks: Ranks, config: Config, folder: RunFolder) -> None:
-    """Tell the other ranks the settled configuration, and which text is stored in a run, before its training begins."""
+def publish_run(ranks: Ranks, config: Config, folder: RunFolder) -> None:
+    """Publish the settled configuration, and which text is stored in a run, once the run is in its place."""
     if ranks.size > 1:
-        ranks.tell("settled configuration", config.values())
-        ranks.tell("text", _text(folder))
+        ranks.publish(_PREPARED, [config.values(), _text(folder)])
 
 
 def follow_training(
@@ -57,11 +53,10 @@ def follow_training(
 
     Raises:
         RunError: the folder `out` is not there on this machine, or not the run of rank 0.
-        OtherRankError, TrainingError: as for `following.follow`.
+        OtherRankError, TrainingError: as for `loop.follow`.
     """
-    config = build_config(ranks.hear("settled configuration", limited=False), "rank 0")
-    resumed_with = ranks.hear(READY, limited=False)
-    set_threads(resumed_with if threads is None else threads)
+    values, text = ranks.wait_for(_PREPARED)
+    config = build_config(values, "rank 0")
     try:
         folder = RunFolder.existing(out)
         source, target = folder.source_side(), folder.target_side()
@@ -70,12 +65,12 @@ def follow_training(
         error.add_note(f"this is {ranks.name()}: every rank needs the folder of the run, or a copy of it")
         raise
     remedy = f"give {out} on this machine as rank 0 has it: the same folder, or a new copy of it"
-    ranks.require_told("text", _text(folder), remedy)
+    ranks.require_equal(text, _text(folder), remedy)
     model = build(config.model, len(source.vocabulary), len(target.vocabulary)).to(choose_device(device))
     model.set_precision(choose_precision(config.training.precision, model.device))
     mix = settle_mix(config.training, store, Console(quiet=True))
     batches = training_batches(config.training, store, mix, (source, target), source_eos=config.model.source_eos)
-    return folder, follow(model, batches, config.training, ranks)
+    return folder, follow(model, batches, config.training, ranks, threads)
 
 
 def _text(folder: RunFolder) -> dict[str, str]:

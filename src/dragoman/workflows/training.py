@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dragoman.config.building import build_config, override
@@ -40,7 +41,7 @@ from dragoman.text.held_out import HeldOut
 from dragoman.text.unchanged import unchanged
 from dragoman.training.callbacks import TrainingCallback
 from dragoman.training.forecast import SmallerModel, Workload
-from dragoman.training.joining import MINUTES, joined_ranks
+from dragoman.training.joining import MINUTES
 from dragoman.training.loop import TrainingResult
 from dragoman.training.loop import train as train_model
 from dragoman.training.memory import SMALLEST_VOCABULARY, require_memory_for_batch, require_memory_for_training
@@ -51,7 +52,7 @@ from dragoman.translation.translator import Translator
 from dragoman.workflows.evaluation import tokenizer_of, warn_of_empty_references, warn_of_references_unfit_for_bleu
 from dragoman.workflows.fine_tuning import TrainedModel
 from dragoman.workflows.languages import with_languages, with_tokenizer
-from dragoman.workflows.other_ranks import follow_training, require_same_configuration, tell_text
+from dragoman.workflows.other_ranks import follow_training, joined_for_training, publish_run
 from dragoman.workflows.reports import DEV_SET, write_run_report
 from dragoman.workflows.training_steps import (
     dev_perplexity,
@@ -169,8 +170,7 @@ def train(
     links, others = as_paths([alignments, inputs])
     require_threads(threads)
     set_threads(threads)
-    with joined_ranks(rank_timeout, gpu=choose_device(device).type == "cuda") as ranks:
-        require_same_configuration(ranks, config)
+    with joined_for_training(rank_timeout, device, config) as ranks:
         if not ranks.leads:
             return TrainedRun(*follow_training(out, device, ranks, threads))
         return _train_new(
@@ -286,8 +286,7 @@ def resume_training(
     config = None if config is None else _checked(config)
     require_threads(threads)
     set_threads(threads)
-    with joined_ranks(rank_timeout, gpu=choose_device(device).type == "cuda") as ranks:
-        require_same_configuration(ranks, config)
+    with joined_for_training(rank_timeout, device, config) as ranks:
         if not ranks.leads:
             return TrainedRun(*follow_training(out, device, ranks, threads))
         folder = RunFolder.resume(out)
@@ -392,13 +391,20 @@ def _train(
     mix = settle_mix(config.training, prepared.store, console)
     if ranks.size > 1:
         console.info(f"ranks: {ranks.size} processes")
-    tell_text(ranks, config, folder)
     sides = prepared.source, prepared.target
     batches = training_batches(config.training, prepared.store, mix, sides, source_eos=config.model.source_eos)
     if batches.changes is not None:
         counts = batches.changes.count(len(prepared.store), batches.pool_rows)
         listed = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
         console.info(f"pairs changed in the first epoch: {listed}")
+
+    def take_place(new: NewRun) -> RunFolder:
+        placed = new.take_place()
+        publish_run(ranks, config, placed)
+        return placed
+
+    if new is None:
+        publish_run(ranks, config, folder)
     result = train_model(
         model,
         batches,
@@ -407,7 +413,7 @@ def _train(
         _validators(config, dev, Store.open(folder.dev_data, prepared.vocabularies), prepared),
         resume=new is None,
         validate_first=trained is not None,
-        take_place=new.take_place if new else None,
+        take_place=partial(take_place, new) if new else None,
         console=console,
         workload=None if config.training.minutes is None else _workload(config, prepared, mix),
         callbacks=callbacks,

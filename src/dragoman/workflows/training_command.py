@@ -42,8 +42,8 @@ class TranslationTraining:
         from dragoman.workflows.other_ranks import follow_training
 
         request, device = self._request, self._request.general.device
-        with joined_ranks(request.ranks.rank_timeout, gpu=choose_device(device).type == "cuda") as ranks:
-            ranks.require_same("command line", self._command_line(), "start all ranks with the same command")
+        gpu, remedy = choose_device(device).type == "cuda", "start all ranks with the same command"
+        with joined_ranks(request.ranks.rank_timeout, gpu=gpu, facts=self._command_line(), remedy=remedy) as ranks:
             if ranks.leads:
                 self._train()
             else:

@@ -9,11 +9,6 @@ from contextlib import contextmanager
 from dragoman.errors import ConfigError, DragomanError, OtherRankError
 
 
-def under_torchrun() -> bool:
-    """Whether there are other processes that were started with this one."""
-    return os.environ.get("WORLD_SIZE", "1") != "1"
-
-
 @contextmanager
 def told_once_under_torchrun() -> Iterator[None]:
     """A block in which all processes on a machine make the same mistake: the first tells it.
@@ -24,7 +19,7 @@ def told_once_under_torchrun() -> Iterator[None]:
     try:
         yield
     except DragomanError as error:
-        if under_torchrun() and os.environ.get("LOCAL_RANK", "0") != "0":
+        if os.environ.get("WORLD_SIZE", "1") != "1" and os.environ.get("LOCAL_RANK", "0") != "0":
             raise OtherRankError(error.exit_code) from None
         raise
 
@@ -36,5 +31,5 @@ def require_one_process(verb: str) -> None:
         ConfigError: torchrun has started more than one process.
     """
     with told_once_under_torchrun():
-        if under_torchrun():
+        if os.environ.get("WORLD_SIZE", "1") != "1":
             raise ConfigError(f"{verb} trains in one process; start it without torchrun, or unset WORLD_SIZE")
