@@ -8,6 +8,8 @@ PYTHON ?= python3
 PROCESSES ?= $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
 PARTS := browser or docs or processes or reproduction
+# The files that have such tests, so that no others are loaded.
+FILES_OF_PARTS = $(shell grep -rlE --include='test_*.py' "mark\.($$(echo '$(PARTS)' | sed 's/ or /|/g'))" tests)
 
 # uv installs in a fraction of the time, where it is present. pip leaves compiling to the first import of a module; tests
 # start many processes, so that for them everything is compiled at once.
@@ -42,13 +44,13 @@ tests: .venv/installed
 	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "not ($(PARTS) or site)"
 
 test-parts: .venv/installed
-	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "$(PARTS)"
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "$(PARTS)" $(FILES_OF_PARTS)
 
 # Notebooks are run side by side, which their cache does not allow.
 docs: .venv/docs
 	rm -rf docs/_build/html
 	NOTEBOOKS=force OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -j $(PROCESSES) -d docs/_build/doctrees docs docs/_build/html
-	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m site
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m site tests/site
 	@echo "The site: docs/_build/html/index.html"
 
 format: .venv/installed

@@ -74,11 +74,12 @@ def test_a_vocabulary_grows_with_the_text(
         for path, given, letters in ((files[name][0], source, "éx"), (files[name][1], target, "ÉX")):
             path.write_text(given.read_text().translate(str.maketrans("eaEA", letters * 2)))
     text = (list(map(str, files["train"])), list(map(str, files["dev"])))
-    assert fine_tune(run_folder, text, tmp_path / "plain") == 0
+    assert fine_tune(run_folder, text, tmp_path / "plain", epochs=0.1) == 0
     said = capsys.readouterr().err
     assert "the model cannot learn these; --extend-vocabulary adds them" in said
     out = tmp_path / "new"
-    assert fine_tune(run_folder, text, out, "training.epochs=30", "--extend-vocabulary", epochs=3) == 0
+    learn = ["training.optimiser.learning_rate=0.01", "training.validation.every=57"]
+    assert fine_tune(run_folder, text, out, *learn, "--extend-vocabulary", epochs=9) == 0
     said = capsys.readouterr().err
     assert "vocabulary: 2 and 2 new segments" in said
     assert "unknown segments: 0.0% source, 0.0% target" in said
@@ -89,7 +90,7 @@ def test_a_vocabulary_grows_with_the_text(
         assert len(after) == len(before) + 2
     measured = dragoman.measure(dragoman.open_run(out, threads=1), list(dragoman.read_test_set(text[1])))
     assert measured.evaluation.score("exact match") > 50
-    assert main(["train", "--out", str(out), "--resume", "--threads", "1", "--set", "training.epochs=31"]) == 0
+    assert main(["train", "--out", str(out), "--resume", "--threads", "1", "--set", "training.epochs=9.1"]) == 0
     assert main(["export", str(out), "--out", str(tmp_path / "light"), "--quiet"]) == 0
     exported = dragoman.load(tmp_path / "light").translate("éx")
     assert exported.text == dragoman.load(out).translate("éx").text

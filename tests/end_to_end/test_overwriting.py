@@ -23,7 +23,7 @@ from .conftest import SMALL, Corpus
 
 Train = Callable[..., int]
 Printed = pytest.CaptureFixture[str]
-BRIEF = ["training.epochs=1", "training.validation.metric=perplexity"]
+BRIEF = ["training.epochs=0.2", "training.validation.metric=perplexity"]
 
 
 def tree(path: Path) -> dict[str, bytes]:
@@ -105,7 +105,7 @@ def test_other_files_in_a_run_folder_are_kept(run: Path, train: Train, capsys: P
     records = (run / "log.jsonl").read_text().splitlines()
     assert "finished" in records[-1]
     assert sum('"finished"' in record for record in records) == 1
-    assert main(["train", "--out", str(run), "--resume", "--quiet", "--set", "training.epochs=2"]) == 0
+    assert main(["train", "--out", str(run), "--resume", "--quiet", "--set", "training.epochs=0.4"]) == 0
 
 
 def test_bad_training_text_leaves_the_old_run_unchanged(run: Path, corpus: Corpus, capsys: Printed) -> None:
@@ -131,8 +131,10 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(
+    ("number", "first"),
+    [(signal.SIGINT, False), (signal.SIGTERM, True), (signal.SIGKILL, False), (signal.SIGKILL, True)],
+)
 def test_a_signal_while_preparing_leaves_the_old_run_unchanged(
     number: int, first: bool, run: Path, corpus: Corpus, tmp_path: Path, capsys: Printed
 ) -> None:
@@ -173,7 +175,7 @@ def test_a_signal_after_the_first_state_leaves_the_new_run(run: Path, corpus: Co
     assert "SIGTERM: state saved after update" in said
     assert load_config(run / "config.yaml").training.seed == 5
     assert not [name for name in os.listdir(run) if name.startswith(".")]
-    words = ["train", "--out", str(run), "--resume", "--quiet", "--set", "training.epochs=1"]
+    words = ["train", "--out", str(run), "--resume", "--quiet", "--set", "training.epochs=0.1"]
     assert main(words) == 0
 
 

@@ -9,8 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -28,7 +30,7 @@ from dragoman.workflows import training
 from .conftest import SMALL, Corpus
 
 Train = Callable[..., int]
-BRIEF = ["training.epochs=2", "training.validation.metric=perplexity"]
+BRIEF = ["training.epochs=0.5", "training.validation.metric=perplexity"]
 
 THROUGH_THE_COMMAND = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015-local-p-general")
 """A fixed context, no attention, and both orders of the decoder."""
@@ -36,7 +38,7 @@ THROUGH_THE_COMMAND = ("cho2014", "sutskever2014", "bahdanau2015", "luong2015-lo
 
 @pytest.fixture(scope="module")
 def finished(train: Train, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of two epochs. Tests must not change it."""
+    """A short run. Tests must not change it."""
     folder = tmp_path_factory.mktemp("runs") / "finished"
     assert train(folder, "--quiet", settings=BRIEF) == 0
     return folder
@@ -44,7 +46,7 @@ def finished(train: Train, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(finished: Path, tmp_path: Path) -> Path:
-    """A run of two epochs that may be changed."""
+    """A short run that may be changed."""
     return Path(shutil.copytree(finished, tmp_path / "run"))
 
 
@@ -156,7 +158,7 @@ def test_subwords_words_and_joint_vocabularies_train(train: Train, tmp_path: Pat
         ]
     ):
         folder, text, out = tmp_path / str(number), tmp_path / "text", tmp_path / "out"
-        assert train(folder, "--quiet", settings=["training.epochs=1", *settings]) == 0, settings
+        assert train(folder, "--quiet", "--updates", "2", settings=settings) == 0, settings
         write_lines(text, list(read_lines(folder / "config.yaml"))[:10])
         assert main(["translate", str(folder), "-i", str(text), "-o", str(out), "--quiet"]) == 0, settings
 
@@ -214,12 +216,12 @@ def test_an_existing_run_is_kept_unless_asked_to_overwrite(
 
 def test_a_finished_run_resumed_for_longer_equals_a_long_one(train: Train, run: Path, tmp_path: Path) -> None:
     straight = tmp_path / "straight"
-    assert train(straight, "--quiet", settings=[*BRIEF, "training.epochs=4"]) == 0
+    assert train(straight, "--quiet", settings=[*BRIEF, "training.epochs=1.5"]) == 0
     torch.set_num_threads(2)  # as in a process that was not given --threads
-    assert main(["train", "--out", str(run), "--resume", "--quiet", "--set", "training.epochs=4"]) == 0
+    assert main(["train", "--out", str(run), "--resume", "--quiet", "--set", "training.epochs=1.5"]) == 0
     assert torch.get_num_threads() == 1
     assert _weights(run) == _weights(straight)
-    assert load_config(run / "config.yaml").training.epochs == 4
+    assert load_config(run / "config.yaml").training.epochs == 1.5
 
 
 def test_the_same_command_with_resume_goes_on(train: Train, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,29 +253,42 @@ def test_a_resumed_run_cannot_become_another_model(train: Train, run: Path, caps
 
 @pytest.mark.slow
 def test_a_signal_saves_the_state_and_the_resumed_run_is_as_if_never_stopped(
-    train: Train, corpus: Corpus, tmp_path: Path
+    train: Train, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Another process by SIGINT, and this one by SIGTERM."""
     straight, stopped = tmp_path / "straight", tmp_path / "stopped"
-    settings = ["training.epochs=5", "training.validation.metric=perplexity", "training.log_every=1"]
+    settings = ["training.epochs=3", "training.validation.metric=perplexity", "training.log_every=1"]
     assert train(straight, "--quiet", settings=settings) == 0
     command = [sys.executable, "-m", "dragoman", "train", "--preset", "demo", "--train", *map(str, corpus.train)]
     command += ["--dev", *map(str, corpus.dev), "--out", str(stopped), "--threads", "1", "--set", *SMALL, *settings]
-    for sent, lines in ((signal.SIGINT, 15), (signal.SIGTERM, 40)):
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        _wait_for_lines(stopped / "log.jsonl", lines)
-        process.send_signal(sent)
-        _, said = process.communicate(timeout=600)
-        assert process.returncode == 130, said
-        assert f"dragoman: {sent.name}: state saved after update" in said
-        assert "Traceback" not in said
-        command = [sys.executable, "-m", "dragoman", "train", "--out", str(stopped), "--resume", "--threads", "1"]
-    assert main([*command[3:], "--quiet"]) == 0
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    _wait_for_lines(stopped / "log.jsonl", 10)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=600)
+    assert process.returncode == 130, said
+    assert "dragoman: SIGINT: state saved after update" in said
+    assert "Traceback" not in said
+    resume = ["train", "--out", str(stopped), "--resume", "--threads", "1"]
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(_send_after, stopped / "log.jsonl", _lines(stopped / "log.jsonl") + 8)
+        assert main(resume) == 130
+    assert "dragoman: SIGTERM: state saved after update" in capsys.readouterr().err
+    assert main([*resume, "--quiet"]) == 0
     assert _weights(stopped) == _weights(straight)
+
+
+def _lines(path: Path) -> int:
+    return path.read_text(encoding="utf-8").count("\n")
+
+
+def _send_after(path: Path, lines: int) -> None:
+    _wait_for_lines(path, lines)
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGTERM)
 
 
 def _wait_for_lines(path: Path, count: int) -> None:
     patience = time.monotonic() + 600  # a busy machine is no failure
-    while not path.exists() or path.read_text(encoding="utf-8").count("\n") < count:
+    while not path.exists() or _lines(path) < count:
         assert time.monotonic() < patience
         time.sleep(0.01)
 
@@ -319,7 +334,7 @@ print("the script ends", flush=True)
 def test_a_script_without_a_guard_trains_once(tmp_path: Path, corpus: Corpus) -> None:
     script, out = tmp_path / "script.py", tmp_path / "run"
     script.write_text(UNGUARDED)
-    settings = [*SMALL, "training.epochs=1", "training.validation.metric=perplexity"]
+    settings = [*SMALL, "training.epochs=0.1", "training.validation.metric=perplexity"]
     command = [sys.executable, script, *corpus.train, *corpus.dev, out, *settings]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

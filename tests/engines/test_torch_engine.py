@@ -52,14 +52,9 @@ def test_beam_of_one_takes_the_most_probable_word_at_every_step(engine: TorchEng
             if hypothesis.tokens[length - 1] == 3:
                 break
             prefix = hypothesis.tokens[: length - 1]
-            scores = [
-                float(
-                    engine.force(
-                        *pad([source], eos=engine.source_eos), *pad([[*prefix, word]], eos=True)
-                    ).log_probabilities[0, length - 1]
-                )
-                for word in range(17)
-            ]
+            sources = pad([source] * 17, eos=engine.source_eos)
+            targets = pad([[*prefix, word] for word in range(17)], eos=True)
+            scores = engine.force(*sources, *targets).log_probabilities[:, length - 1]
             allowed = [word for word in range(17) if word not in (0, 2)]  # padding and begin are never chosen
             assert hypothesis.tokens[length - 1] == max(allowed, key=lambda word: scores[word])
 

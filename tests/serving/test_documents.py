@@ -33,7 +33,7 @@ HTML: dict[str, Callable[[int], str]] = {
     "open elements": lambda size: "<b><i>a " * (size // 8),
     "closed elements": lambda size: "</b>" * (size // 4),
     "nested elements": lambda size: ("<p>" + "<b>" * 190 + "a " * 100 + "</b>" * 190) * (size // 1500),
-    "elements around sentences": lambda size: "<p>x" + "<b>a " * 190 + "b. " * (size // 3) + "</b>" * 190,
+    "elements around sentences": lambda size: "<p>x" + "<b>a " * 60 + "b. " * (size // 9) + "</b>" * 60,
     "marks in what is not translated": lambda size: "a <b translate=no>" + "." * size + "b</b> c",
     "attributes": lambda size: "<a " + "= x" * (size // 6) + "class " * (size // 12) + ">b",
 }

@@ -145,6 +145,7 @@ def test_the_reader_is_known_by_the_environment(
     assert reader_locale() == found
 
 
+@pytest.mark.usefixtures("small")
 def test_seed_decides_everything() -> None:
     assert make_corpus("en", "de", seed=3) == make_corpus("en", "de", seed=3)
     assert make_corpus("en", "de", seed=3) != make_corpus("en", "de", seed=4)
