@@ -115,7 +115,7 @@ def sha256_of(path: str | Path) -> str:
 def model_digest(folder: Path) -> str:
     """SHA-256 of the files of a run folder or an exported folder that translations and scores depend on."""
     digest = hashlib.sha256()
-    patterns = ("*.safetensors", "*.onnx", "shortlist.npz", "config.yaml", "text/*")
+    patterns = ("*.safetensors", "*.onnx", "shortlist.npz", "config.yaml", "confidence.json", "text/*")
     for path in sorted(found for pattern in patterns for found in folder.glob(pattern)):
         digest.update(bytes.fromhex(sha256_of(path)))
     return digest.hexdigest()

@@ -135,6 +135,8 @@ def write_model(folder: Path, runs: Sequence[Run], prepared: Prepared, *, int8: 
     (folder / STEP).write_bytes(prepared.graphs.step)
     if prepared.shortlist is not None:
         (folder / SHORTLIST).write_bytes(prepared.shortlist.to_bytes())
+    if len(runs) == 1 and runs[0].confidence is not None:
+        runs[0].confidence.write(folder)
     runs[0].source.save(folder / TEXT, "source")
     runs[0].target.save(folder / TEXT, "target")
     write_manifest(folder, int8=int8, parameters=sum(run.parameters for run in runs))

@@ -4,6 +4,7 @@
     DIR/config.yaml               the complete configuration of the run
     DIR/text/                     segmentations and vocabularies of both sides
     DIR/shortlist.npz             optional: likely target words per source word, the rest of the output layer
+    DIR/confidence.json           optional: how far its translations can be trusted
     DIR/manifest.json             format version, precision, and size and SHA-256 of every other file
 
 No file is used before all have been checked against the manifest.
@@ -28,6 +29,7 @@ from dragoman.errors import ConfigError, RunError, quoted
 from dragoman.inputs import unnoted
 from dragoman.stored_files import JsonFile, dump_json, open_regular, read_json, read_regular, sha256_of
 from dragoman.text.side import TextSide
+from dragoman.translation import confidence
 
 FORMAT = 2
 """Version of the folder; others are refused. Since 2 the step graph returns whole distributions."""
@@ -71,7 +73,7 @@ class ExportFolder:
         folder = Path(path)
         manifest = _read_manifest(folder)
         there = {f"{TEXT}/{entry.name}" for entry in (folder / TEXT).glob("*")}
-        there |= {SHORTLIST} if (folder / SHORTLIST).exists() else set()
+        there |= {name for name in (SHORTLIST, confidence.FILE) if (folder / name).exists()}
         for name in sorted({CONFIG, ENCODER, STEP} | there):
             if name not in manifest.files:
                 raise RunError(f"{folder / name}: {MANIFEST} does not list it; {_REMEDY}")

@@ -8,6 +8,7 @@
     RUN/checkpoints/         latest training states
     RUN/log.jsonl            all measurements of the training
     RUN/tensorboard/         the same measurements for TensorBoard
+    RUN/confidence.json      how far its translations can be trusted
     RUN/report.html          curves, sample translations, data facts
 
 This module does not import torch, so that a mistyped path is reported at once.

@@ -24,6 +24,7 @@ from dragoman.scoring.scorer import Scorer
 from dragoman.text.side import TextSide
 from dragoman.text.temporary import restore_folder
 from dragoman.text.words import AlignmentUnit
+from dragoman.translation.confidence import ConfidenceModel, read_confidence
 from dragoman.translation.ensemble import Ensemble, require_same_segmentation, require_same_target
 from dragoman.translation.options import changed_search, require_attention, require_threads
 from dragoman.translation.translator import Translator
@@ -52,6 +53,8 @@ class Run:
     engine: Engine
     parameters: int
     """Trained parameters; a matrix that is shared counts once."""
+    confidence: ConfidenceModel | None = None
+    """Says how far translations can be trusted; None for a run that has not been calibrated."""
 
     def model(self) -> TranslationModel:
         """The torch model of a run folder.
@@ -82,7 +85,8 @@ class Run:
         >>> dragoman.open_run("RUN").translator(dragoman.SearchConfig(beam=2)).translate("ab").text
         'AB'
         """
-        return Translator(self.engine, self.source, self.target, search or self.config.search, sampling=sampling)
+        search = search or self.config.search
+        return Translator(self.engine, self.source, self.target, search, sampling, confidence=self.confidence)
 
 
 def parameters(model: TranslationModel) -> int:
@@ -149,7 +153,8 @@ def _open_trained(path: str | Path, device: DeviceName, threads: int | None) -> 
     set_threads(threads)
     model = assemble(config.model, len(source.vocabulary), len(target.vocabulary))
     restore_weights(model, load_weights(folder.weights), folder.weights)
-    return Run(folder, config, source, target, TorchEngine(model.to(place).eval()), parameters(model))
+    engine = TorchEngine(model.to(place).eval())
+    return Run(folder, config, source, target, engine, parameters(model), read_confidence(folder.path))
 
 
 def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *, shortlist: bool) -> Run:
@@ -177,7 +182,7 @@ def _open_exported(path: str | Path, device: DeviceName, threads: int | None, *,
                 f"{path}: the model knows {size} {side} symbols and the vocabulary in text/ has "
                 f"{len(text.vocabulary)}; they do not belong to the same run; export the run again"
             )
-    return Run(folder, config, source, target, engine, folder.parameters)
+    return Run(folder, config, source, target, engine, folder.parameters, read_confidence(folder.path))
 
 
 @dataclass(frozen=True)
@@ -209,7 +214,7 @@ class OpenedModels:
         settings = changed_search(first.config.search, search)
         if len(self.runs) == 1:
             self._require_one_weight()
-            return kind(first.engine, first.source, first.target, settings)
+            return kind(first.engine, first.source, first.target, settings, confidence=first.confidence)
         return kind.of_ensemble(self._ensemble(), first.target, settings)
 
     def require_attention(self, options: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from dragoman.inputs import unnoted
 from dragoman.stored_files import JsonFile, NewerFormat, dump_json, read_json, sha256_of
 from dragoman.text import temporary
 from dragoman.text.lines import replace_file
+from dragoman.translation import confidence
 
 MARK = "run.json"
 KIND = "dragoman run"
@@ -31,7 +32,7 @@ _STORE = (
     *(f"{side}.{kind}" for side, kind in product(_SIDES, ("ids", "offsets", "provisional"))),
     *("links.pairs", "links.offsets", "meta.json"),
 )
-_TOP = (MARK, "config.yaml", "model.safetensors", "log.jsonl", "report.html")
+_TOP = (MARK, "config.yaml", "model.safetensors", "log.jsonl", "report.html", confidence.FILE)
 _FOLDERS: dict[str, tuple[str, ...]] = {
     "text": tuple(f"{side}.{kind}" for side, kind in product(_SIDES, ("segmentation.json", "vocabulary", "model"))),
     "data": ("dev.jsonl", "dev.txt", "inspection.json"),

@@ -23,6 +23,7 @@ from dragoman.serving.settings import MAX_ALTERNATIVES, MAX_BEAM
 from dragoman.text.sentences import Span, replace_sentences
 from dragoman.text.words import raw_words
 from dragoman.translation.completion import next_word
+from dragoman.translation.confidence import Doubt
 from dragoman.translation.line_constraints import TextConstraints
 from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
@@ -73,6 +74,10 @@ class SentenceTranslation(Struct, kw_only=True, omit_defaults=True):
     """Natural logarithm."""
     finished: bool
     """False if it was cut at the longest length."""
+    confidence: float | None = None
+    """Probability, from 0 to 1, that it is good; left out where the model has not been calibrated."""
+    doubt: Doubt | None = None
+    """What speaks most against it, if the confidence is below 0.5."""
     segments: list[str]
     """What the model wrote."""
     segment_spans: list[Span]
@@ -279,6 +284,8 @@ def _translation(one: Translation, *, attention: bool) -> SentenceTranslation:
         score=one.score,
         log_probability=one.log_probability,
         finished=one.finished,
+        confidence=None if one.confidence is None else round(one.confidence, 4),
+        doubt=one.doubt,
         segments=one.tokens,
         segment_spans=one.target_spans,
         segment_log_probabilities=one.token_log_probabilities.round(4).tolist(),

@@ -14,6 +14,7 @@ from dragoman.search.hypothesis import Hypothesis
 from dragoman.text.links import Link
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
+from dragoman.translation.confidence import Confidence, ConfidenceModel, features_of
 from dragoman.translation.prepared_lines import PreparedLine
 from dragoman.translation.result import Translation
 from dragoman.translation.source_encoding import SourceEncoder
@@ -28,6 +29,8 @@ class Detokeniser:
     target: TextSide
     unknown: UnknownWordReplacer | None = None
     """Replaces unknown words."""
+    confidence: ConfidenceModel | None = None
+    """Says how far a translation of one model can be trusted."""
     surfaces: dict[int, str] = field(default_factory=dict)
     """Segments detokenised on their own."""
 
@@ -56,6 +59,15 @@ class Detokeniser:
             token_log_probabilities=hypothesis.token_log_probabilities,
             source_spans=line.source.offsets,
             compute_target_spans=partial(self._target_spans, hypothesis, known, text),
+            compute_confidence=partial(self._confidence, line, hypothesis, text),
+        )
+
+    def _confidence(self, line: PreparedLine, hypothesis: Hypothesis, text: str) -> Confidence | None:
+        if self.confidence is None:
+            return None
+        [part] = line.source.parts
+        return self.confidence.assess(
+            features_of(line.text, text, part.ids, hypothesis.token_log_probabilities, finished=hypothesis.finished)
         )
 
     def _target_spans(self, hypothesis: Hypothesis, known: Mapping[int, str], text: str) -> list[Span]:

@@ -14,6 +14,7 @@ from dragoman.alignment.extract import Span
 from dragoman.alignment.heat_map import heat_map_html, segment_heat_map
 from dragoman.text.links import Link
 from dragoman.text.words import raw_words
+from dragoman.translation.confidence import Confidence, Doubt
 from dragoman.translation.unknown_words import Replacement
 
 MAX_SHOWN = 60
@@ -65,6 +66,8 @@ class Translation:
     """[start, end) of each of the `source_tokens` in `source`, in characters."""
     compute_target_spans: Callable[[], list[Span]] = field(default=list, repr=False)
     """Computes `target_spans`."""
+    compute_confidence: Callable[[], Confidence | None] = field(default=lambda: None, repr=False)
+    """Computes `confidence` and `doubt`."""
     attention_shift: int = 0
     """0 where row t of `attention` belongs to segment t, 1 where row t + 1 does, as in `Engine.attention_shift`."""
 
@@ -103,6 +106,22 @@ class Translation:
     def target_spans(self) -> list[Span]:
         """[start, end) of each of the `tokens` in `text`, in characters; computed when first used."""
         return self.compute_target_spans()
+
+    @cached_property
+    def _assessed(self) -> Confidence | None:
+        return self.compute_confidence()
+
+    @property
+    def confidence(self) -> float | None:
+        """Probability, from 0 to 1, that the translation is good, as the model's dev set was translated; None for a
+        blank line, an ensemble, and a model that has not been calibrated."""
+        return None if self._assessed is None else self._assessed.value
+
+    @property
+    def doubt(self) -> Doubt | None:
+        """What speaks most against a translation whose confidence is below 0.5: "low probability", "unknown words" in
+        the source, "items lost" (numbers, links and the like), "wrong length"; else None."""
+        return None if self._assessed is None else self._assessed.doubt
 
     def __str__(self) -> str:
         """The text."""

@@ -27,6 +27,7 @@ from dragoman.search.sampling import ROUNDS, draw_until_different, sample
 from dragoman.text.side import TextSide
 from dragoman.text.words import is_blank
 from dragoman.translation.completion import CompletionPrefixes, next_word
+from dragoman.translation.confidence import ConfidenceModel
 from dragoman.translation.detokenisation import Detokeniser, blank_translation
 from dragoman.translation.ensemble import Ensemble
 from dragoman.translation.glossary import make_glossary
@@ -75,10 +76,12 @@ class Translator:
         *,
         banned: Iterable[str] = (),
         unknown: UnknownWordReplacer | None = None,
+        confidence: ConfidenceModel | None = None,
     ) -> None:
         """With `sampling`, translations are drawn instead of searched, `n_best` of them for each line.
 
-        `banned` words and phrases are never produced, as `target` segments them; `unknown` replaces unknown words.
+        `banned` words and phrases are never produced, as `target` segments them; `unknown` replaces unknown words;
+        `confidence` says how far translations can be trusted.
 
         Raises:
             ConfigError: a banned word is unknown to the model.
@@ -89,7 +92,7 @@ class Translator:
         self._search = search
         self._sampling = sampling
         self._lines = LinePreparation(encoder, target, _all_banned(target, banned))
-        self._detokeniser = Detokeniser(encoder, target, unknown)
+        self._detokeniser = Detokeniser(encoder, target, unknown, confidence)
         self._threads: int | None = None
         self._warned_of_few_samples = False
 

@@ -49,6 +49,7 @@ from dragoman.training.ranks import Ranks
 from dragoman.training.validation import DevTranslations, Validators
 from dragoman.translation.options import require_threads
 from dragoman.translation.translator import Translator
+from dragoman.workflows.calibration import calibrate
 from dragoman.workflows.evaluation import tokenizer_of, warn_of_empty_references, warn_of_references_unfit_for_bleu
 from dragoman.workflows.fine_tuning import TrainedModel
 from dragoman.workflows.languages import with_languages, with_tokenizer
@@ -421,7 +422,9 @@ def _train(
         threads=threads,
     )
     folder = new.folder if new else folder  # a new run has taken its place
-    write_run_report(open_run(folder.path, device=device), dev)
+    run = open_run(folder.path, device=device)
+    calibrate(run, dev)
+    write_run_report(run, dev)
     return TrainedRun(folder, result)
 
 

@@ -95,6 +95,8 @@ def _as_json(number: int, n_best: Sequence[Translation]) -> list[str]:
             "text": translation.text,
             "score": translation.score,
             "log_probability": translation.log_probability,
+            "confidence": translation.confidence,
+            "doubt": translation.doubt,
             "finished": translation.finished,
             "tokens": translation.tokens,
             "alignment": translation.alignment,

@@ -1,0 +1,93 @@
+"""Calibrates the confidence of a run: fits it to translations of the dev set, whose quality is measured."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dragoman.errors import InputError
+from dragoman.evaluation.metrics import chrf_metric
+from dragoman.runs.opening import Run
+from dragoman.text.changes import CHANGES, ITEMS, insert
+from dragoman.text.corpus import Pair
+from dragoman.text.words import is_blank
+from dragoman.translation.confidence import FILE, ConfidenceModel, features_of, fit
+
+LINES = 400
+"""Pairs of the dev set, evenly spread, that are translated: half of them as they are, half with a changed source or
+an item put into it."""
+GOOD = 40.0
+"""chrF of a sentence from which on a translation is good, if it also has the item that was put into the source."""
+
+
+def calibrate(run: Run, pairs: Sequence[Pair]) -> ConfidenceModel | None:
+    """Fit the confidence of a run to its translations of a dev set; write confidence.json, or remove an older one.
+
+    Sources are changed in half of the pairs, because a dev set like the training text has few bad translations.
+
+    Returns:
+        what was fitted; None for runs of single words, and if hardly any translation is bad, or good.
+
+    Raises:
+        InputError: the file cannot be written or removed.
+    """
+    single_words = run.config.training.validation.metric == "accuracy"
+    model = None if single_words else _fitted(run, pairs)
+    if model is not None:
+        model.write(run.folder.path)
+    else:
+        try:
+            (run.folder.path / FILE).unlink(missing_ok=True)
+        except OSError as error:
+            raise InputError(f"{run.folder.path / FILE}: cannot be removed: {error.strerror}") from None
+    return model
+
+
+def _fitted(run: Run, pairs: Sequence[Pair]) -> ConfidenceModel | None:
+    shown = min(LINES, len(pairs))
+    lines = [_line(pairs[place * len(pairs) // shown], place) for place in range(shown)]
+    lines = [line for line in lines if not is_blank(line.source) and run.source.encode(line.source).ids]
+    if not lines:
+        return None
+    best = [n_best[0] for n_best in run.translator().translate_lines(line.source for line in lines)]
+    found = [
+        features_of(
+            one.source,
+            one.text,
+            run.source.encode(one.source).ids,
+            one.token_log_probabilities,
+            finished=one.finished,
+        )
+        for one in best
+    ]
+    metric = chrf_metric()
+    rows = metric.statistics([one.text for one in best], [line.reference for line in lines])
+    good = [
+        metric.score(row) >= GOOD and line.item in one.text for row, line, one in zip(rows, lines, best, strict=True)
+    ]
+    return fit(np.array(found), np.array(good))
+
+
+class _Line(NamedTuple):
+    source: str
+    reference: str
+    item: str = ""
+    """What the translation must contain."""
+
+
+def _line(pair: Pair, place: int) -> _Line:
+    """Of four pairs two as they are, one with a changed source, one with an item in the middle."""
+    draw = random.Random(str(place))
+    if place % 4 == 1:
+        change = draw.choice(list(CHANGES.values()))
+        source = change.change(pair.source, random.Random(str(place)))
+        target = change.change(pair.target, random.Random(str(place))) if change.both_sides else pair.target
+        return _Line(source, target)
+    if place % 4 == 3:
+        item = draw.choice(draw.choice(list(ITEMS.values())).examples)
+        if (source_with := insert(pair.source, item)) is not None:
+            return _Line(source_with, insert(pair.target, item) or pair.target, item)
+    return _Line(pair.source, pair.target)
