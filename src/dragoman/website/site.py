@@ -112,7 +112,8 @@ def export_site(
     except OSError as error:
         raise InputError(f"{out}: cannot be written: {error.strerror}") from None
     sizes = {file.relative_to(out).as_posix(): file.stat().st_size for file in out.rglob("*") if file.is_file()}
-    unfetched = ("runtime/LICENSE", "runtime/ThirdParty", "model/manifest", "model/config")  # by any browser
+    # By any browser.
+    unfetched = ("runtime/LICENSE", "runtime/ThirdParty", "model/manifest", "model/config", "model/confidence")
     fetched = sum(size for name, size in sizes.items() if not name.startswith(unfetched))
     return Site(sum(sizes.values()), fetched, prepared.difference)
 
