@@ -162,11 +162,16 @@ def test_a_mix_needs_a_weight_for_each_corpus(train: Train, tmp_path: Path, caps
     assert not (tmp_path / "run").exists()
 
 
-def test_a_model_with_case_marks_learns_changed_pairs_and_is_exported(
+def test_a_model_of_text_in_one_form_learns_changed_pairs_and_is_exported(
     train: Train, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = [f"text.{side}.{key}" for side in ("source", "target") for key in ("segmentation=bpe", "vocabulary=90")]
-    settings += ["text.case_marks=true", "training.changes.capitals=0.3", "training.changes.lower_case=0.2"]
+    settings += [
+        "text.case_marks=true",
+        "text.normal_form=true",
+        "training.changes.capitals=0.3",
+        "training.changes.lower_case=0.2",
+    ]
     settings += ["training.validation.metric=perplexity"]
     assert train(tmp_path / "long", settings=[*settings, "training.epochs=1.5"]) == 0
     assert "pairs changed in the first epoch: " in capsys.readouterr().err
@@ -185,3 +190,6 @@ def test_a_model_with_case_marks_learns_changed_pairs_and_is_exported(
             exported.source_spans,
         )
         assert all(start <= stop <= len(ours.source) for start, stop in ours.source_spans)
+    plain, other = run.translate(["ab cd", "\ufeffａb\u3000c\u00add"])
+    assert (other.text, other.alignment) == (plain.text, [(0, target) for _, target in plain.alignment])
+    assert other.source_tokens == plain.source_tokens

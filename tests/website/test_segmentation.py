@@ -13,6 +13,7 @@ import sentencepiece
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.case_marks import MARKS
 from dragoman.text.segmentation.characters import CharacterSegmentation
+from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation, without_form
 from dragoman.text.segmentation.subwords import SubwordSegmentation, train_case_marks, train_model
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
@@ -24,7 +25,10 @@ UNUSUAL = (
     "", " ", "\u00a0", "  a  b ", "Ein\tHund\u2028läuft\x85", "漢字 Hund 漢字漢 x", "</s> <unk> <s>", "▁Ein▁ ▁▁",
     "😀😀 Hund", "e\u0301 é ﬁ … ² Ａ ｶﾞ ㍿ \u1100\u1161", "\ufeffHund\u200b \u3000Hund", "\x1cHund\x1d", "12345 Hunde",
     "a" * 60, "DER HUND LÄUFT, der HUND", "iPhone McDonald H2O ⇧ ⇪x ⟪a⟫ ⤊⤋", "The Old Man And the Sea",
-    "ein hund läuft", "İstanbul STRAẞE ΟΔΟΣ οδός ǅ Ⅷ ŉ ΐ ﬁ µM",
+    "ein hund läuft", "„Ein\u00a0Hund“\u3000la\u0308uft \u00adH\u200bund ｈｕｎｄ １２ ٣٤ m³ \u1102\u1161",
+    "می\u200cخ H\u200cu",
+    "👩\u200d👧 \u0301a क\u093c \u09c7\u09be ６ ९ 𝟗 🇰🇷 \u200c“", "e\u00ad\u0301\u0327 a\u0315\u0300\u05ae\u0062",
+    "İstanbul STRAẞE ΟΔΟΣ οδός ǅ Ⅷ ŉ ΐ ﬁ µM",
     "ZA\u0301MOK Za\u0301mok (A B C) Anna-Lena's", "Hund\u00a0und\u00a0See", "<0x41> USR FOO USRFOO", "▁", "\u00ad",
 )  # fmt: skip
 OPTIONS = {
@@ -71,6 +75,10 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
             [line.title() if place % 3 else line for place, line in enumerate(text)], "bpe", 150
         )
         return "sentencepiece", segmentation, segmentation.model
+    if name in ("normal form", "target"):
+        form = NormalForm.of_sources(text) if name == "normal form" else NormalForm()
+        subwords = train_case_marks([form.text(line) for line in text], "bpe", 150)
+        return "sentencepiece", NormalisedSegmentation(subwords, form), subwords.model
     if name in ("bpe", "unigram"):
         model = train_model(text, name, 120)
     elif name == "more characters":  # as a fine-tuning adds them
@@ -87,7 +95,8 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
 
 
 @pytest.mark.parametrize(
-    "name", ["whitespace", "characters", "bpe", "unigram", "more characters", "case marks", *OPTIONS]
+    "name",
+    ["whitespace", "characters", "bpe", "unigram", "more characters", "case marks", "normal form", "target", *OPTIONS],
 )
 def test_segments_are_those_of_python(name: str, run_script: RunScript, tmp_path: Path) -> None:
     kind, segmentation, model = _segmentation(name)
@@ -96,8 +105,11 @@ def test_segments_are_those_of_python(name: str, run_script: RunScript, tmp_path
     side = TextSide(segmentation, Vocabulary(pieces[::2]))  # half of the pieces are unknown to the vocabulary
     (tmp_path / "model").write_bytes(model)
     side.vocabulary.save(tmp_path / "vocabulary")
-    case = segmentation.case if isinstance(segmentation, SubwordSegmentation) else None
+    inner = without_form(segmentation)
+    case = inner.case if isinstance(inner, SubwordSegmentation) else None
     description = {"kind": kind} | ({} if case is None else {"case_marks": case.joined})
+    if isinstance(segmentation, NormalisedSegmentation):
+        description["normal_form"] = {"known": segmentation.form.known}
     special = [*MARKS, "<unk>", "</s>", "▁", "▁▁x", "<0xE6>", "<0xBC>", "<0xA2>", "<0x41>"]
     scrambled = [draw.choices(pieces, k=4) + draw.choices(special, k=2) for _ in range(100)]
     scrambled += [segmentation.segment(line).pieces for line in lines] + [[piece] for piece in (*special, *pieces)]

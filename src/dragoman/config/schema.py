@@ -52,6 +52,13 @@ class TextConfig(Section):
     joint: Annotated[
         bool, doc("one segmentation model and one vocabulary for both sides, with the settings of source")
     ] = False
+    normal_form: Annotated[
+        bool,
+        doc(
+            "both sides composed (NFC), without invisible characters; sources with plain spaces, and with characters "
+            "of the training sources in place of others that stand for the same (quotation marks, full width)"
+        ),
+    ] = False
     case_marks: Annotated[
         bool,
         doc(

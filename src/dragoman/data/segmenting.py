@@ -23,6 +23,7 @@ from dragoman.text.corpus import Pair
 from dragoman.text.links import Link
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.base import SegmentedLines, Segments, index_pieces
+from dragoman.text.segmentation.normal_form import NormalisedSegmentation
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.words import raw_words
 
@@ -139,7 +140,7 @@ def segment_text(segmentations: tuple[Segmentation, Segmentation], text: ChunkTe
 
 
 def _segment_lines(segmentation: Segmentation, lines: Sequence[str]) -> SegmentedLines:
-    if isinstance(segmentation, SubwordSegmentation):  # its library takes many lines at a time
+    if isinstance(segmentation, SubwordSegmentation | NormalisedSegmentation):  # a library takes many lines at a time
         return segmentation.segment_lines(lines)
     return index_pieces(segmentation.segment(line).pieces for line in lines)
 

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from dragoman.text.segmentation import Segmentation, load_segmentation
 from dragoman.text.segmentation.base import SPACE_SYMBOL
+from dragoman.text.segmentation.normal_form import NormalisedSegmentation
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabulary
 from dragoman.text.word_boundaries import WordBoundaries, word_boundaries
 
@@ -39,6 +40,11 @@ class TextSide:
         """Segment a raw line and look up the ids of its segments."""
         pieces, offsets = self.segmentation.segment(line)
         return Encoded(self.vocabulary.ids(pieces), pieces, offsets)
+
+    def formed(self, line: str) -> str:
+        """The line in the normal form that is segmented; the line itself without one."""
+        segmentation = self.segmentation
+        return segmentation.form.text(line) if isinstance(segmentation, NormalisedSegmentation) else line
 
     def decode(self, ids: Iterable[int]) -> str:
         """Raw text of the ids up to the first EOS; an unknown segment is written "<unk>"."""

@@ -69,7 +69,9 @@ class Glossary:
         self.terms: list[Term] = []
         self._by_stem: dict[str, list[Term]] = defaultdict(list)
         given: dict[tuple[str, ...], Term] = {}
+        self._source = source
         for term in terms:
+            term = term._replace(words=tuple(map(source.formed, term.words)))
             known = given.setdefault(term.words, term)
             if known.translation != term.translation:
                 raise InputError(
@@ -85,7 +87,7 @@ class Glossary:
 
     def find(self, line: str) -> list[Term]:
         """Return the terms in a line, from left to right; a term that occurs twice is there twice."""
-        words = _words(line)
+        words = _words(self._source.formed(line))
         found = []
         place = 0
         while place < len(words):

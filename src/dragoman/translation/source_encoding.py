@@ -15,6 +15,7 @@ from dragoman.engines.protocol import ConcurrentEngine, Engine, ThreadedEngine
 from dragoman.text.padding import Padded, pad
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.letters import LetterSegmentation
+from dragoman.text.segmentation.normal_form import without_form
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import UNK
@@ -135,7 +136,9 @@ class ModelSourceEncoder:
 
     def copied_words(self, text: str, line: EncodedLine) -> list[Span]:
         """Segments where these are words; otherwise the words between spaces, without punctuation around them."""
-        if isinstance(self._side.segmentation, (SubwordSegmentation, CharacterSegmentation, LetterSegmentation)):
+        if isinstance(
+            without_form(self._side.segmentation), (SubwordSegmentation, CharacterSegmentation, LetterSegmentation)
+        ):
             return bare_words(text)
         return line.offsets
 

@@ -22,6 +22,7 @@ from dragoman.runs.opening import trained_folder
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segment_parts import parts_of
 from dragoman.text.segmentation.base import Segmentation
+from dragoman.text.segmentation.normal_form import NormalisedSegmentation, without_form
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, UNK
@@ -121,20 +122,23 @@ class TrainedModel:
 
 def _with_unknown_characters(sides: Sequence[TextSide], pairs: Iterable[Pair], *, joint: bool) -> list[Segmentation]:
     """The segmentations of both sides; those of subwords with the characters of the pairs that they do not know."""
-    known = [side.segmentation for side in sides]
     unknown: list[Counter[str]] = [Counter(), Counter()]
     for pair in pairs:
-        for segmentation, line, counts in zip(known, (pair.source, pair.target), unknown, strict=True):
+        for side, line, counts in zip(sides, (pair.source, pair.target), unknown, strict=True):
+            segmentation = without_form(side.segmentation)
             if isinstance(segmentation, SubwordSegmentation):
-                counts.update(segmentation.unknown_characters(line))
+                counts.update(segmentation.unknown_characters(side.formed(line)))
     if joint:
         unknown = [unknown[0] + unknown[1]] * 2
     return [
-        segmentation.extended(_most_frequent(counts, 1))
-        if isinstance(segmentation, SubwordSegmentation)
-        else segmentation
-        for segmentation, counts in zip(known, unknown, strict=True)
+        _extended(side.segmentation, _most_frequent(counts, 1)) for side, counts in zip(sides, unknown, strict=True)
     ]
+
+
+def _extended(segmentation: Segmentation, characters: Sequence[str]) -> Segmentation:
+    if isinstance(segmentation, NormalisedSegmentation):
+        return NormalisedSegmentation(_extended(segmentation.inner, characters), segmentation.form)
+    return segmentation.extended(characters) if isinstance(segmentation, SubwordSegmentation) else segmentation
 
 
 def _missing(

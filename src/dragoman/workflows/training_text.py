@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from dragoman.text.corpus import Cleaner, Corpora, Pair, read_pairs
 from dragoman.text.held_out import HeldOut, hold_out
 from dragoman.text.lines import replace_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation
+from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
 from dragoman.text.words import is_blank
 from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
 from dragoman.workflows.training_steps import dropped_counts
@@ -158,14 +159,24 @@ class _ReadPairs:
 
 
 def _segmentations(config: Config, text: TrainingText, read: _ReadPairs) -> tuple[Segmentation, Segmentation]:
+    if not config.text.normal_form:
+        return _inner_segmentations(config, lambda: read.counted(text.pairs()))
+    forms = NormalForm.of_sources(pair.source for pair in read.counted(text.pairs())), NormalForm()
+
+    def formed() -> Iterator[Pair]:
+        for pair in text.pairs():
+            yield replace(pair, source=forms[0].text(pair.source), target=forms[1].text(pair.target))
+
+    source, target = map(NormalisedSegmentation, _inner_segmentations(config, formed), forms)
+    return source, target
+
+
+def _inner_segmentations(config: Config, pairs: Callable[[], Iterable[Pair]]) -> tuple[Segmentation, Segmentation]:
     source, target = config.text.source, config.text.target
     train = partial(train_segmentation, case_marks=config.text.case_marks)
     if not config.text.joint:
-        return (
-            train(source, (pair.source for pair in read.counted(text.pairs()))),
-            train(target, (pair.target for pair in read.counted(text.pairs()))),
-        )
-    both = train(source, _lines_of_both(read.counted(text.pairs())))
+        return train(source, (pair.source for pair in pairs())), train(target, (pair.target for pair in pairs()))
+    both = train(source, _lines_of_both(pairs()))
     if source.segmentation != "words":
         return both, both
     # A joint vocabulary of words: each language is tokenised by its own rules.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from dragoman.config.schema import LANGUAGE_CODE, SideConfig
 from dragoman.errors import ConfigError, RunError
@@ -19,6 +19,7 @@ from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
 from dragoman.text.segmentation.case_marks import CaseMarks
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.letters import LetterSegmentation
+from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
 from dragoman.text.segmentation.subwords import (
     SubwordSegmentation,
     model_path,
@@ -69,6 +70,11 @@ def train_segmentation(config: SideConfig, lines: Iterable[str], *, case_marks: 
     return _WITHOUT_SETTINGS[config.segmentation]()
 
 
+class _NormalForm(Struct, forbid_unknown_fields=True):
+    known: str | None
+    """The characters of the training sources; None on the target side."""
+
+
 class _Description(JsonFile, frozen=True, kw_only=True):
     """SIDE.segmentation.json."""
 
@@ -77,6 +83,8 @@ class _Description(JsonFile, frozen=True, kw_only=True):
     """Of words."""
     sha256: str | None = None
     """Of the model file of sentencepiece."""
+    normal_form: _NormalForm | None = None
+    """None where lines are segmented as they are."""
     case_marks: tuple[str, ...] | None = None
     """Of sentencepiece: the pieces that are a case mark and a piece; None without case marks."""
 
@@ -91,6 +99,11 @@ def load_segmentation(path: Path) -> Segmentation:
         entry = read_json(path, _Description, newest=FORMAT, oldest=FORMAT, remedy=_REMEDY)
     except FileNotFoundError:
         raise RunError(f"{path}: missing; the run folder is not complete") from None
+    inner = _load(path, entry)
+    return inner if entry.normal_form is None else NormalisedSegmentation(inner, NormalForm(entry.normal_form.known))
+
+
+def _load(path: Path, entry: _Description) -> Segmentation:
     if entry.kind == "words" and entry.language is not None:
         return _words(entry.language)
     if entry.kind in _WITHOUT_SETTINGS:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -65,6 +66,11 @@ def in_order_of_appearance(
     return SegmentedLines([pieces[number] for number in order.tolist()], rank[ids], lengths)
 
 
+Entries = Mapping[str, object]
+"""Entries of the file that describes a segmentation, as JSON knows them."""
+NONE: Entries = MappingProxyType({})
+
+
 class Segmentation(Protocol):
     """Segments raw lines into pieces, and joins pieces to text.
 
@@ -78,12 +84,12 @@ class Segmentation(Protocol):
     def join(self, pieces: Sequence[str]) -> str:
         """Join any pieces, in any order, to raw text."""
 
-    def save(self, path: Path) -> None:
-        """Write a small JSON file with the kind, and beside it any other file that the kind needs."""
+    def save(self, path: Path, entries: Entries = NONE) -> None:
+        """Write a small JSON file with the kind and more entries, and beside it any other file that the kind needs."""
 
 
-def save_description(path: Path, kind: str, entries: Mapping[str, str | Sequence[str]] | None = None) -> None:
+def save_description(path: Path, kind: str, entries: Entries = NONE) -> None:
     """Write the JSON file that `load_segmentation` reads."""
     with replace_file(path) as file:
-        json.dump({"format": FORMAT, "kind": kind, **(entries or {})}, file, ensure_ascii=False, indent=2)
+        json.dump({"format": FORMAT, "kind": kind, **entries}, file, ensure_ascii=False, indent=2)
         file.write("\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.text.segmentation.base import SPACE_SYMBOL, Segments, save_description
+from dragoman.text.segmentation.base import NONE, SPACE_SYMBOL, Entries, Segments, save_description
 from dragoman.text.words import printable
 
 
@@ -22,5 +22,5 @@ class CharacterSegmentation:
     def join(self, pieces: Sequence[str]) -> str:
         return "".join(pieces).replace(SPACE_SYMBOL, " ").strip()
 
-    def save(self, path: Path) -> None:
-        save_description(path, "characters")
+    def save(self, path: Path, entries: Entries = NONE) -> None:
+        save_description(path, "characters", entries)

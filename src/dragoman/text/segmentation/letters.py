@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.text.segmentation.base import SPACE_SYMBOL, Segments, save_description
+from dragoman.text.segmentation.base import NONE, SPACE_SYMBOL, Entries, Segments, save_description
 from dragoman.text.words import printable
 
 _HANGUL_LETTERS = re.compile("[\u1100-\u11ff]+")
@@ -52,8 +52,8 @@ class LetterSegmentation:
         composed = _HANGUL_LETTERS.sub(lambda match: unicodedata.normalize("NFC", match[0]), letters)
         return composed + (f"\t{tags}" if tags else "")
 
-    def save(self, path: Path) -> None:
-        save_description(path, "letters")
+    def save(self, path: Path, entries: Entries = NONE) -> None:
+        save_description(path, "letters", entries)
 
 
 def _is_hangul(character: str) -> bool:

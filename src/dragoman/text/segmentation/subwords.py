@@ -31,6 +31,8 @@ from dragoman.errors import ConfigError, InputError, RunError
 from dragoman.stored_files import read_regular
 from dragoman.text.lines import not_found, replace_file
 from dragoman.text.segmentation.base import (
+    NONE,
+    Entries,
     SegmentedLines,
     Segments,
     in_order_of_appearance,
@@ -184,10 +186,10 @@ class SubwordSegmentation:
         model = self.model + b"".join(_entry(one, min(scores) - 1) for one in characters)
         return SubwordSegmentation(model, self.case)
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path, entries: Entries = NONE) -> None:
         with replace_file(model_path(path), binary=True) as file:
             file.write(self.model)
-        description: dict[str, str | Sequence[str]] = {"sha256": hashlib.sha256(self.model).hexdigest()}
+        description = {"sha256": hashlib.sha256(self.model).hexdigest(), **entries}
         if self.case is not None:
             description["case_marks"] = self.case.joined
         save_description(path, "sentencepiece", description)

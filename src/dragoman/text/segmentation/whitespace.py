@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.text.segmentation.base import Segments, save_description
+from dragoman.text.segmentation.base import NONE, Entries, Segments, save_description
 from dragoman.text.words import printable
 
 _PIECE = re.compile("[^ ]+")
@@ -23,5 +23,5 @@ class WhitespaceSegmentation:
     def join(self, pieces: Sequence[str]) -> str:
         return " ".join(pieces)
 
-    def save(self, path: Path) -> None:
-        save_description(path, "whitespace")
+    def save(self, path: Path, entries: Entries = NONE) -> None:
+        save_description(path, "whitespace", entries)

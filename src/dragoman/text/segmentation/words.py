@@ -15,7 +15,7 @@ from pathlib import Path
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 
 from dragoman.text.languages import base_language
-from dragoman.text.segmentation.base import Segments, save_description
+from dragoman.text.segmentation.base import NONE, Entries, Segments, save_description
 from dragoman.text.words import printable
 
 # The normaliser does not change a line with none of these; its fifty substitutions cost as much as all the rest.
@@ -85,8 +85,8 @@ class WordSegmentation:
         except TypeError:  # sacremoses 0.2.0 calls next() on a list at Czech "x' - mail"
             return " ".join(pieces)
 
-    def save(self, path: Path) -> None:
-        save_description(path, "words", {"language": self.language})
+    def save(self, path: Path, entries: Entries = NONE) -> None:
+        save_description(path, "words", {"language": self.language, **entries})
 
     def _tokenise(self, line: str) -> list[str]:
         if _NORMALISED.search(line):

@@ -4,6 +4,7 @@
 
 import { CaseMarks, markCase } from "./case_marks.js";
 import { codePoints, isSpace, printable, runs, stripped } from "./code_points.js";
+import { NormalForm } from "./normal_form.js";
 import { SentencePiece } from "./sentencepiece.js";
 
 const SPACE_MARK = "▁";
@@ -70,8 +71,38 @@ class Subwords {
   }
 }
 
+class Normalised {
+  #inner;
+  #form;
+
+  constructor(inner, known) {
+    this.#inner = inner;
+    this.#form = new NormalForm(known);
+  }
+
+  segment(line) {
+    const { text, spans } = this.#form.apply(line);
+    const { pieces, offsets } = this.#inner.segment(text);
+    const end = spans.at(-1)?.[1] ?? 0;
+    const startOf = (place) => spans[place]?.[0] ?? end;
+    return {
+      pieces,
+      offsets: offsets.map(([start, stop]) => [startOf(start), stop > start ? spans[stop - 1][1] : startOf(start)]),
+    };
+  }
+
+  join(pieces) {
+    return this.#inner.join(pieces);
+  }
+}
+
 /** `description` is SIDE.segmentation.json; `model` the bytes of SIDE.model, for SentencePiece only. */
 export function openSegmentation(description, model) {
+  const inner = openInner(description, model);
+  return description.normal_form ? new Normalised(inner, description.normal_form.known) : inner;
+}
+
+function openInner(description, model) {
   if (description.kind === "whitespace") return new Whitespace();
   if (description.kind === "characters") return new Characters();
   if (description.kind === "sentencepiece") return new Subwords(model, description.case_marks);

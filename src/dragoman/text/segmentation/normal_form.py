@@ -1,0 +1,192 @@
+"""One form for text that means the same letters: composed characters, plain spaces, no invisible characters.
+
+A line is brought to this form before it is segmented, at training and at translation, so that "é" of two code points, a
+no-break space or a soft hyphen in a word change no translation. A character of a source that the training sources never
+had is replaced by one that they had and that stands for the same: another quotation mark or dash, a digit or a letter
+in full width. Targets are only composed and freed of invisible characters: a translation keeps its language's spaces
+and quotation marks.
+
+Spans refer to the raw line. In the web site, normal_form.js does the same.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from dragoman.text.segmentation.base import NONE, Entries, Segmentation, SegmentedLines, Segments, index_pieces
+from dragoman.text.segmentation.subwords import SubwordSegmentation
+
+Span = tuple[int, int]
+
+_SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_HIDDEN = "\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff"
+_JOINERS = "\u200c\u200d"
+_SPACE = re.compile(f"[{_SPACES}]")
+_UNSEEN = re.compile(f"[{_HIDDEN}{_JOINERS}]+")
+_UNUSUAL = re.compile(f"[{_SPACES}{_HIDDEN}{_JOINERS}]")
+_EUROPEAN = "\u0590"
+"""The first character after Latin, Greek and Cyrillic, whose letters never need a joiner."""
+ALIKE = ('"“”„‟«»″', "'’‘‚‛‹›′`´", "-–—‐‑‒―−", "•·‣▪", "~〜～")
+"""Characters that stand for each other."""
+
+
+class Formed(NamedTuple):
+    """A line in normal form."""
+
+    text: str
+    spans: list[Span] | None
+    """The span in the raw line of each character; None where the text is the raw line."""
+
+
+class NormalForm:
+    """Brings lines to the form that a model was trained on."""
+
+    def __init__(self, known: str | None = None) -> None:
+        """`known` are the characters of the training sources; None for targets, whose characters all stay."""
+        self.known = known
+        self._known = None if known is None else frozenset(known)
+        self._replacements: dict[str, str] = {}
+
+    def __reduce__(self) -> tuple[type[NormalForm], tuple[str | None]]:
+        return NormalForm, (self.known,)
+
+    @classmethod
+    def of_sources(cls, lines: Iterable[str]) -> NormalForm:
+        """The form of sources like these training sources."""
+        known = {" "}
+        for line in lines:
+            known.update(_composed(line))
+        return cls("".join(sorted(known - set(_JOINERS) - {each for each in known if _UNUSUAL.match(each)})))
+
+    def apply(self, line: str) -> Formed:
+        """Bring a line to normal form."""
+        if self._is_normal(line):
+            return Formed(line, None)
+        text: list[str] = []
+        spans: list[Span] = []
+        places = _visible(line)
+        for start, stop, composed in _clusters("".join(line[place] for place in places)):
+            written = composed if self._known is None else self._written(composed)
+            text.append(written)
+            spans += [(places[start], places[stop - 1] + 1)] * len(written)
+        return Formed("".join(text), spans)
+
+    def text(self, line: str) -> str:
+        """A line in normal form, without spans."""
+        return line if self._is_normal(line) else self.apply(line).text
+
+    def _is_normal(self, line: str) -> bool:
+        """Whether a line is in normal form, as nearly all are; it may say no of a line that is."""
+        if self._known is not None:
+            return self._known.issuperset(line) and _composed(line) == line
+        return line.isascii() or (_composed(line) == line and not _UNUSUAL.search(line))
+
+    def _written(self, composed: str) -> str:
+        """Composed characters as the training sources write them."""
+        return _composed("".join(self._replacement(character) for character in composed))
+
+    def _replacement(self, character: str) -> str:
+        """The first way to write a character that the training sources had; itself if there is none."""
+        if character not in self._replacements:
+            assert self._known is not None
+            fitting = (each for each in _alike(character) if self._known.issuperset(each))
+            self._replacements[character] = next(fitting, character)
+        return self._replacements[character]
+
+
+def _composed(line: str) -> str:
+    return line if line.isascii() else unicodedata.normalize("NFC", line)
+
+
+def _visible(line: str) -> list[int]:
+    """The places of the characters of a line that are kept: joiners are where a letter or emoji may need them."""
+    places: list[int] = []
+    end = 0
+    for run in _UNSEEN.finditer(line):
+        places.extend(range(end, run.start()))
+        end = run.end()
+        around = unicodedata.normalize("NFKC", line[max(run.start() - 1, 0) : run.start()] + line[end : end + 1])
+        if any(map(_may_need_joiners, around)):
+            places.extend(place for place in range(*run.span()) if line[place] in _JOINERS)
+    return [*places, *range(end, len(line))]
+
+
+def _may_need_joiners(character: str) -> bool:
+    """Letters and marks of Arabic, Indian and other scripts, and emoji; not those of Latin, Greek and Cyrillic."""
+    return character >= _EUROPEAN and unicodedata.category(character)[0] in "LMS"
+
+
+def _clusters(line: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the start, end and composed form of the shortest parts of a line that compose alone as in the line."""
+    start = 0
+    while start < len(line):
+        stop, composed = start + 1, ""
+        while True:
+            while stop < len(line) and unicodedata.category(line[stop]).startswith("M"):
+                stop += 1
+            composed = _composed(line[start:stop])
+            # Letters of Hangul and a few vowels of India are no combining marks, and composed nevertheless.
+            if stop == len(line) or line[stop] < "\u0300" or _composed(line[start : stop + 1]) == composed + line[stop]:
+                break
+            stop += 1
+        yield start, stop, composed
+        start = stop
+
+
+def _alike(character: str) -> Iterator[str]:
+    """Yield the ways to write a character, itself first."""
+    yield character
+    if _SPACE.match(character):
+        yield " "
+    compatible = unicodedata.normalize("NFKC", character)
+    yield compatible
+    for one in (character, compatible):
+        for group in ALIKE:
+            if one in group:
+                yield from group
+    digit = unicodedata.decimal(character, None)
+    if digit is not None:
+        yield str(digit)
+
+
+class NormalisedSegmentation:
+    """A segmentation of lines in normal form."""
+
+    def __init__(self, inner: Segmentation, form: NormalForm) -> None:
+        self.inner = inner
+        """The segmentation of lines that are in normal form."""
+        self.form = form
+
+    def segment(self, line: str) -> Segments:
+        formed = self.form.apply(line)
+        pieces, offsets = self.inner.segment(formed.text)
+        return Segments(pieces, offsets if formed.spans is None else _in_raw_line(offsets, formed.spans))
+
+    def segment_lines(self, lines: Sequence[str]) -> SegmentedLines:
+        """Segment many raw lines, without places: the pieces that `segment` gives."""
+        formed = [self.form.text(line) for line in lines]
+        if isinstance(self.inner, SubwordSegmentation):  # its library takes many lines at a time
+            return self.inner.segment_lines(formed)
+        return index_pieces(self.inner.segment(line).pieces for line in formed)
+
+    def join(self, pieces: Sequence[str]) -> str:
+        return self.inner.join(pieces)
+
+    def save(self, path: Path, entries: Entries = NONE) -> None:
+        self.inner.save(path, {**entries, "normal_form": {"known": self.form.known}})
+
+
+def _in_raw_line(offsets: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
+    """Spans of a line in normal form as spans of the raw line; empty ones stay empty."""
+    end = spans[-1][1] if spans else 0
+    starts = [*(start for start, _ in spans), end]
+    return [(starts[start], spans[stop - 1][1] if stop > start else starts[start]) for start, stop in offsets]
+
+
+def without_form(segmentation: Segmentation) -> Segmentation:
+    """The segmentation of lines that are in normal form already."""
+    return segmentation.inner if isinstance(segmentation, NormalisedSegmentation) else segmentation

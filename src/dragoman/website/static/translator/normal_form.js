@@ -1,0 +1,108 @@
+// One form for text that means the same letters, as text/segmentation/normal_form.py states it; spans are in code points.
+
+import { codePoints } from "./code_points.js";
+
+const SPACE = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/u;
+const HIDDEN = "\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u2069\\ufeff";
+const JOINER = /[\u200c\u200d]/u;
+const UNSEEN = new RegExp(`[${HIDDEN}\\u200c\\u200d]`, "u");
+const MAY_NEED_JOINERS = /[\p{L}\p{M}\p{S}]/u;
+const EUROPEAN = 0x590;
+const ALIKE = ["\"“”„‟«»″", "'’‘‚‛‹›′`´", "-–—‐‑‒―−", "•·‣▪", "~〜～"].map(codePoints);
+
+export class NormalForm {
+  #known;
+  #replacements = new Map();
+
+  /** `known` are the characters of the training sources; null for targets. */
+  constructor(known) {
+    this.#known = known === null ? null : new Set(codePoints(known));
+  }
+
+  /** A line in normal form, and the span in the raw line of each of its characters: {text, spans}. */
+  apply(line) {
+    const raw = codePoints(line);
+    const places = visible(raw);
+    const characters = places.map((place) => raw[place]);
+    const spans = [];
+    let text = "";
+    for (const [start, stop, composed] of clusters(characters)) {
+      const written = this.#known ? this.#written(composed) : composed;
+      text += written;
+      const span = [places[start], places[stop - 1] + 1];
+      for (const _ of codePoints(written)) spans.push(span);
+    }
+    return { text, spans };
+  }
+
+  #written(composed) {
+    return codePoints(composed).map((character) => this.#replacement(character)).join("").normalize("NFC");
+  }
+
+  #replacement(character) {
+    if (!this.#replacements.has(character)) {
+      const isKnown = (each) => codePoints(each).every((one) => this.#known.has(one));
+      this.#replacements.set(character, alike(character).find(isKnown) ?? character);
+    }
+    return this.#replacements.get(character);
+  }
+}
+
+function visible(raw) {
+  const places = [];
+  for (let place = 0; place < raw.length; ) {
+    if (!UNSEEN.test(raw[place])) {
+      places.push(place++);
+      continue;
+    }
+    const start = place;
+    while (place < raw.length && UNSEEN.test(raw[place])) place++;
+    const around = `${raw[start - 1] ?? ""}${raw[place] ?? ""}`.normalize("NFKC");
+    if (codePoints(around).some(mayNeedJoiners)) {
+      for (let joiner = start; joiner < place; joiner++) if (JOINER.test(raw[joiner])) places.push(joiner);
+    }
+  }
+  return places;
+}
+
+function mayNeedJoiners(character) {
+  return character.codePointAt(0) >= EUROPEAN && MAY_NEED_JOINERS.test(character);
+}
+
+/** The start, end and composed form of the shortest parts of a line that compose alone as in the line. */
+function clusters(characters) {
+  const found = [];
+  for (let start = 0; start < characters.length; ) {
+    let stop = start + 1;
+    let composed = "";
+    for (;;) {
+      while (stop < characters.length && /\p{M}/u.test(characters[stop])) stop++;
+      const part = characters.slice(start, stop).join("");
+      composed = part.normalize("NFC");
+      if (stop === characters.length || characters[stop].codePointAt(0) < 0x300) break;
+      if ((part + characters[stop]).normalize("NFC") === composed + characters[stop]) break;
+      stop++;
+    }
+    found.push([start, stop, composed]);
+    start = stop;
+  }
+  return found;
+}
+
+/** The ways to write a character, itself first. */
+function alike(character) {
+  const found = [character];
+  if (SPACE.test(character)) found.push(" ");
+  const compatible = character.normalize("NFKC");
+  found.push(compatible);
+  for (const one of [character, compatible]) {
+    for (const group of ALIKE) if (group.includes(one)) found.push(...group);
+  }
+  if (/^\p{Nd}$/u.test(character)) {
+    const code = character.codePointAt(0); // the ten digits of a script follow each other
+    let digit = 0;
+    while (digit < 9 && /^\p{Nd}$/u.test(String.fromCodePoint(code - digit - 1))) digit++;
+    found.push(String(digit));
+  }
+  return found;
+}
