@@ -377,6 +377,24 @@ def test_uncertain_words_are_tinted_and_explained(show: Open) -> None:
     expect(page.locator("#certainty")).to_have_text("No word of this translation is uncertain.")
 
 
+def test_a_translation_that_is_in_doubt_has_one_sentence_that_says_why(show: Open) -> None:
+    page = show()
+
+    def doubt(found: dict[str, Any]) -> None:
+        for result in found["results"]:
+            for one in result["sentences"][0]["translations"]:
+                one["segment_log_probabilities"] = [0.0] * (len(one["segments"]) + 1)
+                one |= {"confidence": 0.2, "doubt": "unknown words"} if "C" in one["text"] else {"confidence": 0.9}
+
+    answer_with(page, doubt)
+    write(page, "ab c", "AB C")
+    expect(page.locator("#certainty")).to_have_text(
+        "Do not trust this translation: the source has words that the model hardly knows."
+    )
+    write(page, "ab", "AB")
+    expect(page.locator("#certainty")).to_have_text("No word of this translation is uncertain.")
+
+
 def test_right_to_left_text_runs_and_is_walked_from_right_to_left(show: Open) -> None:
     page = show()
     text = "שלום עולם"

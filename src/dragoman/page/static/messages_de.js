@@ -45,6 +45,12 @@ export const GERMAN = {
   uncertain: "unsicher",
   uncertainNote: "Getönte Wörter sind unsicher: Das Modell gab ihnen eine Wahrscheinlichkeit unter 50 %. Je kräftiger der Ton, desto niedriger ist sie.",
   certainNote: "Kein Wort dieser Übersetzung ist unsicher.",
+  doubts: {
+    "low probability": "Dieser Übersetzung ist nicht zu trauen: Das Modell fand keine wahrscheinliche.",
+    "unknown words": "Dieser Übersetzung ist nicht zu trauen: Das Modell kennt Wörter des Ausgangstexts kaum.",
+    "items lost": "Dieser Übersetzung ist nicht zu trauen: Eine Zahl, ein Link oder ein anderes festes Element fehlt.",
+    "wrong length": "Dieser Übersetzung ist nicht zu trauen: Sie ist ungewöhnlich lang oder kurz oder wiederholt sich.",
+  },
   probability: (percent) => `Wahrscheinlichkeit ${percent}`,
   count: (characters, limit) => `${characters} / ${limit}`,
   tooLong: (translated, all) => `Nur die ersten ${translated} von ${all} Zeichen werden übersetzt: Mehr nimmt der Übersetzer nicht auf einmal.`,

@@ -45,6 +45,12 @@ export const ENGLISH = {
   uncertain: "uncertain",
   uncertainNote: "Tinted words are uncertain: the model gave them a probability below 50%. The stronger the tint, the lower it is.",
   certainNote: "No word of this translation is uncertain.",
+  doubts: {
+    "low probability": "Do not trust this translation: the model found none that is probable.",
+    "unknown words": "Do not trust this translation: the source has words that the model hardly knows.",
+    "items lost": "Do not trust this translation: a number, a link or another fixed item is missing.",
+    "wrong length": "Do not trust this translation: it has an unusual length or repeats itself.",
+  },
   probability: (percent) => `probability ${percent}`,
   count: (characters, limit) => `${characters} / ${limit}`,
   tooLong: (translated, all) => `Only the first ${translated} of ${all} characters are translated: the translator takes no more at once.`,

@@ -45,6 +45,12 @@ export const KOREAN = {
   uncertain: "불확실",
   uncertainNote: "색이 칠해진 단어는 불확실합니다. 모델이 매긴 확률이 50% 미만이며, 색이 진할수록 확률이 낮습니다.",
   certainNote: "이 번역문에는 불확실한 단어가 없습니다.",
+  doubts: {
+    "low probability": "이 번역문은 믿기 어렵습니다. 모델이 확률 높은 번역을 찾지 못했습니다.",
+    "unknown words": "이 번역문은 믿기 어렵습니다. 원문에 모델이 거의 모르는 단어가 있습니다.",
+    "items lost": "이 번역문은 믿기 어렵습니다. 숫자나 링크 같은 항목이 빠졌습니다.",
+    "wrong length": "이 번역문은 믿기 어렵습니다. 길이가 이상하거나 같은 말을 되풀이합니다.",
+  },
   probability: (percent) => `확률 ${percent}`,
   count: (characters, limit) => `${characters} / ${limit}`,
   tooLong: (translated, all) => `전체 ${all}자 중 처음 ${translated}자만 번역됩니다. 한 번에 그보다 많이 번역할 수 없습니다.`,

@@ -26,15 +26,20 @@ export function describePoint(pointed) {
   detail.textContent = parts.join("  ·  ");
 }
 
-/** Say whether words are uncertain, and what the tint means. */
+/** Say whether words are uncertain, what the tint means, and why a translation should not be trusted. */
 export function describeCertainty(sentences) {
   const units = sentences.flatMap((sentence) => sentence.version.units.filter((unit) => unit.end > sentence.given));
   const uncertain = units.some((unit) => unit.logProbability < UNCERTAIN);
+  const [doubtful] = sentences
+    .map((sentence) => sentence.version)
+    .filter(({ doubt }) => doubt)
+    .sort((one, other) => one.confidence - other.confidence);
   const note = find("certainty");
   note.hidden = !sentences.length;
   note.replaceChildren(
     ...(uncertain ? [make("span", { className: "swatch", ariaHidden: "true" })] : []),
-    message(uncertain ? "uncertainNote" : "certainNote"),
+    ...(uncertain ? [message("uncertainNote"), " "] : []),
+    ...(doubtful ? [message("doubts")[doubtful.doubt]] : uncertain ? [] : [message("certainNote")]),
   );
 }
 
