@@ -130,7 +130,7 @@ def test_every_preset_made_small_trains_for_two_updates(
 def test_a_preset_made_small_trains_and_translates(
     preset: str, train: Train, corpus: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings = ["training.epochs=1", "training.validation.sentences=5", "training.validation.beam=2"]
+    settings = ["training.epochs=0.1", "training.validation.sentences=5", "training.validation.beam=2"]
     folder = tmp_path / preset
     assert train(folder, "--preset", preset, "--quiet", settings=[*_small(preset), *settings]) == 0
     capsys.readouterr()
@@ -402,7 +402,7 @@ def test_languages_come_from_the_file_names_and_stay_when_resumed(
         for old, new in zip(paths, files[name], strict=True):
             Path(new).write_bytes(old.read_bytes())
     command = ["train", "--preset", "demo", "--train", *files["train"], "--dev", *files["dev"], "--threads", "1"]
-    command += ["--out", str(tmp_path / "run"), "--set", *SMALL, "training.epochs=1"]
+    command += ["--out", str(tmp_path / "run"), "--set", *SMALL, "training.epochs=0.1"]
     command += ["training.validation.metric=perplexity"]
     assert main(command) == 0
     assert "languages: no to en, from the file names\n" in capsys.readouterr().err
