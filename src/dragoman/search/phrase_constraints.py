@@ -31,7 +31,7 @@ INSIDE = -1
 """The state of a phrase after a segment that ends with a letter, if the phrase would go on with the same word."""
 
 
-class Progress(NamedTuple):
+class PhraseProgress(NamedTuple):
     """How far a hypothesis is."""
 
     met: int
@@ -43,9 +43,9 @@ class Progress(NamedTuple):
 class Outcomes(NamedTuple):
     """The progress after one more segment."""
 
-    own: Mapping[int, Progress]
+    own: Mapping[int, PhraseProgress]
     """After EOS and the segments in `ids`."""
-    others: Sequence[Progress]
+    others: Sequence[PhraseProgress]
     """After any other, by its kind."""
 
 
@@ -97,7 +97,7 @@ class PhraseConstraints:
             phrase.after(place, word, begins, ends=ends) for place, phrase in zip(state, self._phrases, strict=True)
         )
 
-    def progress(self, state: PhraseState) -> Progress:
+    def progress(self, state: PhraseState) -> PhraseProgress:
         """How far a hypothesis in a state is."""
         places = list(zip(state, self._phrases, strict=True))
         appeared = [phrase for place, phrase in places if place >= len(phrase.ids)]
@@ -112,7 +112,7 @@ class PhraseConstraints:
             else:
                 lost = 0
             missing = min(missing, without + lost - phrase.advance(place))
-        return Progress(met, missing)
+        return PhraseProgress(met, missing)
 
     def outcomes(self, state: PhraseState) -> Outcomes:
         """The progress after each possible segment."""
