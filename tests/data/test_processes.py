@@ -20,7 +20,17 @@ HOME = os.environ.setdefault("TEST_WORKER_PROCESSES_HOME", str(os.getpid()))
 """The process of the tests; the workers inherit the variable."""
 
 
+SEEN = "TEST_PROCESSES_SEEN"
+"""The folder in which `place_of` leaves a file for each process."""
+
+
 def place_of(item: int) -> tuple[int, int]:
+    """The first item waits until two processes have one: a quick process could otherwise compute all of them."""
+    if SEEN in os.environ:
+        folder, end = Path(os.environ[SEEN]), time.monotonic() + 100
+        (folder / str(os.getpid())).touch()
+        while item == 0 and len(os.listdir(folder)) < 2 and time.monotonic() < end:
+            time.sleep(0.01)
     return item, os.getpid()
 
 
@@ -37,7 +47,8 @@ def refuse(item: int) -> int:
     return item
 
 
-def test_every_item_has_its_value_in_order_from_all_processes() -> None:
+def test_every_item_has_its_value_in_order_from_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SEEN, str(tmp_path))
     found = list(map_in_processes(place_of, iter(range(100)), 2, "count"))
     assert [item for item, _ in found] == list(range(100))
     processes = {process for _, process in found}

@@ -87,8 +87,8 @@ def test_text_that_changes_while_a_training_reads_it_is_refused(
     files = [Path(shutil.copy(path, tmp_path)) for path in corpus.train]
     train_segmentation = training_text.train_segmentation
 
-    def change_then_train(side: SideConfig, lines: Iterable[str]) -> Segmentation:
-        found = train_segmentation(side, lines)
+    def change_then_train(side: SideConfig, lines: Iterable[str], *, case_marks: bool) -> Segmentation:
+        found = train_segmentation(side, lines, case_marks=case_marks)
         if files[0].exists():
             change(files[0])
         return found

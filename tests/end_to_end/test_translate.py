@@ -95,6 +95,8 @@ def test_json_lines_hold_everything(run_folder: Path, source: Path, capsys: pyte
             "text": "",
             "score": 0.0,
             "log_probability": 0.0,
+            "confidence": None,
+            "doubt": None,
             "finished": True,
             "tokens": [],
             "alignment": [],

@@ -21,6 +21,10 @@ MAX_SHOWN = 60
 """Segments of either side up to which a notebook shows the heat map."""
 
 
+def _unassessed() -> Confidence | None:
+    return None
+
+
 @dataclass(frozen=True, eq=False)
 class Translation:
     """A translation of one line with its scores and attention; a blank line has a blank translation.
@@ -66,7 +70,7 @@ class Translation:
     """[start, end) of each of the `source_tokens` in `source`, in characters."""
     compute_target_spans: Callable[[], list[Span]] = field(default=list, repr=False)
     """Computes `target_spans`."""
-    compute_confidence: Callable[[], Confidence | None] = field(default=lambda: None, repr=False)
+    compute_confidence: Callable[[], Confidence | None] = field(default_factory=lambda: _unassessed, repr=False)
     """Computes `confidence` and `doubt`."""
     attention_shift: int = 0
     """0 where row t of `attention` belongs to segment t, 1 where row t + 1 does, as in `Engine.attention_shift`."""
