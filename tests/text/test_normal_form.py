@@ -30,6 +30,8 @@ LINES = [
     ("ｅ\u0301", "é"),
     ("٣٤ ३", "34 3"),
     ("m² m³", "m² m3"),
+    ("it´s", "it's"),
+    ("𝟡𝟙", "91"),
     ("ﬁn", "fin"),
     ("می\u200cخواهم", "می\u200cخواهم"),
     ("👩\u200d👩\u200d👧 x", "👩\u200d👩\u200d👧 x"),
@@ -44,6 +46,11 @@ LINES = [
 def test_sources_are_written_as_those_of_the_training(line: str, expected: str) -> None:
     assert FORM.text(line) == expected
     assert FORM.apply(line).text == expected
+
+
+def test_a_stray_character_of_a_large_text_is_none_that_a_model_has_learnt() -> None:
+    form = NormalForm.of_sources(['a "dog"'] * 20_000 + ["a “dog”", "字"])
+    assert form.text("“dog” 字") == '"dog" 字'
 
 
 def test_training_text_stays() -> None:

@@ -27,7 +27,7 @@ UNUSUAL = (
     "a" * 60, "DER HUND LÄUFT, der HUND", "iPhone McDonald H2O ⇧ ⇪x ⟪a⟫ ⤊⤋", "The Old Man And the Sea",
     "ein hund läuft", "„Ein\u00a0Hund“\u3000la\u0308uft \u00adH\u200bund ｈｕｎｄ １２ ٣٤ m³ \u1102\u1161",
     "می\u200cخ H\u200cu",
-    "👩\u200d👧 \u0301a क\u093c \u09c7\u09be ６ ९ 𝟗 🇰🇷 \u200c“", "e\u00ad\u0301\u0327 a\u0315\u0300\u05ae\u0062",
+    "👩\u200d👧 \u0301a क\u093c \u09c7\u09be ６ ९ 𝟗 𝟘 𝟡 🇰🇷 \u200c“", "e\u00ad\u0301\u0327 a\u0315\u0300\u05ae\u0062",
     "İstanbul STRAẞE ΟΔΟΣ οδός ǅ Ⅷ ŉ ΐ ﬁ µM",
     "ZA\u0301MOK Za\u0301mok (A B C) Anna-Lena's", "Hund\u00a0und\u00a0See", "<0x41> USR FOO USRFOO", "▁", "\u00ad",
 )  # fmt: skip

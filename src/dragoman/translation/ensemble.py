@@ -22,6 +22,7 @@ from dragoman.engines.ensemble_engine import (
 )
 from dragoman.engines.protocol import Engine, ShortlistEngine
 from dragoman.errors import ConfigError
+from dragoman.text.segmentation.normal_form import without_form
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.text.words import raw_words
@@ -150,4 +151,4 @@ def require_same_segmentation(names: Sequence[str], sides: Sequence[TextSide]) -
 
 
 def _kind(side: TextSide) -> str:
-    return type(side.segmentation).__name__.removesuffix("Segmentation").lower()
+    return type(without_form(side.segmentation)).__name__.removesuffix("Segmentation").lower()

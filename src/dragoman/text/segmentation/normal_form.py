@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +33,10 @@ _EUROPEAN = "\u0590"
 """The first character after Latin, Greek and Cyrillic, whose letters never need a joiner."""
 ALIKE = ('"“”„‟«»″', "'’‘‚‛‹›′`´", "-–—‐‑‒―−", "•·‣▪", "~〜～")
 """Characters that stand for each other."""
+
+
+RARE = 10_000
+"""A character that fewer training sources have than one in so many is replaced, if there is one to replace it."""
 
 
 class Formed(NamedTuple):
@@ -56,11 +61,13 @@ class NormalForm:
 
     @classmethod
     def of_sources(cls, lines: Iterable[str]) -> NormalForm:
-        """The form of sources like these training sources."""
-        known = {" "}
+        """The form of sources like these training sources, whose characters are those of one line in 10,000 or more."""
+        count, counts = 0, Counter(" ")
         for line in lines:
-            known.update(_composed(line))
-        return cls("".join(sorted(known - set(_JOINERS) - {each for each in known if _UNUSUAL.match(each)})))
+            count += 1
+            counts.update(set(_composed(line)))
+        frequent = (character for character, seen in counts.items() if seen * RARE >= count or character == " ")
+        return cls("".join(sorted(character for character in frequent if not _UNUSUAL.match(character))))
 
     def apply(self, line: str) -> Formed:
         """Bring a line to normal form."""
@@ -143,11 +150,11 @@ def _alike(character: str) -> Iterator[str]:
     if _SPACE.match(character):
         yield " "
     compatible = unicodedata.normalize("NFKC", character)
-    yield compatible
     for one in (character, compatible):
         for group in ALIKE:
             if one in group:
                 yield from group
+        yield compatible
     digit = unicodedata.decimal(character, None)
     if digit is not None:
         yield str(digit)

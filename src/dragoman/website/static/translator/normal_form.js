@@ -94,15 +94,21 @@ function alike(character) {
   const found = [character];
   if (SPACE.test(character)) found.push(" ");
   const compatible = character.normalize("NFKC");
-  found.push(compatible);
   for (const one of [character, compatible]) {
     for (const group of ALIKE) if (group.includes(one)) found.push(...group);
+    found.push(compatible);
   }
-  if (/^\p{Nd}$/u.test(character)) {
-    const code = character.codePointAt(0); // the ten digits of a script follow each other
-    let digit = 0;
-    while (digit < 9 && /^\p{Nd}$/u.test(String.fromCodePoint(code - digit - 1))) digit++;
-    found.push(String(digit));
-  }
+  const digit = decimal(character.codePointAt(0));
+  if (digit !== null) found.push(String(digit));
   return found;
+}
+
+/** The value of a decimal digit; null for another character. The ten digits of a script follow each other. */
+function decimal(code) {
+  const isDigit = (place) => /^\p{Nd}$/u.test(String.fromCodePoint(place));
+  if (!isDigit(code)) return null;
+  if (code >= 0x1d7ce && code <= 0x1d7ff) return (code - 0x1d7ce) % 10; // of mathematics, in five ways
+  let digit = 0;
+  while (digit < 9 && isDigit(code - digit - 1)) digit++;
+  return digit;
 }
