@@ -29,7 +29,8 @@ UNUSUAL = (
     "می\u200cخ H\u200cu",
     "👩\u200d👧 \u0301a क\u093c \u09c7\u09be ６ ९ 𝟗 𝟘 𝟡 🇰🇷 \u200c“", "e\u00ad\u0301\u0327 a\u0315\u0300\u05ae\u0062",
     "İstanbul STRAẞE ΟΔΟΣ οδός ǅ Ⅷ ŉ ΐ ﬁ µM",
-    "ZA\u0301MOK Za\u0301mok (A B C) Anna-Lena's", "Hund\u00a0und\u00a0See", "<0x41> USR FOO USRFOO", "▁", "\u00ad",
+    "a\u0305b x\u0323\u0301", "ZA\u0301MOK Za\u0301mok (A B C) Anna-Lena's",
+    "Hund\u00a0und\u00a0See", "<0x41> USR FOO USRFOO", "▁", "\u00ad",
 )  # fmt: skip
 OPTIONS = {
     "nmt_nfkc unigram": {"model_type": "unigram"},

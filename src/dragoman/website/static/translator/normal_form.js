@@ -2,8 +2,10 @@
 
 import { codePoints } from "./code_points.js";
 
-const SPACE = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/u;
+const SPACES = "\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000";
 const HIDDEN = "\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u2069\\ufeff";
+const SPACE = new RegExp(`[${SPACES}]`, "u");
+const UNUSUAL = new RegExp(`[${SPACES}${HIDDEN}\\u200c\\u200d]`, "u");
 const JOINER = /[\u200c\u200d]/u;
 const UNSEEN = new RegExp(`[${HIDDEN}\\u200c\\u200d]`, "u");
 const MAY_NEED_JOINERS = /[\p{L}\p{M}\p{S}]/u;
@@ -22,6 +24,7 @@ export class NormalForm {
   /** A line in normal form, and the span in the raw line of each of its characters: {text, spans}. */
   apply(line) {
     const raw = codePoints(line);
+    if (this.#isNormal(line, raw)) return { text: line, spans: raw.map((_, place) => [place, place + 1]) };
     const places = visible(raw);
     const characters = places.map((place) => raw[place]);
     const spans = [];
@@ -33,6 +36,11 @@ export class NormalForm {
       for (const _ of codePoints(written)) spans.push(span);
     }
     return { text, spans };
+  }
+
+  #isNormal(line, raw) {
+    if (line !== line.normalize("NFC")) return false;
+    return this.#known ? raw.every((character) => this.#known.has(character)) : !UNUSUAL.test(line);
   }
 
   #written(composed) {
