@@ -2,7 +2,10 @@
 
 import pytest
 
-from dragoman.report.differences import confusions, differing, missed, overlapping, tokens
+from dragoman.report.differences import confusions, count_oov, differing, missed, overlapping, tokens
+from dragoman.text.segmentation.words import WordSegmentation
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import Vocabulary
 
 
 def cut(line: str) -> list[str]:
@@ -53,3 +56,15 @@ def test_missing_words_are_counted_with_all_their_occurrences():
     references = ["the dog the the", "the dog", "the a."]
     (found,) = missed(hypotheses, references)
     assert (found.word, found.count, found.sentences) == ("the", 5, (0, 1, 2))
+
+
+def test_unknown_words_are_named_with_their_sentences_the_most_frequent_first():
+    side = TextSide(WordSegmentation("en"), Vocabulary(["the", "dog", "."]))
+    found = count_oov(side, ["the cat.", "a dog and a cat.", "the dog."])
+    assert (found.tokens, found.unknown) == (3 + 6 + 3, 5)
+    assert [(word.text, word.sentences) for word in found.listed] == [("a", (1, 1)), ("cat", (0, 1)), ("and", (1,))]
+
+
+def test_nothing_is_listed_for_a_text_without_unknown_words():
+    side = TextSide(WordSegmentation("en"), Vocabulary(["the"]))
+    assert count_oov(side, ["the", ""]).listed == ()

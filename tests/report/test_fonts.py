@@ -36,11 +36,11 @@ def test_a_font_that_was_installed_later_is_found(tmp_path, monkeypatch):
     broken.write_bytes(b"no font")
     monkeypatch.setattr(fontManager, "ttflist", list(fontManager.ttflist))
     monkeypatch.setattr(module, "findSystemFonts", lambda: [str(path), str(broken)])
-    for cached in (module._search, module._new_upright_fonts):
+    for cached in (module._search, module._new_fonts):
         cached.cache_clear()
     assert font_families([letter])[1:] == ["Newly Installed Sans"]
     assert missing_letters([letter]) == ""
-    for cached in (module._search, module._new_upright_fonts):
+    for cached in (module._search, module._new_fonts):
         cached.cache_clear()
 
 

@@ -14,7 +14,7 @@ from dragoman.errors import InputError
 from dragoman.evaluation.evaluate import Evaluation, ReferencePerplexity, evaluate
 from dragoman.evaluation.significance import Comparisons, MetricComparison
 from dragoman.evaluation.slices import by_source_length
-from dragoman.report.out_of_vocabulary import OovCounts, OovToken
+from dragoman.report.differences import OovCounts, OovToken
 from dragoman.report.page import Report, ReportedSystem, write_report
 from dragoman.report.samples import Sample
 from dragoman.text.words import raw_words

@@ -1,4 +1,4 @@
-"""Differences between translations, and words that a system confuses or misses, from a comparison token by token.
+"""Differences between translations, and the words that a system confuses, misses or does not know.
 
 Tokens here are for readers, not for a metric: words without surrounding punctuation, punctuation marks, and single
 characters in scripts without spaces.
@@ -9,15 +9,20 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import TypeVar
 
 from dragoman.alignment.extract import Span
 from dragoman.text.scripts import LETTER_WITHOUT_SPACES
+from dragoman.text.side import TextSide
+from dragoman.text.vocabulary import UNK
 
 LISTED = 15
 """Rows of a table of words."""
+
+Found = TypeVar("Found", str, tuple[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +46,31 @@ class Missed:
     """The sentences whose translation lacks it, from 0; a sentence is repeated for each occurrence."""
 
 
+@dataclass(frozen=True, slots=True)
+class OovToken:
+    """A token of the raw text that the vocabulary lacks."""
+
+    text: str
+    sentences: tuple[int, ...]
+    """The sentences it is in, from 0; a sentence is repeated for each occurrence."""
+
+
+@dataclass(frozen=True, slots=True)
+class OovCounts:
+    """The out-of-vocabulary tokens of a text: a model reads them all as UNK, and can write none of them."""
+
+    tokens: int
+    """All tokens of the text."""
+    unknown: int
+    """Those that the vocabulary lacks."""
+    listed: tuple[OovToken, ...]
+    """The most frequent unknown tokens."""
+
+
 def tokens(line: str) -> list[Span]:
     """Return the tokens of a line as [start, end) in characters."""
-    return [span for start, end in _stretches(line) for span in _parts(line, start, end)]
-
-
-def _stretches(line: str) -> list[Span]:
-    """Return the stretches between spaces of any kind: a no-break space before a mark is no part of a token."""
-    return [match.span() for match in re.finditer(r"\S+", line)]
+    # Spaces of any kind separate them: a no-break space before a mark is no part of a token.
+    return [span for stretch in re.finditer(r"\S+", line) for span in _parts(line, *stretch.span())]
 
 
 def _parts(line: str, start: int, end: int) -> Iterator[Span]:
@@ -106,8 +128,7 @@ def confusions(hypotheses: Sequence[str], references: Sequence[str]) -> list[Con
                     pair = reference[slice(*there)], hypothesis[slice(*here)]
                     if _is_word(pair[0]) or _is_word(pair[1]):
                         found.setdefault(pair, []).append(number)
-    most_frequent = sorted((pair for pair in found if len(found[pair]) > 1), key=lambda pair: (-len(found[pair]), pair))
-    return [Confusion(*pair, tuple(found[pair])) for pair in most_frequent[:LISTED]]
+    return [Confusion(*pair, tuple(sentences)) for pair, sentences in _most_frequent(found) if len(sentences) > 1]
 
 
 def missed(hypotheses: Sequence[str], references: Sequence[str]) -> list[Missed]:
@@ -115,14 +136,37 @@ def missed(hypotheses: Sequence[str], references: Sequence[str]) -> list[Missed]
     counts: Counter[str] = Counter()
     lacking: dict[str, list[int]] = {}
     for number, (hypothesis, reference) in enumerate(zip(hypotheses, references, strict=True)):
-        wanted, there = _words(reference), _words(hypothesis)
+        wanted, there = (
+            Counter(token for start, end in tokens(line) if _is_word(token := line[start:end]))
+            for line in (reference, hypothesis)
+        )
         counts += wanted
         for word, times in (wanted - there).items():
             lacking.setdefault(word, []).extend([number] * times)
-    most_frequent = sorted(
-        (word for word in lacking if len(lacking[word]) > 1), key=lambda word: (-len(lacking[word]), word)
-    )
-    return [Missed(word, counts[word], tuple(lacking[word])) for word in most_frequent[:LISTED]]
+    return [
+        Missed(word, counts[word], tuple(sentences))
+        for word, sentences in _most_frequent(lacking)
+        if len(sentences) > 1
+    ]
+
+
+def count_oov(side: TextSide, lines: Sequence[str]) -> OovCounts:
+    """Count the tokens of `lines` that are not in the vocabulary of `side`: words, or smaller units if it has those."""
+    found: dict[str, list[int]] = {}
+    tokens = 0
+    for number, line in enumerate(lines):
+        encoded = side.encode(line)
+        tokens += len(encoded.ids)
+        for index, (start, end) in zip(encoded.ids, encoded.offsets, strict=True):
+            if index == UNK:
+                found.setdefault(line[start:end].strip(), []).append(number)
+    listed = tuple(OovToken(text, tuple(sentences)) for text, sentences in _most_frequent(found))
+    return OovCounts(tokens, sum(map(len, found.values())), listed)
+
+
+def _most_frequent(found: Mapping[Found, list[int]]) -> list[tuple[Found, list[int]]]:
+    """Return what has the most sentences, with these; equals in code point order."""
+    return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))[:LISTED]
 
 
 def _comparison(
@@ -131,11 +175,6 @@ def _comparison(
     here = [line[start:end] for start, end in ours]
     there = [other[start:end] for start, end in theirs]
     return SequenceMatcher(None, here, there, autojunk=False).get_opcodes()
-
-
-def _words(line: str) -> Counter[str]:
-    shown = (line[start:end] for start, end in tokens(line))
-    return Counter(token for token in shown if _is_word(token))
 
 
 def _is_word(token: str) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from matplotlib.font_manager import FontEntry, findSystemFonts, fontManager, get_font
@@ -84,48 +84,56 @@ def _search(letters: frozenset[str], region: str) -> tuple[tuple[str, ...], froz
 
     Each family is the first, in the order of `_upright_fonts`, with a letter that is still missing.
     """
-    missing = {ord(letter) for letter in letters} - _glyphs(_path(_BASE))
+    missing = {ord(letter) for letter in letters} - _glyphs(str(fontManager.findfont(_BASE)))
     families = []
-    for fonts in (_upright_fonts, _new_upright_fonts) if missing else ():
-        for entry in fonts(region) if missing else ():
-            found = missing & _glyphs(entry.fname)
-            if found:
-                families.append(entry.name)
-                missing -= found
-            if not missing:
-                break
+    for entry in _upright_fonts(region) if missing else ():
+        found = missing & _glyphs(entry.fname)
+        if found:
+            families.append(entry.name)
+            missing -= found
+        if not missing:
+            break
     # Invisible characters need no glyph: joiners, directional marks, variation selectors.
     return tuple(families), frozenset(chr(code) for code in missing if unicodedata.category(chr(code)) != "Cf")
 
 
-@cache
-def _upright_fonts(region: str) -> tuple[FontEntry, ...]:
-    """Return fonts of normal style and weight: sans serif first, and among these the large East Asian ones."""
-    return _upright(fontManager.ttflist, region)
+def _upright_fonts(region: str) -> Iterator[FontEntry]:
+    """Yield fonts of normal style and weight: sans serif first, and among these the large East Asian ones.
 
-
-@cache
-def _new_upright_fonts(region: str) -> tuple[FontEntry, ...]:
-    """Return the same of fonts that were installed after matplotlib made its list, which it keeps between processes."""
-    listed = len(fontManager.ttflist)
-    for path in sorted(set(findSystemFonts()) - {entry.fname for entry in fontManager.ttflist}):
-        try:
-            fontManager.addfont(path)
-        except (OSError, RuntimeError):  # not a font that matplotlib can read
-            continue
-    return _upright(fontManager.ttflist[listed:], region)
-
-
-def _upright(entries: Iterable[FontEntry], region: str) -> tuple[FontEntry, ...]:
-    regular = (400, "normal", "regular")
-    fonts = [entry for entry in entries if entry.style == "normal" and entry.weight in regular]
-    fonts = [entry for entry in fonts if not entry.name.startswith("Last Resort")]  # a box for every letter
+    Last are those that were installed after matplotlib made its list, which it keeps between processes.
+    """
 
     def preference(entry: FontEntry) -> tuple[bool, bool, bool, str]:
         name = entry.name
         return "Sans" not in name, "CJK" not in name, not name.endswith(region), name
 
-    return tuple(sorted(fonts, key=preference))
+    for fonts in (_listed_fonts, _new_fonts):
+        yield from sorted(
+            (
+                entry
+                for entry in fonts()
+                if entry.style == "normal"
+                and entry.weight in (400, "normal", "regular")
+                and not entry.name.startswith("Last Resort")  # a box for every letter
+            ),
+            key=preference,
+        )
+
+
+@cache
+def _listed_fonts() -> tuple[FontEntry, ...]:
+    return tuple(fontManager.ttflist)
+
+
+@cache
+def _new_fonts() -> tuple[FontEntry, ...]:
+    listed = _listed_fonts()
+    for path in sorted(set(findSystemFonts()) - {entry.fname for entry in listed}):
+        try:
+            fontManager.addfont(path)
+        except (OSError, RuntimeError):  # not a font that matplotlib can read
+            continue
+    return tuple(fontManager.ttflist[len(listed) :])
 
 
 @cache
@@ -135,7 +143,3 @@ def _glyphs(path: str) -> frozenset[int]:
         return frozenset(get_font(path).get_charmap())
     except (OSError, RuntimeError):
         return frozenset()
-
-
-def _path(family: str) -> str:
-    return str(fontManager.findfont(family))

@@ -25,10 +25,9 @@ from dragoman.evaluation.metrics import chrf_metric
 from dragoman.evaluation.significance import Comparisons, MetricComparison
 from dragoman.report.charts import FEW
 from dragoman.report.curves import Curve, Records, learning_curves, slice_curves
-from dragoman.report.differences import Confusion, Missed, confusions, missed
+from dragoman.report.differences import OovCounts, confusions, missed
 from dragoman.report.facts import Facts, language_name
 from dragoman.report.heat_map_file import SCALES, Scale
-from dragoman.report.out_of_vocabulary import OovCounts
 from dragoman.report.samples import Sample
 from dragoman.report.sentences import pack
 from dragoman.text.display import LONGEST_LABEL, visible
@@ -124,7 +123,7 @@ def _content(report: Report) -> dict[str, object]:
         "languages": [language_name(code) for code in languages if code],
         "curves": learning_curves(report.records),
         "divisions": [] if evaluation is None else [_division(report, table) for table in evaluation.slicings],
-        "verdicts": [] if evaluation is None else [_verdicts(found, evaluation) for found in report.comparisons],
+        "outcomes": [] if evaluation is None else [_outcomes(found, evaluation) for found in report.comparisons],
         "few": FEW,
         "words": _words(report),
         "sentences": _sentences(report, languages),
@@ -153,37 +152,20 @@ def _division(report: Report, table: SliceTable) -> _Division:
     return _Division(table, others, slice_curves(evaluations, table.name, _CURVED))
 
 
-class _Verdict(NamedTuple):
-    """The outcome of a significance test in words."""
-
-    found: MetricComparison
-    difference: float
-    words: str
-    kind: str
-    """better, worse or even; a CSS class."""
-
-
-def _verdicts(comparisons: Comparisons, evaluation: Evaluation) -> list[_Verdict]:
+def _outcomes(comparisons: Comparisons, evaluation: Evaluation) -> list[tuple[MetricComparison, str]]:
+    """Return the significance test of each metric with its outcome: better, worse or even, which are CSS classes."""
     higher_is_better = {score.name: score.higher_is_better for score in evaluation.scores}
-    return [_verdict(found, higher_is_better[found.name]) for found in comparisons.metrics]
+
+    def outcome(found: MetricComparison) -> str:
+        if max(found.bootstrap_p, found.randomisation_p) >= SIGNIFICANT:
+            return "even"
+        return "better" if (found.score > found.other_score) == higher_is_better[found.name] else "worse"
+
+    return [(found, outcome(found)) for found in comparisons.metrics]
 
 
-def _verdict(found: MetricComparison, higher_is_better: bool) -> _Verdict:
-    difference = found.score - found.other_score
-    if max(found.bootstrap_p, found.randomisation_p) >= SIGNIFICANT:
-        return _Verdict(found, difference, "no clear difference", "even")
-    kind = "better" if (difference > 0) == higher_is_better else "worse"
-    return _Verdict(found, difference, kind, kind)
-
-
-class _Words(NamedTuple):
-    """Tables of single words."""
-
-    confusions: list[Confusion]
-    missed: list[Missed]
-
-
-def _words(report: Report) -> _Words | None:
+def _words(report: Report) -> dict[str, object] | None:
+    """Return the tables of single words."""
     pairs = [
         (sample.translation, _closest_reference(sample, sample.reference))
         for sample in (report.systems[0].samples if report.systems else ())
@@ -192,7 +174,7 @@ def _words(report: Report) -> _Words | None:
     if not pairs:
         return None
     hypotheses, references = zip(*pairs, strict=True)
-    return _Words(confusions(hypotheses, references), missed(hypotheses, references))
+    return {"confusions": confusions(hypotheses, references), "missed": missed(hypotheses, references)}
 
 
 def _closest_reference(sample: Sample, first: str) -> str:

@@ -59,12 +59,12 @@ def make_sample(
     window: Window | None = None,
 ) -> Sample:
     """Return the sample of a translation by a model with these text sides and this `attention_shift`."""
-    if translation.attention is None:
-        return given_sample(translation.source, translation.text, reference)
     surfaces = [target.decode([index]) for index in target.vocabulary.ids(translation.tokens)]
     return _aligned(
         given_sample(translation.source, translation.text, reference),
-        _Attended(translation.attention, attention_shift, window),
+        translation.attention,
+        attention_shift,
+        window,
         source.encode(translation.source).offsets[: len(translation.source_tokens)],
         surface_spans(surfaces, translation.text),
     )
@@ -80,12 +80,11 @@ def scored_sample(
     window: Window | None = None,
 ) -> Sample:
     """Return the sample of a given `pair` (source, translation), as aligned by forced decoding."""
-    given = given_sample(*pair, reference)
-    if scored.attention is None:
-        return given
     return _aligned(
-        given,
-        _Attended(scored.attention, attention_shift, window),
+        given_sample(*pair, reference),
+        scored.attention,
+        attention_shift,
+        window,
         source.encode(pair[0]).offsets[: len(scored.source_tokens)],
         target.encode(pair[1]).offsets[: len(scored.target_tokens)],
     )
@@ -96,30 +95,29 @@ def given_sample(source: str, translation: str, reference: str | None) -> Sample
     return Sample(source, translation, reference, raw_words(source), raw_words(translation))
 
 
-class _Attended(NamedTuple):
-    """The alignment weights of a model for one sentence pair."""
-
-    attention: NDArray[np.float32]
-    shift: int
-    window: Window | None
-
-
-def _aligned(given: Sample, attended: _Attended, source_spans: Sequence[Span], target_spans: Sequence[Span]) -> Sample:
-    """Return the sample with its words, and the weights and windows between them."""
+def _aligned(
+    given: Sample,
+    attention: NDArray[np.float32] | None,
+    shift: int,
+    window: Window | None,
+    source_spans: Sequence[Span],
+    target_spans: Sequence[Span],
+) -> Sample:
+    """Return the sample with its words, and the weights and windows between them, if the model has attention."""
+    if attention is None:
+        return given
     segments = len(source_spans)
-    source_words = words_between(given.source, source_spans)
-    target_words = words_between(given.translation, target_spans)
-    weights = segment_weights(attended.attention, attended.shift, segments)
-    end = eos_weights(attended.attention, attended.shift, segments)
+    words = words_between(given.source, source_spans), words_between(given.translation, target_spans)
+    between = source_spans, words[0], target_spans, words[1]
+    weights = segment_weights(attention, shift, segments)
     windows = None
-    if attended.window is not None and segments:
-        rows = segment_windows(attended.window, attended.shift, segments)
-        windows = word_windows(rows, source_spans, source_words, target_spans, target_words)
+    if window is not None and segments:
+        windows = word_windows(segment_windows(window, shift, segments), *between)
     return replace(
         given,
-        source_words=source_words,
-        target_words=target_words,
-        weights=word_weights(weights, end, source_spans, source_words, target_spans, target_words).weights,
+        source_words=words[0],
+        target_words=words[1],
+        weights=word_weights(weights, eos_weights(attention, shift, segments), *between).weights,
         windows=windows,
     )
 

@@ -14,9 +14,9 @@ from dragoman.evaluation.metrics import chrf_metric
 from dragoman.evaluation.significance import Comparisons
 from dragoman.inspection.summary import TextSummary, load_summary
 from dragoman.progress import Console
+from dragoman.report.differences import count_oov
 from dragoman.report.facts import Facts, machine_name, training_facts
 from dragoman.report.fonts import warn_of_missing_letters
-from dragoman.report.out_of_vocabulary import count_oov
 from dragoman.report.page import Report, ReportedSystem, write_report
 from dragoman.report.samples import Sample, Window, given_sample, make_sample, scored_sample
 from dragoman.runs.layout import RunFolder
