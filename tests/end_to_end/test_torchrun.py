@@ -39,8 +39,8 @@ import os, sys
 from dragoman.cli.main import main
 from dragoman.workflows import training_text
 train_segmentation = training_text.train_segmentation
-def then_change(side, lines):
-    found = train_segmentation(side, lines)
+def then_change(side, lines, **options):
+    found = train_segmentation(side, lines, **options)
     if os.environ["CHANGE"] == "unlink":
         os.unlink("train.low")
     else:
