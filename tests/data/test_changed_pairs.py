@@ -14,8 +14,8 @@ from dragoman.data.batches import BEGINNING, Batch, Batches, Budget
 from dragoman.data.changed_pairs import PairChanges
 from dragoman.data.preparation import PreparedCorpus, build_store
 from dragoman.errors import ConfigError
+from dragoman.text.changes import add_typing_errors, title_case
 from dragoman.text.corpus import Cleaner, Pair
-from dragoman.text.noise import add_typing_errors, title_case
 from dragoman.text.segmentation import train_segmentation
 
 LETTERS = "abcdefgh"

@@ -174,7 +174,7 @@ def test_a_model_of_text_in_one_form_learns_changed_pairs_and_is_exported(
     ]
     settings += ["training.validation.metric=perplexity"]
     assert train(tmp_path / "long", settings=[*settings, "training.epochs=1.5"]) == 0
-    assert "pairs changed in the first epoch: " in capsys.readouterr().err
+    assert "pairs drawn to be changed in the first epoch: " in capsys.readouterr().err
     assert train(tmp_path / "short", "--quiet", settings=[*settings, "training.epochs=0.7"]) == 0
     resumed = ["train", "--out", str(tmp_path / "short"), "--resume", "--threads", "1", "--set", "training.epochs=1.5"]
     assert main([*resumed, "--quiet"]) == 0

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SideConfig
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, RunError
 from dragoman.text.segmentation import load_segmentation, train_segmentation
 from dragoman.text.segmentation.case_marks import MARKS, Marked, mark_case, restore_case
 from dragoman.text.segmentation.subwords import SubwordSegmentation
@@ -133,6 +134,15 @@ def test_it_is_saved_and_loaded(segmentation: SubwordSegmentation, tmp_path: Pat
     line = "Das HAUS und der Hund"
     assert loaded.segment(line) == segmentation.segment(line)
     assert loaded.join(loaded.segment(line).pieces) == line
+
+
+@pytest.mark.parametrize("joined", [[""], ["⇧"], ["▁the"], [3], "⇧▁the", {}])
+def test_a_damaged_description_is_refused(segmentation: SubwordSegmentation, tmp_path: Path, joined: object) -> None:
+    path = tmp_path / "source.segmentation.json"
+    segmentation.save(path)
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"case_marks": joined}), encoding="utf-8")
+    with pytest.raises(RunError, match=r"source\.segmentation\.json: .*case_marks"):
+        load_segmentation(path)
 
 
 def test_new_characters_keep_the_marks(segmentation: SubwordSegmentation) -> None:

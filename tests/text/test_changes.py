@@ -5,8 +5,17 @@ from __future__ import annotations
 import random
 import unicodedata
 
-from dragoman.text.changes import CHANGES, INVISIBLE, ITEMS, SPACES, contains, insert, own_script_names
-from dragoman.text.noise import TYPING_ERRORS, add_typing_errors
+from dragoman.text.changes import (
+    CHANGES,
+    INVISIBLE,
+    ITEMS,
+    SPACES,
+    TYPING_ERRORS,
+    add_typing_errors,
+    contains,
+    insert,
+    own_script_names,
+)
 
 LINE = "Two dogs - \"old\" ones - don't run in Malmö's 25 streets."
 

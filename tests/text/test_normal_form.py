@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.config.schema import SideConfig
+from dragoman.data.segmenting import ChunkText, segment_text
 from dragoman.text.segmentation import load_segmentation, train_segmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
 from dragoman.text.side import TextSide
@@ -104,9 +105,10 @@ def test_segments_have_the_spans_of_the_raw_line(tmp_path: Path) -> None:
     for other in (loaded, pickle.loads(pickle.dumps(side.segmentation))):
         assert other.segment(raw) == (pieces, offsets)
     assert isinstance(loaded, NormalisedSegmentation)
-    found = loaded.segment_lines([raw, "", "dog"])
-    assert [found.pieces[number] for number in found.ids[: len(pieces)]] == pieces
-    assert found.lengths[1] == 0
+    text = ChunkText([raw, "", "dog"], [raw, "", "dog"], None)
+    for found in segment_text((loaded, loaded), text)[:2]:
+        assert [found.pieces[number] for number in found.ids[: len(pieces)]] == pieces
+        assert found.lengths[1] == 0
 
 
 def test_a_line_of_a_hundred_thousand_marks_is_quick() -> None:

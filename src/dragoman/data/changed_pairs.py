@@ -8,7 +8,6 @@ ranks see the same. A changed pair takes the place of the pair, so an epoch is a
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -18,28 +17,26 @@ from numpy.typing import NDArray
 
 from dragoman.config.schema import ChangesConfig
 from dragoman.data.store import RaggedIds, Store
-from dragoman.text.noise import add_typing_errors, title_case
-from dragoman.text.segmentation.case_marks import ALL_CAPITAL, ALL_CAPITALS, END, LOWER
+from dragoman.text.changes import CHANGES, LineChange, add_typing_errors
+from dragoman.text.segmentation.case_marks import ALL_CAPITALS, END, LOWER_CASE, TITLE_CASE
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
-
-Change = Callable[[str, random.Random], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A way to change a pair."""
 
-    change: Change
+    change: LineChange
     """Of the source, and of the target without case marks."""
     marks: tuple[str, str] | None
     """Case marks that write the target so; None where the target stays as it is."""
 
 
 KINDS = {
-    "capitals": Kind(lambda line, _: line.upper(), (ALL_CAPITALS, END)),
-    "title_case": Kind(lambda line, _: title_case(line), (ALL_CAPITAL, END)),
-    "lower_case": Kind(lambda line, _: line.lower(), (LOWER, "")),
+    "capitals": Kind(CHANGES["ALL CAPITALS"].change, (ALL_CAPITALS, END)),
+    "title_case": Kind(CHANGES["Title Case"].change, (TITLE_CASE, END)),
+    "lower_case": Kind(CHANGES["lower case"].change, (LOWER_CASE, "")),
     "typing_errors": Kind(add_typing_errors, None),
 }
 """By the keys of `ChangesConfig`."""

@@ -140,7 +140,9 @@ def segment_text(segmentations: tuple[Segmentation, Segmentation], text: ChunkTe
 
 
 def _segment_lines(segmentation: Segmentation, lines: Sequence[str]) -> SegmentedLines:
-    if isinstance(segmentation, SubwordSegmentation | NormalisedSegmentation):  # a library takes many lines at a time
+    if isinstance(segmentation, NormalisedSegmentation):
+        return _segment_lines(segmentation.inner, [segmentation.form.text(line) for line in lines])
+    if isinstance(segmentation, SubwordSegmentation):  # its library takes many lines at a time
         return segmentation.segment_lines(lines)
     return index_pieces(segmentation.segment(line).pieces for line in lines)
 

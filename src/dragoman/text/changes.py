@@ -10,14 +10,21 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
 
-from dragoman.text.noise import MISTYPED, add_typing_errors, title_case
 from dragoman.text.scripts import LETTER_WITHOUT_SPACES
 from dragoman.text.words import raw_words
 
 LineChange = Callable[[str, random.Random], str]
+
+MISTYPED = 0.15
+"""Share of the words of a line with typing errors that have one."""
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_WORD_START = re.compile(r"(?<![\w'’])[^\W\d_]")
+TypingError = Literal["exchanged", "left out", "doubled"]
+TYPING_ERRORS: tuple[TypingError, ...] = get_args(TypingError)
+"""What happens to a letter of a word."""
 
 SPACES = "\u00a0\u202f\u3000"
 """No-break, narrow no-break and ideographic space."""
@@ -43,6 +50,24 @@ class Change(NamedTuple):
     change: LineChange
     both_sides: bool = False
     """Whether the translation is expected to be changed likewise, with the same random numbers."""
+
+
+def add_typing_errors(line: str, draw: random.Random, errors: Sequence[TypingError] = TYPING_ERRORS) -> str:
+    """Exchange, leave out or double a letter in some words of three letters or more; the first letter stays."""
+    return _WORD.sub(lambda match: _mistyped(match[0], draw, errors) if draw.random() < MISTYPED else match[0], line)
+
+
+def _mistyped(word: str, draw: random.Random, errors: Sequence[TypingError]) -> str:
+    at, error = draw.randrange(1, len(word) - 1), draw.choice(errors)
+    before, here, after = word[:at], word[at], word[at + 1 :]
+    if error == "exchanged":
+        return before + after[0] + here + after[1:]
+    return before + after if error == "left out" else before + here + here + after
+
+
+def title_case(line: str) -> str:
+    """The line with the first letter of each word as a capital, as headings are written; other letters stay."""
+    return _WORD_START.sub(lambda match: match[0].title(), line)
 
 
 def remove_final_mark(line: str) -> str:

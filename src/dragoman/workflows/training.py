@@ -397,7 +397,7 @@ def _train(
     if batches.changes is not None:
         counts = batches.changes.count(len(prepared.store), batches.pool_rows)
         listed = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
-        console.info(f"pairs changed in the first epoch: {listed}")
+        console.info(f"pairs drawn to be changed in the first epoch: {listed}")
 
     def take_place(new: NewRun) -> RunFolder:
         placed = new.take_place()

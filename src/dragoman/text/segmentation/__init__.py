@@ -16,7 +16,7 @@ from dragoman.config.schema import LANGUAGE_CODE, SideConfig
 from dragoman.errors import ConfigError, RunError
 from dragoman.stored_files import JsonFile, read_json
 from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
-from dragoman.text.segmentation.case_marks import CaseMarks
+from dragoman.text.segmentation.case_marks import JOINED, CaseMarks
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.letters import LetterSegmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
@@ -85,7 +85,7 @@ class _Description(JsonFile, frozen=True, kw_only=True):
     """Of the model file of sentencepiece."""
     normal_form: _NormalForm | None = None
     """None where lines are segmented as they are."""
-    case_marks: tuple[str, ...] | None = None
+    case_marks: tuple[Annotated[str, Meta(pattern=JOINED)], ...] | None = None
     """Of sentencepiece: the pieces that are a case mark and a piece; None without case marks."""
 
 

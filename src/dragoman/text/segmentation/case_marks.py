@@ -29,13 +29,15 @@ import numpy as np
 
 from dragoman.text.segmentation.base import SPACE_SYMBOL, SegmentedLines, Segments, in_order_of_appearance
 
-MARKS = CAPITAL, CAPITALS, ALL_CAPITALS, ALL_CAPITAL, LOWER, END = ("⇧", "⇪", "⟪", "⤊", "⤋", "⟫")
+MARKS = CAPITAL, CAPITALS, ALL_CAPITALS, TITLE_CASE, LOWER_CASE, END = ("⇧", "⇪", "⟪", "⤊", "⤋", "⟫")
 OF_TEXT = str.maketrans(dict(zip((*MARKS, SPACE_SYMBOL), "↑↑«↑↓» ", strict=True)))
 """What the characters of a text become that have a meaning in pieces."""
 _LETTERS = r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f])*"  # with the accents that combine with them
 _WORD = re.compile(_LETTERS)
 _MARK_OR_WORD = re.compile(f"([{''.join(MARKS)}])|{_LETTERS}")
-SEVERAL = {ALL_CAPITALS: 3, ALL_CAPITAL: 4, LOWER: 3}
+JOINED = f"^[{''.join(MARKS)}]."
+"""What a piece is that is a mark and a piece."""
+SEVERAL = {ALL_CAPITALS: 3, TITLE_CASE: 4, LOWER_CASE: 3}
 """Words, one after the other, from which on one mark describes them all; fewer than four capitals are often a name."""
 
 
@@ -59,12 +61,12 @@ def mark_case(line: str) -> Marked:
     line = line.translate(OF_TEXT)
     words = [(match.start(), match.end(), _word(match[0])) for match in _WORD.finditer(line)]
     if line == line.lower():
-        is_lower = len(words) >= SEVERAL[LOWER] and line != line.upper()
-        return Marked(line, [(words[0][0], LOWER)] if is_lower else [])
+        is_lower = len(words) >= SEVERAL[LOWER_CASE] and line != line.upper()
+        return Marked(line, [(words[0][0], LOWER_CASE)] if is_lower else [])
     pieces, marks, end, number = [], [], 0, 0
     while number < len(words):
         mark, after = next(iter(words[number][2].marks), None), number + 1
-        for several in (ALL_CAPITALS, ALL_CAPITAL):
+        for several in (ALL_CAPITALS, TITLE_CASE):
             stop = number
             while stop < len(words) and several in words[stop][2].marks:
                 stop += 1
@@ -104,11 +106,11 @@ def restore_case(text: str) -> str:
 
 
 def _restored(word: str, several: str, mark: str) -> str:
-    if several == LOWER:
+    if several == LOWER_CASE:
         return _lower(word)
     if several == ALL_CAPITALS or mark == CAPITALS:
         return _upper(word)
-    return _upper(word[0]) + word[1:] if several == ALL_CAPITAL or mark else word
+    return _upper(word[0]) + word[1:] if several == TITLE_CASE or mark else word
 
 
 @lru_cache(maxsize=65536)
@@ -117,7 +119,7 @@ def _word(word: str) -> _Word:
     if lower == word:
         return _Word(word, ())
     if _upper(lower[0]) + lower[1:] == word:
-        return _Word(lower, (CAPITAL, ALL_CAPITAL, *((ALL_CAPITALS,) if len(word) == 1 else ())))
+        return _Word(lower, (CAPITAL, TITLE_CASE, *((ALL_CAPITALS,) if len(word) == 1 else ())))
     return _Word(lower, (CAPITALS, ALL_CAPITALS)) if _upper(lower) == word else _Word(word, ())
 
 
@@ -165,15 +167,15 @@ class CaseMarks:
         first = ends[bounds[:-1]]  # [lines]
         if (ends[bounds[1:]] - first != length + (lines.lengths > 0)).any():
             return None
-        stride = int(length.max(initial=0)) + 2
-        line_of = np.repeat(np.arange(len(marked)), lines.lengths)
+        stride = int(length.max(initial=0)) + 2  # numbers the characters of all lines, and orders them
+        line_of = np.repeat(np.arange(len(marked)), lines.lengths)  # [lines] -> [segments]
         starts = line_of * stride + ends[:-1] - first[line_of] - 1 + spaces[lines.ids]
         counts = np.fromiter((len(line.marks) for line in marked), np.int64, len(marked))
         flat = [mark for line in marked for mark in line.marks]
-        mark_lines = np.repeat(np.arange(len(marked)), counts)
+        mark_lines = np.repeat(np.arange(len(marked)), counts)  # [lines] -> [marks]
         places = np.fromiter((place for place, _ in flat), np.int64, len(flat))
         kinds = np.fromiter((MARKS.index(mark) for _, mark in flat), np.int64, len(flat))
-        at = np.searchsorted(starts, mark_lines * stride + places)
+        at = np.searchsorted(starts, mark_lines * stride + places)  # [marks] the segment that each stands before
         # Numbers: the pieces, then the marks, then the joined pieces.
         marks_from = len(lines.pieces)
         known = {piece: number for number, piece in enumerate(lines.pieces)}
@@ -182,10 +184,11 @@ class CaseMarks:
             if piece[1:] in known:
                 joined_ids[MARKS.index(piece[0]), known[piece[1:]]] = marks_from + len(MARKS) + number
         ids = np.append(lines.ids.astype(np.int64), marks_from)
+        # A mark at the end of its line stands before no segment of it.
         joined = joined_ids[kinds, ids[at]] * (at < bounds[mark_lines + 1])
         joins = joined > 0
         ids[at[joins]] = joined[joins]
-        ids = np.insert(ids[:-1], at[~joins], marks_from + kinds[~joins])
+        ids = np.insert(ids[:-1], at[~joins], marks_from + kinds[~joins])  # [segments + marks apart]
         lengths = lines.lengths + np.bincount(mark_lines[~joins], minlength=len(marked))
         return in_order_of_appearance([*lines.pieces, *MARKS, *self.joined], ids, lengths)
 

@@ -18,8 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.text.segmentation.base import NONE, Entries, Segmentation, SegmentedLines, Segments, index_pieces
-from dragoman.text.segmentation.subwords import SubwordSegmentation
+from dragoman.text.segmentation.base import NONE, Entries, Segmentation, Segments
 
 Span = tuple[int, int]
 
@@ -33,8 +32,6 @@ _EUROPEAN = "\u0590"
 """The first character after Latin, Greek and Cyrillic, whose letters never need a joiner."""
 ALIKE = ('"“”„‟«»″', "'’‘‚‛‹›′`´", "-–—‐‑‒―−", "•·‣▪", "~〜～")
 """Characters that stand for each other."""
-
-
 RARE = 10_000
 """A character that fewer training sources have than one in so many is replaced, if there is one to replace it."""
 
@@ -172,13 +169,6 @@ class NormalisedSegmentation:
         formed = self.form.apply(line)
         pieces, offsets = self.inner.segment(formed.text)
         return Segments(pieces, offsets if formed.spans is None else _in_raw_line(offsets, formed.spans))
-
-    def segment_lines(self, lines: Sequence[str]) -> SegmentedLines:
-        """Segment many raw lines, without places: the pieces that `segment` gives."""
-        formed = [self.form.text(line) for line in lines]
-        if isinstance(self.inner, SubwordSegmentation):  # its library takes many lines at a time
-            return self.inner.segment_lines(formed)
-        return index_pieces(self.inner.segment(line).pieces for line in formed)
 
     def join(self, pieces: Sequence[str]) -> str:
         return self.inner.join(pieces)

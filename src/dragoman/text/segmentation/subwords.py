@@ -42,7 +42,7 @@ from dragoman.text.segmentation.base import (
 from dragoman.text.segmentation.case_marks import (
     CAPITAL,
     CAPITALS,
-    LOWER,
+    LOWER_CASE,
     MARKS,
     OF_TEXT,
     CaseMarks,
@@ -240,7 +240,7 @@ def train_case_marks(lines: Iterable[str], kind: Literal["bpe", "unigram"], voca
     segmented = SubwordSegmentation(model, CaseMarks()).segment_lines(sample)
     names = segmented.pieces
     pairs: Counter[tuple[int, int]] = Counter()
-    for mark in (CAPITAL, CAPITALS, LOWER):
+    for mark in (CAPITAL, CAPITALS, LOWER_CASE):
         places = np.flatnonzero(segmented.ids[:-1] == names.index(mark)) if mark in names else np.zeros(0, np.int64)
         counts = np.bincount(segmented.ids[places + 1])
         pairs.update({(names.index(mark), piece): int(counts[piece]) for piece in np.flatnonzero(counts).tolist()})

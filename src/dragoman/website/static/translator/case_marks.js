@@ -2,9 +2,9 @@
 
 import { codePoints } from "./code_points.js";
 
-const [CAPITAL, CAPITALS, ALL_CAPITALS, ALL_CAPITAL, LOWER, END] = "⇧⇪⟪⤊⤋⟫";
+const [CAPITAL, CAPITALS, ALL_CAPITALS, TITLE_CASE, LOWER_CASE, END] = "⇧⇪⟪⤊⤋⟫";
 const OF_TEXT = new Map(Object.entries({ "⇧": "↑", "⇪": "↑", "⟪": "«", "⤊": "↑", "⤋": "↓", "⟫": "»", "▁": " " }));
-const SEVERAL = new Map([[ALL_CAPITALS, 3], [ALL_CAPITAL, 4], [LOWER, 3]]);
+const SEVERAL = new Map([[ALL_CAPITALS, 3], [TITLE_CASE, 4], [LOWER_CASE, 3]]);
 const MARKS = new Set([CAPITAL, CAPITALS, ...SEVERAL.keys(), END]);
 const LETTERS = "[\\p{L}\\p{Nl}\\p{No}][\\p{L}\\p{Nl}\\p{No}\\u0300-\\u036f]*";
 const WORD = new RegExp(LETTERS, "gu");
@@ -22,14 +22,14 @@ export function markCase(line) {
     words.push({ start: place, stop: place + codePoints(word).length, ...marked(word) });
   }
   if (text === text.toLowerCase()) {
-    const isLower = words.length >= SEVERAL.get(LOWER) && text !== text.toUpperCase();
-    return { text, marks: isLower ? [[words[0].start, LOWER]] : [] };
+    const isLower = words.length >= SEVERAL.get(LOWER_CASE) && text !== text.toUpperCase();
+    return { text, marks: isLower ? [[words[0].start, LOWER_CASE]] : [] };
   }
   const marks = [];
   for (let number = 0; number < words.length; ) {
     let mark = words[number].marks[0];
     let after = number + 1;
-    for (const all of [ALL_CAPITALS, ALL_CAPITAL]) {
+    for (const all of [ALL_CAPITALS, TITLE_CASE]) {
       let stop = number;
       while (stop < words.length && words[stop].marks.includes(all)) stop++;
       if (stop - number >= SEVERAL.get(all)) {
@@ -63,9 +63,9 @@ export function restoreCase(text) {
 }
 
 function restored(word, several, mark) {
-  if (several === LOWER) return lowered(word);
+  if (several === LOWER_CASE) return lowered(word);
   if (several === ALL_CAPITALS || mark === CAPITALS) return upper(word);
-  return several === ALL_CAPITAL || mark ? capitalised(word) : word;
+  return several === TITLE_CASE || mark ? capitalised(word) : word;
 }
 
 /** A word in lower case, and the marks that restore it: alone, then among several words. */
@@ -73,7 +73,7 @@ function marked(word) {
   const lower = lowered(word);
   if (lower === word) return { lower, marks: [] };
   if (capitalised(lower) === word) {
-    return { lower, marks: [CAPITAL, ALL_CAPITAL, ...(codePoints(word).length === 1 ? [ALL_CAPITALS] : [])] };
+    return { lower, marks: [CAPITAL, TITLE_CASE, ...(codePoints(word).length === 1 ? [ALL_CAPITALS] : [])] };
   }
   return upper(lower) === word ? { lower, marks: [CAPITALS, ALL_CAPITALS] } : { lower: word, marks: [] };
 }
