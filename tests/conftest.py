@@ -166,12 +166,13 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
     """Take back levels and handlers that a command has set in this process: with `--quiet`, later tests would see none
-    of the warnings that they wait for.
+    of the warnings that they wait for. A fixture of the session may have run one before this one.
     """
     root = logging.getLogger()
-    level, handlers = root.level, root.handlers[:]
+    root.setLevel(logging.WARNING)
+    handlers = root.handlers[:]
     yield
-    root.setLevel(level)
+    root.setLevel(logging.WARNING)
     for handler in set(root.handlers) - set(handlers):
         root.removeHandler(handler)
     for name, logger in root.manager.loggerDict.items():
