@@ -165,6 +165,15 @@ def test_options_without_effect_are_refused(
     assert message in capsys.readouterr().err
 
 
+def test_another_text_without_lines_is_refused(
+    run_folder: Path, files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").touch()
+    options = ["--robustness", "--robustness-lines", str(tmp_path / "empty")]
+    assert main(["evaluate", str(run_folder), *files, *options]) == 2
+    assert f"{tmp_path / 'empty'}: no lines in it" in capsys.readouterr().err
+
+
 def test_missing_inputs_are_reported(files: list[str], hypotheses: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", *files, "--hyp", str(hypotheses), "--by", "rarity"]) == 2
     assert "slices by rarity need word frequencies" in capsys.readouterr().err

@@ -148,7 +148,7 @@ def measure_robustness(
         pairs: the test set.
         translate: translates lines that differ; called once.
         known: translations of lines that need not be translated again.
-        other: lines of another text; the first `OTHER_LINES` are translated.
+        other: lines of another text, all of which are translated.
     """
     shown = min(SAMPLE, len(pairs))
     sample = [pairs[place * len(pairs) // shown] for place in range(shown)]
@@ -158,7 +158,7 @@ def measure_robustness(
         "name in the source's own script": Item(own_script_names("".join(pair.source for pair in sample))),
     }
     inserted = {name: _with_item(name, item, sample) for name, item in items.items()}
-    other = [] if other is None else other[:OTHER_LINES]
+    other = other or ()
     sources = [
         *(pair.source for pair in sample),
         *(line.source for lines in changed.values() for line in lines),

@@ -6,10 +6,12 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
-from dragoman.errors import ConfigError
+from dragoman.errors import ConfigError, InputError
 from dragoman.evaluation.evaluate import corpus_metrics
+from dragoman.evaluation.robustness import OTHER_LINES
 from dragoman.evaluation.significance import Comparisons, compare
 from dragoman.evaluation.slices import read_ranks
 from dragoman.evaluation.tokenised_text import warn_of_tokenised_text
@@ -106,7 +108,7 @@ class QualityEvaluation:
         """What the request asks for besides the scores of the whole test set.
 
         Raises:
-            InputError: the file of frequencies, or of another text, cannot be read.
+            InputError: the file of frequencies, or of another text, cannot be read, or the latter is empty.
         """
         request, slices, unusual = self._request, self._request.slices, self._request.unusual
         return MeasureOptions(
@@ -115,7 +117,7 @@ class QualityEvaluation:
             ranks=None if slices.frequencies is None else read_ranks(slices.frequencies),
             without_unknown=slices.without_unknown,
             robustness=unusual.robustness,
-            robustness_lines=() if unusual.robustness_lines is None else list(read_lines(unusual.robustness_lines)),
+            robustness_lines=() if unusual.robustness_lines is None else _other_lines(unusual.robustness_lines),
             tokenizer=request.tokenizer,
             language=request.language,
             symbols=request.error_rates,
@@ -154,3 +156,11 @@ def _compare(
     references = [pair.references for pair in pairs]
     metrics = corpus_metrics(tokenizer_for(measuring), bleu_preparation(measuring))
     return [compare(system.hypotheses, other.hypotheses, references, metrics, other.name) for other in others]
+
+
+def _other_lines(path: str) -> list[str]:
+    """The lines of another text that are translated; no more are read."""
+    lines = list(islice(read_lines(path), OTHER_LINES))
+    if not lines:
+        raise InputError(f"{path}: no lines in it; give text to translate, or leave --robustness-lines out")
+    return lines
