@@ -1,4 +1,4 @@
-"""What operating systems differ in: locks of files, flags for opening them, signals, limits of a process.
+"""What operating systems differ in: locks of files, flags for opening them, signals, limits, processors.
 
 Windows has neither `fcntl` nor `resource`. Where something is missing, the rest works without it.
 """
@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
 
 try:
     import fcntl
@@ -78,3 +81,49 @@ def raise_open_files_limit(wanted: int) -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return wanted if soft == resource.RLIM_INFINITY else soft
+
+
+_CPUINFO = Path("/proc/cpuinfo")
+"""Linux's description of the processors."""
+
+_FEATURES = (
+    *("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8"),
+    *("asimd", "asimddp", "bf16", "i8mm", "sve"),  # ARM
+)
+"""Instructions that make products of float32, bfloat16 or int8 matrices faster."""
+
+
+class Processor(NamedTuple):
+    """The processor of the machine."""
+
+    name: str
+    features: tuple[str, ...]
+    """Its instructions for products of matrices, as Linux names them; empty where the system does not list them."""
+
+
+def processors() -> int:
+    """The number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor() -> Processor:
+    """The name and the features of the processor."""
+    found = Processor("", ())
+    with suppress(OSError):  # only Linux has the file
+        found = described_processor(_CPUINFO.read_text(encoding="utf-8", errors="replace"))
+    return found._replace(name=found.name or platform.processor() or platform.machine())
+
+
+def described_processor(described: str) -> Processor:
+    """The first processor in the text of Linux's /proc/cpuinfo; an empty name where it gives none.
+
+    Virtual machines often name the series alone ("AMD EPYC"), whose processors differ in speed by factors; family and
+    model are added to a name without a number.
+    """
+    first = described.partition("\n\n")[0]
+    known = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+    name = known.get("model name", "")
+    if name and not any(character.isdigit() for character in name) and {"cpu family", "model"} <= known.keys():
+        name = f"{name} (family {known['cpu family']}, model {known['model']})"
+    flags = known.get("flags", known.get("Features", "")).split()
+    return Processor(name, tuple(feature for feature in _FEATURES if feature in flags))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dragoman.report.facts import duration, language_name, machine_name, processor_name, training_facts
+from dragoman.report.facts import duration, language_name, machine_name, training_facts
 
 
 def facts(**changes):
@@ -53,19 +53,3 @@ def test_languages_have_names(code, name):
 
 def test_machine_name_counts_cores():
     assert " core" in machine_name()
-
-
-@pytest.mark.parametrize(
-    ("described", "name"),
-    [
-        (
-            "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\nmodel\t: 18\n",
-            "AMD EPYC (family 25, model 17)",
-        ),
-        ("cpu family\t: 6\nmodel\t\t: 142\nmodel name\t: Intel(R) Core(TM) i7-8565U\n", "Intel(R) Core(TM) i7-8565U"),
-        ("model name\t: A series\n", "A series"),
-        ("processor\t: 0\nBogoMIPS\t: 108.00\n", ""),  # as on ARM
-    ],
-)
-def test_family_and_model_stand_in_for_the_number_that_a_virtual_machine_hides(described, name):
-    assert processor_name(described) == name

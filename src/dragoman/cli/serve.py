@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from dragoman.cli.shared.parsing import Parser, bounded, positive_float, positive_int, threads
+from dragoman.systems import processors
 
 SUMMARY = "serve translations over HTTP"
 DESCRIPTION = (
@@ -114,7 +115,7 @@ def run(options: argparse.Namespace) -> None:
     """Serve until a signal."""
     from dragoman.serving.key_file import KeyFile
     from dragoman.serving.logs import configure
-    from dragoman.serving.models import Models, ServedFolder, default_threads
+    from dragoman.serving.models import Models, ServedFolder
     from dragoman.serving.origins import host_name
     from dragoman.serving.server import serve
     from dragoman.serving.settings import Settings
@@ -122,7 +123,7 @@ def run(options: argparse.Namespace) -> None:
     folders = [ServedFolder.named(name) for name in options.folders]
     key_file = None if options.api_keys is None else KeyFile(options.api_keys)
     settings = Settings(
-        threads=options.threads or default_threads(),
+        threads=options.threads or processors(),
         memory=None if options.memory is None else options.memory * 10**6,
         max_waiting=options.max_waiting,
         max_characters=options.max_characters,

@@ -14,6 +14,7 @@ from typing import Any
 
 from dragoman.cluster.worker import Done, Lost, ShardResult
 from dragoman.errors import ConfigError, DragomanError, RunError
+from dragoman.systems import processors
 from dragoman.text.temporary import temporary_folder
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray is imported: nothing is reported to anybody
@@ -144,7 +145,7 @@ def connected(address: str | None, workers: int | None) -> Iterator[int]:
         settings.callback(restore_handlers)
         settings.callback(ray.shutdown)
         local: dict[str, Any] = {
-            "num_cpus": workers or _cores(),
+            "num_cpus": workers or processors(),
             "object_store_memory": OBJECT_STORE,
             "include_dashboard": False,
             "_temp_dir": str(folder),
@@ -188,7 +189,3 @@ def _require_listener(address: str | None) -> None:
             f"--address {address}: no Ray cluster answers there ({error}); `ray start --head` starts one and prints "
             "its address"
         ) from None
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

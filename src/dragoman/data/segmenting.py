@@ -5,7 +5,6 @@ Links between words become links between their segments.
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +18,7 @@ from dragoman.alignment.expansion import expand_links
 from dragoman.data.processes import map_in_processes
 from dragoman.data.segment_journal import SegmentJournal
 from dragoman.data.segmented_pairs import SegmentedPairs, SegmentLinks
+from dragoman.systems import processors
 from dragoman.text.corpus import Pair
 from dragoman.text.links import Link
 from dragoman.text.segmentation import Segmentation
@@ -52,7 +52,7 @@ def segment_pairs(
     segment = partial(segment_text, segmentations)
     chunks = _chunks(pairs)
     if journal is None:
-        yield from _segmented_chunks(chunks, segment, workers or _cores())
+        yield from _segmented_chunks(chunks, segment, workers or processors())
         return
     journal.begin(segmentations)
     try:
@@ -63,7 +63,7 @@ def segment_pairs(
             yield chunk, known
         else:
             return
-        for chunk, segmented in _segmented_chunks(chunks, segment, workers or _cores()):
+        for chunk, segmented in _segmented_chunks(chunks, segment, workers or processors()):
             journal.append(chunk, segmented)
             yield chunk, segmented
     finally:
@@ -157,7 +157,3 @@ def _link_segments(
     ]
     flat = np.array(list(chain.from_iterable(links)), np.uint32).reshape(-1, 2)
     return SegmentLinks(flat, np.array([len(of_pair) for of_pair in links], np.int64))
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

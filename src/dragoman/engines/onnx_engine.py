@@ -25,6 +25,7 @@ from dragoman.engines.protocol import Distributions, EngineStep, ForcedScores
 from dragoman.engines.rows import RowLayout, arrange, first_rows, widened
 from dragoman.engines.shortlist import CHUNK, BatchShortlist, Shortlist
 from dragoman.errors import RunError, quoted
+from dragoman.systems import processors
 from dragoman.text.vocabulary import BOS, PAD
 
 _REFUSALS: tuple[type[Exception], ...] = (
@@ -345,11 +346,6 @@ class OnnxEngine:
         self._require_possible(outputs, (len(tokens), k), shortlist)
         state = {name: outputs["next." + name.removeprefix("state.")] for name in old.state}
         return outputs, replace(old, memory=memory, state=state, rows=rows, time=old.time + 1, shortlist=shortlist)
-
-
-def processors() -> int:
-    """The number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _only(memory: Arrays, sentences: NDArray[np.int64]) -> Arrays:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Mapping
-from pathlib import Path
 
 from babel import Locale, UnknownLocaleError
+
+from dragoman.systems import processor, processors
 
 Facts = Mapping[str, str]
 """Name -> value, in the order shown."""
@@ -33,25 +33,8 @@ def training_facts(
 
 def machine_name() -> str:
     """Return the name of the processor, the usable cores, and the operating system."""
-    described = Path("/proc/cpuinfo")
-    processor = processor_name(described.read_text()) if described.exists() else ""
-    processor = processor or platform.processor() or platform.machine()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return f"{processor}, {cores} {'core' if cores == 1 else 'cores'}, {platform.system()}"
-
-
-def processor_name(described: str) -> str:
-    """Return the name of the first processor in the text of Linux's /proc/cpuinfo, empty where it gives none.
-
-    Virtual machines often name the series alone ("AMD EPYC"), whose processors differ in speed by factors; family and
-    model are added to a name without a number.
-    """
-    first = described.partition("\n\n")[0]
-    known = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
-    name = known.get("model name", "")
-    if name and not any(character.isdigit() for character in name) and {"cpu family", "model"} <= known.keys():
-        return f"{name} (family {known['cpu family']}, model {known['model']})"
-    return name
+    cores = processors()
+    return f"{processor().name}, {cores} {'core' if cores == 1 else 'cores'}, {platform.system()}"
 
 
 def language_name(code: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import logging
-import os
 import re
 import time
 from collections import OrderedDict
@@ -319,8 +318,3 @@ class Models:
 
 def _cannot_load(pair: Pair) -> Refusal:
     return Refusal(500, f"The model for {pair} cannot be loaded; the log of the server has the reason")
-
-
-def default_threads() -> int:
-    """One for each core that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
