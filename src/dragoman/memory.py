@@ -49,7 +49,9 @@ def require_memory(needed: int, what: str, remedy: str, available: int | None = 
     """
     available = machine_memory() if available is None else available
     if needed > available:
-        raise ConfigError(f"{what} needs {_size(needed)} of memory, but there are {_size(available)} here; {remedy}")
+        raise ConfigError(
+            f"{what} needs {size_text(needed)} of memory, but there are {size_text(available)} here; {remedy}"
+        )
 
 
 def require_rows(rows: int, vocabulary: int, what: str) -> None:
@@ -85,7 +87,7 @@ def return_freed_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
     """Bytes with a unit of powers of 1000: 16.8 GB."""
     value = float(count)
     for unit in ("bytes", "kB", "MB", "GB", "TB", "PB"):

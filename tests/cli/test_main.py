@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 import dragoman
+from dragoman import systems
 from dragoman.cli import presets
 from dragoman.cli.main import KERNELS, VERBS, find_verb, main
 from dragoman.cli.shared.parsing import Parser
@@ -137,7 +140,7 @@ def test_the_help_lists_every_verb_with_a_line(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = capsys.readouterr().out
-    assert len(VERBS) == 40
+    assert len(VERBS) == 41
     for name, verb in VERBS.items():
         assert f"  {name} " in shown
         assert verb.SUMMARY in shown
@@ -173,7 +176,13 @@ def test_every_option_is_explained_and_shows_its_default() -> None:
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--version"])
-    assert capsys.readouterr().out == f"dragoman {dragoman.__version__}\n"
+    first, versions, processor = capsys.readouterr().out.splitlines()
+    assert first == f"dragoman {dragoman.__version__}"
+    assert (
+        versions
+        == f"Python {platform.python_version()}, torch {version('torch')}, onnxruntime {version('onnxruntime')}"
+    )
+    assert processor.startswith(f"{systems.processor().name}, {platform.system()}: ")
 
 
 def test_the_installed_command_is_this_one() -> None:

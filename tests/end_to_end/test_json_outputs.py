@@ -18,7 +18,7 @@ from .conftest import Corpus
 QUIET = ("--quiet", "--threads", "1")
 
 HERE = {"translate", "evaluate", "aer", "check", "describe", "inspect", "log", "run", "summary", "export"}
-ELSEWHERE = {"perplexity": "tests/language_model/test_verbs.py"}
+ELSEWHERE = {"perplexity": "tests/language_model/test_verbs.py", "doctor": "tests/cli/test_doctor.py"}
 """Schemas whose outputs are held against them in another file, which has what they need."""
 
 

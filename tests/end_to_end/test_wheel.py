@@ -77,5 +77,5 @@ def test_the_wheel_works_in_a_clean_environment(wheel: Path, light: Path, tmp_pa
     (packages / "needed.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
     home = _run(python, "-c", "import dragoman; print(dragoman.__file__)")
     assert Path(home).parents[1] == packages
-    assert _run(command, "--version").split()[-1] == dragoman.__version__
+    assert _run(command, "--version").startswith(f"dragoman {dragoman.__version__}\n")
     assert _run(command, "translate", light, "--threads", 1, "--quiet", stdin="ab c\n", OMP_NUM_THREADS="1") == "AB C\n"

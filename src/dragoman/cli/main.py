@@ -9,12 +9,13 @@ import argparse
 import importlib
 import logging
 import os
+import platform
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import dragoman
 from dragoman.cli.shared.limits import resources_checked
@@ -23,7 +24,7 @@ from dragoman.cli.shared.streams import Warnings, library_warnings_as_lines, pri
 from dragoman.cli.shared.torchrun import told_once_under_torchrun
 from dragoman.errors import ConfigError, DragomanError, OptionError, OtherRankError, did_you_mean
 from dragoman.inputs import inputs_protected
-from dragoman.systems import ENDING_SIGNALS
+from dragoman.systems import ENDING_SIGNALS, processor
 
 if TYPE_CHECKING:
     from dragoman.requests.shared import Request
@@ -145,6 +146,9 @@ VERBS = Verbs(
             "lm score": "lm.score",
             "lm perplexity": "lm.perplexity",
         },
+        "this installation": {
+            "doctor": "doctor",
+        },
     }
 )
 """The verbs in the order of the help, one module each. Verbs of two words form families that share the first word."""
@@ -250,8 +254,25 @@ def _general_parser() -> Parser:
         ),
     )
     parser.usage = "dragoman COMMAND ...        dragoman COMMAND --help"
-    parser.add_argument("--version", action="version", version=f"dragoman {dragoman.__version__}")
+    parser.add_argument("--version", action=_Version)
     return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version of the command, of what computes, and the processor; imports none of it."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="print the versions and exit")
+
+    def __call__(self, *_: object) -> NoReturn:
+        from dragoman.workflows.installation import package_version
+
+        versions = [f"{name} {package_version(name) or 'not installed'}" for name in ("torch", "onnxruntime")]
+        machine = processor()
+        print(f"dragoman {dragoman.__version__}")
+        print(f"Python {platform.python_version()}, {', '.join(versions)}")
+        print(f"{machine.name}, {platform.system()}: {' '.join(machine.features) or 'features not known'}")
+        raise SystemExit(0)
 
 
 @contextmanager

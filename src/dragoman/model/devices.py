@@ -37,6 +37,11 @@ def set_threads(threads: int | None) -> None:
         torch.set_num_threads(threads)
 
 
+def threads_in_use() -> int:
+    """The number of CPU threads of matrix products."""
+    return torch.get_num_threads()
+
+
 def choose_precision(precision: Literal["fp32", "bf16", "auto"], device: torch.device) -> torch.dtype | None:
     """The type of matrix products, None for that of the parameters; `auto` is bfloat16 on hardware that supports it."""
     if precision == "auto":
@@ -52,7 +57,7 @@ def seed_weights(seed: int) -> None:
 def place_name(device: torch.device, precision: torch.dtype | None) -> str:
     """The device and the precision in words, for logs."""
     products = "bfloat16" if precision == torch.bfloat16 else "float32"
-    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
+    threads = f", {threads_in_use()} threads" if device.type == "cpu" else ""
     return f"{products} products on {device.type}{threads}"
 
 

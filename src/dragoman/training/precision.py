@@ -68,7 +68,7 @@ def settle_precision(config: Configured, model: Trainable, folder: RunFolder, co
 
 def _seconds(model: Trainable, precision: torch.dtype | None) -> float:
     """The shortest time of `REPEATS` updates; an update before them compiles kernels and allocates memory."""
-    batch = _batch(model)
+    batch = random_batch(model)
     before = model.precision
     model.set_precision(precision)
     times = []
@@ -81,13 +81,13 @@ def _seconds(model: Trainable, precision: torch.dtype | None) -> float:
     return min(times[1:])
 
 
-def _batch(model: Trainable) -> Batch:
-    """A batch of random words, the same on any machine; a language model does not read its source."""
+def random_batch(model: Trainable, sentences: int = SENTENCES) -> Batch:
+    """Sentences of `LENGTH` random words, the same on any machine; a language model does not read its source."""
     rng = np.random.default_rng(0)
     source_words, source_eos = 1, False
     if isinstance(model, TranslationModel):
         source_words, source_eos = model.source.num_embeddings, model.source_eos
     source, target = (
-        rng.integers(0, words, (SENTENCES, LENGTH)).tolist() for words in (source_words, len(model.output.weight))
+        rng.integers(0, words, (sentences, LENGTH)).tolist() for words in (source_words, len(model.output.weight))
     )
-    return Batch(*pad(source, eos=source_eos), *pad(target, eos=True), np.arange(SENTENCES))
+    return Batch(*pad(source, eos=source_eos), *pad(target, eos=True), np.arange(sentences))

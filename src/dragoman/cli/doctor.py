@@ -1,0 +1,104 @@
+"""`dragoman doctor`: what is installed, what is missing, and how fast this machine is."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import platform
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dragoman.cli.shared.options import add_general_options
+from dragoman.cli.shared.parsing import Parser, bounded
+
+SUMMARY = "show what is installed, what is missing, and how fast this machine is"
+DESCRIPTION = (
+    "Lists the versions of all packages, the extras with what they bring and what they lack, and what\n"
+    "the processor has for bfloat16 and int8. Then it trains and translates for some seconds each, with\n"
+    "a model of the size of the preset `standard`, random weights and random sentences. It needs no model\n"
+    "and no network, and writes no file. Add its output to a bug report."
+)
+EXAMPLES = ("dragoman doctor", "dragoman doctor --json > doctor.json", "dragoman doctor --seconds 0")
+
+
+def add_options(parser: Parser) -> None:
+    """Declare the options of `doctor`."""
+    parser.add_argument(
+        "--seconds",
+        type=bounded(float, minimum=0, maximum=600),
+        default=6.0,
+        metavar="N",
+        help="time for training, and again for translation; 0: no speed is measured",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_general_options(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Look, measure and print."""
+    found = _installation()
+    if options.seconds and found["packages"].get("torch"):
+        from dragoman.model.devices import set_threads
+        from dragoman.workflows.speed import measure_speed
+
+        set_threads(options.threads)
+        found["speed"] = dataclasses.asdict(measure_speed(options.seconds, options.device))
+    print(json.dumps(found, indent=1) if options.json else "\n".join(_lines(found)))
+
+
+def _installation() -> dict[str, Any]:
+    """What can be said without a measurement, as the JSON output has it."""
+    import dragoman
+    from dragoman.memory import machine_memory
+    from dragoman.systems import processor, processors
+    from dragoman.workflows.installation import extras, packages
+
+    name, features = processor()
+    return {
+        "dragoman": dragoman.__version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "processor": {
+            "name": name,
+            "cores": processors(),
+            "features": list(features),
+            "bf16": any("bf16" in feature for feature in features),
+            "amx": any(feature.startswith("amx") for feature in features),
+        },
+        "memory_bytes": machine_memory(),
+        "packages": packages(),
+        "extras": [dataclasses.asdict(extra) for extra in extras()],
+        "speed": None,
+    }
+
+
+def _lines(found: Mapping[str, Any]) -> Iterator[str]:
+    """The same for people."""
+    from dragoman.memory import size_text
+
+    processor, speed = found["processor"], found["speed"]
+    yield f"dragoman {found['dragoman']}, Python {found['python']}, {found['system']}"
+    features = " ".join(processor["features"]) or "not known"
+    yield f"processor: {processor['name']}, {processor['cores']} usable; features: {features}"
+    bf16, amx = ("yes" if processor[name] else "no" for name in ("bf16", "amx"))
+    yield f"bfloat16 instructions: {bf16}; AMX: {amx}; memory: {size_text(found['memory_bytes'])}"
+    yield ""
+    yield ", ".join(f"{name} {version}" for name, version in found["packages"].items() if version)
+    yield ""
+    width = max(len(extra["name"]) for extra in found["extras"])
+    for extra in found["extras"]:
+        remedy = f"pip install 'dragoman[{extra['name']}]' (lacks {', '.join(extra['missing'])}): "
+        yield f"{extra['name']:<{width}}  {remedy if extra['missing'] else 'installed: '}{extra['brings']}"
+    yield ""
+    if speed is None:
+        yield "speed: not measured" + ("" if found["packages"].get("torch") else "; it needs the extra train")
+        return
+    place = f"{speed['device']}, {speed['threads']} thread{'' if speed['threads'] == 1 else 's'}"
+    yield f"speed (preset {speed['preset']}, {place}, sentences of {speed['words_a_sentence']} words):"
+    yield (
+        f"  training     {speed['updates_a_second']:.2f} updates a second, each of "
+        f"{speed['tokens_an_update']:,} tokens, in {speed['precision']}"
+    )
+    yield f"  translation  {speed['lines_a_second']:.0f} lines a second, beam {speed['beam']}"
+    yield f"  training.precision auto is {speed['precision']} here: {speed['precision_reason']}"

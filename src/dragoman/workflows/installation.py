@@ -1,0 +1,64 @@
+"""What is installed: the versions of packages, and the extras of Dragoman with what each of them brings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+
+BRINGS = {
+    "evaluate": "BLEU, chrF and TER, reports, heat maps, without torch: evaluate, heatmap",
+    "train": "training, and translation with run folders: train, demo, export, import",
+    "ja": "words of Japanese for BLEU",
+    "ko": "words of Korean for BLEU",
+    "align": "statistical word aligners: align --aligner",
+    "smt": "the phrase-based translator: smt",
+    "maps": "words, phrases and sentences in the plane: map",
+    "serve": "the HTTP server and its page: serve; paragraphs: translate --paragraphs",
+    "files": "Word files for the server",
+    "cluster": "many files on many machines, object storage: cluster",
+}
+"""The extras for users, and what each of them brings."""
+
+
+@dataclass(frozen=True)
+class Extra:
+    """An extra of the package."""
+
+    name: str
+    brings: str
+    missing: tuple[str, ...]
+    """Packages of it that are not installed."""
+
+
+def package_version(name: str) -> str | None:
+    """The version of an installed package, None without one; nothing is imported."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def packages() -> dict[str, str | None]:
+    """Every package that Dragoman or an extra for users needs, with its version; None where it is not installed."""
+    needed = dict.fromkeys(name for extra in ("", *BRINGS) for name in _needed(extra))
+    return {name: package_version(name) for name in needed}
+
+
+def extras() -> list[Extra]:
+    """The extras for users."""
+    found = packages()
+    return [
+        Extra(name, brings, tuple(package for package in _needed(name) if found[package] is None))
+        for name, brings in BRINGS.items()
+    ]
+
+
+def _needed(extra: str) -> Iterator[str]:
+    """The packages of an extra; those that Dragoman always needs for an empty name."""
+    for requirement in metadata.requires("dragoman") or ():
+        marker = re.search(r"""extra == ['"](\w+)['"]""", requirement)
+        name = re.match(r"[\w.-]+", requirement)
+        if name and (marker[1] if marker else "") == extra:
+            yield name[0]
