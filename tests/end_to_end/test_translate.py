@@ -98,6 +98,7 @@ def test_json_lines_hold_everything(run_folder: Path, source: Path, capsys: pyte
             "confidence": None,
             "doubt": None,
             "finished": True,
+            "searched_again": False,
             "tokens": [],
             "alignment": [],
             "attention": None,

@@ -30,7 +30,7 @@ CLIENT = ROOT / "tests" / "reproduction" / "command_server.py"
 PAGES = [page for page in english_pages() if any(block.reason is None for block in blocks_of(page))]
 
 
-_TOY = re.compile(r"warning: .* were truncated at the maximum length")
+_TOY = re.compile(r"warning: .* (were truncated at|looped or ran to) the maximum length")
 """What only models print that were trained for a second."""
 
 

@@ -110,14 +110,11 @@ class ClusterCommand:
                 with open_workers(plan.opener(), options.address, options.workers) as pool:
                     done = Coordinator(VERBS[self.verb], pool, folder, console).run(missing)
                 console.info(str(done))
-                if done.unfinished:
-                    log.warning(
-                        "%d of %d translations (%.1f %%) were truncated at the maximum length; raise "
-                        "--max-length-factor or --max-length-extra",
-                        done.unfinished,
-                        done.lines,
-                        100 * done.unfinished / done.lines,
-                    )
+                if done.searched_again or done.unfinished:
+                    from dragoman.workflows.translation import warn_of_searched_again, warn_of_truncated
+
+                    warn_of_searched_again(done.searched_again, done.lines)
+                    warn_of_truncated(done.unfinished, done.lines)
             console.info(f"{output}: {len(inputs)} files are complete")
             failed = sum(len(folder.finished[one.name].failed) for one in inputs)
             if failed:

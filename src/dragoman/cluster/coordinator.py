@@ -42,6 +42,8 @@ class Progress:
     """Lines that were computed now."""
     unfinished: int = 0
     """Translations that were truncated at the longest length, among the lines that were computed now."""
+    searched_again: int = 0
+    """Translations that looped or ran to it and were searched again, among these lines."""
     workers: int = 0
     _bytes_before: int = 0  # of shards that were computed by an earlier command
     _bytes_computed: int = 0
@@ -57,6 +59,7 @@ class Progress:
         self._bytes_computed += shard.bytes
         self.lines += sum(len(result.lines) for result in results)
         self.unfinished += sum(result.unfinished for result in results)
+        self.searched_again += sum(result.searched_again for result in results)
 
     def show(self, console: Console, workers: int) -> None:
         """Print a line if the last one was some seconds ago."""

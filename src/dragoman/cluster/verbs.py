@@ -39,6 +39,8 @@ class Computed(NamedTuple):
     """As many as the unit has."""
     unfinished: bool = False
     """Whether a translation was truncated at the longest length."""
+    searched_again: bool = False
+    """Whether a translation looped or ran to it, and was searched again."""
     failed: str | None = None
     """Why there is no output; the lines are empty then."""
 
@@ -109,7 +111,7 @@ def _open_translator(models: Models, options: Mapping[str, Any]) -> Compute:
 
     def compute(lines: Sequence[str]) -> list[Computed]:
         found = translator.translate_lines(lines)
-        return [Computed([best.text], not best.finished) for [best] in found]
+        return [Computed([best.text], not best.finished, best.searched_again) for [best] in found]
 
     return compute
 

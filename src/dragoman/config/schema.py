@@ -533,6 +533,13 @@ class SearchConfig(Section):
     ] = 0.0
     block_unknown: Annotated[bool, doc("never produce the unknown word")] = False
     no_repeat_ngram: Annotated[Natural, doc("block n-grams of this order from repeating in an output; 0: off")] = 0
+    search_again: Annotated[
+        bool,
+        doc(
+            "search again where a translation loops or is truncated at the maximum length, with blocked n-grams and a "
+            "coverage penalty"
+        ),
+    ] = False
     diversity: Annotated[
         NonNegative, doc("rank penalty among hypotheses with the same parent, gamma (Li et al. 2016); 0: off")
     ] = 0.0

@@ -39,7 +39,7 @@ _DRAWN = tuple(keys_of(Sampling))
 SAMPLING_RULES = (
     Rule(tuple(name for name in _DRAWN if name != "seed"), lacking("sample"), "{option} requires {sample}"),
     Rule(("seed",), lacking("sample", "noise"), "{option} requires {sample}"),
-    Rule(("beam",), given("sample"), "{option} has no effect with {sample}; leave one of them out"),
+    Rule(("beam", "search_again"), given("sample"), "{option} has no effect with {sample}; leave one of them out"),
 )
 
 UNKNOWN_RULES = (

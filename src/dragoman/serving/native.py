@@ -78,6 +78,8 @@ class SentenceTranslation(Struct, kw_only=True, omit_defaults=True):
     """Probability, from 0 to 1, that it is good; left out where the model has not been calibrated."""
     doubt: Doubt | None = None
     """What speaks most against it, if the confidence is below 0.5."""
+    searched_again: bool = False
+    """Whether it looped or ran to the longest length and was searched again; left out if not."""
     segments: list[str]
     """What the model wrote."""
     segment_spans: list[Span]
@@ -286,6 +288,7 @@ def _translation(one: Translation, *, attention: bool) -> SentenceTranslation:
         finished=one.finished,
         confidence=None if one.confidence is None else round(one.confidence, 4),
         doubt=one.doubt,
+        searched_again=one.searched_again,
         segments=one.tokens,
         segment_spans=one.target_spans,
         segment_log_probabilities=one.token_log_probabilities.round(4).tolist(),

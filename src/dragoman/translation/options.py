@@ -36,6 +36,7 @@ class TranslationOptions(TypedDict, total=False):
     min_length_factor: float
     block_unknown: bool
     no_repeat_ngram: int
+    search_again: bool
     diversity: float
 
     sample: bool

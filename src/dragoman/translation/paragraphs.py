@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 from dragoman.text.sentences import Span, replace_sentences, sentence_spans
+from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
 
 
@@ -16,9 +17,8 @@ def translate_paragraphs(
     *,
     read_ahead: int | None = None,
     paused: Callable[[], bool] | None = None,
-) -> Iterator[tuple[str, int, int]]:
-    """For each line its translation, the number of its sentences, and how many of them were truncated at the maximum
-    length.
+) -> Iterator[tuple[str, list[Translation]]]:
+    """For each line its translation, and those of its sentences; a line without sentences has one, which is blank.
 
     `language` is that of the source; the other arguments are those of `Translator.translate_lines`.
     """
@@ -36,4 +36,4 @@ def translate_paragraphs(
         line, spans = read.popleft()
         own = [best, *(next(found)[0] for _ in spans[1:])]
         text = replace_sentences(line, spans, [one.text for one in own]) if spans else line
-        yield text, len(own), sum(not one.finished for one in own)
+        yield text, own

@@ -61,6 +61,8 @@ class Translation:
     """Computes `links_between`."""
     finished: bool
     """False if the translation was truncated at the longest length."""
+    searched_again: bool = False
+    """Whether the first search gave a loop or a truncated translation, and another followed (`search.search_again`)."""
     replacements: list[Replacement] = field(default_factory=list)
     """The unknown words that were replaced in `text`; `tokens` has them as the model wrote them."""
     token_log_probabilities: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))

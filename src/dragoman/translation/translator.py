@@ -10,7 +10,7 @@ import copy
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import repeat, zip_longest
 from typing import Self, Unpack, overload
 
@@ -44,6 +44,7 @@ from dragoman.translation.options import (
 )
 from dragoman.translation.prepared_lines import LinePreparation, PreparedLine, banned_ids
 from dragoman.translation.result import Translation
+from dragoman.translation.second_search import faults, repetition_orders, search_without_repetition
 from dragoman.translation.source_encoding import ModelSourceEncoder
 from dragoman.translation.unknown_words import UnknownWordReplacer, changed_replacer
 
@@ -142,12 +143,12 @@ class Translator:
         Args:
             options: search options (`dragoman.SearchConfig` says what each does): `beam`, `normalisation`, `alpha`,
                 `word_penalty`, `coverage_penalty`, `finish`, `max_length_factor`, `max_length_extra`,
-                `min_length_factor`, `block_unknown`, `no_repeat_ngram`, `diversity`. Sampling instead of search:
-                `sample=True`, with `temperature`, `top_k`, `top_p`, `distinct`, `seed`. `ban`: words and phrases that
-                are never produced. `glossary`: a file or a mapping of source terms to the translations that must appear
-                where they occur (see `translation.glossary`). `replace_unk=True` replaces unknown words, by `unk_rule`
-                ("copy", "dictionary" or "lowercase-dictionary") and `dictionary`, a file or a mapping of source words
-                to target words. `threads`: CPU threads, in place of those of `load`.
+                `min_length_factor`, `block_unknown`, `no_repeat_ngram`, `search_again`, `diversity`. Sampling instead
+                of search: `sample=True`, with `temperature`, `top_k`, `top_p`, `distinct`, `seed`. `ban`: words and
+                phrases that are never produced. `glossary`: a file or a mapping of source terms to the translations
+                that must appear where they occur (see `translation.glossary`). `replace_unk=True` replaces unknown
+                words, by `unk_rule` ("copy", "dictionary" or "lowercase-dictionary") and `dictionary`, a file or a
+                mapping of source words to target words. `threads`: CPU threads, in place of those of `load`.
 
         Returns:
             another translator; this one stays as it is, and the model is in memory once.
@@ -352,7 +353,9 @@ class Translator:
         for start in range(0, len(tried), count):
             prefixes = tried[start : start + count]
             lines = [line._replace(constraints=IdConstraints(ids)) for ids in prefixes]
-            for own, [hypothesis] in zip(lines, self._search_batch(lines, 1, full_vocabulary=True), strict=True):
+            for own, [hypothesis] in zip(
+                lines, self._search_batch(lines, 1, self._search, full_vocabulary=True), strict=True
+            ):
                 translation = self._detokeniser.translation(own, hypothesis)
                 word = next_word(translation.text, prefix)
                 if word not in by_word or translation.score > by_word[word].score:
@@ -393,18 +396,47 @@ class Translator:
     ) -> list[list[Translation]]:
         """Search for the lines that have segments; the others are blank."""
         lines = [line for line in batch if line.source.segments]
-        found = iter(self._search_batch(lines, n_best, full_vocabulary=full_vocabulary) if lines else [])
+        translate = partial(self._translations, n_best=n_best, full_vocabulary=full_vocabulary)
+        found = translate(lines, self._search) if lines else []
+        if self._search.search_again and self._sampling is None:
+            self._search_again(lines, found, translate)
+        rest = iter(found)
+        return [next(rest) if line.source.segments else [blank_translation(line)] for line in batch]
+
+    def _translations(
+        self, lines: Sequence[PreparedLine], search: SearchConfig, *, n_best: int, full_vocabulary: bool
+    ) -> list[list[Translation]]:
+        found = self._search_batch(lines, n_best, search, full_vocabulary=full_vocabulary)
         return [
-            [self._detokeniser.translation(line, hypothesis) for hypothesis in next(found)]
-            if line.source.segments
-            else [blank_translation(line)]
-            for line in batch
+            [self._detokeniser.translation(line, hypothesis) for hypothesis in hypotheses]
+            for line, hypotheses in zip(lines, found, strict=True)
         ]
 
+    def _search_again(
+        self,
+        lines: Sequence[PreparedLine],
+        found: list[list[Translation]],
+        translate: Callable[[Sequence[PreparedLine], SearchConfig], list[list[Translation]]],
+    ) -> None:
+        """Replace the translations of lines that loop or were truncated by those of further searches, if better."""
+        places = [place for place, n_best in enumerate(found) if any(faults(n_best))]
+        for order in self._repetition_orders if places else ():
+            search = search_without_repetition(self._search, order, attends=self.attends)
+            wanted = [place for place in places if any(faults(found[place]))]
+            again = translate([lines[place] for place in wanted], search) if wanted else []
+            for place, n_best in zip(wanted, again, strict=True):
+                found[place] = min(found[place], n_best, key=faults)  # the first of equals
+        for place in places:
+            found[place] = [replace(translation, searched_again=True) for translation in found[place]]
+
+    @cached_property
+    def _repetition_orders(self) -> Sequence[int]:
+        return repetition_orders(self._lines.target.vocabulary)
+
     def _search_batch(
-        self, batch: Sequence[PreparedLine], n_best: int, *, full_vocabulary: bool
+        self, batch: Sequence[PreparedLine], n_best: int, config: SearchConfig, *, full_vocabulary: bool
     ) -> list[list[Hypothesis]]:
-        search = partial(self._search_once, full_vocabulary=full_vocabulary)
+        search = partial(self._search_once, config=config, full_vocabulary=full_vocabulary)
         if self._sampling is None or not self._sampling.distinct:
             return search(batch, n_best)
         drawn = draw_until_different(
@@ -414,7 +446,13 @@ class Translator:
         return drawn
 
     def _search_once(
-        self, batch: Sequence[PreparedLine], n_best: int, first: int = 0, *, full_vocabulary: bool
+        self,
+        batch: Sequence[PreparedLine],
+        n_best: int,
+        first: int = 0,
+        *,
+        config: SearchConfig,
+        full_vocabulary: bool,
     ) -> list[list[Hypothesis]]:
         """Search, or draw samples that are numbered from `first`."""
         engine, source, lengths, segments = self._lines.encoder.batch([line.source for line in batch])
@@ -422,7 +460,7 @@ class Translator:
             engine = engine.full_vocabulary()
         constraints = [line.constraints for line in batch]
         batch_constraints = BatchConstraints.from_config(
-            self._search,
+            config,
             engine.vocabulary_size,
             segments,
             constraints,
@@ -430,9 +468,9 @@ class Translator:
             self._lines.target.word_boundaries if any(one.phrases for one in constraints) else None,
         )
         if self._sampling is None:
-            return beam_search(engine, source, lengths, self._search, n_best, batch_constraints)
+            return beam_search(engine, source, lengths, config, n_best, batch_constraints)
         numbers = np.array([line.number for line in batch], dtype=np.int64)
-        return sample(engine, source, lengths, self._search, self._sampling, numbers, n_best, batch_constraints, first)
+        return sample(engine, source, lengths, config, self._sampling, numbers, n_best, batch_constraints, first)
 
     def _warn_of_few_samples(
         self, batch: Sequence[PreparedLine], drawn: Sequence[Sequence[Hypothesis]], n_best: int

@@ -25,7 +25,7 @@ from dragoman.translation.result import Translation
 from dragoman.translation.translator import Translator
 from dragoman.workflows.evaluation import tokenizer_of
 from dragoman.workflows.input_lines import InputLines
-from dragoman.workflows.translation import warn_of_truncated
+from dragoman.workflows.translation import warn_of_searched_again, warn_of_truncated
 from dragoman.workflows.unexpected_text import checked_lines, checked_pairs
 
 
@@ -36,6 +36,8 @@ class SyntheticPair(NamedTuple):
     target: str
     truncated: bool
     """Whether the translation reached the maximum length."""
+    searched_again: bool
+    """Whether the translation looped or reached it, and was searched again."""
 
     @property
     def is_usable(self) -> bool:
@@ -102,7 +104,7 @@ def back_translate(
         if noise_seed is not None:
             source = " ".join(add_noise(words_in(source), random.Random(f"{noise_seed} {number}")))
         tagged = f"{tag} {source}" if tag and not is_blank(source) else source
-        yield SyntheticPair(tagged, line, not n_best[0].finished)
+        yield SyntheticPair(tagged, line, not n_best[0].finished, n_best[0].searched_again)
 
 
 def distill(
@@ -123,7 +125,7 @@ def distill(
     found = teacher.translate_lines((pair.source for pair in translated), candidates)
     for pair, n_best in zip(given, found, strict=True):
         best = n_best[0] if candidates == 1 else _nearest(n_best, pair.target, tokenise)
-        yield SyntheticPair(pair.source, best.text, not best.finished)
+        yield SyntheticPair(pair.source, best.text, not best.finished, best.searched_again)
 
 
 def _nearest(n_best: Sequence[Translation], reference: str, tokenise: Callable[[str], str]) -> Translation:
@@ -138,15 +140,16 @@ def write_synthetic_pairs(pairs: Iterable[SyntheticPair], path: str, *, quiet: b
         InputError: there is none, or the file cannot be written.
     """
     console = Console(quiet=quiet)
-    written = truncated = read = 0
+    written = truncated = again = read = 0
     with write_pairs(path) as write, console.counter("pairs") as progress:
         for read, pair in enumerate(pairs, 1):
             if pair.is_usable:
                 write(pair.source, pair.target)
-                written, truncated = written + 1, truncated + pair.truncated
+                written, truncated, again = written + 1, truncated + pair.truncated, again + pair.searched_again
             progress(read)
         if not written:
             raise InputError(f"{path}: there is no pair to write: no line has text on both sides")
     left_out = f"; left out {read - written:,} with an empty side" if read > written else ""
     console.info(f"{path}: {written:,} pairs{left_out}")
+    warn_of_searched_again(again, written)
     warn_of_truncated(truncated, written, ", or leave such pairs out by cleaning.max_ratio")

@@ -449,7 +449,7 @@ def _validators(
     tokenizer = tokenizer_of(config)
 
     def translate(model: TranslationModel) -> DevTranslations:
-        search = config.search.replaced(beam=config.training.validation.beam)
+        search = config.search.replaced(beam=config.training.validation.beam, search_again=False)
         translator = Translator(TorchEngine(model), prepared.source, prepared.target, search)
         wanted = dev[: config.training.validation.sentences or None]
         with model.full_precision():

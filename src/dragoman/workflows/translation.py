@@ -30,9 +30,8 @@ class TranslatedLine(NamedTuple):
     text: str
     n_best: Sequence[Translation]
     """Its translations, best first; none for a line of several sentences."""
-    sentences: int
-    truncated: int
-    """Sentences that were cut at the maximum length."""
+    sentences: Sequence[Translation]
+    """The best of each of its sentences."""
 
 
 class TextTranslation:
@@ -48,13 +47,16 @@ class TextTranslation:
             ConfigError, InputError, RunError: as for `open_models`, `Translator.with_options` and `translate_lines`.
         """
         translate, first = self._opened()
-        count = truncated = 0
+        count = truncated = again = 0
         request, quiet = self._request, self._request.general.quiet
         with InputLines(request.files.input, "translate", quiet=quiet) as lines, Outputs(request) as outputs:
             read = checked_lines(outputs.flushed_before(lines), request.files.input, request.runs[0], first)
             for number, line in enumerate(translate(read, lines.paused)):
                 outputs.write(number, line.text, line.n_best)
-                count, truncated = count + line.sentences, truncated + line.truncated
+                count += len(line.sentences)
+                truncated += sum(not one.finished for one in line.sentences)
+                again += sum(one.searched_again for one in line.sentences)
+        warn_of_searched_again(again, count)
         warn_of_truncated(truncated, count)
 
     def _opened(self) -> tuple[Callable[[Iterable[str], Paused], Iterator[TranslatedLine]], Run]:
@@ -84,7 +86,7 @@ class TextTranslation:
                 lines, request.files.nbest, constraints=constraints, read_ahead=request.files.chunk_size, paused=paused
             ):
                 chosen = choose(n_best)
-                yield TranslatedLine(chosen[0].text, chosen, 1, not chosen[0].finished)
+                yield TranslatedLine(chosen[0].text, chosen, chosen[:1])
 
         return translate, models.first
 
@@ -94,10 +96,10 @@ class TextTranslation:
         """Lines of several sentences."""
         from dragoman.translation.paragraphs import translate_paragraphs
 
-        for text, sentences, truncated in translate_paragraphs(
+        for text, sentences in translate_paragraphs(
             translator, lines, language, read_ahead=self._request.files.chunk_size, paused=paused
         ):
-            yield TranslatedLine(text, (), sentences, truncated)
+            yield TranslatedLine(text, (), sentences)
 
     def _chooser(self, run: Run) -> Chooser:
         """By score, or by expected utility."""
@@ -126,6 +128,18 @@ class TextTranslation:
             return [translations[place] for place in order]
 
         return choose
+
+
+def warn_of_searched_again(again: int, count: int) -> None:
+    """Warn if translations were searched again because they looped or were cut at the maximum length."""
+    if again:
+        log.warning(
+            "%d of %d translations (%.1f %%) looped or ran to the maximum length and were searched again without "
+            "repeated n-grams; look at them, or give --no-search-again",
+            again,
+            count,
+            100 * again / count,
+        )
 
 
 def warn_of_truncated(truncated: int, count: int, advice: str = "") -> None:

@@ -98,6 +98,7 @@ def _as_json(number: int, n_best: Sequence[Translation]) -> list[str]:
             "confidence": translation.confidence,
             "doubt": translation.doubt,
             "finished": translation.finished,
+            "searched_again": translation.searched_again,
             "tokens": translation.tokens,
             "alignment": translation.alignment,
             "attention": None

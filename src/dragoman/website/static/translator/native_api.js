@@ -77,6 +77,7 @@ function translation(one, withAttention) {
     score: one.score,
     log_probability: one.logProbability,
     finished: one.finished,
+    ...(one.searchedAgain && { searched_again: true }),
     segments: one.segments,
     segment_spans: one.segmentSpans,
     segment_log_probabilities: one.segmentLogProbabilities.map(rounded),

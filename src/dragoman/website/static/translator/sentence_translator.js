@@ -6,6 +6,7 @@ import { codePoints, isSpace, linesJoined, rawWords } from "./code_points.js";
 import { Constraints } from "./constraints.js";
 import { BOS, EOS, UNK } from "./text_side.js";
 import { Failure } from "./failure.js";
+import { faults, repetitionOrders, searchWithoutRepetition } from "./second_search.js";
 
 const MAX_SEGMENTS = 1000; // of a source; the rest is not translated
 const MAX_CONTINUATIONS = 200; // the most probable next segments among which `complete` looks for words
@@ -45,8 +46,24 @@ export class SentenceTranslator {
     const search = { ...this.#search, ...options.search };
     const boundaries = phrases.length ? this.#target.wordBoundaries : null;
     const given = { prefix: prepared.prefix.ids, phrases, banned, boundaries };
-    const found = await this.#find(prepared, await this.#start(prepared), search, nBest, given, pause);
-    return found.map((hypothesis) => this.#translation(prepared, hypothesis, options.replaceUnknown));
+    const start = await this.#start(prepared);
+    const searched = async (search) => {
+      const found = await this.#find(prepared, start, search, nBest, given, pause);
+      return found.map((hypothesis) => this.#translation(prepared, hypothesis, options.replaceUnknown));
+    };
+    const first = await searched(search);
+    return search.search_again ? this.#searchedAgain(first, search, searched) : first;
+  }
+
+  /** The translations, or those of further searches if they loop or were truncated; as translation/second_search.py. */
+  async #searchedAgain(first, search, searched) {
+    let found = first;
+    for (const order of repetitionOrders(this.#target.allPieces)) {
+      if (!faults(found)) break;
+      const again = await searched(searchWithoutRepetition(search, order, first[0].attention !== null));
+      if (faults(again) < faults(found)) found = again;
+    }
+    return faults(first) ? found.map((one) => ({ ...one, searchedAgain: true })) : found;
   }
 
   /**

@@ -28,6 +28,11 @@ export class TextSide {
     return this.#pieces.length;
   }
 
+  /** All segments besides the special symbols. */
+  get allPieces() {
+    return this.#pieces.slice(SPECIALS.length);
+  }
+
   /** The segments of a raw line: {ids, pieces, offsets}, without EOS. */
   encode(line) {
     const { pieces, offsets } = this.#segmentation.segment(line);
