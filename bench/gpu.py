@@ -138,7 +138,7 @@ def speed(
         totals = accumulate_gradients(model, [next(turn)], TrainingObjective())
         clip_gradients(parameters, config.training.optimiser.max_gradient_norm)
         optimiser.step()
-        optimiser.zero_grad()
+        optimiser.clear_gradients()
         return totals.tokens
 
     # Every shape once, to compile kernels and allocate memory.

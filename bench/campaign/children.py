@@ -24,7 +24,6 @@ PATIENCE = 120
 LIBRARIES = (
     "sacremoses",
     "sentencepiece",
-    "torch._dynamo",  # imported by the first optimiser
     "tensorboard.compat.proto.event_pb2",
     "tensorboard.summary.writer.record_writer",
 )

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from dragoman.config.building import override
-from dragoman.config.schema import Config, SearchConfig
+from dragoman.config.schema import Config, OptimiserConfig, SearchConfig
 from dragoman.data.batches import Batch
 from dragoman.engines.torch_engine import TorchEngine
 from dragoman.model.assembly import build
@@ -17,7 +17,7 @@ from dragoman.model.translation import TranslationModel
 from dragoman.search.beam import beam_search
 from dragoman.text.padding import pad
 from dragoman.text.vocabulary import SPECIALS
-from dragoman.training.optimisers import clip_gradients, set_rate
+from dragoman.training.optimisers import build_optimiser, clip_gradients, set_rate
 
 SYMBOLS = 8
 VOCABULARY = len(SPECIALS) + SYMBOLS
@@ -32,12 +32,12 @@ def train(settings: list[str], task: Task, *, updates: int = 100, seed: int = 1)
     """A model of the given parts after so many updates by Adam on 64 fresh strings each, the rate falling to zero."""
     torch.manual_seed(seed)
     model = build(override(Config(), [f"model.{setting}" for setting in settings]).model, VOCABULARY, VOCABULARY)
-    optimiser = torch.optim.Adam(model.parameters())
+    optimiser = build_optimiser(model.parameters(), OptimiserConfig(name="adam"))
     rng = np.random.default_rng(seed)
     for update in range(updates):
         set_rate(optimiser, 0.012 * (1 - update / updates))
         loss = model.loss(make_batch(model, draw(64, (1, LONGEST), rng, held_out=False), task))
-        optimiser.zero_grad()
+        optimiser.clear_gradients()
         (loss.objective / loss.tokens).backward()
         clip_gradients(model.parameters(), 1.0)
         optimiser.step()

@@ -38,7 +38,6 @@ NEEDED = (
     "sacremoses",
     "sklearn.decomposition",
     "tensorboard.summary.writer.record_writer",
-    "torch._dynamo",  # loaded by the first optimiser
 )
 """Modules that the commands of an experiment import."""
 

@@ -15,9 +15,7 @@ from dragoman.errors import DragomanError, InputError, RunError
 from dragoman.training.checkpoint import (
     Checkpoint,
     load_checkpoint,
-    optimiser_tensors,
     random_state,
-    restore_optimiser,
     restore_random_state,
     restore_tensors,
     save_checkpoint,
@@ -128,23 +126,6 @@ def test_another_format_is_refused(tmp_path: Path, version: int, message: str) -
 def test_tensors_of_another_model_are_refused(saved: dict[str, torch.Tensor], message: str) -> None:
     with pytest.raises(DragomanError, match=re.escape(message)):
         restore_tensors({"a": torch.zeros(2), "b": torch.zeros(3)}, saved, Path("latest.safetensors"))
-
-
-@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.SGD, torch.optim.Adadelta])
-def test_an_optimiser_goes_on_where_the_other_stopped(kind: type[torch.optim.Optimizer]) -> None:
-    def stepped(weight: torch.nn.Parameter, optimiser: torch.optim.Optimizer, gradient: float) -> None:
-        weight.grad = torch.full_like(weight, gradient)
-        optimiser.step()
-
-    weight = torch.nn.Parameter(torch.ones(3))
-    optimiser = kind([weight], lr=0.1)  # type: ignore[call-arg]
-    stepped(weight, optimiser, 0.5)
-    other = torch.nn.Parameter(weight.detach().clone())
-    successor = kind([other], lr=0.1)  # type: ignore[call-arg]
-    restore_optimiser(successor, {name: tensor.clone() for name, tensor in optimiser_tensors(optimiser).items()})
-    stepped(weight, optimiser, -0.2)
-    stepped(other, successor, -0.2)
-    assert torch.equal(weight, other)
 
 
 def test_random_numbers_go_on_where_they_stopped() -> None:

@@ -64,7 +64,7 @@ def test_the_weights_follow_the_links_after_a_few_updates(model: TranslationMode
         batch, _ = next(batches)
         accumulate_gradients(model, [batch], TrainingObjective(guided_alignment=weight))
         optimiser.step()
-        optimiser.zero_grad()
+        optimiser.clear_gradients()
     found = weight_on_links(model, store)
     assert found > 0.9 if weight else found < 0.6
 

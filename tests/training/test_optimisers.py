@@ -15,6 +15,7 @@ from dragoman.config.schema import Config, OptimiserConfig
 from dragoman.config.section import keys_of
 from dragoman.errors import ConfigError
 from dragoman.training.optimisers import (
+    Optimiser,
     build_optimiser,
     clip_gradients,
     global_norm,
@@ -143,6 +144,56 @@ def test_the_rate_of_an_update_is_the_one_set_before_it(name: Literal["adam", "a
     optimiser.step()
     assert torch.equal(matrix.detach(), torch.ones(2, 2))
     assert torch.equal(vector.detach(), torch.ones(2))
+
+
+@pytest.mark.parametrize("config", [config for config, _ in CASES], ids=lambda config: config.name)
+def test_one_goes_on_where_another_stopped(config: OptimiserConfig) -> None:
+    def stepped(optimiser: Optimiser, parameters: list[torch.nn.Parameter], gradient: float) -> None:
+        for parameter in parameters[:2]:
+            parameter.grad = torch.full_like(parameter, gradient)
+        optimiser.step()
+        optimiser.clear_gradients()
+        assert all(parameter.grad is None for parameter in parameters)
+
+    vector, matrix, unused = (torch.nn.Parameter(torch.ones(size)) for size in ((3,), (2, 3), (2,)))
+    optimiser = build_optimiser([vector, matrix, unused], config)
+    stepped(optimiser, [vector, matrix], 0.5)
+    others = [torch.nn.Parameter(weight.detach().clone()) for weight in (vector, matrix, unused)]
+    successor = build_optimiser(others, config)
+    kept = {name: tensor.clone() for name, tensor in optimiser.tensors().items()}
+    successor.restore(kept)
+    assert successor.tensors().keys() == kept.keys()
+    stepped(optimiser, [vector, matrix, unused], -0.2)
+    stepped(successor, others, -0.2)
+    assert torch.equal(vector, others[0])
+    assert torch.equal(matrix, others[1])
+    assert torch.equal(unused, torch.ones(2))
+
+
+def test_states_are_kept_by_the_names_that_they_have_in_runs() -> None:
+    """Of AdamW the matrices come first."""
+    vector, matrix = torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(2, 3))
+    kept = {}
+    for config, _ in CASES:
+        optimiser = build_optimiser([vector, matrix], config)
+        vector.grad, matrix.grad = torch.ones(3), torch.ones(2, 3)
+        optimiser.step()
+        kept[config.name] = {name: tuple(tensor.shape) for name, tensor in optimiser.tensors().items()}
+    assert kept == {
+        "adam": {
+            **{"0.exp_avg": (3,), "0.exp_avg_sq": (3,), "0.step": ()},
+            **{"1.exp_avg": (2, 3), "1.exp_avg_sq": (2, 3), "1.step": ()},
+        },
+        "adamw": {
+            **{"0.exp_avg": (2, 3), "0.exp_avg_sq": (2, 3), "0.step": ()},
+            **{"1.exp_avg": (3,), "1.exp_avg_sq": (3,), "1.step": ()},
+        },
+        "adadelta": {
+            **{"0.square_avg": (3,), "0.acc_delta": (3,), "0.step": ()},
+            **{"1.square_avg": (2, 3), "1.acc_delta": (2, 3), "1.step": ()},
+        },
+        "sgd": {},
+    }
 
 
 @pytest.mark.parametrize(

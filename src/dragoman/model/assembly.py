@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import cast
 
+import torch
 from torch import nn
 
 from dragoman.config.language_model import LanguageModelConfig
@@ -62,7 +63,7 @@ def assemble_language_model(config: LanguageModelConfig, vocabulary: int) -> Lan
     """Build a language model with uninitialised parameters, for example to load trained weights into."""
     body: Body = _recurrent(config) if config.network == "recurrent" else _feed_forward(config)
     model = LanguageModel(
-        nn.Embedding(vocabulary, config.embedding, padding_idx=PAD),
+        _embedding(vocabulary, config.embedding),
         body,
         OutputLayer(body.size, vocabulary, bias=True),
         embedding_dropout=Dropout(config.dropout.embedding),
@@ -98,8 +99,8 @@ def _recurrent(config: LanguageModelConfig) -> Recurrent:
 def assemble(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
     """Build a translation model with uninitialised parameters; on the device `meta` they take no memory."""
     annotation = config.encoder.size * _directions(config)
-    source = nn.Embedding(source_vocabulary, config.embedding.source, padding_idx=PAD)
-    target = nn.Embedding(target_vocabulary, config.embedding.target, padding_idx=PAD)
+    source = _embedding(source_vocabulary, config.embedding.source)
+    target = _embedding(target_vocabulary, config.embedding.target)
     decoder = _decoder(config, annotation)
     model = TranslationModel(
         source,
@@ -121,6 +122,16 @@ def assemble(config: ModelConfig, source_vocabulary: int, target_vocabulary: int
         model.source = target
     use(model, FAST)
     return model
+
+
+def _embedding(vocabulary: int, size: int) -> nn.Embedding:
+    """A vector for each word of a vocabulary; its values do not matter."""
+    if (
+        torch.get_default_device().type == "meta"
+    ):  # drawing them there would import torch's compiler, which takes seconds
+        weight = torch.empty(vocabulary, size)
+        return cast(nn.Embedding, nn.Embedding.from_pretrained(weight, freeze=False, padding_idx=PAD))
+    return nn.Embedding(vocabulary, size, padding_idx=PAD)
 
 
 def _directions(config: ModelConfig) -> int:

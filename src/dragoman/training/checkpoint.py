@@ -19,7 +19,6 @@ import torch
 from msgspec import Struct
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
-from torch.optim import Optimizer
 
 from dragoman.errors import InputError, RunError
 from dragoman.model.tensor_file import require_intact, write_tensors
@@ -96,24 +95,6 @@ def load_checkpoint(path: Path) -> Checkpoint:
     except (OSError, ValueError) as error:
         raise _damaged(path, _reason(error)) from None
     return Checkpoint(values, tensors)
-
-
-def optimiser_tensors(optimiser: Optimizer) -> dict[str, Tensor]:
-    """The state of the optimiser, as `<number of the parameter>.<quantity>`."""
-    return {
-        f"{number}.{quantity}": tensor
-        for number, quantities in optimiser.state_dict()["state"].items()
-        for quantity, tensor in quantities.items()
-    }
-
-
-def restore_optimiser(optimiser: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Set the state of an optimiser over the same parameters."""
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, tensor in tensors.items():
-        number, quantity = key.split(".")
-        state.setdefault(int(number), {})[quantity] = tensor
-    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
 
 
 @torch.no_grad()

@@ -41,9 +41,7 @@ from dragoman.training.callbacks import (
 from dragoman.training.checkpoint import (
     Checkpoint,
     load_checkpoint,
-    optimiser_tensors,
     random_state,
-    restore_optimiser,
     restore_random_state,
     restore_tensors,
     save_checkpoint,
@@ -256,7 +254,7 @@ class Trainer(Generic[Model]):
         saved = load_checkpoint(path)
         _require_same(self._recipe(), saved.values["recipe"], path)
         restore_tensors(weights_of(self._model), saved.part("weights"), path)
-        restore_optimiser(self._updater.optimiser, saved.part("optimiser"))
+        self._updater.optimiser.restore(saved.part("optimiser"))
         if self._average is not None:
             restore_tensors(self._average.values, saved.part("average"), path)
             self._average.updates = saved.values["average_updates"]
@@ -486,7 +484,7 @@ class Trainer(Generic[Model]):
         tensors = {
             "weights": weights_of(self._model),
             "average": {} if self._average is None else self._average.values,
-            "optimiser": optimiser_tensors(self._updater.optimiser),
+            "optimiser": self._updater.optimiser.tensors(),
             "random": random_state(self._updater.device),
         }
         values = {

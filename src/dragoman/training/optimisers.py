@@ -7,21 +7,42 @@ norm of all gradients, or of all but those of the embeddings. `set_rate` sets th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.optim import SGD, Adadelta, Adam, AdamW, Optimizer
+from torch.optim.adadelta import adadelta
+from torch.optim.adam import adam
+from torch.optim.adamw import adamw
+from torch.optim.sgd import sgd
 
 from dragoman.config.schema import OptimiserConfig
+
+QUANTITIES = {
+    "adam": ("exp_avg", "exp_avg_sq", "step"),
+    "adamw": ("exp_avg", "exp_avg_sq", "step"),
+    "adadelta": ("square_avg", "acc_delta", "step"),
+    "sgd": (),
+}
+"""What an optimiser keeps of each parameter, by the names that training states have."""
 
 FEWEST_UPDATES = 150.0
 """Fewer updates are too few to learn in what weight decay takes away: of 300 pairs chrF is 16 with 14, 24 without."""
 
 
-def build_optimiser(parameters: Iterable[Tensor], config: OptimiserConfig) -> Optimizer:
-    """The optimiser that the configuration names, over all `parameters`.
+@dataclass
+class Group:
+    """Parameters with the same settings."""
+
+    parameters: list[Tensor]
+    rate: float
+    weight_decay: float = 0.0
+
+
+class Optimiser:
+    """Updates parameters by their gradients.
 
     Adadelta (Zeiler 2012) takes its step in the order of GroundHog, the authors' code of Cho et al. 2014 and Bahdanau
     et al. 2015; with both averages starting at zero,
@@ -36,27 +57,125 @@ def build_optimiser(parameters: Iterable[Tensor], config: OptimiserConfig) -> Op
 
     The others use the library's fused kernels, which read and write every weight once, also on a CPU: with 15 million
     weights and two cores Adam took 32 ms an update instead of 111 ms.
+
+    These are the library's functions, not its classes: the first object of a class imports the library's compiler,
+    which takes as long as importing all the rest of the library, and is not used.
     """
+
+    def __init__(self, groups: list[Group], config: OptimiserConfig) -> None:
+        self.groups = groups
+        self._config = config
+        self._quantities = QUANTITIES[config.name]
+        self._state: dict[Tensor, dict[str, Tensor]] = {}
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """Update every parameter that has a gradient."""
+        for group in self.groups:
+            parameters = [parameter for parameter in group.parameters if parameter.grad is not None]
+            if parameters:
+                states = [self._state_of(parameter) for parameter in parameters]
+                quantities = [[state[name] for state in states] for name in self._quantities]
+                self._update(group, parameters, _gradients(parameters), quantities)
+
+    def clear_gradients(self) -> None:
+        """Release the gradients of all parameters."""
+        for parameter in self._parameters():
+            parameter.grad = None
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The state, as `<number of the parameter>.<quantity>`; parameters that were never updated have none."""
+        return {
+            f"{number}.{quantity}": tensor
+            for number, parameter in enumerate(self._parameters())
+            for quantity, tensor in self._state.get(parameter, {}).items()
+        }
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take the state of an optimiser over the same parameters."""
+        parameters = self._parameters()
+        self._state = {}
+        for key, tensor in tensors.items():
+            number, quantity = key.split(".")
+            parameter = parameters[int(number)]
+            empty = _empty(quantity, parameter)
+            self._state.setdefault(parameter, {})[quantity] = tensor.to(empty.device, empty.dtype)
+
+    def _update(
+        self, group: Group, parameters: list[Tensor], gradients: list[Tensor], quantities: list[list[Tensor]]
+    ) -> None:
+        config = self._config
+        if config.name == "sgd":
+            sgd(
+                parameters,
+                gradients,
+                [None] * len(parameters),
+                fused=True,
+                lr=group.rate,
+                weight_decay=0.0,
+                momentum=0.0,
+                dampening=0.0,
+                nesterov=False,
+                maximize=False,
+            )
+        elif config.name == "adadelta":
+            squares, deltas, counts = quantities
+            adadelta(
+                parameters,
+                gradients,
+                squares,
+                deltas,
+                counts,
+                lr=group.rate,
+                rho=config.rho,
+                eps=config.epsilon,
+                weight_decay=0.0,
+                maximize=False,
+            )
+        else:
+            means, squares, counts = quantities
+            rule = adam if config.name == "adam" else adamw
+            rule(
+                parameters,
+                gradients,
+                means,
+                squares,
+                [],
+                counts,
+                fused=True,
+                amsgrad=False,
+                lr=group.rate,
+                beta1=config.betas[0],
+                beta2=config.betas[1],
+                weight_decay=group.weight_decay,
+                eps=config.epsilon,
+                maximize=False,
+            )
+
+    def _parameters(self) -> list[Tensor]:
+        return [parameter for group in self.groups for parameter in group.parameters]
+
+    def _state_of(self, parameter: Tensor) -> dict[str, Tensor]:
+        if parameter not in self._state:
+            self._state[parameter] = {name: _empty(name, parameter) for name in self._quantities}
+        return self._state[parameter]
+
+
+def build_optimiser(parameters: Iterable[Tensor], config: OptimiserConfig) -> Optimiser:
+    """The optimiser that the configuration names, over all `parameters`."""
     parameters = list(parameters)
-    if config.name == "adam":
-        return Adam(parameters, config.learning_rate, config.betas, config.epsilon, fused=True)
-    if config.name == "adamw":
-        return AdamW(
-            _decayed_matrices(parameters, config.weight_decay),
-            config.learning_rate,
-            config.betas,
-            config.epsilon,
-            fused=True,
-        )
-    if config.name == "adadelta":
-        return Adadelta(parameters, config.learning_rate, rho=config.rho, eps=config.epsilon)
-    return SGD(parameters, config.learning_rate, fused=True)
+    rate = config.learning_rate
+    if config.name != "adamw":
+        return Optimiser([Group(parameters, rate)], config)
+    matrices = [parameter for parameter in parameters if _decays(parameter)]
+    vectors = [parameter for parameter in parameters if not _decays(parameter)]
+    return Optimiser([Group(matrices, rate, config.weight_decay), Group(vectors, rate)], config)
 
 
-def set_rate(optimiser: Optimizer, rate: float) -> None:
+def set_rate(optimiser: Optimiser, rate: float) -> None:
     """Set the learning rate of the next update."""
-    for group in optimiser.param_groups:
-        group["lr"] = rate
+    for group in optimiser.groups:
+        group.rate = rate
 
 
 def weight_decay(config: OptimiserConfig, updates_per_epoch: float) -> float:
@@ -72,11 +191,10 @@ def weight_decay(config: OptimiserConfig, updates_per_epoch: float) -> float:
     return 1 / (config.learning_rate * max(FEWEST_UPDATES, config.weight_decay_epochs * updates_per_epoch))
 
 
-def set_weight_decay(optimiser: Optimizer, decay: float) -> None:
+def set_weight_decay(optimiser: Optimiser, decay: float) -> None:
     """Set the weight decay of matrices for the next update of AdamW."""
-    for group in optimiser.param_groups:
-        if _decays(group["params"][0]):
-            group["weight_decay"] = decay
+    matrices, _ = optimiser.groups
+    matrices.weight_decay = decay
 
 
 def measured_parameters(model: nn.Module, norm: Literal["all", "without-embeddings"]) -> list[Tensor]:
@@ -123,12 +241,11 @@ def global_norm(tensors: Iterable[Tensor]) -> Tensor:
     return norms.square().sum().sqrt()
 
 
-def _decayed_matrices(parameters: Iterable[Tensor], decay: float) -> list[dict[str, Any]]:
-    """Parameter groups: those that decay, and the others."""
-    matrices = [parameter for parameter in parameters if _decays(parameter)]
-    vectors = [parameter for parameter in parameters if not _decays(parameter)]
-    groups = [{"params": matrices, "weight_decay": decay}, {"params": vectors, "weight_decay": 0.0}]
-    return [group for group in groups if group["params"]]
+def _empty(quantity: str, parameter: Tensor) -> Tensor:
+    """What a quantity starts with; the updates are counted in a number on the device of the parameter."""
+    if quantity == "step":
+        return torch.zeros((), dtype=torch.float32, device=parameter.device)
+    return torch.zeros_like(parameter, memory_format=torch.preserve_format)
 
 
 def _decays(parameter: Tensor) -> bool:

@@ -23,7 +23,6 @@ from dragoman.data.batches import Batch, Batches, Position
 from dragoman.memory import keep_freed_memory
 from dragoman.model.trainable import Model
 from dragoman.model.weights import weights_of
-from dragoman.training.checkpoint import optimiser_tensors, restore_optimiser
 from dragoman.training.counters import Counters
 from dragoman.training.interruption import SIGNALS, Interruption
 from dragoman.training.objective import TrainingObjective, UpdateTotals, accumulate_gradients
@@ -108,7 +107,7 @@ class Updater(Generic[Model]):
             totals = self._summed(batches, objective)
         norm = clip_gradients(self.parameters.values(), config.optimiser.max_gradient_norm, self._measured)
         self.optimiser.step()
-        self.optimiser.zero_grad()
+        self.optimiser.clear_gradients()
         self._counters.update += 1
         return totals, norm
 
@@ -125,7 +124,7 @@ class Updater(Generic[Model]):
         ranks, counters, what = self._ranks, self._counters, "the first exchange"
         if ranks.size == 1:
             return threads
-        tensors = optimiser_tensors(self.optimiser)
+        tensors = self.optimiser.tensors()
         described = {name: (value.shape, value.dtype) for name, value in tensors.items()}
         state = ranks.share((counters.update, counters.position, described, threads), what)
         counters.update, counters.position, described, threads = state
@@ -137,7 +136,7 @@ class Updater(Generic[Model]):
             with torch.no_grad():
                 value.copy_(shared)
         if not ranks.leads and tensors:
-            restore_optimiser(self.optimiser, tensors)
+            self.optimiser.restore(tensors)
         self.start()
         return threads
 

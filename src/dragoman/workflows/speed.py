@@ -86,7 +86,7 @@ def _updates_a_second(model: TranslationModel, config: TrainingConfig, seconds: 
         totals = accumulate_gradients(model, [batch], objective)
         clip_gradients(parameters, config.optimiser.max_gradient_norm, measured)
         optimiser.step()
-        optimiser.zero_grad()
+        optimiser.clear_gradients()
         return float(totals.nll)  # waits for a GPU
 
     return _rate(update, seconds)
