@@ -27,6 +27,7 @@ def test_the_door_offers_these_names_and_no_others() -> None:
         "override",
         "read_pairs",
         "read_test_set",
+        "reading_corpora",
         "train",
         "write_demo_corpus",
     ]

@@ -1,9 +1,9 @@
 """Recurrent neural machine translation with attention: training, translation and word alignment.
 
-This is the public API: read parallel text (`read_pairs`, `write_demo_corpus`), configure and train a model
-(`load_preset`, `load_config`, `override`, `train`), open what was trained (`load`, `open_run`), translate
-(`Translator`, `Translation`), measure (`read_test_set`, `measure`). Each name is imported when it is first used, so
-that importing the package is fast. Errors that the user can fix are `DragomanError`.
+This is the public API: read parallel text (`read_pairs`, `reading_corpora`, `write_demo_corpus`), configure and
+train a model (`load_preset`, `load_config`, `override`, `train`), open what was trained (`load`, `open_run`),
+translate (`Translator`, `Translation`), measure (`read_test_set`, `measure`). Each name is imported when it is first
+used, so that importing the package is fast. Errors that the user can fix are `DragomanError`.
 
 >>> import dragoman
 >>> translator = dragoman.load("RUN")  # a run folder or an exported folder
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dragoman.errors import DragomanError
     from dragoman.runs.opening import open_run
     from dragoman.text.corpus import read_pairs, read_test_set
+    from dragoman.text.reading import reading_corpora
     from dragoman.training.callbacks import StopTraining, TrainingCallback
     from dragoman.translation.result import Translation
     from dragoman.translation.translator import Translator
@@ -52,6 +53,7 @@ __all__ = [
     "override",
     "read_pairs",
     "read_test_set",
+    "reading_corpora",
     "train",
     "write_demo_corpus",
 ]
@@ -71,6 +73,7 @@ _HOME = {
     "open_run": "dragoman.runs.opening",
     "override": "dragoman.config.building",
     "read_pairs": "dragoman.text.corpus",
+    "reading_corpora": "dragoman.text.reading",
     "read_test_set": "dragoman.text.corpus",
     "train": "dragoman.workflows.training",
     "write_demo_corpus": "dragoman.workflows.demo",

@@ -49,6 +49,11 @@ def test_a_line_that_is_no_pair_has_a_reason(tmp_path: Path) -> None:
     assert second.fault == 'a JSON list; a line must be an object with "source" and "target"'
 
 
+def test_tables_give_pairs_too(tmp_path: Path) -> None:
+    path = _lines(tmp_path / "a.csv.gz", "id,en,de", '1,"a, b",A', "2,c,C")
+    assert _units(read_sentence_pairs, path) == [Unit(("a, b", "A")), Unit(("c", "C"))]
+
+
 def test_hypotheses_of_a_sentence_are_a_unit_with_its_source(tmp_path: Path) -> None:
     nbest = _lines(
         tmp_path / "n",

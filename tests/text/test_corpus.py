@@ -123,10 +123,10 @@ def test_a_bad_line_of_an_inflection_table_names_file_and_line(tmp_path: Path, l
 
 
 def test_one_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    path = write(tmp_path / "train.csv.gz", "a,b")
+    path = write(tmp_path / "train.doc.gz", "a,b")
     assert error_of(path) == (
-        f"{path}: a corpus in one file is .tsv or .jsonl, or an inflection table (.trn, .dev, .tst); also .gz, "
-        ".xz, .zst; or give two files, source and target"
+        f"{path}: a corpus in one file is .csv, .tsv, .jsonl, .json, or an inflection table (.trn, .dev, .tst); also "
+        ".gz, .xz, .zst; or give two files, source and target"
     )
 
 

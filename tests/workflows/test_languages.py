@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from dragoman.config.building import override
 from dragoman.config.schema import Config, SideConfig
 from dragoman.workflows.languages import with_language, with_languages
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, line in (("b.tsv", "a\tb"), ("train.tsv", "a\tb"), ("train.csv", "en,ko\na,b"), ("b.fr", "a\n")):
+        Path(name).write_text(f"{line}\n", encoding="utf-8")
 
 
 def found(*corpora: str, settings: tuple[str, ...] = ()) -> tuple[tuple[str | None, str | None], str]:
@@ -19,6 +28,14 @@ def test_the_files_of_a_corpus_name_its_languages() -> None:
     line = "languages: de to en, from the file names"
     assert found("train.de train.en") == (("de", "en"), line)
     assert found("a.de.gz a.en.gz", "b.tsv", "c.txt c.en", "d.deu d.eng") == (("de", "en"), line)
+
+
+def test_columns_name_languages_too() -> None:
+    assert found("train.csv") == (("en", "ko"), "languages: en to ko, from the names of files and columns")
+    assert found("train.csv", "train.de train.en") == (
+        (None, None),
+        found("train.src train.tgt")[1].replace("file names", "names of files and columns"),
+    )
 
 
 def test_the_configuration_has_precedence() -> None:

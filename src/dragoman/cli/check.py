@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import PAIRS_HELP, add_general_options, add_run
+from dragoman.cli.shared.options import PAIRS_HELP, add_corpus_options, add_general_options, add_run
 from dragoman.cli.shared.parsing import Parser, positive_int
 from dragoman.errors import ConfigError
 
@@ -47,6 +47,7 @@ def add_options(parser: Parser) -> None:
         help="number of pairs to use, evenly spaced in the files (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_corpus_options(parser)
     add_general_options(parser)
 
 

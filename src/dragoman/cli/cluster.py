@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dragoman.requests.shared import EnsembleOptions
 
 FILES_HELP = "plain or compressed (.gz, .xz, .zst), on this machine or a URI (s3://, gs://, hdfs://); with * and ?"
-PAIRS = "source sentences, or pairs (.tsv, .jsonl)"
+PAIRS = "source sentences, or pairs (.tsv, .csv, .jsonl, .json)"
 
 log = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ class ClusterCommand:
 
     def _find_inputs(self, options: argparse.Namespace) -> list[Inputs]:
         from dragoman.cluster.inputs import Inputs, find_inputs
-        from dragoman.text.corpus import holds_pairs
+        from dragoman.text.corpus import KINDS, holds_pairs
 
         firsts = find_inputs(options.input)
         option = "" if self.second is None else self.second[0]
@@ -131,8 +131,8 @@ class ClusterCommand:
             for file in firsts:
                 if option == "target" and not holds_pairs(Path(file.name)):
                     raise ConfigError(
-                        f"{file.path}: a file of pairs is .tsv or .jsonl (also .gz, .xz, .zst); give target sentences "
-                        "with --target"
+                        f"{file.path}: a file of pairs is {', '.join(KINDS)} (also .gz, .xz, .zst); "
+                        "give target sentences with --target"
                     )
             return [Inputs([file]) for file in firsts]
         seconds = find_inputs(patterns)
@@ -225,7 +225,7 @@ SCORE = ClusterCommand(
     "score",
     "score given translations in many files",
     "Writes the log-probability of each target sentence given its source, as `dragoman score` does, with\n"
-    "workers of Ray. Inputs are .tsv or .jsonl files with pairs, or the source sides of corpora whose\n"
+    "workers of Ray. Inputs are files with pairs, or the source sides of corpora whose\n"
     "target sides are given with --target. Outputs and interruptions: see dragoman cluster translate.",
     (
         "dragoman cluster score LIGHT --input 'pairs/*.tsv.gz' --output scores",
@@ -240,7 +240,7 @@ ALIGN = ClusterCommand(
     "align",
     "align the words of many files",
     "Writes the word alignment of each pair, as `dragoman align` does, with workers of Ray. Inputs are\n"
-    ".tsv or .jsonl files with pairs, or the source sides of corpora whose target sides are given with\n"
+    "files with pairs, or the source sides of corpora whose target sides are given with\n"
     "--target. Outputs and interruptions: see dragoman cluster translate.",
     (
         "dragoman cluster align LIGHT --input 'pairs/*.tsv.gz' --output links",

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.cli.shared.options import PAIRS_HELP, add_ensemble_options, add_general_options
+from dragoman.cli.shared.options import PAIRS_HELP, add_corpus_options, add_ensemble_options, add_general_options
 from dragoman.cli.shared.parsing import Parser, output_folder, positive_int
 from dragoman.cli.shared.runs import require_several_runs
 from dragoman.errors import ConfigError
@@ -70,6 +70,7 @@ def add_options(parser: Parser) -> None:
         help=f"corpus to learn word translations from: {PAIRS_HELP} (default: training data stored in the run)",
     )
     add_ensemble_options(parser)
+    add_corpus_options(parser)
     add_general_options(parser, device=False)
 
 
@@ -111,7 +112,7 @@ def require_sense(options: argparse.Namespace) -> None:
     if options.shortlist_corpus and options.shortlist is None:
         raise ConfigError("--shortlist-corpus requires --shortlist K")
     if len(options.shortlist_corpus) > 2:
-        raise ConfigError("--shortlist-corpus: give two files (source and target), or one .tsv or .jsonl file")
+        raise ConfigError("--shortlist-corpus: give two files (source and target), or one with both sides")
 
 
 def _languages(options: argparse.Namespace) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from dragoman.cli.shared.options import PAIRS_HELP, add_general_options, add_run
+from dragoman.cli.shared.options import PAIRS_HELP, add_corpus_options, add_general_options, add_run
 from dragoman.cli.shared.parsing import Parser, output_folder
 from dragoman.errors import ConfigError
 
@@ -59,6 +59,7 @@ def add_options(parser: Parser) -> None:
         metavar="LIST",
         help=f"line numbers to draw, for example 1,5-8 (default: the first {MOST} lines)",
     )
+    add_corpus_options(parser)
     add_general_options(parser)
 
 
@@ -105,12 +106,11 @@ def _chosen(options: argparse.Namespace) -> tuple[list[int], list[tuple[str, str
 
 
 def _pairs(files: Sequence[Path]) -> list[tuple[str, str | None]]:
-    from dragoman.text.corpus import read_pairs
-    from dragoman.text.lines import is_compressed, read_lines
+    from dragoman.text.corpus import holds_pairs, read_pairs
+    from dragoman.text.lines import read_lines
 
     if len(files) == 1:
         (path,) = files
-        kind = Path(path.stem).suffix if is_compressed(path) else path.suffix
-        if kind not in (".tsv", ".jsonl"):
+        if not holds_pairs(path):
             return [(line, None) for line in read_lines(path)]
     return [(pair.source, pair.target) for pair in read_pairs([files])]

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP, add_general_options
+from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP, add_corpus_options, add_general_options
 from dragoman.cli.shared.parsing import Parser, natural, output_file, positive_int
 
 SUMMARY = "check a parallel corpus for problems"
@@ -59,6 +59,7 @@ def add_options(parser: Parser) -> None:
         help="list every finding: place, kind, side, detail, source and target, separated by tabs",
     )
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    add_corpus_options(parser)
     add_general_options(parser, device=False)
 
 

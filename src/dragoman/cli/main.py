@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import dragoman
@@ -24,6 +24,7 @@ from dragoman.cli.shared.streams import Warnings, library_warnings_as_lines, pri
 from dragoman.cli.shared.torchrun import told_once_under_torchrun
 from dragoman.errors import ConfigError, DragomanError, OptionError, OtherRankError, did_you_mean
 from dragoman.inputs import inputs_protected
+from dragoman.progress import Console
 from dragoman.systems import ENDING_SIGNALS, processor
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ EXTRAS = {
         *("h11", "multipart", "prometheus_client", "py3langid", "python_multipart", "sentencex", "starlette"),
         "uvicorn",
     ),
-    "files": ("docx",),
+    "files": ("docx", "ijson"),
     "cluster": ("pyarrow", "ray"),
 }
 """Packages that are installed with an extra only."""
@@ -217,8 +218,18 @@ def _run(arguments: Sequence[str]) -> None:
             options = parser.parse(rest)
         level = logging.ERROR if options.quiet else logging.WARNING
         logging.basicConfig(handlers=[Warnings()], level=level, force=True)
-        with library_warnings_as_lines(), inputs_protected(parser.outputs(options)):
+        with library_warnings_as_lines(), inputs_protected(parser.outputs(options)), _corpora_read(options):
             verb.run(options)
+
+
+def _corpora_read(options: argparse.Namespace) -> AbstractContextManager[None]:
+    """The reading of corpora as the options say; what is found is said on standard error."""
+    from dragoman.text.reading import reading_corpora
+
+    if "columns" not in options:
+        return nullcontext()
+    say = Console(quiet=options.quiet).info
+    return reading_corpora(options.columns, languages=getattr(options, "languages", None), say=say)
 
 
 def find_verb(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:

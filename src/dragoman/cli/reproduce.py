@@ -7,7 +7,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP
+from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP, add_corpus_options
 from dragoman.cli.shared.parsing import Parser, language, output_folder, positive_float, positive_int
 from dragoman.errors import ConfigError, RunError
 
@@ -43,6 +43,7 @@ def add_options(parser: Parser) -> None:
         "--languages", nargs=2, type=language, metavar=("SRC", "TGT"),
         help="languages of the text (default: those of the file names, such as train.de train.en)",
     )  # fmt: skip
+    add_corpus_options(parser)
     corpora.add_argument("--gold", type=Path, metavar="FILE", help="gold word links of the test set, for AER")
     run = parser.add_argument_group("run")
     run.add_argument("--out", type=output_folder, metavar="DIR", help="folder for runs, outputs and pages")

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 SUMMARY = "train a translation model on parallel text"
 DESCRIPTION = (
     "Trains a translation model on parallel text and writes a run folder with everything that\n"
-    'translation needs. A corpus is two files, or one .tsv (two columns) or .jsonl ("source", "target")\n'
-    "file, or an inflection table (.trn, .dev, .tst: lemma, form, tags); each may be compressed (.gz,\n"
+    "translation needs. A corpus is two files, or one file with both sides (.tsv, .csv, .jsonl, .json),\n"
+    "or an inflection table (.trn, .dev, .tst: lemma, form, tags); each may be compressed (.gz,\n"
     ".xz, .zst). Settings come from the preset, then CONFIG.yaml, then --scale and --set. Ctrl-C saves\n"
     "the training state and --resume continues from it; with --train it also begins a run where there is\n"
     "none. Several processes train one model together: torchrun --nproc-per-node 2 -m dragoman train ...\n"

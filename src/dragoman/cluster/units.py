@@ -19,7 +19,8 @@ from dragoman.cluster.inputs import InputFile, InputLine, Inputs, read_texts
 from dragoman.errors import InputError
 from dragoman.scoring.nbest import parse_entry
 from dragoman.scoring.phrases import parse_row
-from dragoman.text.corpus import pair_format, parse_pair
+from dragoman.text.corpus import has_plain_lines, pair_format, parse_pair, read_opened
+from dragoman.text.lines import decompressed
 
 
 class Unit(NamedTuple):
@@ -82,13 +83,18 @@ def read_sentences(files: Opened) -> Iterator[Unit]:
 
 
 def read_sentence_pairs(files: Opened) -> Iterator[Unit]:
-    """Read a unit (source, target) from each pair, of two files or of one .tsv or .jsonl file.
+    """Read a unit (source, target) from each pair, of two files or of one file with both sides.
 
     Raises:
         InputError: as for `read_lines`; the two files differ in their number of lines.
     """
     if len(files) == 1:
-        parse = partial(parse_pair, form=pair_format(Path(files[0][0].name)))
+        path = Path(files[0][0].path)
+        if not has_plain_lines(path, decompressed(files[0][0].open(), path)):
+            for pair in read_opened(path, decompressed(files[0][1], path)):
+                yield Unit((pair.source, pair.target))
+            return
+        parse = partial(parse_pair, form=pair_format(path))
         for line in _parsed_lines(*files[0], parse):
             yield Unit(line.parsed, line.fault)
         return

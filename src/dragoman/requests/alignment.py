@@ -8,11 +8,13 @@ from dragoman.alignment.choices import DEFAULT_METHOD, METHODS, Aligner, Symmetr
 from dragoman.config.section import Probability, Section, doc
 from dragoman.requests.rules import Rule, Values, given, is_given, lacking
 from dragoman.requests.shared import (
+    CORPORA,
     ENSEMBLE,
     ENSEMBLE_RULES,
     GENERAL,
     PAIRS,
     Compute,
+    CorpusOptions,
     EnsembleOptions,
     PairsRequest,
     Request,
@@ -162,6 +164,7 @@ class ClusterAlignment(Request, kw_only=True):
     reverse: Reverse = ()
     symmetrize: Symmetrize = None
     units: Annotated[LinkedUnits, UNITS] = LinkedUnits()
+    corpora: CORPORA = CorpusOptions()
     ensemble: ENSEMBLE = EnsembleOptions()
 
     rules: ClassVar = (*REVERSE_RULES, *ENSEMBLE_RULES)
@@ -183,6 +186,7 @@ class ClusterScoring(Request, kw_only=True):
 
     runs: Runs
     token_counts: TokenCounts = False
+    corpora: CORPORA = CorpusOptions()
     ensemble: ENSEMBLE = EnsembleOptions()
 
     rules: ClassVar = ENSEMBLE_RULES

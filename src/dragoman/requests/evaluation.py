@@ -8,7 +8,17 @@ from dragoman.config.schema import SearchConfig
 from dragoman.config.section import Count, Section, doc, keys_of
 from dragoman.evaluation.tokenizers import TOKENIZERS, Tokenizer
 from dragoman.requests.rules import Rule, given, lacking, literal
-from dragoman.requests.shared import COMPRESSION, GENERAL, SEARCH_HEADING, Compute, Request, Run, SearchOptions
+from dragoman.requests.shared import (
+    COMPRESSION,
+    CORPORA,
+    GENERAL,
+    SEARCH_HEADING,
+    Compute,
+    CorpusOptions,
+    Request,
+    Run,
+    SearchOptions,
+)
 
 SlicingName = Literal[
     "source-length",
@@ -73,8 +83,8 @@ class EvaluationRequest(Request, kw_only=True):
     files: Annotated[
         tuple[str, ...],
         doc(
-            'SRC REF [REF2 ...], or one .tsv file (source and references in columns) or .jsonl file ("source", '
-            f'"target", a string or a list); {COMPRESSION}',
+            "SRC REF [REF2 ...], or one file with both sides: .tsv (source and references in columns), .jsonl "
+            f'("source", "target", a string or a list), .csv, .json; {COMPRESSION}',
             metavar="FILE",
             positional=True,
         ),
@@ -122,6 +132,7 @@ class EvaluationRequest(Request, kw_only=True):
     slices: Annotated[Slices, doc("slices of the test set")] = Slices()
     unusual: Annotated[RobustnessOptions, doc("text as people write it")] = RobustnessOptions()
     searching: Annotated[SearchOptions, doc(SEARCH_HEADING)] = SearchOptions()
+    corpora: CORPORA = CorpusOptions()
     general: GENERAL = Compute()
 
     rules: ClassVar = (

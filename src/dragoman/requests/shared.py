@@ -16,7 +16,7 @@ from dragoman.requests.rules import Rule, Values, is_given, literal, refuse
 Device = Literal["auto", "cpu", "cuda"]
 Combination = Literal["probabilities", "log-probabilities", "logits"]
 
-PAIRS = "SRC TGT, or one .tsv or .jsonl file"
+PAIRS = "SRC TGT, or one file with both sides (.tsv, .csv, .jsonl, .json)"
 COMPRESSION = "may be compressed (.gz, .xz, .zst)"
 NBEST = "Moses n-best list"
 
@@ -36,6 +36,23 @@ def output(what: str) -> Meta:
 
 Input = Annotated[str, doc("text to translate, one sentence a line", **INPUT)]
 Threads = Annotated[int, Meta(ge=1, le=1024)]
+
+
+class CorpusOptions(Section):
+    """How files with both sides of a corpus are read."""
+
+    columns: Annotated[
+        tuple[str, ...] | None,
+        doc(
+            "columns of the two sides in files with both: names or numbers of columns, or keys (default: found from a "
+            "header, from names of languages and from the text)",
+            metavar=("SOURCE", "TARGET"),
+            nargs=2,
+        ),
+    ] = None
+
+
+CORPORA = Annotated[CorpusOptions, doc("files with both sides of a corpus")]
 
 
 class Request(Section):
@@ -66,6 +83,7 @@ class PairsRequest(Request, kw_only=True):
 
     runs: Runs
     pairs: Pairs
+    corpora: CORPORA = CorpusOptions()
 
     @classmethod
     def arranged(cls, values: Values) -> Values:
@@ -129,7 +147,7 @@ ENSEMBLE_RULES = (
         lambda values: not values["runs"] and not is_given(values.get("aligner")),
         lambda values: (
             f"{literal(' '.join(values['pairs']))}: give a run and two files (source and target), or a run and one "
-            ".tsv or .jsonl file"
+            "file with both sides"
         ),
     ),
     Rule(

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from dragoman.config.section import Count, Positive, Section, doc
 from dragoman.requests.rules import Rule, Values, given, lacking, literal
-from dragoman.requests.shared import COMPRESSION, GENERAL, PAIRS, Compute, Quiet, Request
+from dragoman.requests.shared import COMPRESSION, CORPORA, GENERAL, PAIRS, Compute, CorpusOptions, Quiet, Request
 
 Corpora = tuple[tuple[str, ...], ...]
 Preset = Annotated[str | None, doc("name of a preset (see `dragoman presets`)", metavar="PRESET", positional=True)]
@@ -88,6 +88,7 @@ class ConfigurationRequest(Request):
     ] = ()
     changes: ConfigChanges = ConfigChanges()
     length: Length = Length()
+    corpora: CORPORA = CorpusOptions()
     general: Annotated[Quiet, doc("general")] = Quiet()
 
     rules: ClassVar = (
@@ -172,7 +173,8 @@ class TrainingCorpora(Section):
     languages: Annotated[
         tuple[str, ...] | None,
         doc(
-            "languages of the text, such as de en (default: those of the file names, such as train.de train.en)",
+            "languages of the text, such as de en (default: those of the names of the files, such as train.de "
+            "train.en, or of their columns)",
             metavar=("SRC", "TGT"),
             nargs=2,
             kind="language",
@@ -219,6 +221,7 @@ class TrainingRequest(Request, kw_only=True):
     model: Annotated[ModelConfiguration, doc("configuration")] = ModelConfiguration()
     text: Annotated[TrainingCorpora, doc("corpora")] = TrainingCorpora()
     run: Annotated[TrainingRun, doc("run")]
+    corpora: CORPORA = CorpusOptions()
     ranks: Annotated[RankOptions, doc("several processes, started by torchrun")] = RankOptions()
     general: GENERAL = Compute()
 

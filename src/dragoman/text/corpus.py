@@ -1,4 +1,4 @@
-"""Sentence pairs: read from parallel files, tab-separated files or JSON lines, and cleaned with counts.
+"""Sentence pairs: read from parallel files, tables or JSON, and cleaned with counts.
 
 Pairs may have links between their words, from a Pharaoh file. The cleaner counts every pair that it leaves out by its
 reason, and can list them.
@@ -10,24 +10,31 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from functools import partial
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
+from dragoman.text.columns import SOURCE, TARGET, Table, choose_columns
+from dragoman.text.delimited import SEPARATORS, PeekedLines, has_header, open_delimited
 from dragoman.text.digest_set import MAX_DIGESTS, DigestSet
-from dragoman.text.lines import OnUndecodable, is_compressed, read_lines
+from dragoman.text.json_records import flattened, open_json
+from dragoman.text.lines import OnUndecodable, is_compressed, opened, read_lines
 from dragoman.text.links import Link, read_links
+from dragoman.text.reading import current_reading
 from dragoman.text.words import as_read, is_blank, words_in
 
 log = logging.getLogger(__name__)
 
 Corpora = Sequence[Sequence[Path]]
 GivenCorpora = Sequence[Sequence[str | Path]]
-"""Each corpus is two files (source, target) or one (.tsv, .jsonl; .trn, .dev, .tst)."""
+"""Each corpus is two files (source, target) or one of a kind of `KINDS` or `INFLECTIONS`."""
 
 INFLECTIONS = (".trn", ".dev", ".tst")
 """The suffixes of the inflection tables of SIGMORPHON's shared tasks: lemma, inflected form and tags, tab-separated."""
@@ -81,8 +88,10 @@ def read_pairs(
     """Yield the pairs of several corpora, one after the other.
 
     A corpus is two files of equally many lines (source, target), or one file: .tsv with two columns, .jsonl with an
-    object a line that has the keys "source" and "target", or an inflection table (.trn, .dev, .tst) with a lemma, its
-    form and tags such as V;PST, whose source is "lemma TAB tags"; each also as .gz, .xz or .zst.
+    object a line that has the keys "source" and "target"; .csv, .tsv with a header, .jsonl and .json with other
+    columns or keys, of which `reading_corpora` chooses; or an inflection table (.trn, .dev, .tst) with a lemma, its
+    form and tags such as V;PST, whose source is "lemma TAB tags"; each also as .gz, .xz or .zst. Line breaks within a
+    cell of a table are read as spaces.
 
     Args:
         corpora: for each corpus its files: [["a.de", "a.en"], ["b.tsv.gz"]].
@@ -95,7 +104,8 @@ def read_pairs(
     Raises:
         TypeError: files are given in place of lists of files.
         InputError: a corpus has no lines, its two files or its alignment differ in their number of lines, a line does
-            not have the form that its file promises, a link names a word that is not there, or a file cannot be read.
+            not have the form that its file promises, the columns of source and target are not found, a link names a
+            word that is not there, or a file cannot be read.
 
     >>> pair = next(dragoman.read_pairs([["test.low", "test.up"]]))
     >>> pair.source.upper() == pair.target
@@ -152,9 +162,52 @@ def _with_references(pair: Pair, references: Sequence[str]) -> Pair:
     return replace(pair, target=given[0], other_references=tuple(given[1:]))
 
 
+LineTable = Callable[[Path, PeekedLines], Table | None]
+FileTable = Callable[[Path, BinaryIO], Table]
+
+
+def _csv_table(path: Path, lines: PeekedLines) -> Table:
+    return open_delimited(path, lines, current_reading(), SEPARATORS)
+
+
+def _tsv_table(path: Path, lines: PeekedLines) -> Table | None:
+    """None for lines without a header whose columns are not chosen by number: then they are source and target."""
+    reading = current_reading()
+    if not has_header(lines, reading) and not any(map(str.isdecimal, reading.columns or ())):
+        return None
+    return open_delimited(path, lines, reading, "\t")
+
+
+def _is_plain(names: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether an object has the keys "source" and "target", and none that is asked for: those are of other files."""
+    return {SOURCE, TARGET} <= set(names) and set(names).isdisjoint(wanted)
+
+
+def _json_lines_table(path: Path, lines: PeekedLines) -> Table | None:
+    """None for objects with the keys "source" and "target"."""
+    first = lines.sample(1)
+    try:
+        names = list(flattened(_json_object(first[0], str(path)))) if first else []
+    except InputError:  # which is raised with its line as it is read
+        names = []
+    wanted = current_reading().columns
+    if not names or (SOURCE in names or TARGET in names if wanted is None else _is_plain(names, wanted)):
+        return None
+    places = ((f"{path}:{number}", line) for number, line in enumerate(lines, 1))
+    records = ((place, flattened(_json_object(line, place))) for place, line in places)
+    return Table(path, names, records, [flattened(_json_object(line, str(path))) for line in first], "keys")
+
+
+_LINE_TABLES: dict[str, LineTable] = {".csv": _csv_table, ".tsv": _tsv_table, ".jsonl": _json_lines_table}
+_FILE_TABLES: dict[str, FileTable] = {".json": open_json}
+
+KINDS = (*_LINE_TABLES, *_FILE_TABLES)
+"""The suffixes of files that hold both sides of a corpus."""
+
+
 def holds_pairs(path: Path) -> bool:
     """Whether a file of this name holds both sides of a corpus."""
-    return pair_format(path) in (".tsv", ".jsonl")
+    return pair_format(path) in KINDS
 
 
 def pair_format(path: Path) -> str:
@@ -167,20 +220,112 @@ def _read_corpus(
 ) -> Iterator[Pair]:
     """Yield the pairs of corpus `number`; with `several` a line of one file may have several targets, as references."""
     if len(files) == 2:
+        both = [path for path in files if holds_pairs(path) and pair_format(path) not in (".tsv", ".jsonl")]
+        if both:
+            raise InputError(f"{both[0]}: holds both sides of a corpus; give it without {files[both[0] == files[0]]}")
         return _read_parallel(files[0], files[1], on_undecodable, number)
     if len(files) == 1:
         path = Path(files[0])
         if holds_pairs(path):
-            return (_read_tsv if pair_format(path) == ".tsv" else _read_json_lines)(
-                path, on_undecodable, number, several
-            )
+            return _read_pair_file(path, on_undecodable, number, several)
         if pair_format(path) in INFLECTIONS:
             return _read_inflections(path, on_undecodable, number)
         raise InputError(
-            f"{path}: a corpus in one file is .tsv or .jsonl, or an inflection table (.trn, .dev, .tst); also .gz, "
-            ".xz, .zst; or give two files, source and target"
+            f"{path}: a corpus in one file is {', '.join(KINDS)}, or an inflection table ({', '.join(INFLECTIONS)}); "
+            "also .gz, .xz, .zst; or give two files, source and target"
         )
     raise InputError(f"a corpus is one file or two (source and target), not {len(files)}: {' '.join(map(str, files))}")
+
+
+@contextmanager
+def _open_pair_file(
+    path: Path, on_undecodable: OnUndecodable | None, stream: AbstractContextManager[BinaryIO] | None = None
+) -> Iterator[tuple[Table | None, PeekedLines | None]]:
+    """The table of a file of pairs; None and its lines where each line is a plain pair."""
+    form = pair_format(path)
+    if form in _LINE_TABLES:
+        lines = PeekedLines(partial(read_lines, path, stream=stream), on_undecodable)
+        with closing(lines):
+            yield _LINE_TABLES[form](path, lines), lines
+    else:
+        with opened(path, stream) as file:
+            yield _FILE_TABLES[form](path, file), None
+
+
+def _read_pair_file(
+    path: Path,
+    on_undecodable: OnUndecodable | None,
+    corpus: int,
+    several: bool,
+    stream: AbstractContextManager[BinaryIO] | None = None,
+) -> Iterator[Pair]:
+    with _open_pair_file(path, on_undecodable, stream) as (table, lines):
+        if table is not None:
+            yield from _table_pairs(table, corpus, several)
+        elif lines is not None:
+            read = _read_tsv if pair_format(path) == ".tsv" else _read_json_lines
+            yield from read(path, iter(lines), corpus, several)
+
+
+def has_plain_lines(path: Path, stream: AbstractContextManager[BinaryIO]) -> bool:
+    """Return whether each line of a file of pairs, which is open, is a pair by itself (`parse_pair`).
+
+    Raises:
+        InputError: as for `read_pairs`.
+    """
+    with _open_pair_file(path, None, stream) as (table, _):
+        return table is None
+
+
+def read_opened(path: Path, stream: AbstractContextManager[BinaryIO]) -> Iterator[Pair]:
+    """Yield the pairs of a file that is open, as `read_pairs` does.
+
+    Raises:
+        InputError: as for `read_pairs`.
+    """
+    return _read_pair_file(path, None, 0, False, stream)
+
+
+def column_languages(path: Path) -> tuple[str | None, str | None]:
+    """Return the languages that the columns of a file of pairs name, as source and target; None where they do not.
+
+    Raises:
+        InputError: as for `read_pairs`.
+    """
+    with _open_pair_file(path, None) as (table, _):
+        return (None, None) if table is None else choose_columns(table, current_reading()).languages
+
+
+_LINE_BREAK = re.compile(r"\s*[\r\n]\s*")
+
+
+def _table_pairs(table: Table, corpus: int, several: bool) -> Iterator[Pair]:
+    """Yield the pairs of a table; records that lack a side are left out and counted."""
+    first = next(table.records, None)
+    if first is None:
+        return
+    reading = current_reading()
+    columns = choose_columns(table, reading)
+    left_out: Counter[str] = Counter()
+    number = 0
+    for place, record in chain([first], table.records):
+        number += 1
+        missing = [name for name in columns if record.get(name) is None]
+        if missing:
+            left_out[f"without {missing[0]}"] += 1
+            continue
+        source = _LINE_BREAK.sub(" ", _text(record, columns.source, place))
+        if several and isinstance(record[columns.target], list):
+            given = [_LINE_BREAK.sub(" ", one) for one in _references(record, place, columns.target)]
+            yield _with_references(Pair(source, given[0], place, corpus=corpus), given)
+        else:
+            yield Pair(source, _LINE_BREAK.sub(" ", _text(record, columns.target, place)), place, corpus=corpus)
+    if left_out:
+        counted = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
+        told = f"{table.path}: {left_out.total():,} of {number:,} records left out: {counted}"
+        if left_out.total() == number:
+            raise InputError(told)
+        reading.say(told)
 
 
 def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | None, corpus: int) -> Iterator[Pair]:
@@ -198,8 +343,8 @@ def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | N
         yield Pair(source_line, target_line, f"{place}:{number}", corpus=corpus)
 
 
-def _read_tsv(path: Path, on_undecodable: OnUndecodable | None, corpus: int, several: bool) -> Iterator[Pair]:
-    for number, line in enumerate(read_lines(path, on_undecodable), 1):
+def _read_tsv(path: Path, lines: Iterator[str], corpus: int, several: bool) -> Iterator[Pair]:
+    for number, line in enumerate(lines, 1):
         columns = line.split("\t")
         if len(columns) < 2 or (len(columns) > 2 and not several):
             raise InputError(
@@ -226,8 +371,8 @@ def _read_inflections(path: Path, on_undecodable: OnUndecodable | None, corpus: 
         yield Pair(f"{lemma}\t{tags}", form, f"{path}:{number}", corpus=corpus)
 
 
-def _read_json_lines(path: Path, on_undecodable: OnUndecodable | None, corpus: int, several: bool) -> Iterator[Pair]:
-    for number, line in enumerate(read_lines(path, on_undecodable), 1):
+def _read_json_lines(path: Path, lines: Iterator[str], corpus: int, several: bool) -> Iterator[Pair]:
+    for number, line in enumerate(lines, 1):
         origin = f"{path}:{number}"
         entry = _json_object(line, origin)
         source = _text(entry, "source", origin)
@@ -271,17 +416,17 @@ def _json_object(line: str, origin: str) -> dict[str, object]:
     return entry
 
 
-def _references(entry: dict[str, object], origin: str) -> list[str]:
+def _references(entry: Mapping[str, object], origin: str, key: str = TARGET) -> list[str]:
     """The references of a pair of a test set: a string, or a list of at least one."""
-    targets = entry.get("target")
+    targets = entry.get(key)
     if not isinstance(targets, list):
-        return [_text(entry, "target", origin, "a string or a list of strings")]
+        return [_text(entry, key, origin, "a string or a list of strings")]
     if not targets:
-        raise InputError(f'{origin}: "target" is an empty list; give at least one reference')
-    return [_text({"target": target}, "target", origin, "a list of strings only") for target in targets]
+        raise InputError(f'{origin}: "{key}" is an empty list; give at least one reference')
+    return [_text({key: target}, key, origin, "a list of strings only") for target in targets]
 
 
-def _text(entry: dict[str, object], key: str, origin: str, expected: str = "a string") -> str:
+def _text(entry: Mapping[str, object], key: str, origin: str, expected: str = "a string") -> str:
     if key not in entry:
         found = ", ".join(f'"{name}"' for name in entry) or "none"
         raise InputError(f'{origin}: no key "{key}"; the keys are {found}')

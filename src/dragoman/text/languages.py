@@ -70,6 +70,13 @@ def language_of_file(path: str | Path) -> str | None:
     return language_code(suffix) if base_language(suffix).lower() in _CANONICAL else None
 
 
+def known_language(text: str) -> str | None:
+    """Return the code of the known language that a text is, such as DE, deu, de-AT or zho_Hans; None if it is none."""
+    if not re.fullmatch(r"[A-Za-z]{2,3}(?:[-_](?:[A-Z][a-z]{3}|[A-Za-z]{2}|[0-9]{3}))*", text):
+        return None
+    return language_code(text) if base_language(text).lower() in _CANONICAL else None
+
+
 def base_language(code: str) -> str:
     """Return the language of a code without script and region: pt for pt-BR."""
     return re.split("[-_]", code, maxsplit=1)[0]

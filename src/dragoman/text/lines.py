@@ -15,7 +15,7 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ def read_lines(
     on_undecodable: OnUndecodable | None = None,
     *,
     stream: AbstractContextManager[BinaryIO] | None = None,
-) -> Iterator[str]:
+) -> Generator[str, None, None]:
     """Yield the lines of a file, or of standard input for "-", without their line ends.
 
     A carriage return before the line end and a byte order mark before the first line are dropped; a last line
@@ -58,14 +58,29 @@ def read_lines(
             so that a gigabyte without line ends, in an archive say, does not fill the memory.
     """
     name = _name(path)
+    with opened(path, stream) as file:
+        for number, raw in enumerate(iter(partial(file.readline, MAX_LINE + 1), b""), 1):
+            if len(raw) > MAX_LINE:
+                raise _too_long(name, number)
+            yield _decode(raw, path, number, on_undecodable)
+
+
+@contextmanager
+def opened(path: str | Path, stream: AbstractContextManager[BinaryIO] | None = None) -> Iterator[BinaryIO]:
+    """The decompressed bytes of a file, or of standard input for "-", in a block that reads them.
+
+    Args:
+        stream: the file, where it is open already; it is closed at the end of the block.
+
+    Raises:
+        InputError: the file is missing, a folder, unreadable, or a damaged archive.
+    """
+    name = _name(path)
     if "\0" in str(path):
         raise not_found(path)
     try:
         with _open_binary(path) if stream is None else stream as file:
-            for number, raw in enumerate(iter(partial(file.readline, MAX_LINE + 1), b""), 1):
-                if len(raw) > MAX_LINE:
-                    raise _too_long(name, number)
-                yield _decode(raw, path, number, on_undecodable)
+            yield file
     except FileNotFoundError:
         raise not_found(path) from None
     except IsADirectoryError:

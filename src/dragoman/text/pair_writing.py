@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.errors import InputError
-from dragoman.text.corpus import holds_pairs, pair_format
+from dragoman.text.corpus import pair_format
 from dragoman.text.lines import replace_output
 
 WritePair = Callable[[str, str], None]
@@ -21,7 +21,7 @@ def require_pair_file(path: str | Path) -> None:
     Raises:
         InputError: it ends neither in .tsv nor in .jsonl.
     """
-    if not holds_pairs(Path(path)):
+    if pair_format(Path(path)) not in (".tsv", ".jsonl"):
         raise InputError(f"{path}: pairs are written to one .tsv or .jsonl file (also .gz, .xz, .zst); name it so")
 
 

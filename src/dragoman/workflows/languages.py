@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dragoman.config.schema import Config, SideConfig
 from dragoman.evaluation.tokenizers import fitting_tokenizer, require_installed
-from dragoman.text.corpus import Corpora
+from dragoman.text.corpus import Corpora, column_languages, holds_pairs
 from dragoman.text.languages import language_of_file
 from dragoman.text.segmentation import DEFAULT_RULES
 
@@ -25,15 +25,18 @@ class FoundLanguage(NamedTuple):
 def with_languages(config: Config, corpora: Corpora) -> tuple[Config, str]:
     """Return the configuration with the languages of the training files where it has none, and the line to print."""
     source, target = config.text.source, config.text.target
-    pairs = [files for files in corpora if len(files) == 2]  # a .tsv or .jsonl file names none
+    named = [_languages(files) for files in corpora if source.language is None or target.language is None]
     found = (
-        _found(source.language, [source_file for source_file, _ in pairs]),
-        _found(target.language, [target_file for _, target_file in pairs]),
+        _found(source.language, (code for code, _ in named)),
+        _found(target.language, (code for _, code in named)),
     )
     text = config.text.replaced(
         source=source.replaced(language=found[0].code), target=target.replaced(language=found[1].code)
     )
-    return config.replaced(text=text), _line(found, (source, target), "--languages SRC TGT, such as --languages de en")
+    in_columns = any(len(files) == 1 and any(codes) for files, codes in zip(corpora, named, strict=False))
+    where = "names of files and columns" if in_columns else "file names"
+    advice = "--languages SRC TGT, such as --languages de en"
+    return config.replaced(text=text), _line(found, (source, target), advice, where)
 
 
 def with_tokenizer(config: Config) -> tuple[Config, str]:
@@ -55,27 +58,34 @@ def with_tokenizer(config: Config) -> tuple[Config, str]:
 
 def with_language(side: SideConfig, files: Sequence[Path]) -> tuple[SideConfig, str]:
     """Return the settings of a language model's text with the language of its files, and the line to print."""
-    found = _found(side.language, files)
+    found = _found(side.language, map(language_of_file, files))
     return side.replaced(language=found.code), _line([found], [side], "--language LANG, such as --language en")
 
 
-def _found(configured: str | None, files: Iterable[Path]) -> FoundLanguage:
+def _languages(files: Sequence[Path]) -> tuple[str | None, str | None]:
+    """The languages that the names of the files of a corpus, or of the columns of its file, say."""
+    if len(files) == 2:
+        return language_of_file(files[0]), language_of_file(files[1])
+    return column_languages(files[0]) if holds_pairs(files[0]) else (None, None)
+
+
+def _found(configured: str | None, named: Iterable[str | None]) -> FoundLanguage:
     if configured is not None:
         return FoundLanguage(configured, given=True)
-    codes = {language_of_file(path) for path in files} - {None}
+    codes = set(named) - {None}
     return FoundLanguage(codes.pop() if len(codes) == 1 else None, given=False)
 
 
-def _line(found: Sequence[FoundLanguage], sides: Sequence[SideConfig], option: str) -> str:
+def _line(found: Sequence[FoundLanguage], sides: Sequence[SideConfig], option: str, where: str = "file names") -> str:
     what = "language" if len(found) == 1 else "languages"
     if all(side.code is None for side in found):
-        names = "not known from the file names"
+        names = f"not known from the {where}"
     elif all(side.given for side in found):
         names = f"{_codes(found)}, as configured"
     elif not any(side.given for side in found):
-        names = f"{_codes(found)}, from the file names"
+        names = f"{_codes(found)}, from the {where}"
     else:
-        names = f"{_codes(found)}; {' and '.join(_origin(side) for side in found)}"
+        names = f"{_codes(found)}; {' and '.join(_origin(side, where) for side in found)}"
     if any(side.code is None for side in found):
         names += f"; give {option}"
     rules = any(side.code is None and config.segmentation == "words" for side, config in zip(found, sides, strict=True))
@@ -86,7 +96,7 @@ def _codes(found: Sequence[FoundLanguage]) -> str:
     return " to ".join(side.code or "unknown" for side in found)
 
 
-def _origin(side: FoundLanguage) -> str:
+def _origin(side: FoundLanguage, where: str) -> str:
     if side.code is None:
-        return "the other is not known from the file names"
-    return f"{side.code} {'as configured' if side.given else 'from the file names'}"
+        return f"the other is not known from the {where}"
+    return f"{side.code} {'as configured' if side.given else f'from the {where}'}"

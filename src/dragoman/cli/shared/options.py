@@ -9,7 +9,7 @@ from dragoman.cli.shared.parsing import Parser, output_file, positive_float, thr
 if TYPE_CHECKING:
     from argparse import _ActionsContainer as Container
 
-PAIRS_HELP = "SRC TGT, or one .tsv or .jsonl file"
+PAIRS_HELP = "SRC TGT, or one file with both sides (.tsv, .csv, .jsonl, .json)"
 NBEST_HELP = "Moses n-best list"
 COMPRESSION_HELP = "may be compressed (.gz, .xz, .zst)"
 
@@ -26,6 +26,14 @@ def add_general_options(parser: Parser, *, device: bool = True) -> None:
         )
         group.add_argument("--threads", type=threads, metavar="N", help="CPU threads (default: one per core)")
     group.add_argument("--quiet", action="store_true", help="print errors only")
+
+
+def add_corpus_options(parser: Parser) -> None:
+    """Declare how files with both sides of a corpus are read."""
+    from dragoman.cli.shared.requests import add_request
+    from dragoman.requests.shared import CorpusOptions
+
+    add_request(parser.add_argument_group("files with both sides of a corpus"), CorpusOptions)
 
 
 def add_output(container: Container, what: str) -> None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dragoman.alignment.choices import ALIGNERS, METHODS
-from dragoman.cli.shared.options import PAIRS_HELP, add_general_options
+from dragoman.cli.shared.options import PAIRS_HELP, add_corpus_options, add_general_options
 from dragoman.cli.shared.parsing import Parser, bounded, natural, output_folder, positive_int
 from dragoman.errors import ConfigError
 from dragoman.smt.settings import SystemSettings
@@ -86,6 +86,7 @@ def add_options(parser: Parser) -> None:
         metavar="N",
         help="distortion limit of the decoder, in words; the value is written to moses.ini",
     )
+    add_corpus_options(parser)
     add_general_options(parser, device=False)
 
 

@@ -1,0 +1,247 @@
+"""Which two columns of a table are source and target: as given, by their names, or by their text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dragoman.errors import InputError
+from dragoman.text.languages import base_language, known_language
+from dragoman.text.reading import Reading
+
+SOURCE, TARGET = "source", "target"
+
+_SIDES = {
+    SOURCE: "source src original 원문 원본 출발어 원어",
+    TARGET: "target tgt trg translation translated 번역문 번역 번역본 도착어 reference ref",
+}
+_LANGUAGES = {
+    "ar": "arabic 아랍어 아랍",
+    "cs": "czech 체코어",
+    "da": "danish 덴마크어",
+    "de": "german deutsch 독일어 독어",
+    "el": "greek 그리스어",
+    "en": "english 영어 영문",
+    "es": "spanish español 스페인어",
+    "fi": "finnish 핀란드어",
+    "fr": "french français 프랑스어 불어",
+    "he": "hebrew 히브리어",
+    "hi": "hindi 힌디어",
+    "hu": "hungarian 헝가리어",
+    "id": "indonesian 인도네시아어",
+    "it": "italian italiano 이탈리아어",
+    "ja": "japanese 日本語 일본어 일어",
+    "ko": "korean 한국어 한국말 국어 국문 한글",
+    "ms": "malay 말레이어",
+    "nl": "dutch 네덜란드어",
+    "no": "norwegian 노르웨이어",
+    "pl": "polish 폴란드어",
+    "pt": "portuguese 포르투갈어",
+    "ro": "romanian 루마니아어",
+    "ru": "russian русский 러시아어",
+    "sv": "swedish 스웨덴어",
+    "th": "thai 태국어",
+    "tr": "turkish 튀르키예어 터키어",
+    "uk": "ukrainian українська 우크라이나어",
+    "vi": "vietnamese 베트남어",
+    "zh": "chinese 中文 중국어 중문",
+}
+_NAMES = {name: role for role, names in (_SIDES | _LANGUAGES).items() for name in names.split()}
+_SELDOM = ("id", "no")
+"""Codes of languages that as names of columns mostly mean an identifier and a number."""
+
+_LONGEST_NAME = 40
+_TEXT = 0.8
+"""Share of the cells of a column that have a letter from which on the column is text."""
+
+
+@dataclass
+class Table:
+    """Records of a file, each with what its columns, keys or languages hold."""
+
+    path: Path
+    names: Sequence[str]
+    """Of its columns, in their order."""
+    records: Iterator[tuple[str, Mapping[str, Any]]]
+    """The place of each record, such as "train.csv:17", and its values by the names of the columns."""
+    sample: Sequence[Mapping[str, Any]]
+    """The first records, again."""
+    what: str = "columns"
+    """What the names are the names of."""
+    named: bool = True
+    """Whether the file names its columns; else their numbers do."""
+
+
+class Columns(NamedTuple):
+    """The names of the columns of source and target."""
+
+    source: str
+    target: str
+
+    @property
+    def languages(self) -> tuple[str | None, str | None]:
+        """The languages that the names of the columns say, where both do."""
+        source, target = (_language(role_of(name)) for name in self)
+        return (source, target) if source and target else (None, None)
+
+
+def choose_columns(table: Table, reading: Reading) -> Columns:
+    """Return the columns of source and target, and say which were found where none are given.
+
+    Raises:
+        InputError: a given column is not there, or the columns cannot be found.
+    """
+    if reading.columns is not None:
+        return Columns(*(_given(table, wanted) for wanted in reading.columns))
+    found = _by_names(table.names, reading.languages) or _by_text(table)
+    if found is None:
+        raise InputError(
+            f"{table.path}: which {table.what} are source and target? give --columns SOURCE TARGET; there are "
+            f"{_listed(table)}"
+        )
+    columns = Columns(*(table.names[place] for place in found))
+    if columns != (SOURCE, TARGET):
+        header = "" if table.named else "no header; "
+        reading.say(
+            f"{table.path}: {header}source {columns.source}, target {columns.target}, of the {table.what} "
+            f"{_names(table)}; --columns SOURCE TARGET chooses others"
+        )
+    return columns
+
+
+def _names(table: Table) -> str:
+    return ", ".join(table.names)
+
+
+def _listed(table: Table) -> str:
+    """The columns, each with the beginning of its first value."""
+    first = table.sample[0] if table.sample else {}
+    values = [str(first.get(name) or "")[:20] for name in table.names]
+    return "; ".join(f"{name} ({value!r})" for name, value in zip(table.names, values, strict=True)) or "none"
+
+
+def _given(table: Table, wanted: str) -> str:
+    """The name of a column that the user gives by name, number or language."""
+    for key in (str, str.casefold):
+        same = [name for name in table.names if key(name) == key(wanted)]
+        if len(same) == 1:
+            return same[0]
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(table.names):
+        return table.names[int(wanted) - 1]
+    role = role_of(wanted)
+    same = [name for name in table.names if role is not None and role_of(name) == role]
+    if len(same) != 1 and _language(role):
+        base = base_language(str(role))
+        same = [name for name in table.names if base_language(role_of(name) or "") == base]
+    if len(same) == 1:
+        return same[0]
+    why = f"{', '.join(same)} are all of that language" if same else "is not there"
+    raise InputError(f"{table.path}: --columns {wanted}: {why}; the {table.what} are {_names(table) or 'none'}")
+
+
+def role_of(name: str, *, part: bool = False) -> str | None:
+    """Return what the name of a column says: source, target, or the code of a language; None if nothing.
+
+    Args:
+        part: one word of several may say it, such as en in sentence_en.
+    """
+    name = name.strip()
+    if len(name) > _LONGEST_NAME:
+        return None
+    known = _NAMES.get(name.casefold()) or known_language(name)
+    if known is not None or not part or re.search(r"\s", name):
+        return known
+    found = {
+        role for word in re.split(r"[\W_]+", name) if (role := _NAMES.get(word.casefold()) or known_language(word))
+    }
+    languages = {role for role in found if _language(role)}
+    found = languages or found  # source_en is a column of English
+    return found.pop() if len(found) == 1 else None
+
+
+def _language(role: str | None) -> str | None:
+    return None if role in (SOURCE, TARGET) else role
+
+
+def _by_names(names: Sequence[str], languages: Sequence[str] | None) -> tuple[int, int] | None:
+    """The places of the two columns whose names say what they are, if there is no other choice."""
+    for part in (False, True):
+        roles = [role_of(name, part=part) for name in names]
+        if roles.count(SOURCE) == roles.count(TARGET) == 1:
+            return roles.index(SOURCE), roles.index(TARGET)
+        places = [place for place, role in enumerate(roles) if _language(role)]
+        if len(places) > 2:
+            places = [place for place in places if names[place].casefold() not in _SELDOM]
+        if languages is not None:
+            wanted = [
+                [place for place in places if base_language(roles[place] or "") == base_language(one)]
+                for one in languages
+            ]
+            if all(len(found) == 1 for found in wanted):
+                return wanted[0][0], wanted[1][0]
+        if len(places) == 2 and roles[places[0]] != roles[places[1]]:
+            return places[0], places[1]
+    return None
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Return whether the first line of a table names its columns: two of them by side, or by different languages.
+
+    A pair does not: a translation has the same language on both sides, in two languages (German, Deutsch).
+    """
+    for part in (False, True):
+        roles = {role_of(cell, part=part) for cell in cells} - {None}
+        if len(roles) >= 2:
+            return True
+    return False
+
+
+def differs_in_script(first: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a first line is a header because it is in a script that a column of the others does not have."""
+    for place, cell in enumerate(first):
+        scripts = [script_of(row[place]) for row in rows if place < len(row)]
+        known = [script for script in scripts if script is not None]
+        own = script_of(cell)
+        if own == "latin" and len(known) >= 2 and own not in known and re.fullmatch(r"[\w .()/-]+", cell.strip()):
+            return True
+    return False
+
+
+def script_of(text: str) -> str | None:
+    """Return the script of most letters, such as "latin" or "hangul"; None where there is none."""
+    counts = Counter(unicodedata.name(letter, "?").split()[0].lower() for letter in text[:200] if letter.isalpha())
+    return counts.most_common(1)[0][0] if counts else None
+
+
+def _by_text(table: Table) -> tuple[int, int] | None:
+    """The places of the only two columns, or of the only two that hold text; by script where there are more."""
+    if len(table.names) == 2:
+        return 0, 1
+    places = [place for place, name in enumerate(table.names) if _is_text([row.get(name) for row in table.sample])]
+    if len(places) > 2:
+        places = _longest_of_each_script(table, places)
+    return (places[0], places[1]) if len(places) == 2 else None
+
+
+def _is_text(values: Sequence[Any]) -> bool:
+    """Whether values are different texts."""
+    if not values or not all(value is None or isinstance(value, str) for value in values):
+        return False
+    texts = [value for value in values if value and any(map(str.isalpha, value))]
+    return len(texts) >= _TEXT * len(values) and len(set(texts)) > len(texts) / 2
+
+
+def _longest_of_each_script(table: Table, places: Sequence[int]) -> list[int]:
+    """The column with the longest text of each script."""
+    longest: dict[str, tuple[int, int]] = {}
+    for place in places:
+        text = " ".join(row.get(table.names[place]) or "" for row in table.sample)
+        script = Counter(script_of(row.get(table.names[place]) or "") for row in table.sample).most_common(1)[0][0]
+        if script is not None:
+            longest[script] = max(longest.get(script, (-1, 0)), (len(text), place))
+    return sorted(place for _, place in longest.values())

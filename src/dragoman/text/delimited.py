@@ -1,0 +1,147 @@
+"""Tables of text: .csv and .tsv files, with or without a header."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from dragoman.errors import InputError
+from dragoman.text.columns import Table, differs_in_script, is_header
+from dragoman.text.lines import OnUndecodable, UndecodableLine
+from dragoman.text.reading import Reading
+
+SEPARATORS = ",;\t|"
+"""What may separate the columns of a .csv file."""
+
+SAMPLE = 100
+"""Lines from the beginning by which separator, quotes and columns are found."""
+
+
+class PeekedLines:
+    """Lines of a file of which the first can be looked at; each is reported as undecodable when it is read."""
+
+    def __init__(
+        self, read: Callable[[OnUndecodable | None], Generator[str, None, None]], on_undecodable: OnUndecodable | None
+    ) -> None:
+        """`read` gives the lines of the file, and takes what is called with those that are not UTF-8."""
+        self._report = on_undecodable
+        self._bad: list[UndecodableLine] = []
+        self._lines = read(None if on_undecodable is None else self._bad.append)
+        self._sample: list[tuple[str, UndecodableLine | None]] = []
+
+    def sample(self, count: int = SAMPLE) -> list[str]:
+        """The first lines, which stay to be read."""
+        for line in islice(self._lines, count - len(self._sample)):
+            self._sample.append((line, self._bad.pop() if self._bad else None))
+        return [line for line, _ in self._sample]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lines.close()
+
+    def __iter__(self) -> Iterator[str]:
+        for line, bad in self._sample:
+            if bad is not None and self._report is not None:
+                self._report(bad)
+            yield line
+        for line in self._lines:
+            if self._bad and self._report is not None:
+                self._report(self._bad.pop())
+            yield line
+
+
+def has_header(lines: PeekedLines, reading: Reading) -> bool:
+    """Return whether the first line of a .tsv file names its columns."""
+    first = lines.sample(1)
+    return bool(first) and _is_header([cell.strip('"') for cell in first[0].split("\t")], reading)
+
+
+def open_delimited(path: Path, lines: PeekedLines, reading: Reading, separators: str) -> Table:
+    """Return the records of a table whose columns one of some characters separates.
+
+    Raises:
+        InputError: as the records are read, a line has more or fewer columns than the first, or quotes do not end.
+    """
+    sample = lines.sample()
+    separator = max(separators, key=lambda one: _evenness(sample, one))
+    quoted = separators != "\t" or _is_quoted(sample)
+    rows = list(_rows(path, iter(sample), separator, quoted=quoted, whole=len(sample) < SAMPLE))
+    first = rows[0][1] if rows else []
+    named = _is_header(first, reading) or differs_in_script(first, [row for _, row in rows[1:]])
+    names = _names(first) if named else [str(number) for number in range(1, len(first) + 1)]
+
+    def records() -> Iterator[tuple[str, dict[str, str]]]:
+        for number, row in islice(_rows(path, lines, separator, quoted=quoted), int(named), None):
+            if len(row) != len(names):
+                raise InputError(
+                    f"{path}:{number}: {len(row)} column{'s' * (len(row) != 1)}, but the first line has {len(names)}; "
+                    "a cell with a separator or a quote in it stands in quotes"
+                )
+            yield f"{path}:{number}", dict(zip(names, row, strict=True))
+
+    shown = [dict(zip(names, row, strict=False)) for _, row in rows[int(named) :]]
+    return Table(path, names, records(), shown, named=named)
+
+
+def _is_header(first: Sequence[str], reading: Reading) -> bool:
+    """Whether a first line names columns: two known ones, or one that is asked for."""
+    cells = {cell.strip().casefold() for cell in first}
+    return is_header(first) or not cells.isdisjoint(one.casefold() for one in reading.columns or ())
+
+
+def _names(cells: Sequence[str]) -> list[str]:
+    """Names of columns; the number of the column where its name is empty or that of another."""
+    names = [cell.strip() for cell in cells]
+    return [name if name and names.count(name) == 1 else str(number) for number, name in enumerate(names, 1)]
+
+
+def _evenness(sample: Sequence[str], separator: str) -> tuple[float, int]:
+    """The share of lines with as many columns as the first, and their number; 0 where there is one column."""
+    reader = csv.reader((f"{line}\n" for line in sample), delimiter=separator)
+    counts = [len(row) for row in _until_error(reader) if row]
+    if not counts or counts[0] < 2:
+        return 0.0, 0
+    return counts.count(counts[0]) / len(counts), counts[0]
+
+
+def _until_error(reader: Iterable[list[str]]) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error:
+        return
+
+
+def _is_quoted(sample: Sequence[str]) -> bool:
+    """Whether cells of a .tsv file are quoted: all, or all that begin with a quote and some with doubled ones inside.
+
+    In most .tsv files a quote is a character like others.
+    """
+    cells = [cell for line in sample for cell in line.split("\t")]
+    begun = [cell for cell in cells if cell.startswith('"')]
+    whole = all(len(cell) > 1 and cell.endswith('"') and not cell[1:-1].replace('""', "").count('"') for cell in begun)
+    return whole and bool(begun) and (len(begun) == len(cells) or any('""' in cell[1:-1] for cell in begun))
+
+
+def _rows(
+    path: Path, lines: Iterable[str], separator: str, *, quoted: bool, whole: bool = True
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows with the numbers of their first lines, but not empty ones; `whole` is false of a sample."""
+    ended = (f"{line}\n" for line in lines)
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    reader = csv.reader(ended, delimiter=separator, quoting=quoting, strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if not whole:
+                return
+            what = "quotes that do not end" if "end of data" in str(error) or "limit" in str(error) else str(error)
+            raise InputError(f"{path}:{number}: {what}; a quote within quotes is doubled") from None
+        if row:
+            yield number, row

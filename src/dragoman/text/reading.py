@@ -1,0 +1,71 @@
+"""What a command says about the corpora that it reads: which columns they have, and where lines about them go.
+
+A corpus is opened in many places, several times by one command. So the choice is made once, for a block
+(`reading_corpora`), and `corpus.read_pairs` follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+
+class Reading:
+    """How corpora are read in a block."""
+
+    def __init__(
+        self,
+        columns: Sequence[str] | None = None,
+        languages: Sequence[str] | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        self.columns = columns
+        """The columns of source and target, by name or number; None to find them."""
+        self.languages = languages
+        """The languages of source and target, by which columns are found that have their names."""
+        self._say = say
+        self._said: set[str] = set()
+
+    def say(self, line: str) -> None:
+        """Say a line about a file once, however often the file is read."""
+        if self._say is not None and line not in self._said:
+            self._said.add(line)
+            self._say(line)
+
+
+_reading = Reading()
+
+
+def current_reading() -> Reading:
+    """Return how corpora are read here."""
+    return _reading
+
+
+@contextmanager
+def reading_corpora(
+    columns: Sequence[str] | None = None,
+    *,
+    languages: Sequence[str] | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Iterator[None]:
+    """Decide how corpora are read in a block: by `read_pairs`, `train` and all else that reads pairs.
+
+    Args:
+        columns: the columns of source and target in files with several: names or numbers (from 1) of columns, keys.
+            Without it they are found from a header, from language codes and from the text.
+        languages: the languages of source and target, such as ("ko", "en"), which put the two sides into order where
+            columns have the names of languages.
+        say: called with a line about each file whose columns are found, or of which something is left out.
+
+    >>> from pathlib import Path
+    >>> _ = Path("terms.csv").write_text("en,ko,note\\nsea,바다,noun\\n", encoding="utf-8")
+    >>> with dragoman.reading_corpora(("ko", "en")):
+    ...     next(dragoman.read_pairs([["terms.csv"]])).source
+    '바다'
+    """
+    global _reading
+    outer, _reading = _reading, Reading(columns, languages, say)
+    try:
+        yield
+    finally:
+        _reading = outer
