@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
-from dragoman.text.corpus import REASONS, Cleaner, Pair, read_pairs, read_test_set
+from dragoman.text.corpus import KINDS, REASONS, Cleaner, Pair, read_pairs, read_test_set
 from dragoman.text.lines import write_lines
 
 
@@ -125,7 +125,7 @@ def test_a_bad_line_of_an_inflection_table_names_file_and_line(tmp_path: Path, l
 def test_one_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "train.doc.gz", "a,b")
     assert error_of(path) == (
-        f"{path}: a corpus in one file is .csv, .tsv, .jsonl, .json, or an inflection table (.trn, .dev, .tst); also "
+        f"{path}: a corpus in one file is {', '.join(KINDS)}, or an inflection table (.trn, .dev, .tst); also "
         ".gz, .xz, .zst; or give two files, source and target"
     )
 

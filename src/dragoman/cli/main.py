@@ -162,7 +162,7 @@ EXTRAS = {
         *("h11", "multipart", "prometheus_client", "py3langid", "python_multipart", "sentencex", "starlette"),
         "uvicorn",
     ),
-    "files": ("docx", "ijson"),
+    "files": ("docx", "ijson", "lxml", "polib"),
     "cluster": ("pyarrow", "ray"),
 }
 """Packages that are installed with an extra only."""

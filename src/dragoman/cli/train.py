@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 SUMMARY = "train a translation model on parallel text"
 DESCRIPTION = (
     "Trains a translation model on parallel text and writes a run folder with everything that\n"
-    "translation needs. A corpus is two files, or one file with both sides (.tsv, .csv, .jsonl, .json),\n"
-    "or an inflection table (.trn, .dev, .tst: lemma, form, tags); each may be compressed (.gz,\n"
-    ".xz, .zst). Settings come from the preset, then CONFIG.yaml, then --scale and --set. Ctrl-C saves\n"
-    "the training state and --resume continues from it; with --train it also begins a run where there is\n"
-    "none. Several processes train one model together: torchrun --nproc-per-node 2 -m dragoman train ...\n"
-    "(docs/scale.md)."
+    "translation needs. A corpus is two files, or one file with both sides (.tsv, .csv, .jsonl, .json,\n"
+    ".tmx, .xliff, .po), or an inflection table (.trn, .dev, .tst: lemma, form, tags); each may be\n"
+    "compressed (.gz, .xz, .zst). Settings come from the preset, then CONFIG.yaml, then --scale and\n"
+    "--set. Ctrl-C saves the training state and --resume continues from it; with --train it also begins\n"
+    "a run where there is none. Several processes train one model together:\n"
+    "torchrun --nproc-per-node 2 -m dragoman train ... (docs/scale.md)."
 )
 EXAMPLES = (
     "dragoman train --train corpus.de corpus.en --out RUN",

@@ -16,7 +16,7 @@ from dragoman.requests.rules import Rule, Values, is_given, literal, refuse
 Device = Literal["auto", "cpu", "cuda"]
 Combination = Literal["probabilities", "log-probabilities", "logits"]
 
-PAIRS = "SRC TGT, or one file with both sides (.tsv, .csv, .jsonl, .json)"
+PAIRS = "SRC TGT, or one file with both sides (.tsv, .csv, .jsonl, .json, .tmx, .xliff, .po)"
 COMPRESSION = "may be compressed (.gz, .xz, .zst)"
 NBEST = "Moses n-best list"
 

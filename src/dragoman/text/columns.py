@@ -52,12 +52,16 @@ _LANGUAGES = {
     "zh": "chinese 中文 중국어 중문",
 }
 _NAMES = {name: role for role, names in (_SIDES | _LANGUAGES).items() for name in names.split()}
-_SELDOM = ("id", "no")
-"""Codes of languages that as names of columns mostly mean an identifier and a number."""
+_NO_LANGUAGES = ("id", "no")
+"""Codes of languages that as names of columns mostly mean an identifier and a number; so do nr, sn and others."""
 
 _LONGEST_NAME = 40
 _TEXT = 0.8
 """Share of the cells of a column that have a letter from which on the column is text."""
+
+
+Record = Mapping[str, Any] | str
+"""What columns, keys or languages hold, by their names; or the reason why there is nothing to read."""
 
 
 @dataclass
@@ -67,8 +71,8 @@ class Table:
     path: Path
     names: Sequence[str]
     """Of its columns, in their order."""
-    records: Iterator[tuple[str, Mapping[str, Any]]]
-    """The place of each record, such as "train.csv:17", and its values by the names of the columns."""
+    records: Iterator[tuple[str, Record]]
+    """Each with its place, such as "train.csv:17"."""
     sample: Sequence[Mapping[str, Any]]
     """The first records, again."""
     what: str = "columns"
@@ -85,9 +89,9 @@ class Columns(NamedTuple):
 
     @property
     def languages(self) -> tuple[str | None, str | None]:
-        """The languages that the names of the columns say, where both do."""
+        """The languages that the names of the columns say."""
         source, target = (_language(role_of(name)) for name in self)
-        return (source, target) if source and target else (None, None)
+        return source, target
 
 
 def choose_columns(table: Table, reading: Reading) -> Columns:
@@ -97,8 +101,9 @@ def choose_columns(table: Table, reading: Reading) -> Columns:
         InputError: a given column is not there, or the columns cannot be found.
     """
     if reading.columns is not None:
-        return Columns(*(_given(table, wanted) for wanted in reading.columns))
-    found = _by_names(table.names, reading.languages) or _by_text(table)
+        sides = zip(reading.columns, (SOURCE, TARGET), strict=True)
+        return Columns(*(_given(table, wanted, side) for wanted, side in sides))
+    found = _by_names(table, reading.languages) or _by_text(table)
     if found is None:
         raise InputError(
             f"{table.path}: which {table.what} are source and target? give --columns SOURCE TARGET; there are "
@@ -114,6 +119,18 @@ def choose_columns(table: Table, reading: Reading) -> Columns:
     return columns
 
 
+def keys_in(record: Mapping[str, Any], columns: Columns) -> Columns:
+    """Return the languages of a record that stand for two languages: themselves, or the only variant of each."""
+    if columns.source in record and columns.target in record:
+        return columns
+    return Columns(*(_variant(record, name, columns) for name in columns))
+
+
+def _variant(record: Mapping[str, Any], name: str, columns: Columns) -> str:
+    same = [key for key in record if base_language(key) == base_language(name) and key not in columns]
+    return same[0] if name not in record and len(same) == 1 else name
+
+
 def _names(table: Table) -> str:
     return ", ".join(table.names)
 
@@ -125,7 +142,7 @@ def _listed(table: Table) -> str:
     return "; ".join(f"{name} ({value!r})" for name, value in zip(table.names, values, strict=True)) or "none"
 
 
-def _given(table: Table, wanted: str) -> str:
+def _given(table: Table, wanted: str, side: str) -> str:
     """The name of a column that the user gives by name, number or language."""
     for key in (str, str.casefold):
         same = [name for name in table.names if key(name) == key(wanted)]
@@ -140,6 +157,9 @@ def _given(table: Table, wanted: str) -> str:
         same = [name for name in table.names if base_language(role_of(name) or "") == base]
     if len(same) == 1:
         return same[0]
+    unknown = [name for name in table.names if name in (SOURCE, TARGET)]
+    if table.what == "languages" and unknown and _language(role) and not same:
+        return unknown[0] if len(unknown) == 1 else side  # a file that does not say which languages it has
     why = f"{', '.join(same)} are all of that language" if same else "is not there"
     raise InputError(f"{table.path}: --columns {wanted}: {why}; the {table.what} are {_names(table) or 'none'}")
 
@@ -164,19 +184,25 @@ def role_of(name: str, *, part: bool = False) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
+def _is_common(name: str, role: str | None) -> bool:
+    """Whether the name of a column is that of a common language."""
+    return base_language(role or "") in _LANGUAGES and name.casefold() not in _NO_LANGUAGES
+
+
 def _language(role: str | None) -> str | None:
     return None if role in (SOURCE, TARGET) else role
 
 
-def _by_names(names: Sequence[str], languages: Sequence[str] | None) -> tuple[int, int] | None:
+def _by_names(table: Table, languages: Sequence[str] | None) -> tuple[int, int] | None:
     """The places of the two columns whose names say what they are, if there is no other choice."""
+    names = table.names
     for part in (False, True):
         roles = [role_of(name, part=part) for name in names]
         if roles.count(SOURCE) == roles.count(TARGET) == 1:
             return roles.index(SOURCE), roles.index(TARGET)
         places = [place for place, role in enumerate(roles) if _language(role)]
         if len(places) > 2:
-            places = [place for place in places if names[place].casefold() not in _SELDOM]
+            places = [place for place in places if _is_common(names[place], roles[place])]
         if languages is not None:
             wanted = [
                 [place for place in places if base_language(roles[place] or "") == base_language(one)]
@@ -184,6 +210,8 @@ def _by_names(names: Sequence[str], languages: Sequence[str] | None) -> tuple[in
             ]
             if all(len(found) == 1 for found in wanted):
                 return wanted[0][0], wanted[1][0]
+        if table.what == "languages":  # a unit has the one or the other variant of a language
+            places = list({base_language(roles[place] or ""): place for place in reversed(places)}.values())[::-1]
         if len(places) == 2 and roles[places[0]] != roles[places[1]]:
             return places[0], places[1]
     return None
@@ -222,6 +250,8 @@ def _by_text(table: Table) -> tuple[int, int] | None:
     """The places of the only two columns, or of the only two that hold text; by script where there are more."""
     if len(table.names) == 2:
         return 0, 1
+    if sum(_is_common(name, role_of(name)) for name in table.names) > 2:
+        return None  # their text does not say which languages are meant
     places = [place for place, name in enumerate(table.names) if _is_text([row.get(name) for row in table.sample])]
     if len(places) > 2:
         places = _longest_of_each_script(table, places)

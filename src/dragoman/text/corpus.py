@@ -21,13 +21,15 @@ from typing import BinaryIO, TextIO
 
 from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
-from dragoman.text.columns import SOURCE, TARGET, Table, choose_columns
+from dragoman.text.catalogues import open_mo, open_po
+from dragoman.text.columns import SOURCE, TARGET, Table, choose_columns, keys_in
 from dragoman.text.delimited import SEPARATORS, PeekedLines, has_header, open_delimited
 from dragoman.text.digest_set import MAX_DIGESTS, DigestSet
 from dragoman.text.json_records import flattened, open_json
 from dragoman.text.lines import OnUndecodable, is_compressed, opened, read_lines
 from dragoman.text.links import Link, read_links
 from dragoman.text.reading import current_reading
+from dragoman.text.translation_units import open_tmx, open_xliff
 from dragoman.text.words import as_read, is_blank, words_in
 
 log = logging.getLogger(__name__)
@@ -89,9 +91,10 @@ def read_pairs(
 
     A corpus is two files of equally many lines (source, target), or one file: .tsv with two columns, .jsonl with an
     object a line that has the keys "source" and "target"; .csv, .tsv with a header, .jsonl and .json with other
-    columns or keys, of which `reading_corpora` chooses; or an inflection table (.trn, .dev, .tst) with a lemma, its
-    form and tags such as V;PST, whose source is "lemma TAB tags"; each also as .gz, .xz or .zst. Line breaks within a
-    cell of a table are read as spaces.
+    columns or keys, of which `reading_corpora` chooses; .tmx, .xliff, .xlf, .sdlxliff, .mqxliff, .po, .mo, without
+    what is not translated; or an inflection table (.trn, .dev, .tst) with a lemma, its form and tags such as V;PST,
+    whose source is "lemma TAB tags"; each also as .gz, .xz or .zst. But for .tsv and .jsonl, line breaks within a side
+    are read as spaces.
 
     Args:
         corpora: for each corpus its files: [["a.de", "a.en"], ["b.tsv.gz"]].
@@ -199,7 +202,13 @@ def _json_lines_table(path: Path, lines: PeekedLines) -> Table | None:
 
 
 _LINE_TABLES: dict[str, LineTable] = {".csv": _csv_table, ".tsv": _tsv_table, ".jsonl": _json_lines_table}
-_FILE_TABLES: dict[str, FileTable] = {".json": open_json}
+_FILE_TABLES: dict[str, FileTable] = {
+    ".json": open_json,
+    ".tmx": open_tmx,
+    **dict.fromkeys((".xliff", ".xlf", ".sdlxliff", ".mqxliff"), open_xliff),
+    ".po": open_po,
+    ".mo": open_mo,
+}
 
 KINDS = (*_LINE_TABLES, *_FILE_TABLES)
 """The suffixes of files that hold both sides of a corpus."""
@@ -299,6 +308,10 @@ def column_languages(path: Path) -> tuple[str | None, str | None]:
 _LINE_BREAK = re.compile(r"\s*[\r\n]\s*")
 
 
+def _one_line(text: str) -> str:
+    return _LINE_BREAK.sub(" ", text) if "\n" in text or "\r" in text else text
+
+
 def _table_pairs(table: Table, corpus: int, several: bool) -> Iterator[Pair]:
     """Yield the pairs of a table; records that lack a side are left out and counted."""
     first = next(table.records, None)
@@ -310,16 +323,21 @@ def _table_pairs(table: Table, corpus: int, several: bool) -> Iterator[Pair]:
     number = 0
     for place, record in chain([first], table.records):
         number += 1
-        missing = [name for name in columns if record.get(name) is None]
-        if missing:
-            left_out[f"without {missing[0]}"] += 1
+        if isinstance(record, str):
+            left_out[record] += 1
             continue
-        source = _LINE_BREAK.sub(" ", _text(record, columns.source, place))
-        if several and isinstance(record[columns.target], list):
-            given = [_LINE_BREAK.sub(" ", one) for one in _references(record, place, columns.target)]
+        keys = keys_in(record, columns) if table.what == "languages" else columns
+        missing = next((name for name, key in zip(columns, keys, strict=True) if record.get(key) is None), None)
+        if missing is not None:
+            left_out[f"without {missing}"] += 1
+            continue
+        source_key, target_key = keys
+        source = _one_line(_text(record, source_key, place))
+        if several and isinstance(record[target_key], list):
+            given = list(map(_one_line, _references(record, place, target_key)))
             yield _with_references(Pair(source, given[0], place, corpus=corpus), given)
         else:
-            yield Pair(source, _LINE_BREAK.sub(" ", _text(record, columns.target, place)), place, corpus=corpus)
+            yield Pair(source, _one_line(_text(record, target_key, place)), place, corpus=corpus)
     if left_out:
         counted = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
         told = f"{table.path}: {left_out.total():,} of {number:,} records left out: {counted}"

@@ -9,7 +9,7 @@ from dragoman.cli.shared.parsing import Parser, output_file, positive_float, thr
 if TYPE_CHECKING:
     from argparse import _ActionsContainer as Container
 
-PAIRS_HELP = "SRC TGT, or one file with both sides (.tsv, .csv, .jsonl, .json)"
+PAIRS_HELP = "SRC TGT, or one file with both sides (.tsv, .csv, .jsonl, .json, .tmx, .xliff, .po)"
 NBEST_HELP = "Moses n-best list"
 COMPRESSION_HELP = "may be compressed (.gz, .xz, .zst)"
 

@@ -1,0 +1,112 @@
+"""Catalogues of messages of programs: .po and .mo files, read by polib."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from dragoman.errors import InputError
+from dragoman.text.columns import SOURCE, TARGET, Record, Table
+from dragoman.text.languages import known_language
+
+if TYPE_CHECKING:
+    from polib import POEntry
+
+LARGEST = 1 << 28
+"""Bytes of a catalogue, which is held in memory."""
+
+_CHARSET = re.compile(rb"charset=([\w-]+)")
+
+
+def open_po(path: Path, file: BinaryIO) -> Table:
+    """Return the messages of a .po file; each form of a plural is one of its own.
+
+    Raises:
+        InputError: it is no catalogue, too large, or not in the encoding that it names.
+    """
+    import polib
+
+    data, encoding = _read(path, file)
+    try:
+        catalogue = polib.pofile(data.removeprefix(b"\xef\xbb\xbf").decode(encoding) + "\n")
+    except UnicodeDecodeError as error:
+        number = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{path}:{number}: is not {encoding}, which its header names") from None
+    except OSError as error:
+        place = re.search(r"line (\d+)", str(error))
+        raise InputError(f"{path}:{place[1] if place else 1}: not a line of a .po file") from None
+    return _table(path, catalogue.metadata, catalogue)
+
+
+def open_mo(path: Path, file: BinaryIO) -> Table:
+    """Return the messages of a .mo file; each form of a plural is one of its own.
+
+    Raises:
+        InputError: as for `open_po`.
+    """
+    import struct
+
+    import polib
+
+    data, encoding = _read(path, file)
+    if data[:4] not in (b"\xde\x12\x04\x95", b"\x95\x04\x12\xde"):  # else polib takes it for the name of a file
+        raise InputError(f"{path}: not a .mo file; give the .po file that it was made of, or make it again")
+    try:
+        catalogue = polib.mofile(data, encoding=encoding)
+    except (OSError, struct.error, ValueError, MemoryError) as error:
+        raise InputError(f"{path}: damaged: {error}") from None
+    return _table(path, catalogue.metadata, catalogue)
+
+
+def _read(path: Path, file: BinaryIO) -> tuple[bytes, str]:
+    """The bytes of a catalogue, and the encoding that its header names."""
+    data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise InputError(f"{path}: more than {LARGEST >> 20} MiB; split the catalogue")
+    found = _CHARSET.search(data[: 1 << 16] if data[:4] != b"\xde\x12\x04\x95" else data)
+    encoding = found[1].decode() if found and found[1] != b"CHARSET" else "utf-8"
+    try:
+        "a".encode(encoding)
+    except LookupError:
+        raise InputError(f"{path}: its header names the encoding {encoding}, which is not known") from None
+    return data, encoding
+
+
+def _table(path: Path, metadata: Mapping[str, Any], entries: list[POEntry]) -> Table:
+    language = str(metadata.get("Language", "")).strip()
+    origin = str(metadata.get("X-Source-Language", "")).strip()
+    names = [known_language(origin) or SOURCE, known_language(language) or TARGET]
+    if names[0] == names[1]:
+        names = [SOURCE, TARGET]
+
+    def records() -> Iterator[tuple[str, Record]]:
+        for number, entry in enumerate(entries, 1):
+            line = getattr(entry, "linenum", None)  # a compiled entry has none
+            place = f"{path}:{line}" if line else f"{path}, message {number}"
+            for source, target in _forms(entry):
+                reason = _reason(entry, target)
+                yield place, reason or {names[0]: source, names[1]: target}
+
+    sample = [record for _, record in records() if not isinstance(record, str)][:1]
+    return Table(path, names, records(), sample, "languages")
+
+
+def _forms(entry: POEntry) -> Iterator[tuple[str, str]]:
+    """The message and its translation; of a plural the singular with its form, and the plural with each other form."""
+    forms = [entry.msgstr_plural[number] for number in sorted(entry.msgstr_plural)]
+    if not forms:
+        yield entry.msgid, entry.msgstr
+        return
+    yield entry.msgid, forms[0]
+    for form in forms[1:] or forms:  # a language without plurals has one form for all numbers
+        yield entry.msgid_plural, form
+
+
+def _reason(entry: POEntry, target: str) -> str | None:
+    if entry.obsolete:
+        return "obsolete"
+    if not target.strip():
+        return "untranslated"
+    return "fuzzy" if getattr(entry, "fuzzy", False) else None  # a compiled entry has no flags
