@@ -1,18 +1,23 @@
 """YAML as plain values: mappings, lists, text, numbers, booleans and null, and nothing else.
 
-It is read by PyYAML's safe loader, which here makes no other types, takes no key twice, and stays within limits.
+It is read by PyYAML's safe loader, which here makes no other types, takes no key twice, and stays within limits. The
+scanner is that of libyaml, which takes a tenth of the time. Python's has the last word on what libyaml refuses.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yaml
-from yaml.constructor import ConstructorError
+from yaml.composer import Composer
+from yaml.constructor import ConstructorError, SafeConstructor
 from yaml.nodes import MappingNode, Node, SequenceNode
+from yaml.resolver import Resolver
 
 from dragoman.errors import ConfigError, abridged, quoted
 from dragoman.inputs import note_input
@@ -34,8 +39,8 @@ class YamlProblem(ValueError):
         """From 1; None where it is not known."""
 
 
-class _Loader(yaml.SafeLoader):
-    """Loads a document of plain values; dates are text."""
+class _PlainValues(SafeConstructor, Resolver):
+    """Makes plain values of nodes; dates are text."""
 
     def construct_plain(self, node: Node) -> Any:
         """The value of a null, a boolean, a number or text."""
@@ -75,16 +80,36 @@ class _Loader(yaml.SafeLoader):
         return dict(self.construct_mapping(node, deep=True))
 
 
-_Loader.yaml_implicit_resolvers = {
+_PlainValues.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_Loader.yaml_constructors = {
-    **dict.fromkeys((f"{_TAG}{kind}" for kind in ("null", "bool", "int", "float", "str")), _Loader.construct_plain),
-    f"{_TAG}seq": _Loader.construct_list,
-    f"{_TAG}map": _Loader.construct_dict,
-    None: _Loader.construct_other,
+_PlainValues.yaml_constructors = {
+    **dict.fromkeys(
+        (f"{_TAG}{kind}" for kind in ("null", "bool", "int", "float", "str")), _PlainValues.construct_plain
+    ),
+    f"{_TAG}seq": _PlainValues.construct_list,
+    f"{_TAG}map": _PlainValues.construct_dict,
+    None: _PlainValues.construct_other,
 }
+
+
+class _PythonLoader(_PlainValues, yaml.SafeLoader):
+    """Loads a document."""
+
+
+if yaml.__with_libyaml__:
+
+    class _LibraryLoader(_PlainValues, Composer, yaml.CSafeLoader):
+        """Loads a document by the events of libyaml; its own composer fails in the stack of C where nesting is deep."""
+
+        def __init__(self, text: str) -> None:
+            yaml.CSafeLoader.__init__(self, text)
+            Composer.__init__(self)
+
+
+_OTHERWISE_IN_LIBYAML = re.compile("[\t\ufeff!]")
+"""Characters that the two scanners do not read alike; tests/config/test_yaml_values.py compares them."""
 
 
 def load_yaml(text: str) -> Any:
@@ -95,14 +120,11 @@ def load_yaml(text: str) -> Any:
     Raises:
         YamlProblem: the text is not YAML, has another tag or a key twice, or exceeds a limit.
     """
+    if yaml.__with_libyaml__ and not _OTHERWISE_IN_LIBYAML.search(text):
+        with suppress(yaml.YAMLError, ValueError, OverflowError, RecursionError):
+            return _document(_LibraryLoader(text))
     try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        if node is None:
-            return None
-        if _count(node, {}) > MAX_VALUES:
-            raise _problem(f"more than {MAX_VALUES:,} values; an alias counts as often as it is used", node)
-        return loader.construct_document(node)
+        return _document(_PythonLoader(text))
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise YamlProblem(f"the character U+{ord(text[error.position]):04X} is not allowed", line) from None
@@ -113,6 +135,16 @@ def load_yaml(text: str) -> Any:
         raise YamlProblem(f"nested more than {MAX_DEPTH} levels deep") from None
     except (ValueError, OverflowError, yaml.YAMLError) as error:
         raise YamlProblem(str(error)) from None  # the scanner converts the digits of %YAML and of escapes such as \U
+
+
+def _document(loader: Any) -> Any:
+    """The value of the only document of a text."""
+    node = loader.get_single_node()
+    if node is None:
+        return None
+    if _count(node, {}) > MAX_VALUES:
+        raise _problem(f"more than {MAX_VALUES:,} values; an alias counts as often as it is used", node)
+    return loader.construct_document(node)
 
 
 def read_yaml_text(path: Path, what: str) -> str:
