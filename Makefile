@@ -63,7 +63,7 @@ format: .venv/installed
 	@touch $@
 
 .venv/installed: .venv/train
-	$(INSTALL) -c constraints.txt -e ".[train,align,maps,smt,files,cluster,dev]"
+	$(INSTALL) -c constraints.txt -e ".[train,align,maps,smt,files,cluster,completion,dev]"
 	$(BIN)/python -m compileall -q -j 0 .venv/lib || true
 	@touch $@
 

@@ -149,6 +149,7 @@ VERBS = Verbs(
         },
         "this installation": {
             "doctor": "doctor",
+            "completion": "completion",
         },
     }
 )
@@ -164,6 +165,7 @@ EXTRAS = {
     ),
     "files": ("docx", "ijson", "lxml", "polib"),
     "cluster": ("pyarrow", "ray"),
+    "completion": ("shtab",),
 }
 """Packages that are installed with an extra only."""
 

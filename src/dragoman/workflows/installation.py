@@ -18,6 +18,7 @@ BRINGS = {
     "serve": "the HTTP server and its page: serve; paragraphs: translate --paragraphs",
     "files": "Word files for the server",
     "cluster": "many files on many machines, object storage: cluster",
+    "completion": "commands completed by bash, zsh and fish: completion",
 }
 """The extras for users, and what each of them brings."""
 
