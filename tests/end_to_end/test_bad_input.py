@@ -151,7 +151,7 @@ def test_missing_corpora_are_asked_for(corpus: Corpus, tmp_path: Path, said: Sai
     assert main(["train", "--out", "r", "--dev", "a", "b", "--train", "a", "b", "c"]) == 2
     assert said().startswith("--train: expected one or two files (source and target), not 3: a b c; repeat --train")
     assert _train(corpus, tmp_path / "run", train=(corpus.train[0],)) == 2
-    assert "a corpus in one file is .tsv or .jsonl" in said()
+    assert "a corpus in one file is .csv, .tsv, .jsonl" in said()
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_each_verb_gives_the_lines_that_it_gives_without_cluster(
         (["translate", "RUN", "--input", "no/*"], "no/*: no file matches this pattern"),
         (["translate", "MISSING", "--input", "text"], "MISSING: does not exist; workers open the folders of models"),
         (["translate", "loop", "--input", "text"], "loop: does not exist; workers open the folders of models"),
-        (["score", "RUN", "--input", "text"], "text: a file of pairs is .tsv or .jsonl"),
+        (["score", "RUN", "--input", "text"], "text: a file of pairs is .csv, .tsv, .jsonl"),
         (
             ["score", "RUN", "--input", "text", "--target", "text", "other"],
             "--input matches 1 files and --target 2; the k-th of one belongs to the k-th of the other",

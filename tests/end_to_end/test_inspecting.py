@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.cli.main import main
+from dragoman.text.corpus import KINDS
 
 from .conftest import Corpus
 
@@ -46,7 +47,7 @@ def test_wrong_files_are_one_clear_line(corpus: Corpus, tmp_path: Path, capsys: 
 
     source, target = map(str, corpus.train)
     assert said(source) == (
-        f"{source}: a corpus in one file is .tsv or .jsonl, or an inflection table (.trn, .dev, .tst); also .gz, "
+        f"{source}: a corpus in one file is {', '.join(KINDS)}, or an inflection table (.trn, .dev, .tst); also .gz, "
         ".xz, .zst; or give two files, source and target"
     )
     assert said(source, "-") == "-: is no regular file; the corpus is read twice, so give a file"

@@ -163,7 +163,7 @@ EXTRAS = {
         *("h11", "multipart", "prometheus_client", "py3langid", "python_multipart", "sentencex", "starlette"),
         "uvicorn",
     ),
-    "files": ("docx", "ijson", "lxml", "polib"),
+    "files": ("charset_normalizer", "docx", "ijson", "lxml", "polib"),
     "cluster": ("pyarrow", "ray"),
     "completion": ("shtab",),
 }
@@ -231,7 +231,8 @@ def _corpora_read(options: argparse.Namespace) -> AbstractContextManager[None]:
     if "columns" not in options:
         return nullcontext()
     say = Console(quiet=options.quiet).info
-    return reading_corpora(options.columns, languages=getattr(options, "languages", None), say=say)
+    languages = getattr(options, "languages", None)
+    return reading_corpora(options.columns, languages=languages, encoding=options.encoding, say=say)
 
 
 def find_verb(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:

@@ -39,7 +39,7 @@ Threads = Annotated[int, Meta(ge=1, le=1024)]
 
 
 class CorpusOptions(Section):
-    """How files with both sides of a corpus are read."""
+    """How corpora are read."""
 
     columns: Annotated[
         tuple[str, ...] | None,
@@ -50,9 +50,17 @@ class CorpusOptions(Section):
             nargs=2,
         ),
     ] = None
+    encoding: Annotated[
+        str | None,
+        doc(
+            "encoding of text that is not UTF-8 and has no byte order mark, such as cp949 (default: recognised where "
+            "it is clear)",
+            metavar="NAME",
+        ),
+    ] = None
 
 
-CORPORA = Annotated[CorpusOptions, doc("files with both sides of a corpus")]
+CORPORA = Annotated[CorpusOptions, doc("how corpora are read")]
 
 
 class Request(Section):

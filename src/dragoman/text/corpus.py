@@ -6,18 +6,20 @@ reason, and can list them.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
+import io
 import json
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, NoReturn, TextIO, cast
 
 from dragoman.config.schema import CleaningConfig
 from dragoman.errors import InputError
@@ -25,8 +27,9 @@ from dragoman.text.catalogues import open_mo, open_po
 from dragoman.text.columns import SOURCE, TARGET, Table, choose_columns, keys_in
 from dragoman.text.delimited import SEPARATORS, PeekedLines, has_header, open_delimited
 from dragoman.text.digest_set import MAX_DIGESTS, DigestSet
+from dragoman.text.encodings import AsUtf8, find_encoding, undecodable
 from dragoman.text.json_records import flattened, open_json
-from dragoman.text.lines import OnUndecodable, is_compressed, opened, read_lines
+from dragoman.text.lines import OnUndecodable, UndecodableLine, is_compressed, opened, read_lines
 from dragoman.text.links import Link, read_links
 from dragoman.text.reading import current_reading
 from dragoman.text.translation_units import open_tmx, open_xliff
@@ -165,6 +168,30 @@ def _with_references(pair: Pair, references: Sequence[str]) -> Pair:
     return replace(pair, target=given[0], other_references=tuple(given[1:]))
 
 
+def _lines(
+    path: Path, on_undecodable: OnUndecodable | None = None, stream: AbstractContextManager[BinaryIO] | None = None
+) -> Generator[str, None, None]:
+    """Yield the lines of a corpus in its encoding."""
+    return read_lines(path, on_undecodable or _refuse, stream=stream, encoding=_encoding(path, stream))
+
+
+def _refuse(line: UndecodableLine) -> NoReturn:
+    raise undecodable(line)
+
+
+def _encoding(path: Path, stream: object | None) -> str | None:
+    """The encoding of a file, which is said if it is recognised; None for UTF-8, a pipe, or a file that is open."""
+    if stream is not None or not path.is_file():
+        return None
+    reading = current_reading()
+    found = find_encoding(path, reading.encoding)
+    if found is None:
+        return None
+    if found.told is not None:
+        reading.say(f"{path}: read as {found.name} ({found.told}); --encoding NAME chooses another")
+    return found.name
+
+
 LineTable = Callable[[Path, PeekedLines], Table | None]
 FileTable = Callable[[Path, BinaryIO], Table]
 
@@ -253,12 +280,16 @@ def _open_pair_file(
     """The table of a file of pairs; None and its lines where each line is a plain pair."""
     form = pair_format(path)
     if form in _LINE_TABLES:
-        lines = PeekedLines(partial(read_lines, path, stream=stream), on_undecodable)
+        lines = PeekedLines(partial(_lines, path, stream=stream), on_undecodable)
         with closing(lines):
             yield _LINE_TABLES[form](path, lines), lines
     else:
         with opened(path, stream) as file:
-            yield _FILE_TABLES[form](path, file), None
+            encoding = _encoding(path, stream) if form == ".json" else None
+            if isinstance(file, io.BufferedReader) and file.peek(3)[:3] == codecs.BOM_UTF8:
+                file.read(3)
+            recoded = file if encoding is None else cast(BinaryIO, AsUtf8(file, encoding))
+            yield _FILE_TABLES[form](path, recoded), None
 
 
 def _read_pair_file(
@@ -347,7 +378,7 @@ def _table_pairs(table: Table, corpus: int, several: bool) -> Iterator[Pair]:
 
 
 def _read_parallel(source: Path, target: Path, on_undecodable: OnUndecodable | None, corpus: int) -> Iterator[Pair]:
-    pairs = enumerate(zip_longest(read_lines(source, on_undecodable), read_lines(target, on_undecodable)), 1)
+    pairs = enumerate(zip_longest(_lines(source, on_undecodable), _lines(target, on_undecodable)), 1)
     place = str(source)  # made once: text of millions of lines is read here
     for number, (source_line, target_line) in pairs:
         if source_line is None or target_line is None:
@@ -373,7 +404,7 @@ def _read_tsv(path: Path, lines: Iterator[str], corpus: int, several: bool) -> I
 
 
 def _read_inflections(path: Path, on_undecodable: OnUndecodable | None, corpus: int) -> Iterator[Pair]:
-    for number, line in enumerate(read_lines(path, on_undecodable), 1):
+    for number, line in enumerate(_lines(path, on_undecodable), 1):
         columns = line.split("\t")
         if len(columns) != 3:
             raise InputError(

@@ -76,6 +76,8 @@ def _objects(path: Path, file: BinaryIO) -> Iterator[dict[str, Any]]:
                 builder = None
             elif closes and depth == level - 1:
                 level = 0
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not {error.encoding} after object {number}; --encoding NAME decides") from None
     except ijson.JSONError as error:
         after = f" after object {number}" if number else ""
         reason = next(iter(str(error).splitlines()), "damaged").strip()

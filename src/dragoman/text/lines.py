@@ -41,6 +41,7 @@ def read_lines(
     on_undecodable: OnUndecodable | None = None,
     *,
     stream: AbstractContextManager[BinaryIO] | None = None,
+    encoding: str | None = None,
 ) -> Generator[str, None, None]:
     """Yield the lines of a file, or of standard input for "-", without their line ends.
 
@@ -51,18 +52,41 @@ def read_lines(
         on_undecodable: called with each line that is not UTF-8, before it is yielded. A private-use character then
             stands for each byte that is not text; see `has_raw_bytes` and `escape_raw_bytes`.
         stream: the file, where it is open already; it is closed after its last line.
+        encoding: of the file; None for UTF-8. `on_undecodable` is then not called.
 
     Raises:
-        InputError: the file is missing, a folder, unreadable, or a damaged archive; it is UTF-16 or UTF-32; a line is
-            not UTF-8, and `on_undecodable` is None; or a line has more than `MAX_LINE` bytes. No more of it is read,
-            so that a gigabyte without line ends, in an archive say, does not fill the memory.
+        InputError: the file is missing, a folder, unreadable, or a damaged archive; it is UTF-16 or UTF-32, or not in
+            the given encoding; a line is not UTF-8, and `on_undecodable` is None; or a line has more than `MAX_LINE`
+            bytes. No more of it is read, so that a gigabyte without line ends, in an archive say, does not fill the
+            memory.
     """
     name = _name(path)
     with opened(path, stream) as file:
+        if encoding is not None:
+            yield from _decoded_lines(file, name, encoding)
+            return
         for number, raw in enumerate(iter(partial(file.readline, MAX_LINE + 1), b""), 1):
             if len(raw) > MAX_LINE:
                 raise _too_long(name, number)
             yield _decode(raw, path, number, on_undecodable)
+
+
+def _decoded_lines(file: BinaryIO, name: str, encoding: str) -> Iterator[str]:
+    """Yield the lines of a file in another encoding than UTF-8."""
+    text = io.TextIOWrapper(file, encoding, newline="\n")
+    number = 0
+    try:
+        for line in iter(partial(text.readline, MAX_LINE + 1), ""):
+            number += 1
+            if len(line) > MAX_LINE:
+                raise _too_long(name, number)
+            line = line.removesuffix("\n").removesuffix("\r")
+            yield line.removeprefix("\ufeff") if number == 1 else line
+    except UnicodeError as error:
+        what = f"byte 0x{error.object[error.start]:02x}" if isinstance(error, UnicodeDecodeError) else "a character"
+        raise InputError(f"{name}: {what} after line {number:,} is not {encoding}; --encoding NAME decides") from None
+    finally:
+        text.detach()
 
 
 @contextmanager
@@ -228,7 +252,7 @@ def _decode(raw: bytes, path: str | Path, number: int, on_undecodable: OnUndecod
     elif raw.endswith(b"\r"):
         raw = raw[:-1]
     if number == 1:
-        wide = _wide_encoding(raw)
+        wide = wide_encoding(raw)
         if wide is not None:
             # Its name without LE and BE makes iconv look at the byte order mark, and drop it.
             kind = wide.removesuffix("LE").removesuffix("BE")
@@ -247,8 +271,8 @@ def _decode(raw: bytes, path: str | Path, number: int, on_undecodable: OnUndecod
     return raw.decode("utf-8", "surrogateescape").translate(_STAND_INS)
 
 
-def _wide_encoding(raw: bytes) -> str | None:
-    """UTF-16 or UTF-32 if a first line is encoded so, by its byte order mark or the NULs of ASCII; else None."""
+def wide_encoding(raw: bytes) -> str | None:
+    """Return UTF-16 or UTF-32 if a first line is encoded so, by its byte order mark or the NULs of ASCII; else None."""
     if raw.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return "UTF-32"
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):

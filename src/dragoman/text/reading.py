@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from dragoman.text.encodings import require_encoding
+
 
 class Reading:
     """How corpora are read in a block."""
@@ -17,12 +19,15 @@ class Reading:
         self,
         columns: Sequence[str] | None = None,
         languages: Sequence[str] | None = None,
+        encoding: str | None = None,
         say: Callable[[str], None] | None = None,
     ) -> None:
         self.columns = columns
         """The columns of source and target, by name or number; None to find them."""
         self.languages = languages
         """The languages of source and target, by which columns are found that have their names."""
+        self.encoding = encoding
+        """The encoding of files that are not UTF-8; None to recognise it."""
         self._say = say
         self._said: set[str] = set()
 
@@ -46,6 +51,7 @@ def reading_corpora(
     columns: Sequence[str] | None = None,
     *,
     languages: Sequence[str] | None = None,
+    encoding: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Iterator[None]:
     """Decide how corpora are read in a block: by `read_pairs`, `train` and all else that reads pairs.
@@ -55,7 +61,13 @@ def reading_corpora(
             Without it they are found from a header, from language codes and from the text.
         languages: the languages of source and target, such as ("ko", "en"), which put the two sides into order where
             columns have the names of languages.
-        say: called with a line about each file whose columns are found, or of which something is left out.
+        encoding: the encoding of text that is not UTF-8 and has no byte order mark, such as "cp949"; without it, it is
+            recognised where it is clear.
+        say: called with a line about each file whose columns are found or whose encoding is recognised, or of which
+            something is left out.
+
+    Raises:
+        ConfigError: there is no encoding of this name.
 
     >>> from pathlib import Path
     >>> _ = Path("terms.csv").write_text("en,ko,note\\nsea,바다,noun\\n", encoding="utf-8")
@@ -64,7 +76,10 @@ def reading_corpora(
     '바다'
     """
     global _reading
-    outer, _reading = _reading, Reading(columns, languages, say)
+    outer, _reading = (
+        _reading,
+        Reading(columns, languages, None if encoding is None else require_encoding(encoding), say),
+    )
     try:
         yield
     finally:

@@ -29,11 +29,11 @@ def add_general_options(parser: Parser, *, device: bool = True) -> None:
 
 
 def add_corpus_options(parser: Parser) -> None:
-    """Declare how files with both sides of a corpus are read."""
+    """Declare how corpora are read."""
     from dragoman.cli.shared.requests import add_request
     from dragoman.requests.shared import CorpusOptions
 
-    add_request(parser.add_argument_group("files with both sides of a corpus"), CorpusOptions)
+    add_request(parser.add_argument_group("how corpora are read"), CorpusOptions)
 
 
 def add_output(container: Container, what: str) -> None:

@@ -1,0 +1,166 @@
+"""Encodings of text that is not UTF-8: recognised from the beginning of a file, by charset-normalizer."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from dragoman.errors import ConfigError, InputError
+from dragoman.text.lines import UndecodableLine, opened, wide_encoding
+
+HEAD = 1 << 20
+"""Bytes of a file that are looked at."""
+
+_LATIN = {
+    "cp1252": "English German French Spanish Portuguese Italian Dutch Danish Swedish Norwegian Finnish Indonesian",
+    "cp1250": "Polish Czech Slovak Hungarian Slovene Croatian Romanian",
+    "cp1254": "Turkish",
+    "cp1257": "Estonian Latvian Lithuanian",
+    "cp1258": "Vietnamese",
+}
+"""The code page of Windows for each language: in most text several give letters, and the language decides."""
+
+_LANGUAGE_PAGE = {language: page for page, languages in _LATIN.items() for language in languages.split()}
+_OTHERS = ("cp949", "cp932", "euc_jp", "gb18030", "big5", "cp1251", "cp1253", "cp1255", "cp1256", "koi8_r")
+CANDIDATES = (*_OTHERS, *_LATIN)
+"""The names of Python; cp949 and cp932 hold EUC-KR and Shift_JIS, each cp125x nearly the whole of an ISO 8859."""
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+
+_FEWEST = 60
+"""Bytes beyond ASCII that the beginning of a file needs."""
+
+_CLEAR = 5.0
+"""Percent of disorder, or coherence, by which other readings of the text must be worse."""
+
+_COHERENT, _COHERENT_ALONE = 70.0, 40.0
+"""Percent of coherence with a language that Latin text needs, and where no other code page gives other letters."""
+
+
+class Encoding(NamedTuple):
+    """The encoding of a file."""
+
+    name: str
+    """As Python knows it."""
+    told: str | None = None
+    """The language and how sure that is, for messages; None where a byte order mark or the user says it."""
+
+
+def require_encoding(name: str) -> str:
+    """Return a name of an encoding of text as Python spells it.
+
+    Raises:
+        ConfigError: there is none of this name.
+    """
+    try:
+        "a".encode(name)
+        return codecs.lookup(name).name
+    except (LookupError, UnicodeError):
+        raise ConfigError(f"--encoding {name}: not a known encoding; such are utf-16, cp949, windows-1252") from None
+
+
+def find_encoding(path: Path, given: str | None) -> Encoding | None:
+    """Return the encoding of a file, as a byte order mark, the user or its bytes say; None for UTF-8, or if unsure.
+
+    Args:
+        given: the encoding of files that are not UTF-8, as the user says.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    with opened(path) as file:
+        head = file.read(HEAD)
+    marked = next((name for mark, name in _MARKS if head.startswith(mark)), None)
+    if marked is not None:
+        return None if marked == "utf-8-sig" else Encoding(marked)
+    if head.isascii():
+        wide = wide_encoding(head[: 1 << 12])
+        return Encoding(given) if given else None if wide is None else Encoding(wide, "by its zero bytes")
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head, len(head) < HEAD)
+        return None
+    except UnicodeDecodeError:
+        pass
+    if given is not None:
+        return Encoding(given)
+    wide = wide_encoding(head[: 1 << 12])
+    if wide is not None:
+        return Encoding(wide, "by its zero bytes")
+    return None if _is_mostly_utf8(head) else _recognised(head)
+
+
+def _is_mostly_utf8(text: bytes) -> bool:
+    """Whether most of what is not ASCII is valid UTF-8, which is rare in other encodings."""
+    decoded = text.decode("utf-8", "replace")
+    return sum(not letter.isascii() for letter in decoded) >= 2 * decoded.count("\ufffd")
+
+
+def _recognised(head: bytes) -> Encoding | None:
+    """The encoding that the bytes have, if it is clear."""
+    try:
+        from charset_normalizer import from_bytes
+    except ModuleNotFoundError:
+        return None
+    if len(head) == HEAD:
+        head = head[: head.rfind(b"\n") + 1]
+    if len(re.sub(rb"[\x00-\x7f]", b"", head)) < _FEWEST:
+        return None
+    found = list(from_bytes(head, cp_isolation=list(CANDIDATES)))
+    if not found:
+        return None
+    best = max(found[:1] + [one for one in found if one.encoding in _LATIN], key=lambda one: one.percent_coherence)
+    if found[0].encoding in _LATIN:
+        page = _LANGUAGE_PAGE.get(best.language)
+        right = next((one for one in found if page in (one.encoding, *one.could_be_from_charset)), None)
+        if right is None:
+            return None
+        alone = all(one.encoding not in _LATIN or str(one) == str(right) for one in found)
+        if best.percent_coherence < (_COHERENT_ALONE if alone else _COHERENT):
+            return None
+        if right.percent_coherence < best.percent_coherence - _CLEAR or right.percent_chaos > best.percent_chaos + 1:
+            return None
+        return Encoding(str(page), f"{best.language}, {best.percent_coherence:.0f} % sure")
+    best = found[0]
+    for other in found[1:]:
+        clear = other.percent_chaos > best.percent_chaos + _CLEAR
+        if not clear and other.percent_coherence > best.percent_coherence - _CLEAR and str(other) != str(best):
+            return None
+    return Encoding(best.encoding, f"{best.language}, {100 - best.percent_chaos:.0f} % sure")
+
+
+class AsUtf8:
+    """A file whose bytes are read as UTF-8."""
+
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
+        self._reader = codecs.getreader(encoding)(file)
+
+    def read(self, size: int) -> bytes:
+        """Read about so many bytes; none at the end of the file.
+
+        Raises:
+            UnicodeDecodeError: the text is not in the encoding.
+        """
+        return self._reader.read(size).encode()
+
+
+def undecodable(line: UndecodableLine) -> InputError:
+    """The error for a line that is not UTF-8, with how it reads in other encodings."""
+    shown: list[str] = []
+    beyond = len(re.sub(rb"[\x00-\x7f]", b"", line.raw))
+    names = (*_LATIN, *_OTHERS) if beyond < len(line.raw) / 4 else CANDIDATES
+    for name in () if _is_mostly_utf8(line.raw) else names:
+        try:
+            text = line.raw.decode(name)
+        except UnicodeDecodeError:
+            continue
+        start = max(0, len(line.raw[: line.first].decode(name, "replace")) - 10)
+        part = text[start : start + 20].strip()
+        if part.isprintable() and not any(f"({part})" in other for other in shown):
+            shown.append(f"{name} ({part})")
+    hint = f"; give --encoding NAME: {', '.join(shown[:6])}" if shown else "; convert the file, for example with iconv"
+    return InputError(f"{line.error()}".partition(";")[0] + hint)
