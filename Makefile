@@ -2,6 +2,7 @@
 # make test   lint, types, tests
 # make test-parts   the tests of pages in a browser, of the documents' programs, of several processes, of the papers' experiments
 # make docs   the site of the documentation, in docs/_build/html: notebooks run, warnings are errors, the result is tested
+# make dist   wheel and source archive of a release, in dist
 # make web-runtime   fetches the runtime that dragoman export --web puts into its sites
 # Both create .venv and install into it first, if that has not been done.
 PYTHON ?= python3
@@ -25,7 +26,7 @@ endif
 web-runtime: .venv/train
 	$(BIN)/python -m dragoman.website.runtime
 
-.PHONY: demo docs web-runtime test lint types tests test-parts format clean
+.PHONY: demo dist docs web-runtime test lint types tests test-parts format clean
 
 demo: .venv/train
 	$(BIN)/dragoman demo --out demo-run --overwrite
@@ -53,6 +54,12 @@ docs: .venv/docs
 	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m site tests/site
 	@echo "The site: docs/_build/html/index.html"
 
+dist: web-runtime
+	$(INSTALL) -c constraints.txt -e ".[release]"
+	rm -rf dist
+	$(BIN)/python -m build -o dist
+	$(BIN)/twine check --strict dist/*
+
 format: .venv/installed
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
@@ -72,4 +79,4 @@ format: .venv/installed
 	@touch $@
 
 clean:
-	rm -rf .venv demo-run docs/_build docs/reference/printed .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv demo-run dist docs/_build docs/reference/printed .mypy_cache .pytest_cache .ruff_cache .hypothesis

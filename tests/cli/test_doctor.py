@@ -62,7 +62,7 @@ def test_what_is_missing_is_named_with_what_it_would_bring(
 
 def test_every_extra_for_users_is_explained() -> None:
     extras = PROJECT["optional-dependencies"]
-    assert set(installation.BRINGS) == set(extras) - {"bench", "dev", "docs"}
+    assert set(installation.BRINGS) == set(extras) - {"bench", "dev", "docs", "release"}
     named = {requirement for extra in ("serve", "files") for requirement in installation._needed(extra)}
     assert {"uvicorn", "starlette", "python-docx"} <= named
     assert "numpy" in set(installation._needed(""))

@@ -1,20 +1,26 @@
-"""The wheel that a release consists of: built, installed in a clean environment, and used there."""
+"""The wheel and the source archive of a release: built, checked, installed in a clean environment, and used there."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
+import socket
 import subprocess
 import sys
-import sysconfig
+import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from email.parser import Parser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dragoman
 from dragoman.cli.main import EXTRAS
+from tests.test_release import declared_versions
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +55,8 @@ def wheel(shared_folder: Callable[[str, Callable[[Path], None]], Path]) -> Path:
 def test_the_wheel_holds_every_file_of_the_package_and_says_what_it_is(wheel: Path) -> None:
     assert wheel.name == f"dragoman-{dragoman.__version__}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
+        infos = archive.infolist()
+        names = {info.filename for info in infos}
         described = f"dragoman-{dragoman.__version__}.dist-info"
         facts = Parser().parsestr(archive.read(f"{described}/METADATA").decode())
         assert "dragoman = dragoman.cli.main:main" in archive.read(f"{described}/entry_points.txt").decode()
@@ -61,6 +68,10 @@ def test_the_wheel_holds_every_file_of_the_package_and_says_what_it_is(wheel: Pa
         else {path.relative_to(source).as_posix() for path in source.rglob("*.py")}
     )
     assert files <= names
+    runtime = {name for name in names if name.startswith("dragoman/website/onnxruntime-web/")}
+    assert {name.partition("/")[0] for name in names} == {"dragoman", described}
+    assert {name for name in names - runtime if name.startswith("dragoman/")} == files  # no tests, no measurements
+    assert sum(info.compress_size for info in infos if info.filename not in runtime) < 1_500_000
     assert {"dragoman/py.typed", "dragoman/presets/demo.yaml", f"{described}/licenses/LICENSE"} <= names
     assert (facts["Name"], facts["Version"]) == ("dragoman", dragoman.__version__)
     assert set(EXTRAS) <= set(facts.get_all("Provides-Extra") or [])
@@ -74,8 +85,90 @@ def test_the_wheel_works_in_a_clean_environment(wheel: Path, light: Path, tmp_pa
     # What the wheel needs is already here. A path file adds its folder, but not the path files in it, so that this
     # checkout, which is installed by one, cannot be taken for the wheel.
     [packages] = (tmp_path / "env" / "lib").glob("python*/site-packages")
-    (packages / "needed.pth").write_text(f"{sysconfig.get_path('purelib')}\n", encoding="utf-8")
+    needed = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "needed.pth").write_text("\n".join(needed), encoding="utf-8")
     home = _run(python, "-c", "import dragoman; print(dragoman.__file__)")
     assert Path(home).parents[1] == packages
     assert _run(command, "--version").startswith(f"dragoman {dragoman.__version__}\n")
     assert _run(command, "translate", light, "--threads", 1, "--quiet", stdin="ab c\n", OMP_NUM_THREADS="1") == "AB C\n"
+
+
+@pytest.mark.processes
+def test_a_wheel_built_from_the_source_archive_is_the_same(wheel: Path, tmp_path: Path) -> None:
+    backend = (sys.executable, "-m", "hatchling", "build")
+    subprocess.run([*backend, "-t", "sdist", "-d", tmp_path], cwd=ROOT, check=True, capture_output=True)
+    [source] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path, filter="data")
+    unpacked = tmp_path / source.name.removesuffix(".tar.gz")
+    kept = {path.name for path in unpacked.iterdir()}
+    assert {"src", "CHANGELOG.md", "CITATION.cff", "LICENSE", "PKG-INFO", "pyproject.toml"} <= kept
+    assert not {"tests", "bench", "docs"} & kept
+    subprocess.run([*backend, "-t", "wheel", "-d", tmp_path], cwd=unpacked, check=True, capture_output=True)
+    with zipfile.ZipFile(wheel) as built, zipfile.ZipFile(tmp_path / wheel.name) as rebuilt:
+        assert {info.filename: info.CRC for info in rebuilt.infolist()} == {
+            info.filename: info.CRC for info in built.infolist()
+        }
+    pytest.importorskip("twine")
+    _run(sys.executable, "-m", "twine", "check", "--strict", wheel, source)
+
+
+def _pythons() -> Iterator[str]:
+    """The interpreters of the declared versions that this machine has, but for the one that runs the tests."""
+    for version in declared_versions():
+        if version == f"{sys.version_info[0]}.{sys.version_info[1]}":
+            continue
+        places = [*map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin")), os.environ["PATH"]]
+        found = shutil.which(f"python{version}", path=os.pathsep.join(places))
+        if found and subprocess.run([found, "-c", "import venv"], capture_output=True, check=False).returncode == 0:
+            yield found
+
+
+@pytest.mark.processes
+def test_the_command_starts_on_every_declared_python(wheel: Path, tmp_path: Path) -> None:
+    pythons = list(_pythons())
+    if not pythons:
+        pytest.skip("no other declared Python is installed")
+    for number, base in enumerate(pythons):
+        env = tmp_path / str(number)
+        _run(base, "-m", "venv", "--without-pip", env)
+        _run(
+            sys.executable, "-m", "pip", "--python", env / "bin" / "python", "install", "--no-deps", "--no-index", wheel
+        )
+        _run(env / "bin" / "python", "-W", "error", "-c", "import dragoman; assert dragoman.__version__")
+        assert _run(env / "bin" / "dragoman", "--version").startswith(f"dragoman {dragoman.__version__}\n")
+        assert "completion" in _run(env / "bin" / "dragoman", "--help")
+        [package] = (env / "lib").glob("python*/site-packages/dragoman")
+        _run(env / "bin" / "python", "-W", "error", "-m", "compileall", "-qf", package)
+
+
+@pytest.mark.processes
+def test_the_commands_of_the_containerfile_serve_without_rights(light: Path, tmp_path: Path) -> None:
+    """Its entry point and its health check, run here as another user who can write nowhere but to /tmp."""
+    words = {}
+    for line in re.sub(r"\\\n\s*", "", (ROOT / "Containerfile").read_text(encoding="utf-8")).splitlines():
+        instruction, _, rest = line.partition(" ")
+        words[instruction] = rest  # the last one counts
+    user = int(words["USER"].partition(":")[0])
+    assert user
+    if os.getuid() == 0:
+        for folder in (light, *light.parents):
+            if not folder.stat().st_mode & 0o005:
+                pytest.skip(f"{folder} cannot be read by another user")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    start = [*json.loads(words["ENTRYPOINT"]), str(light), "--port", str(port), "--threads", "1"]
+    check = json.loads(words["HEALTHCHECK"].partition("CMD ")[2])
+    environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": "/tmp"}
+    settings: dict[str, Any] = {"env": environment, "cwd": "/", "user": user if os.getuid() == 0 else None}
+    with subprocess.Popen(start, stderr=subprocess.PIPE, text=True, **settings) as server:
+        try:
+            assert server.stderr is not None
+            assert json.loads(server.stderr.readline())["url"].endswith(f":{port}")
+            there = [word.replace(":5000/", f":{port}/") for word in check]
+            assert there != check
+            subprocess.run(there, check=True, timeout=60, **settings)
+        finally:
+            server.terminate()
+        assert server.wait(60) == 0
+    assert subprocess.run(there, check=False, capture_output=True, **settings).returncode != 0
