@@ -242,7 +242,7 @@ class Endless:
 
 def test_a_large_translation_memory_takes_no_memory() -> None:
     peaks = []
-    for units in (2_000, 20_000):
+    for units in (1_000, 8_000):
         source: Any = Endless(units)
         tracemalloc.start()
         assert sum(1 for _ in open_tmx(Path("x.tmx"), source).records) == units

@@ -110,6 +110,11 @@ def choose_columns(table: Table, reading: Reading) -> Columns:
             f"{_listed(table)}"
         )
     columns = Columns(*(table.names[place] for place in found))
+    other = reading.conflict(table.path, columns.languages)
+    if other is not None:
+        raise InputError(
+            f"{table.path}: {columns.source} to {columns.target}, but {other}; choose with --columns SOURCE TARGET"
+        )
     if columns != (SOURCE, TARGET):
         header = "" if table.named else "no header; "
         reading.say(

@@ -7,6 +7,7 @@ reason, and can list them.
 from __future__ import annotations
 
 import codecs
+import glob
 import hashlib
 import io
 import json
@@ -32,6 +33,7 @@ from dragoman.text.json_records import flattened, open_json
 from dragoman.text.lines import OnUndecodable, UndecodableLine, is_compressed, opened, read_lines
 from dragoman.text.links import Link, read_links
 from dragoman.text.reading import current_reading
+from dragoman.text.spreadsheets import ods_sheets, open_spreadsheet, xlsx_sheets
 from dragoman.text.translation_units import open_tmx, open_xliff
 from dragoman.text.words import as_read, is_blank, words_in
 
@@ -94,10 +96,10 @@ def read_pairs(
 
     A corpus is two files of equally many lines (source, target), or one file: .tsv with two columns, .jsonl with an
     object a line that has the keys "source" and "target"; .csv, .tsv with a header, .jsonl and .json with other
-    columns or keys, of which `reading_corpora` chooses; .tmx, .xliff, .xlf, .sdlxliff, .mqxliff, .po, .mo, without
-    what is not translated; or an inflection table (.trn, .dev, .tst) with a lemma, its form and tags such as V;PST,
-    whose source is "lemma TAB tags"; each also as .gz, .xz or .zst. But for .tsv and .jsonl, line breaks within a side
-    are read as spaces.
+    columns or keys, of which `reading_corpora` chooses; .xlsx and .ods; .tmx, .xliff, .xlf, .sdlxliff, .mqxliff, .po
+    and .mo, without what is not translated; or an inflection table (.trn, .dev, .tst) with a lemma, its form and tags
+    such as V;PST, whose source is "lemma TAB tags"; each also as .gz, .xz or .zst. Line breaks within a side are read
+    as spaces, but for .tsv and .jsonl. A folder, or a name with * and ?, stands for all such files in it.
 
     Args:
         corpora: for each corpus its files: [["a.de", "a.en"], ["b.tsv.gz"]].
@@ -208,6 +210,14 @@ def _tsv_table(path: Path, lines: PeekedLines) -> Table | None:
     return open_delimited(path, lines, reading, "\t")
 
 
+def _xlsx_table(path: Path, file: BinaryIO) -> Table:
+    return open_spreadsheet(path, file, current_reading(), xlsx_sheets)
+
+
+def _ods_table(path: Path, file: BinaryIO) -> Table:
+    return open_spreadsheet(path, file, current_reading(), ods_sheets)
+
+
 def _is_plain(names: Sequence[str], wanted: Sequence[str]) -> bool:
     """Whether an object has the keys "source" and "target", and none that is asked for: those are of other files."""
     return {SOURCE, TARGET} <= set(names) and set(names).isdisjoint(wanted)
@@ -233,6 +243,8 @@ _FILE_TABLES: dict[str, FileTable] = {
     ".json": open_json,
     ".tmx": open_tmx,
     **dict.fromkeys((".xliff", ".xlf", ".sdlxliff", ".mqxliff"), open_xliff),
+    ".xlsx": _xlsx_table,
+    ".ods": _ods_table,
     ".po": open_po,
     ".mo": open_mo,
 }
@@ -262,6 +274,9 @@ def _read_corpus(
         return _read_parallel(files[0], files[1], on_undecodable, number)
     if len(files) == 1:
         path = Path(files[0])
+        members = corpus_files(path)
+        if members != [path]:
+            return chain.from_iterable(_read_corpus([one], on_undecodable, number, several=several) for one in members)
         if holds_pairs(path):
             return _read_pair_file(path, on_undecodable, number, several)
         if pair_format(path) in INFLECTIONS:
@@ -271,6 +286,30 @@ def _read_corpus(
             "also .gz, .xz, .zst; or give two files, source and target"
         )
     raise InputError(f"a corpus is one file or two (source and target), not {len(files)}: {' '.join(map(str, files))}")
+
+
+def corpus_files(path: Path) -> list[Path]:
+    """Return the files that a name stands for: those of a folder, or that match a pattern, which hold pairs; or itself.
+
+    Raises:
+        InputError: there is none in the folder, or none matches.
+    """
+    if path.is_dir():
+        found = sorted(path.iterdir())
+    elif set("*?[").intersection(str(path)) and not path.exists():
+        found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
+    else:
+        return [path]
+    members = [one for one in found if one.is_file() and (holds_pairs(one) or pair_format(one) in INFLECTIONS)]
+    if not members:
+        what = "is a folder without" if path.is_dir() else "matches no"
+        raise InputError(f"{path}: {what} files of pairs, which end in {', '.join(KINDS)}; also .gz, .xz, .zst")
+    others = [one.name for one in found if one.is_file() and one not in members]
+    if others:
+        current_reading().say(
+            f"{path}: left out, as they hold no pairs: {', '.join(others[:5])}{' ...' * (len(others) > 5)}"
+        )
+    return members
 
 
 @contextmanager
@@ -332,6 +371,9 @@ def column_languages(path: Path) -> tuple[str | None, str | None]:
     Raises:
         InputError: as for `read_pairs`.
     """
+    path = corpus_files(path)[0]
+    if not holds_pairs(path):
+        return None, None
     with _open_pair_file(path, None) as (table, _):
         return (None, None) if table is None else choose_columns(table, current_reading()).languages
 

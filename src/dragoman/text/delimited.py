@@ -69,9 +69,7 @@ def open_delimited(path: Path, lines: PeekedLines, reading: Reading, separators:
     separator = max(separators, key=lambda one: _evenness(sample, one))
     quoted = separators != "\t" or _is_quoted(sample)
     rows = list(_rows(path, iter(sample), separator, quoted=quoted, whole=len(sample) < SAMPLE))
-    first = rows[0][1] if rows else []
-    named = _is_header(first, reading) or differs_in_script(first, [row for _, row in rows[1:]])
-    names = _names(first) if named else [str(number) for number in range(1, len(first) + 1)]
+    named, names = column_names([row for _, row in rows], reading)
 
     def records() -> Iterator[tuple[str, dict[str, str]]]:
         for number, row in islice(_rows(path, lines, separator, quoted=quoted), int(named), None):
@@ -84,6 +82,15 @@ def open_delimited(path: Path, lines: PeekedLines, reading: Reading, separators:
 
     shown = [dict(zip(names, row, strict=False)) for _, row in rows[int(named) :]]
     return Table(path, names, records(), shown, named=named)
+
+
+def column_names(rows: Sequence[Sequence[str | None]], reading: Reading) -> tuple[bool, list[str]]:
+    """Return whether the first of some rows is a header, and the names of the columns: those, or their numbers."""
+    cells = [[cell or "" for cell in row] for row in rows]
+    first = cells[0] if cells else []
+    if _is_header(first, reading) or differs_in_script(first, cells[1:]):
+        return True, _names(first)
+    return False, [str(number) for number in range(1, max(map(len, cells), default=0) + 1)]
 
 
 def _is_header(first: Sequence[str], reading: Reading) -> bool:

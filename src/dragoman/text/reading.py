@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from dragoman.text.encodings import require_encoding
+from dragoman.text.languages import base_language
 
 
 class Reading:
@@ -30,6 +32,17 @@ class Reading:
         """The encoding of files that are not UTF-8; None to recognise it."""
         self._say = say
         self._said: set[str] = set()
+        self._found: tuple[str, str, str] | None = None
+        """The first file whose languages were found, and these."""
+
+    def conflict(self, path: Path, languages: tuple[str | None, str | None]) -> str | None:
+        """Note the languages that are found in a file; return what an earlier file has if that is not the same."""
+        source, target = (None if code is None else base_language(code) for code in languages)
+        if source is None or target is None or self is _ANY:
+            return None
+        self._found = self._found or (str(path), source, target)
+        first, *both = self._found
+        return None if both == [source, target] else f"{first} is {both[0]} to {both[1]}"
 
     def say(self, line: str) -> None:
         """Say a line about a file once, however often the file is read."""
@@ -38,7 +51,10 @@ class Reading:
             self._say(line)
 
 
-_reading = Reading()
+_ANY = Reading()
+"""Outside of blocks; files that are read there have nothing to do with each other."""
+
+_reading = _ANY
 
 
 def current_reading() -> Reading:

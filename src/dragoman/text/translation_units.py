@@ -1,8 +1,5 @@
 """Units of translation memories and of files that translators exchange: .tmx, and XLIFF 1.2 and 2.
 
-A file is read as a stream, with lxml. It may name a document type, but not declare entities; nothing else is opened for
-it, and libxml2's limits hold: 256 levels of elements, 10 million characters in a text.
-
 Inline markup goes, and the text that it formats stays. The code that an element stands for goes too, except for a
 placeholder of a program, such as %s or {name}, which is a part of the sentence; the code of a line break becomes a
 space.
@@ -21,12 +18,10 @@ from dragoman.errors import InputError
 from dragoman.text.columns import SOURCE, TARGET, Record, Table
 from dragoman.text.languages import base_language, known_language
 from dragoman.text.words import is_blank
+from dragoman.text.xml_stream import local_name, read_elements
 
 if TYPE_CHECKING:
     from lxml.etree import _Element as Element
-
-_EMPTIED = ("group", "file", "header")
-"""Elements around or beside units that are forgotten too as they end."""
 
 SAMPLE = 1000
 """Units from the beginning whose languages are looked at."""
@@ -65,11 +60,11 @@ def open_tmx(path: Path, file: BinaryIO) -> Table:
     def unit(element: Element) -> Iterator[Record]:
         texts: dict[str, str] = {}
         for variant in element:
-            if _name(variant) != "tuv":
+            if local_name(variant) != "tuv":
                 continue
             code = variant.get("{http://www.w3.org/XML/1998/namespace}lang") or variant.get("lang") or ""
             for segment in variant:
-                if _name(segment) == "seg" and code and not is_blank(text := inner_text(segment)):
+                if local_name(segment) == "seg" and code and not is_blank(text := inner_text(segment)):
                     texts.setdefault(language(code), text)
         yield texts
 
@@ -78,8 +73,8 @@ def open_tmx(path: Path, file: BinaryIO) -> Table:
         if code.lower() != "*all*":
             first.append(known_language(code) or code)
 
-    records = _units(path, file, "tmx", {"tu": unit}, {"header": start})
-    return _table(path, records, first)
+    units = read_elements(path, file, "tmx", ("tu",), starts={"header": start}, forgotten=("header",))
+    return _table(path, _records(path, units, {"tu": unit}), first)
 
 
 def open_xliff(path: Path, file: BinaryIO) -> Table:
@@ -119,8 +114,22 @@ def open_xliff(path: Path, file: BinaryIO) -> Table:
             source, target = (next(segment.iterchildren(f"{{*}}{side}"), None) for side in (SOURCE, TARGET))
             yield _checked(names, source, target, {segment.get("state")})
 
-    records = _units(path, file, "xliff", {"trans-unit": trans_unit, "unit": unit}, {"file": start, "xliff": start})
-    return _table(path, records, names)
+    readers = {"trans-unit": trans_unit, "unit": unit}
+    starts = {"file": start, "xliff": start}
+    units = read_elements(path, file, "xliff", readers, starts=starts, forgotten=("group", "file", "header"))
+    return _table(path, _records(path, units, readers), names)
+
+
+def _records(
+    path: Path, units: Iterator[Element], readers: Mapping[str, Callable[[Element], Iterator[Record]]]
+) -> Iterator[tuple[str, Record]]:
+    """What is read of each unit, by functions for the names of elements."""
+    for number, element in enumerate(units, 1):
+        try:
+            for record in readers[local_name(element)](element):
+                yield f"{path}, unit {number}", record
+        except _UnknownEntityError as error:
+            raise InputError(f"{path}, unit {number}: has the entity {error}, which XML does not know") from None
 
 
 def _table(path: Path, records: Iterator[tuple[str, Record]], first: list[str]) -> Table:
@@ -156,7 +165,7 @@ def inner_text(element: Element) -> str:
     for child in element:
         if not isinstance(child.tag, str):  # no comment and no processing instruction, which the parser removes
             raise _UnknownEntityError(child.text)
-        parts.append(_code(child) if _name(child) in _CODES else inner_text(child))
+        parts.append(_code(child) if local_name(child) in _CODES else inner_text(child))
         parts.append(child.tail or "")
     return "".join(parts)
 
@@ -169,71 +178,3 @@ def _code(element: Element) -> str:
         if code and _BREAK.fullmatch(code):
             return " "
     return ""
-
-
-def _name(element: Element) -> str:
-    tag = str(element.tag)
-    return tag.rpartition("}")[2] if tag[0] == "{" else tag
-
-
-def _units(
-    path: Path,
-    file: BinaryIO,
-    root: str,
-    ends: Mapping[str, Callable[[Element], Iterator[Record]]],
-    starts: Mapping[str, Callable[[Element], None]],
-) -> Iterator[tuple[str, Record]]:
-    """Yield what functions make of elements as these end; they are then forgotten.
-
-    Args:
-        root: the name of the element of the whole file.
-        ends: functions by the name of the element.
-        starts: functions that look at the attributes of elements as these begin.
-    """
-    from lxml import etree
-
-    parser = etree.iterparse(
-        file, events=("start", "end"), tag=[f"{{*}}{name}" for name in (root, *ends, *starts, *_EMPTIED)],
-        resolve_entities=False, no_network=True, load_dtd=False,
-        huge_tree=False, remove_comments=True,
-        remove_pis=True,
-    )  # fmt: skip
-    number = 0
-    checked = False
-    try:
-        for event, element in parser:
-            name = _name(element)
-            if not checked:
-                _require_root(path, element, root)
-                checked = True
-            if event == "start":
-                if name in starts:
-                    starts[name](element)
-                continue
-            if name in ends:
-                number += 1
-                for record in ends[name](element):
-                    yield f"{path}, unit {number}", record
-            if name in ends or name in _EMPTIED:
-                element.clear(keep_tail=False)
-                parent = element.getparent()
-                while parent is not None and element.getprevious() is not None:
-                    del parent[0]
-        if not checked:
-            _require_root(path, parser.root, root)
-    except _UnknownEntityError as error:
-        raise InputError(f"{path}, unit {number}: has the entity {error}, which XML does not know") from None
-    except etree.XMLSyntaxError as error:
-        first = next(iter(parser.error_log), None)
-        line, told = (error.lineno or 1, error.msg) if first is None else (first.line, first.message)
-        raise InputError(f"{path}:{line}: not XML, or damaged: {told}") from None
-
-
-def _require_root(path: Path, element: Element, root: str) -> None:
-    """Refuse a file of another kind, and one that declares entities."""
-    found = _name(element.getroottree().getroot())
-    if found != root:
-        raise InputError(f"{path}: its outermost element is {found}, not {root}; name the file by its kind")
-    declared = element.getroottree().docinfo.internalDTD
-    if declared is not None and next(declared.iterentities(), None) is not None:
-        raise InputError(f"{path}: declares entities, which is not allowed in a corpus; replace them by their text")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dragoman.config.schema import Config, SideConfig
 from dragoman.evaluation.tokenizers import fitting_tokenizer, require_installed
-from dragoman.text.corpus import Corpora, column_languages, holds_pairs
+from dragoman.text.corpus import Corpora, column_languages
 from dragoman.text.languages import language_of_file
 from dragoman.text.segmentation import DEFAULT_RULES
 
@@ -66,7 +66,7 @@ def _languages(files: Sequence[Path]) -> tuple[str | None, str | None]:
     """The languages that the names of the files of a corpus, or of the columns of its file, say."""
     if len(files) == 2:
         return language_of_file(files[0]), language_of_file(files[1])
-    return column_languages(files[0]) if holds_pairs(files[0]) else (None, None)
+    return column_languages(files[0])
 
 
 def _found(configured: str | None, named: Iterable[str | None]) -> FoundLanguage:

@@ -36,7 +36,7 @@ from dragoman.runs.lock import lock_run
 from dragoman.runs.new_run import NewRun
 from dragoman.runs.opening import open_run
 from dragoman.runs.parts import remove_unfinished
-from dragoman.text.corpus import Corpora, GivenCorpora, Pair, as_paths, read_pairs
+from dragoman.text.corpus import Corpora, GivenCorpora, Pair, as_paths, corpus_files, read_pairs
 from dragoman.text.held_out import HeldOut
 from dragoman.text.unchanged import unchanged
 from dragoman.training.callbacks import TrainingCallback
@@ -217,7 +217,7 @@ def _train_new(
     _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, device)
     require_alignments(config, corpora, alignments)
     require_weights(config.training.mix, len(corpora))
-    given = [path for files in (*corpora, *dev, alignments) for path in files]
+    given = [one for files in (*corpora, *dev, alignments) for path in files for one in corpus_files(path)]
     require_regular_files(given)
     config, languages = with_languages(config, corpora)
     config, note = with_tokenizer(config)

@@ -11,6 +11,7 @@ from dragoman.progress import Console
 from dragoman.requests.training import TrainingRequest
 from dragoman.runs.layout import RunFolder
 from dragoman.stored_files import sha256_of
+from dragoman.text.corpus import corpus_files
 from dragoman.text.lines import not_found
 from dragoman.workflows.configuration import resolve
 
@@ -67,7 +68,7 @@ class TranslationTraining:
             load_config(Path(config))
         require_settings(self._request.model.changes.set)
         for path in (Path(name) for files in (*text.train, *text.dev) for name in files):
-            if not path.exists():
+            if not all(one.exists() for one in corpus_files(path)):
                 raise not_found(path)
 
     def _train(self) -> None:
