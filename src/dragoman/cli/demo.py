@@ -21,8 +21,8 @@ SUMMARY = "train on a built-in corpus, translate and write a report, without a d
 DESCRIPTION = (
     "Trains a small model on a corpus generated from the Unicode CLDR (dates, times, amounts, names,\n"
     "lists), evaluates it on held-out lines, shows some translations with their alignments, and writes\n"
-    "a report. Takes under 3 minutes on 2 cores. The target is the language of your locale, so that you\n"
-    "can judge the translations."
+    "a report. Takes under 3 minutes on 2 cores. It translates into the language of your locale, which\n"
+    "you can judge."
 )
 EXAMPLES = ("dragoman demo", "dragoman demo --from de --to ja --out de-ja")
 SHOWN = 6

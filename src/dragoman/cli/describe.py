@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 SUMMARY = "show the parts of a model, their shapes and parameter counts"
 DESCRIPTION = (
     "Lists the parts of a model with the shapes and counts of their parameters, and outlines one\n"
-    "decoder step. No parameters are allocated, so the full size of a paper is no problem. Vocabulary\n"
-    "sizes are those of the run, or the maximum that the configuration allows."
+    "decoder step. It allocates no parameters and describes models of any size. Vocabulary sizes are\n"
+    "those of the run, or the maximum that the configuration allows."
 )
 EXAMPLES = (
     "dragoman describe bahdanau2015",

@@ -11,9 +11,8 @@ SUMMARY = "evaluate a run or given translations on a test set"
 DESCRIPTION = (
     "Translates a test set and scores the translations against the references: BLEU, tokenised BLEU,\n"
     "chrF, TER and exact match with their signatures, scores on slices of the test set, and the\n"
-    "perplexity of the references. With --hyp it scores given translations instead; RUN may then be\n"
-    "left out, and there is no perplexity without it. Search options default to the run's\n"
-    "configuration."
+    "perplexity of the references. With --hyp it scores given translations instead, and needs RUN only\n"
+    "for the perplexity. Search options default to the run's configuration."
 )
 EXAMPLES = (
     "dragoman evaluate RUN test.de test.en",

@@ -21,9 +21,9 @@ DESCRIPTION = (
     "Writes the model of a run as ONNX graphs, together with its vocabularies, segmentation and\n"
     "configuration. `translate`, `score` and `align` accept the folder in place of a run folder and\n"
     "then need no extras (no torch). In float32 it gives the same translations as the run. --int8\n"
-    "quantises the model, which makes it smaller and faster; --shortlist restricts each sentence to a\n"
-    "few likely target words, which is faster still (see docs/how-to/export.md). Several runs with the\n"
-    "same vocabularies become one ensemble, as in `translate RUN1 RUN2`.\n"
+    "makes the model smaller and faster by quantising it. --shortlist is faster still: it restricts each\n"
+    "sentence to a few likely target words (see docs/how-to/export.md). Several runs with the same\n"
+    "vocabularies become one ensemble, as in `translate RUN1 RUN2`.\n"
     "With --web the folder is a web site that translates in the browser (see docs/browser.md)."
 )
 EXAMPLES = (

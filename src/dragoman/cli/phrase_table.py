@@ -20,8 +20,8 @@ DESCRIPTION = (
     "Writes a Moses phrase table with one more score per model: p(target | source), EOS included, as a\n"
     "probability, because Moses takes the logarithm itself. Everything else in the table is unchanged.\n"
     "Prints the lines of moses.ini for the new table. If interrupted, the same command continues where\n"
-    "it stopped. Of the folder of a phrase-based system instead of a table, a new system is made: the\n"
-    "new table, and a moses.ini with its weights, 0.2 for each new score (0 for --unknown)."
+    "it stopped. Given the folder of a phrase-based system, it writes a new system: the new table, and a\n"
+    "moses.ini with its weights, 0.2 for each new score (0 for --unknown)."
 )
 EXAMPLES = (
     "dragoman phrase-table phrase-table.gz --model RUN -o phrase-table.neural.gz",

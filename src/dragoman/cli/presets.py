@@ -9,8 +9,8 @@ from dragoman.cli.shared.parsing import Parser
 
 SUMMARY = "list the presets"
 DESCRIPTION = (
-    "Lists the presets with a one-line description each: first the general ones, then those of each\n"
-    "paper, every variant after the preset that it is based on."
+    "Lists the presets with one line each. The general ones come first, then those of each paper. A\n"
+    "variant follows the preset that it is based on."
 )
 EXAMPLES = ("dragoman presets", "dragoman describe bahdanau2015", "dragoman config standard > mine.yaml")
 

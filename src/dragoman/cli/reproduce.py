@@ -15,8 +15,9 @@ SUMMARY = "run an experiment of the papers and test its claims"
 DESCRIPTION = (
     "Trains the models of a table or figure of the papers on your corpus, with several seeds, measures\n"
     "them, and writes a page with our table beside the paper's and a verdict on every claim. The same\n"
-    "command again does only what is missing. `dragoman reproduce list` names the experiments. Where a\n"
-    "step fails, the others go on, and the command ends with exit code 2 and the rows that lack values."
+    "command again does only what is missing. `dragoman reproduce list` names the experiments. If a\n"
+    "step fails, the others go on; the command then names the rows without values and ends with exit\n"
+    "code 2."
 )
 EXAMPLES = (
     "dragoman reproduce list",

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 SUMMARY = "rerank n-best lists and print the best hypotheses"
 DESCRIPTION = (
     "Reranks a Moses n-best list and prints the best hypothesis of each sentence: by default the one\n"
-    "with the highest total score. A sentence without hypotheses gives an empty line, so that output\n"
-    "lines match source lines."
+    "with the highest total score. Output lines match source lines: a sentence without hypotheses gives\n"
+    "an empty line."
 )
 EXAMPLES = (
     "dragoman rerank test.rescored.gz --feature-weights tuned.weights > test.out",

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 SUMMARY = "add neural scores to n-best lists"
 DESCRIPTION = (
-    "Reads a Moses n-best list and writes it with additional features: for each model the\n"
-    "log-probability of the hypothesis given the source, for each language model that of the\n"
-    "hypothesis; natural logarithm, EOS included; on request its length. Everything else in the\n"
-    "list is unchanged."
+    "Reads a Moses n-best list and adds features. Each model adds the log-probability of the hypothesis\n"
+    "given the source. Each language model adds that of the hypothesis alone. Logarithms are natural, and\n"
+    "EOS is included. --length adds the number of words. Everything else in the list is unchanged."
 )
 EXAMPLES = (
     "dragoman rescore dev.nbest.gz --source dev.fr --model RUN -o dev.rescored.gz",

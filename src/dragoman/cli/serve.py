@@ -9,11 +9,11 @@ from dragoman.systems import processors
 
 SUMMARY = "serve translations over HTTP"
 DESCRIPTION = (
-    "Serves models by the API of LibreTranslate (POST /translate, /detect, /translate_file, GET /languages),\n"
-    "a part of DeepL's (POST /v2/translate), and its own (POST /v1/translate, /v1/complete), and at / a page\n"
-    "for browsers. GET /spec describes the API. Each model is loaded when it is first asked for, and again\n"
-    "when its folder has changed. The log is lines of JSON on standard error. SIGTERM finishes what has\n"
-    "begun, and ends."
+    "Answers requests in the form of LibreTranslate (POST /translate, /detect, /translate_file, GET\n"
+    "/languages), of DeepL in part (POST /v2/translate), and in its own (POST /v1/translate, /v1/complete).\n"
+    "A page for browsers is at /, and GET /spec describes all requests. A model is loaded at its first\n"
+    "request, and again when its folder has changed. The log is lines of JSON on standard error. After\n"
+    "SIGTERM the server finishes the requests that it has, and ends."
 )
 EXAMPLES = (
     "dragoman serve LIGHT",
@@ -49,8 +49,8 @@ def add_options(parser: Parser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="take this host name for the server's own, such as that of a proxy before it; may be repeated. localhost "
-        "and IP addresses are always taken; other names are too, without this option, except on a loopback address",
+        help="answer requests to this host name, such as that of a proxy; may be repeated. localhost and IP addresses "
+        "are always answered. Without this option other names are refused on a loopback address only",
     )
     address.add_argument(
         "--trusted-proxy",
@@ -65,14 +65,14 @@ def add_options(parser: Parser) -> None:
         "--memory",
         type=positive_int,
         metavar="MB",
-        help="keep models of this many megabytes loaded, those used last; counted are the sizes of their files",
+        help="keep at most this many megabytes of models loaded, by the size of their files; those unused longest go",
     )
     limits = parser.add_argument_group("limits")
     limits.add_argument(
         "--api-keys",
         metavar="FILE",
-        help="answer only requests with one of these keys; one a line, and after a space its texts a minute; read "
-        "again when the file has changed",
+        help="answer only requests with a key of this file: one key a line, and after a space, if wanted, its texts a "
+        "minute; a changed file is read again",
     )
     limits.add_argument(
         "--rate", type=positive_int, metavar="N", help="texts a minute for each key, or without keys each address"
@@ -85,7 +85,7 @@ def add_options(parser: Parser) -> None:
         (
             "--max-waiting",
             defaults.max_waiting,
-            "sentences that wait, of each request at most 100 counted, from which on requests are answered 503",
+            "answer 503 while this many sentences wait; at most 100 are counted for each request",
         ),
     ):
         limits.add_argument(name, type=positive_int, default=default, metavar="N", help=said)

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 SUMMARY = "translate text"
 DESCRIPTION = (
-    "Translates raw text line by line: every input line gives one output line, an empty line an empty\n"
-    "one. Reads standard input and writes standard output by default; files may be compressed (.gz,\n"
-    ".xz, .zst). At a terminal, and wherever a pipe pauses, the lines so far are answered at once.\n"
+    "Translates raw text line by line. Each input line gives one output line; an empty line stays empty.\n"
+    "Reads standard input and writes standard output by default; files may be compressed (.gz, .xz,\n"
+    ".zst). At a terminal, or when a pipe pauses, it translates the lines so far at once.\n"
     "Search options default to the run's configuration. Several runs with the same target vocabulary\n"
     "form an ensemble; defaults then come from the first run."
 )

@@ -29,7 +29,7 @@ def add_options(parser: Parser) -> None:
     add_run(parser)
     sentence = parser.add_mutually_exclusive_group()
     sentence.add_argument("--text", metavar="LINE", help="sentence to translate")
-    add_input(sentence, "text, of which the first line is translated")
+    add_input(sentence, "text; its first line is translated")
     parser.add_argument(
         "--pruned", type=natural, default=3, metavar="N", help="pruned hypotheses to show at each step, best first"
     )

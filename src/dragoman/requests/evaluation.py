@@ -63,8 +63,8 @@ class RobustnessOptions(Section):
     robustness: Annotated[
         bool,
         doc(
-            "also scores of 400 lines in other case, without marks or diacritics, with typing errors, other spaces and "
-            "other characters, and the share of URLs, placeholders, numbers, names and the like that come out unchanged"
+            "also score 400 lines as people write them: other case, no marks or diacritics, typing errors, other "
+            "spaces and characters; count the URLs, placeholders, numbers and names that come out unchanged"
         ),
     ] = False
     robustness_lines: Annotated[

@@ -19,10 +19,10 @@ class ConfigChanges(Section):
     scale: Annotated[
         Positive | None,
         doc(
-            "multiply all layer sizes by F, keeping their ratios (0.25 turns 1000 units into 250), and initial values "
-            "with a stated range by 1 / sqrt(F), the clipping norm of plain SGD by sqrt(F); a local attention window "
-            "then follows the training text; rates and numbers of layers, words and sentences stay "
-            "(docs/papers/small-sizes.md says why); applied before --set",
+            "multiply all layer sizes by F: 0.25 turns 1000 units into 250. Initial values with a stated range are "
+            "multiplied by 1 / sqrt(F), the clipping norm of plain SGD by sqrt(F). A local attention window then "
+            "follows the training text. Rates and the numbers of layers, words and sentences stay "
+            "(docs/papers/small-sizes.md says why). Applied before --set",
             metavar="F",
         ),
     ] = None
@@ -135,8 +135,8 @@ class ModelConfiguration(Section):
     extend_vocabulary: Annotated[
         bool,
         doc(
-            "with --from: add the segments and characters of the text that the model does not know; they begin as the "
-            "mean of known ones that they are made of"
+            "with --from: add segments and characters of the text that the model lacks; each begins as the mean of the "
+            "known segments that spell it"
         ),
     ] = False
     preset: Annotated[
@@ -165,8 +165,8 @@ class TrainingCorpora(Section):
     mix: Annotated[
         tuple[Positive, ...] | None,
         doc(
-            "share of each --train in the pairs of an epoch, up to a factor: --mix 2 1 draws two pairs of the first "
-            "for one of the second (default: every pair once; see also training.mix.temperature)",
+            "relative weight of each --train: --mix 2 1 draws two pairs of the first corpus for each pair of the "
+            "second (default: every pair once; see also training.mix.temperature)",
             metavar="W",
         ),
     ] = None

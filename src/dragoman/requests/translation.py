@@ -244,7 +244,7 @@ class BackTranslated(Section, kw_only=True):
     tag: Annotated[
         str,
         doc(
-            "put this word in front of each source, so that the model can tell such pairs from real ones "
+            "put this word in front of each source; the model learns by it which pairs are not real "
             "(Caswell et al. 2019)",
             metavar="WORD",
         ),

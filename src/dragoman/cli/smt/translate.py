@@ -10,8 +10,8 @@ from dragoman.cli.shared.smt_search import add_search_options, add_system, add_w
 
 SUMMARY = "translate text with a phrase-based system"
 DESCRIPTION = (
-    "Translates tokenised text, prepared like the training text, line by line: every input line gives\n"
-    "one output line, an empty line an empty one. Unknown words are copied."
+    "Translates tokenised text line by line; it must be prepared like the training text. Each input line\n"
+    "gives one output line; an empty line stays empty. Unknown words are copied."
 )
 EXAMPLES = (
     "dragoman smt translate SYSTEM < test.de > test.out",

@@ -49,7 +49,7 @@ def add_options(parser: Parser) -> None:
         type=positive_int,
         default=TuningSettings.max_rounds,
         metavar="N",
-        help="maximum number of MERT iterations, each of which translates the development set",
+        help="maximum number of MERT iterations; each translates the development set",
     )
     rounds.add_argument(
         "--nbest", type=positive_int, default=TuningSettings.n_best, metavar="N", help="translations per sentence"
