@@ -96,6 +96,7 @@ VERBS = Verbs(
         "daily": {
             "demo": "demo",
             "inspect": "inspect",
+            "convert": "convert",
             "train": "train",
             "backtranslate": "backtranslate",
             "distill": "distill",

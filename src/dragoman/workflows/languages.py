@@ -25,7 +25,7 @@ class FoundLanguage(NamedTuple):
 def with_languages(config: Config, corpora: Corpora) -> tuple[Config, str]:
     """Return the configuration with the languages of the training files where it has none, and the line to print."""
     source, target = config.text.source, config.text.target
-    named = [_languages(files) for files in corpora if source.language is None or target.language is None]
+    named = [languages_of(files) for files in corpora if source.language is None or target.language is None]
     found = (
         _found(source.language, (code for code, _ in named)),
         _found(target.language, (code for _, code in named)),
@@ -62,8 +62,8 @@ def with_language(side: SideConfig, files: Sequence[Path]) -> tuple[SideConfig, 
     return side.replaced(language=found.code), _line([found], [side], "--language LANG, such as --language en")
 
 
-def _languages(files: Sequence[Path]) -> tuple[str | None, str | None]:
-    """The languages that the names of the files of a corpus, or of the columns of its file, say."""
+def languages_of(files: Sequence[Path]) -> tuple[str | None, str | None]:
+    """Return the languages that the names of the files of a corpus, or of the columns of its file, say."""
     if len(files) == 2:
         return language_of_file(files[0]), language_of_file(files[1])
     return column_languages(files[0])

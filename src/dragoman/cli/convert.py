@@ -1,0 +1,55 @@
+"""`dragoman convert`: a corpus as files of another kind."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from dragoman.cli.shared.options import COMPRESSION_HELP, PAIRS_HELP, add_corpus_options, add_general_options
+from dragoman.cli.shared.parsing import Parser, language
+from dragoman.errors import ConfigError
+
+SUMMARY = "write a corpus as files of another kind"
+DESCRIPTION = (
+    "Reads a corpus as all commands do, and writes its pairs in order to two files, or to one .tsv,\n"
+    ".csv, .jsonl, .json or .tmx file, in UTF-8 and compressed by the name. What is left out, and what\n"
+    "the new files cannot hold, is said."
+)
+EXAMPLES = (
+    "dragoman convert memory.tmx train.de train.en",
+    "dragoman convert train.de train.en memory.tmx",
+    "dragoman convert 'catalogues/*.po' messages.tsv",
+)
+
+
+def add_options(parser: Parser) -> None:
+    """Declare the options of `convert`."""
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help=f"the corpus ({PAIRS_HELP}; {COMPRESSION_HELP}), then what to write: one file with both sides, or two",
+    )
+    parser.add_argument(
+        "--languages",
+        nargs=2,
+        type=language,
+        metavar=("SRC", "TGT"),
+        help="languages of the text, which .tmx names (default: those of the names of files or columns)",
+    )
+    add_corpus_options(parser)
+    add_general_options(parser, device=False)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Convert the corpus and say what could not be kept."""
+    from dragoman.progress import Console
+    from dragoman.text.corpus import holds_pairs
+    from dragoman.workflows.conversion import convert
+
+    outputs = 1 if holds_pairs(options.files[-1]) else 2
+    inputs, written = options.files[:-outputs], options.files[-outputs:]
+    if len(inputs) not in (1, 2):
+        raise ConfigError("give a corpus of one file or two, then one file with both sides, or two, to write")
+    convert(inputs, written, options.languages, Console(quiet=options.quiet))

@@ -1,0 +1,36 @@
+"""A corpus as files of another kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.progress import Console
+from dragoman.text.corpus import read_pairs
+from dragoman.text.corpus_writing import corpus_writer
+from dragoman.workflows.languages import languages_of
+
+
+def convert(
+    inputs: Sequence[Path], outputs: Sequence[Path], languages: tuple[str, str] | None, console: Console
+) -> None:
+    """Write the pairs of a corpus to two files, or to one with both sides; say what is changed.
+
+    Args:
+        languages: of source and target; None for those of the names of files and columns.
+
+    Raises:
+        InputError: as for `read_pairs` and `corpus_writer`; the old outputs are unchanged.
+    """
+    with (
+        corpus_writer(outputs, languages or languages_of(inputs)) as writer,
+        console.counter("pairs") as progress,
+    ):
+        for pair in read_pairs([inputs]):
+            writer.write(pair.source, pair.target)
+            progress(writer.pairs)
+    names = " ".join(map(str, outputs))
+    console.info(f"{names}: {writer.pairs:,} pairs")
+    for what, count in writer.changes.items():
+        if count:
+            console.warning(f"{names}: {what} of {count:,} sides are not kept; they are spaces or left out")
