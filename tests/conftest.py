@@ -36,6 +36,10 @@ for _number in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
 
+# What a test has written need not survive a failure of power, and waiting for the disk takes milliseconds each time.
+# Processes that tests start do wait.
+os.fsync = os.fstat  # type: ignore[assignment]  # which requires an open file, too
+
 # What is loaded and collected stays: looking through it for garbage would be a fifth of the time of collection.
 gc.disable()
 

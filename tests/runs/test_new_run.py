@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -266,14 +269,21 @@ temporary._exchange = lambda first, second: False
 """
 
 KILL = """
-import os, sys
+import json, os, sys
 from pathlib import Path
 from dragoman.config.building import override
 from dragoman.config.schema import Config
 from dragoman.runs.new_run import NewRun
 
-path, steps = Path(sys.argv[1]), int(sys.argv[2])
-count = 0
+# A child for each trial, so that none has to import what this process has imported.
+for line in sys.stdin:
+    if os.fork() == 0:
+        break
+    print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
+else:
+    sys.exit()
+name, steps = json.loads(line)
+path, count = Path(name), 0
 
 def counted(change):
     def changed(*arguments, **options):
@@ -303,6 +313,25 @@ INTERRUPT = KILL.replace("count > steps", "False").replace(
 )
 
 
+@contextmanager
+def trials(program: str) -> Iterator[Callable[[Path, int], int]]:
+    """`ended(path, steps)`: the exit code of a process that makes a new run and is stopped after so many steps."""
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        given, told = process.stdin, process.stdout
+        assert given is not None
+        assert told is not None
+
+        def ended(path: Path, steps: int) -> int:
+            given.write(json.dumps([str(path), steps]) + "\n")
+            given.flush()
+            return int(told.readline())
+
+        yield ended
+
+
 def go_on_with(path: Path) -> None:
     with lock_run(path):
         remove_unfinished(path)
@@ -310,27 +339,27 @@ def go_on_with(path: Path) -> None:
 
 @pytest.mark.parametrize("program", [KILL, TWO_STEPS + KILL, TWO_STEPS + INTERRUPT])
 def test_a_kill_at_any_step_leaves_the_old_run_or_the_new_one(tmp_path: Path, program: str) -> None:
-    path, ended = tmp_path / "run [1]", []
-    for steps in range(60):
-        run_of(path)
-        (path / "notes.txt").write_text("mine")
-        words = [sys.executable, "-c", program, str(path), str(steps)]
-        killed = subprocess.run(words, stderr=subprocess.DEVNULL, check=False).returncode
-        folder = RunFolder.open(path)  # puts the old run back, where a kill left none
-        ended.append("new" if folder.load_config() == NEW else "old")
-        content = {"weights": b"new", "vocabulary": b"new"} if ended[-1] == "new" else {"weights": b"old"}
-        assert folder.weights.read_bytes() == content["weights"], f"mixed after {steps} steps"
-        assert (folder.text / "target.vocabulary").exists() == ("vocabulary" in content), f"mixed after {steps} steps"
-        (run_of if steps % 2 else go_on_with)(path)  # complete what was begun
-        assert (path / "notes.txt").read_text() == "mine"
-        assert os.listdir(tmp_path) == ["run [1]"], "hidden folders of killed processes remain"
-        if killed == 0:
-            break
-        assert killed == (-2 if INTERRUPT in program else -9)
-    assert killed == 0, "the replacement never completed"
+    path, codes = tmp_path / "run [1]", []
+    ended: list[str] = []
+    with trials(program) as trial:
+        while 0 not in codes and len(codes) < 60:
+            run_of(path)
+            (path / "notes.txt").write_text("mine")
+            steps = len(codes)
+            codes.append(trial(path, steps))
+            folder = RunFolder.open(path)  # puts the old run back, where a kill left none
+            ended.append("new" if folder.load_config() == NEW else "old")
+            content = {"weights": b"new", "vocabulary": b"new"} if ended[-1] == "new" else {"weights": b"old"}
+            assert folder.weights.read_bytes() == content["weights"], f"mixed after {steps} steps"
+            assert (folder.text / "target.vocabulary").exists() == ("vocabulary" in content), f"mixed after {steps}"
+            (run_of if steps % 2 else go_on_with)(path)  # complete what was begun
+            assert (path / "notes.txt").read_text() == "mine"
+            assert os.listdir(tmp_path) == ["run [1]"], "hidden folders of killed processes remain"
+    assert codes[-1] == 0, "the replacement never completed"
+    assert set(codes[:-1]) == {-2 if INTERRUPT in program else -9}
     assert ended == sorted(ended, reverse=True), "an old run came back"
     assert set(ended) == ({"new"} if program == KILL else {"old", "new"})
-    assert steps > 5
+    assert len(codes) > 6
 
 
 def hidden_folders(path: Path) -> list[Path]:
@@ -341,7 +370,8 @@ def test_a_kill_while_preparing_leaves_the_old_run_and_is_cleaned_up_later(tmp_p
     path = tmp_path / "run"
     run_of(path)
     program = KILL.replace("new.take_place()", "os.kill(os.getpid(), 9)")
-    assert subprocess.run([sys.executable, "-c", program, str(path), "0"], check=False).returncode == -9
+    with trials(program) as trial:
+        assert trial(path, 0) == -9
     assert len(hidden := hidden_folders(path)) == 1
     assert RunFolder.open(path).load_config() == OLD
     with NewRun(path, NEW, overwrite=True) as new:
@@ -355,7 +385,8 @@ def test_a_kill_while_preparing_leaves_the_old_run_and_is_cleaned_up_later(tmp_p
 def test_a_killed_first_run_does_not_block_the_next(tmp_path: Path) -> None:
     path = tmp_path / "run"
     program = KILL.replace("new.take_place()", "os.kill(os.getpid(), 9)")
-    assert subprocess.run([sys.executable, "-c", program, str(path), "0"], check=False).returncode == -9
+    with trials(program) as trial:
+        assert trial(path, 0) == -9
     with NewRun(path, NEW) as new:
         new.take_place()
     assert sorted(os.listdir(path)) == ["config.yaml", "run.json", "text"]

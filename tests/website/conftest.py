@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
@@ -41,5 +42,11 @@ def run_script(chromium: Any, tmp_path: Path) -> Iterator[RunScript]:
 
     page.route(f"{ORIGIN}**", answer)
     page.goto(ORIGIN)
-    yield page.evaluate
+
+    def run(function: str, argument: object = None) -> Any:
+        # As one string: Playwright would make a description of every value.
+        given = f"async (text) => JSON.stringify(await ({function})(JSON.parse(text)))"
+        return json.loads(page.evaluate(given, json.dumps(argument)))
+
+    yield run
     page.close()
