@@ -1,6 +1,7 @@
 # make demo   trains on the embedded corpus, translates, writes a report
 # make test   lint, types, tests
 # make test-parts   the tests of pages in a browser, of the documents' programs, of several processes, of the papers' experiments
+# make test-all   both
 # make docs   the site of the documentation, in docs/_build/html: notebooks run, warnings are errors, the result is tested
 # make dist   wheel and source archive of a release, in dist
 # make web-runtime   fetches the runtime that dragoman export --web puts into its sites
@@ -26,13 +27,19 @@ endif
 web-runtime: .venv/train
 	$(BIN)/python -m dragoman.website.runtime
 
-.PHONY: demo dist docs web-runtime test lint types tests test-parts format clean
+.PHONY: demo dist docs web-runtime test test-all lint types tests tests-all test-parts format clean
 
 demo: .venv/train
 	$(BIN)/dragoman demo --out demo-run --overwrite
 	@echo "The report: demo-run/report.html"
 
-test: lint types tests
+# Side by side: mypy has one process, and at the end of the tests one core would wait for the other.
+test: lint
+	$(MAKE) -j2 types tests
+
+# test and test-parts in one go: modules are loaded once, and no core waits between them.
+test-all: lint
+	$(MAKE) -j2 types tests-all
 
 lint: .venv/installed
 	$(BIN)/ruff check
@@ -43,6 +50,9 @@ types: .venv/installed
 
 tests: .venv/installed
 	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "not ($(PARTS) or site)"
+
+tests-all: .venv/installed
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "not site"
 
 test-parts: .venv/installed
 	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "$(PARTS)" $(FILES_OF_PARTS)
