@@ -67,6 +67,16 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return Corpus(**files)
 
 
+@pytest.fixture(autouse=True)
+def charts_are_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports have all of their charts but what matplotlib draws, which takes half of a short training.
+
+    `run_folder` has the pictures, and so have the reports of tests/report.
+    """
+    empty = b'<svg xmlns="http://www.w3.org/2000/svg"></svg>'
+    monkeypatch.setattr("dragoman.report.charts.as_file", lambda figure, kind: empty)
+
+
 @pytest.fixture(scope="session")
 def train(corpus: Corpus) -> Callable[..., int]:
     """`train(out, *more, settings=...)`: `dragoman train` of the small model on the corpus; gives the exit code.

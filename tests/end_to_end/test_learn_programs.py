@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import dragoman
+from dragoman.workflows import training
 
 pytestmark = pytest.mark.docs
 
@@ -39,6 +43,10 @@ def test_it_prints_the_columns_of_its_page(
 ) -> None:
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(PAGES / "programs"))
+    # Models that have learnt nothing write long lines: a few of the test set do, and reports are no part of the pages.
+    read, count = dragoman.read_test_set, None if name == "alignment_error" else 25  # gold alignments are of all lines
+    monkeypatch.setattr(dragoman, "read_test_set", lambda files: itertools.islice(read(files), count))
+    monkeypatch.setattr(training, "write_run_report", lambda *_: None)
     program = importlib.import_module(name)
     try:
         program.main(**QUICK[name])
