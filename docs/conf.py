@@ -9,6 +9,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -65,8 +66,17 @@ def name_language(
         context["_"] = context["gettext"] = word
 
 
+def part_notebooks(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Put notebooks, which run for a minute each, far apart: neighbours are read by the same process."""
+    notebooks = [name for name in docnames if env.doc2path(name).suffix == ".ipynb"]
+    docnames[:] = [name for name in docnames if name not in notebooks]
+    for place, name in enumerate(notebooks):
+        docnames.insert(place * (len(docnames) // len(notebooks) + 1), name)
+
+
 def setup(app: Sphinx) -> None:
     """Print the reference before Sphinx looks for pages."""
+    app.connect("env-before-read-docs", part_notebooks)
     app.connect("doctree-read", add_kind)
     app.connect("html-page-context", name_language)
     app.add_search_language(KoreanBeginnings)
