@@ -29,14 +29,14 @@ def test_too_little_time_is_told_with_a_model_that_sees_enough() -> None:
     assert warning
     assert text == (
         "about 0.7 epochs in 12 minutes (972 target tokens a second in the first 60 seconds): too little for this "
-        "model of 4,000,000 parameters; with 0.5 times its sizes (`--scale 0.5`) it would see about 1.7"
+        "model of 4,000,000 parameters; a model of 0.5 times its sizes (`--scale 0.5`) would make about 1.7"
     )
 
 
 def test_the_smallest_model_that_is_still_too_large_is_no_advice() -> None:
     text, warning = said(Workload(100_000, 4_000_000, SMALLER), 0.01)
     assert warning
-    assert text.endswith("with 0.25 times its sizes it would still see only about 0.5: give it more minutes")
+    assert text.endswith("even a model of 0.25 times its sizes would make only about 0.5: give it more minutes")
     assert said(Workload(100_000, 4_000_000), 0.01).text.endswith("; give it more minutes")
 
 

@@ -265,7 +265,7 @@ class TestMinutes:
         run.run(recipe(epochs=1000.0, minutes=5.0, validation__at_least=5))
         told = [record["text"] for record in records(run, "event") if record["name"] == "validation"]
         assert len(told) == 1
-        assert told[0].startswith("a validation takes 15 seconds, so that there are fewer than 5 in 5 minutes")
+        assert told[0].startswith("a validation takes 15 seconds: fewer than 5 fit into a fifth of 5 minutes")
         assert len(records(run, "validation")) == 4  # 60 seconds, a fifth of 5 minutes
         quick = harness(validation_seconds=5.0, update_seconds=5.0)
         quick.run(recipe(epochs=1000.0, minutes=5.0, validation__at_least=5))

@@ -104,6 +104,6 @@ def _advice(workload: Workload, epochs: float) -> str:
     for factor, smaller in workload.smaller.items():
         seen = epochs / smaller.time
         if not workload.is_too_little(seen, smaller.parameters):
-            return f"; with {factor:g} times its sizes (`--scale {factor:g}`) it would see about {seen:.1f}"
-        advice = f"; with {factor:g} times its sizes it would still see only about {seen:.1f}: give it more minutes"
+            return f"; a model of {factor:g} times its sizes (`--scale {factor:g}`) would make about {seen:.1f}"
+        advice = f"; even a model of {factor:g} times its sizes would make only about {seen:.1f}: give it more minutes"
     return advice

@@ -108,9 +108,9 @@ class ModelSelection(Generic[Model]):
             self._log.event(
                 self._clock.moment(),
                 "validation",
-                f"a validation takes {seconds:.0f} seconds, so that there are fewer than {config.validation.at_least} "
-                f"in {config.minutes:g} minutes, of which they take a fifth at most; a smaller dev set, or fewer "
-                "sentences to translate (training.validation.sentences), allows more",
+                f"a validation takes {seconds:.0f} seconds: fewer than {config.validation.at_least} fit into a fifth "
+                f"of {config.minutes:g} minutes, their share; a smaller dev set or fewer sentences to translate "
+                "(training.validation.sentences) allows more",
                 warning=True,
             )
 
