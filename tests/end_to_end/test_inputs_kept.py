@@ -118,6 +118,7 @@ KINDS: dict[str, Callable[[Path, Path], object]] = {
 }
 
 NOT_FILES = {
+    *("--columns", "--encoding"),
     *(
         "--tag",
         "--ban",

@@ -217,7 +217,8 @@ def _train_new(
     _require_memory(config, SMALLEST_VOCABULARY, SMALLEST_VOCABULARY, device)
     require_alignments(config, corpora, alignments)
     require_weights(config.training.mix, len(corpora))
-    given = [one for files in (*corpora, *dev, alignments) for path in files for one in corpus_files(path)]
+    members = [corpus_files(files[0]) if len(files) == 1 else files for files in (*corpora, *dev)]
+    given = [path for files in (*members, alignments) for path in files]
     require_regular_files(given)
     config, languages = with_languages(config, corpora)
     config, note = with_tokenizer(config)

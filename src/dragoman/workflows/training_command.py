@@ -67,9 +67,11 @@ class TranslationTraining:
         if config is not None:
             load_config(Path(config))
         require_settings(self._request.model.changes.set)
-        for path in (Path(name) for files in (*text.train, *text.dev) for name in files):
-            if not all(one.exists() for one in corpus_files(path)):
-                raise not_found(path)
+        for files in (*text.train, *text.dev):
+            paths = list(map(Path, files))
+            for path in corpus_files(paths[0]) if len(paths) == 1 else paths:
+                if not path.exists():
+                    raise not_found(path)
 
     def _train(self) -> None:
         request = self._request
