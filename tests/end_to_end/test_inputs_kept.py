@@ -131,6 +131,7 @@ NOT_FILES = {
         "--preset",
         "--languages",
     ),
+    *("--columns", "--encoding"),
     *("--language", "--tokenizer", "--weights", "--format", "--lines", "--from", "--to"),
     *("--host", "--host-name", "--cors", "--trusted-proxy", "--address"),
 }
