@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -16,7 +17,10 @@ from dragoman.data.preparation import PreparedCorpus, build_store
 from dragoman.errors import ConfigError
 from dragoman.text.changes import add_typing_errors, title_case
 from dragoman.text.corpus import Cleaner, Pair
+from dragoman.text.items import KINDS, Items
 from dragoman.text.segmentation import train_segmentation
+from dragoman.text.segmentation.protected import ProtectedSegmentation
+from tests.data.test_word_links import FILLERS, NOUNS
 
 LETTERS = "abcdefgh"
 CONFIG = ChangesConfig(capitals=0.1, title_case=0.2, lower_case=0.3, typing_errors=0.2)
@@ -173,3 +177,64 @@ def test_with_case_marks_the_target_keeps_its_segments_between_marks(tmp_path: P
                     assert pieces == [marks[0], *expected, *marks[1:]]
                     source = corpus.source.decode(batch.source[row])
                     assert source == corpus.target.decode(ids)
+
+
+@pytest.fixture(scope="module")
+def translations(tmp_path_factory: pytest.TempPathFactory) -> PreparedCorpus:
+    """Nouns, which become themselves backwards, among words that have no translation."""
+    draw, pairs = random.Random(1), []
+    for number in range(300):
+        words = draw.sample(NOUNS, 4)
+        source, target = " ".join([*words, *draw.sample(FILLERS, 9)]), " ".join(word[::-1] for word in words)
+        if number % 10 == 0:  # so that capitals are known
+            source, target = source.upper(), target.upper()
+        pairs.append(Pair(source, target, f"test:{number}"))
+    side = SideConfig(segmentation="characters", vocabulary=200)
+    items = Items([KINDS["url"].pattern])
+    sides = [ProtectedSegmentation(train_segmentation(side, []), items, source=source) for source in (True, False)]
+    text = TextConfig(source=side, target=side, protected=("url",))
+    cleaner = Cleaner(CleaningConfig(duplicates="keep"))
+    return build_store(tmp_path_factory.mktemp("store"), pairs, (sides[0], sides[1]), text, cleaner)
+
+
+def changed(corpus: PreparedCorpus, config: ChangesConfig, epoch: int = 0) -> list[tuple[str, str]]:
+    rows = np.arange(len(corpus.store))
+    found = PairChanges(config, corpus.source, corpus.target, seed=1).change(corpus.store, rows, epoch, 0)
+    return [
+        tuple(
+            side.decode(ids.ids[start:end])
+            for side, ids in ((corpus.source, found.source), (corpus.target, found.target))
+            for start, end in [(ids.offsets[row], ids.offsets[row + 1])]
+        )
+        for row in rows
+        if found.changed[row]
+    ]
+
+
+def test_placeholders_stand_at_words_that_translate_each_other(translations: PreparedCorpus) -> None:
+    pairs = changed(translations, ChangesConfig(placeholders=0.9))
+    assert len(pairs) > 200
+    seen = Counter()
+    for source, target in pairs:
+        numbers = re.findall("⟦[1-9]⟧", source)
+        assert sorted(numbers) == numbers == sorted(re.findall("⟦[1-9]⟧", target))
+        seen.update(numbers)
+        # Without the placeholders and what they replaced on one side, both have the same words.
+        words = {word[::-1] for word in target.lower().split() if "⟦" not in word}
+        assert words == {word for word in source.lower().split() if word in NOUNS}
+        places = [source.split().index(number) for number in numbers]
+        assert places == sorted(places)
+    assert len(seen) == 9, "all placeholders are learnt"
+    marked = [source for source, target in pairs if source.startswith("⟦1⟧ ") and target.startswith("⟦1⟧ ")]
+    assert len(marked) > 0.1 * len(pairs), "the mark of a list stands before all words"
+    assert changed(translations, ChangesConfig(placeholders=0.9)) == pairs
+    assert changed(translations, ChangesConfig(placeholders=0.9), epoch=1) != pairs
+
+
+def test_new_names_are_the_same_on_both_sides(translations: PreparedCorpus) -> None:
+    pairs = changed(translations, ChangesConfig(names=0.9))
+    assert len(pairs) > 200
+    for source, target in pairs:
+        new = {word for word in target.split() if word.lower()[::-1] not in NOUNS}
+        assert 1 <= len(new) <= 2
+        assert new <= set(source.split())

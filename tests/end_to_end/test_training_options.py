@@ -170,7 +170,10 @@ def test_a_model_of_text_in_one_form_learns_changed_pairs_and_is_exported(
         "text.case_marks=true",
         "text.normal_form=true",
         "training.changes.capitals=0.3",
-        "training.changes.lower_case=0.2",
+        "training.changes.lower_case=0.1",
+        "text.protected=[url,variable,number]",
+        "training.changes.placeholders=0.2",
+        "training.changes.names=0.1",
     ]
     settings += ["training.validation.metric=perplexity"]
     assert train(tmp_path / "long", settings=[*settings, "training.epochs=1.5"]) == 0
@@ -180,16 +183,24 @@ def test_a_model_of_text_in_one_form_learns_changed_pairs_and_is_exported(
     assert main([*resumed, "--quiet"]) == 0
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("long", "short")]
     assert weights[0] == weights[1]
-    assert main(["export", str(tmp_path / "long"), "--out", str(tmp_path / "light"), "--quiet"]) == 0
-    lines = ["ab c", "AB C", "Ab cd E", "", "ABC DEF abc"]
-    run, light = (dragoman.load(tmp_path / name) for name in ("long", "light"))
-    for ours, exported in zip(run.translate(lines), light.translate(lines), strict=True):
+    for name, options in (("light", []), ("short-lists", ["--shortlist", "5"])):
+        assert main(["export", str(tmp_path / "long"), "--out", str(tmp_path / name), "--quiet", *options]) == 0
+    lines = ["ab c", "AB C", "Ab cd E", "", "ABC DEF abc", "ab {x} c 3.14", "{y} {y}", "d http://a.b/c e"]
+    run, light, short = (dragoman.load(tmp_path / name) for name in ("long", "light", "short-lists"))
+    together = dragoman.load(tmp_path / "long", tmp_path / "short")
+    for ours, exported, listed, of_both in zip(
+        *(one.translate(lines) for one in (run, light, short, together)), strict=True
+    ):
         assert (ours.text, ours.alignment, ours.source_spans) == (
             exported.text,
             exported.alignment,
             exported.source_spans,
         )
         assert all(start <= stop <= len(ours.source) for start, stop in ours.source_spans)
+        for item in ("{x}", "{y}", "3.14", "http://a.b/c"):
+            for one in (ours, listed, of_both):
+                assert one.text.count(item) == one.source.count(item)
+    assert run.score(["ab {x}"], ["{x} AB"]) == pytest.approx(light.score(["ab {x}"], ["{x} AB"]), abs=1e-3)
     plain, other = run.translate(["ab cd", "\ufeffａb\u3000c\u00add"])
     assert (other.text, other.alignment) == (plain.text, [(0, target) for _, target in plain.alignment])
     assert other.source_tokens == plain.source_tokens

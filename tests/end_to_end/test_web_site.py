@@ -296,6 +296,37 @@ def test_damaged_and_missing_scripts_of_the_page_are_told(
         assert page.locator("#not-started").count() == 0
 
 
+def test_items_come_out_as_in_python(train: Callable[..., int], visit: Callable[..., Any], tmp_path: Path) -> None:
+    require_runtime()
+    run, out = tmp_path / "run", tmp_path / "site"
+    settings = [f"text.{side}.{key}" for side in ("source", "target") for key in ("segmentation=bpe", "vocabulary=90")]
+    settings += ["text.case_marks=true", "text.normal_form=true", "text.protected=[url,variable,number,name,list]"]
+    settings += ["training.epochs=1", "training.changes.placeholders=0.3"]
+    assert train(run, "--quiet", settings=settings) == 0
+    assert main(["export", str(run), "--web", "--out", str(out), "--languages", "de", "en", "--quiet"]) == 0
+    lines = ["ab {x} c http://a.b 3.14", "AB {y} {y} Šťá", "1. ab", "d ⟦1⟧ e \ue002", "{a} " * 11 + "b"]
+    requests = _requests(
+        *({"text": line, "n_best": 3} for line in lines),
+        {"text": "ab {x} c {y}", "prefix": "{y} C", "constraints": ["{x} A"]},
+        {"text": "ab {x}", "prefix": "A", "count": 2},
+    )
+    with serving(out) as host:
+        *found, constrained, completed = visit(host).evaluate(TRANSLATE, requests)
+    translator = dragoman.load(out / "model")
+    for line, answer in zip(lines, found, strict=True):
+        n_best = translator.translate(line, n_best=3)
+        for ours, expected in zip(answer["results"][0]["sentences"][0]["translations"], n_best, strict=True):
+            _assert_same(ours, expected)
+            for item in ("{x}", "http://a.b", "3.14", "{y}", "Šťá", "1.", "⟦1⟧", "\ue002"):
+                assert expected.text.count(item) == line.count(item)
+    expected = translator.translate("ab {x} c {y}", prefix="{y} C", constraints=["{x} A"])
+    assert constrained["results"][0]["text"] == expected.text
+    assert (expected.text.count("{x}"), expected.text.count("{y}")) == (1, 1)
+    assert [one["text"] for one in completed["completions"]] == [
+        one.text for one in translator.complete("ab {x}", "A", count=2)
+    ]
+
+
 def test_attention_belongs_to_its_segments_also_when_it_is_computed_after_reading_them(
     train: Callable[..., int], visit: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -25,10 +25,12 @@ SUBWORDS = ["▁a", "b", "▁c", "."]
 CHARACTERS = ["▁", "a", "b", "犬"]
 
 
-def search(engine, lines, n_best=1, constraints=(), banned=(), boundaries=None, **settings):
+def search(engine, lines, n_best=1, constraints=(), banned=(), boundaries=None, placeholders=(), **settings):
     config = SearchConfig(**settings)
     segments = np.array([len(line) for line in lines])
-    rules = BatchConstraints.from_config(config, engine.vocabulary_size, segments, constraints, banned, boundaries)
+    rules = BatchConstraints.from_config(
+        config, engine.vocabulary_size, segments, constraints, banned, boundaries, placeholders
+    )
     return beam_search(engine, *pad_sources(engine, lines), config, n_best, rules)
 
 
@@ -431,3 +433,63 @@ def test_segments_are_kept_only_where_a_constraint_needs_them(settings, constrai
     assert append_tokens(None, rows, rows) is None
     words = append_tokens(needing.first_words(1), rows, np.array([A, B]))
     assert append_tokens(words, np.array([1]), np.array([C])).tolist() == [[B, C]]
+
+
+PLACEHOLDERS = (4, 5, 6)
+
+
+@pytest.mark.parametrize("settings", [{}, {"no_repeat_ngram": 2}, {"max_length_factor": 0.1, "max_length_extra": 0}])
+@pytest.mark.parametrize("phrases", [[], [[8, 9]]])
+def test_each_placeholder_of_the_source_appears_once_and_no_other(toy_engine, settings, phrases):
+    for seed in range(20):
+        engine = toy_engine(10, seed=seed)
+        wanted = [seed % 4, 0, 3]
+        given = [IdConstraints((), phrases, count) for count in wanted]
+        lines = [[7, 8, 9], [8], [9] * 5]
+        found = search(
+            engine, lines, 3, given, placeholders=PLACEHOLDERS, **{"beam": 4, "max_length_extra": 3, **settings}
+        )
+        for hypotheses, count in zip(found, wanted, strict=True):
+            for one in hypotheses:
+                assert sorted(token for token in one.tokens if token in PLACEHOLDERS) == list(PLACEHOLDERS[:count])
+                assert not phrases or holds(one.tokens, phrases[0])
+
+
+def test_a_line_with_placeholders_is_translated_alone_as_in_a_batch(toy_engine):
+    engine = toy_engine(10, seed=3)
+    lines, given = [[7, 8], [8, 9, 7, 7], [9]], [IdConstraints(placeholders=count) for count in (2, 0, 1)]
+    together = search(engine, lines, 2, given, placeholders=PLACEHOLDERS, beam=3)
+    for line, constraints, found in zip(lines, given, together, strict=True):
+        [alone] = search(engine, [line], 2, [constraints], placeholders=PLACEHOLDERS, beam=3)
+        assert [one.tokens for one in alone] == [one.tokens for one in found]
+
+
+def test_placeholders_change_nothing_where_the_model_writes_them_anyway(toy_engine):
+    def copy(source, prefix):
+        return {source[min(len(prefix), len(source)) - 1]: 1.0}
+
+    found = search(
+        toy_engine(10, answer=copy), [[7, 5, 8, 4]], 1, [IdConstraints(placeholders=2)], placeholders=(4, 5, 6)
+    )
+    assert found[0][0].tokens == [7, 5, 8, 4, EOS]
+
+
+def test_a_forced_prefix_counts_as_well(toy_engine):
+    given = [IdConstraints([7, 5], (), 2)]
+    found = search(toy_engine(10, seed=5), [[7, 8]], 2, given, placeholders=PLACEHOLDERS, beam=3)
+    for one in found[0]:
+        assert one.tokens[:2] == [7, 5]
+        assert sorted(token for token in one.tokens if token in PLACEHOLDERS) == [4, 5]
+
+
+def test_samples_have_each_placeholder_once(toy_engine):
+    engine, lines = toy_engine(10, seed=2), [[7, 8, 9], [8]]
+    config = SearchConfig(max_length_extra=2)
+    rules = BatchConstraints.from_config(
+        config, 10, np.array([3, 1]), [IdConstraints(placeholders=3), IdConstraints()], placeholders=PLACEHOLDERS
+    )
+    for number in range(10):
+        found = sample(engine, *pad_sources(engine, lines), config, Sampling(seed=number), np.arange(2), 3, rules)
+        for hypotheses, count in zip(found, (3, 0), strict=True):
+            for one in hypotheses:
+                assert sorted(token for token in one.tokens if token in PLACEHOLDERS) == list(PLACEHOLDERS[:count])

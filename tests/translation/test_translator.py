@@ -8,7 +8,9 @@ import pytest
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError, InputError
+from dragoman.text.items import KINDS, NAMES, Items
 from dragoman.text.segmentation import Segments
+from dragoman.text.segmentation.protected import ProtectedSegmentation
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import EOS, UNK, Vocabulary
@@ -338,3 +340,50 @@ def test_segments_have_their_places_in_both_lines(copier):
     assert len(best.links_between(best.source_spans, best.target_spans)) == 3
     blank = copier.translate(" ")
     assert (blank.source_spans, blank.target_spans, blank.links_between([], [])) == ([], [], [])
+
+
+ITEMS = Items([KINDS["variable"].pattern, KINDS["number"].pattern], [(".", False, ",")])
+PROTECTED = [
+    TextSide(ProtectedSegmentation(WhitespaceSegmentation(), ITEMS, source=source), Vocabulary([*NAMES, "a", "b", "c"]))
+    for source in (True, False)
+]
+
+
+@pytest.fixture
+def protecting(toy_engine):
+    """Copies words in reverse order, so that placeholders stand in another order, too."""
+
+    def backwards(source, prefix):
+        words = source[-2::-1]
+        return {(*words, EOS)[min(len(prefix) - 1, len(words))]: 0.9, UNK: 0.1}
+
+    search = SearchConfig(beam=2, normalisation="none")
+    return Translator(toy_engine(len(PROTECTED[0].vocabulary), answer=backwards), *PROTECTED, search)
+
+
+def test_items_come_out_as_they_went_in(protecting):
+    best = protecting.translate("a {x} b {yy} 3.14 c")
+    assert best.text == "c 3,14 {yy} b {x} a"
+    assert best.tokens == ["c", "⟦3⟧", "⟦2⟧", "b", "⟦1⟧", "a"]
+    assert best.source_tokens == ["a", "⟦1⟧", "b", "⟦2⟧", "⟦3⟧", "c"]
+    assert [best.source[start:end] for start, end in best.source_spans] == ["a", "{x}", "b", "{yy}", "3.14", "c"]
+    assert [best.text[start:end] for start, end in best.target_spans] == best.text.split()
+
+
+def test_items_appear_once_in_every_translation_of_a_list(protecting):
+    for n_best in protecting.translate_lines(["a {x} {y} b", "{z}", "a", "", "{x} {x} a"], n_best=2):
+        for one in n_best:
+            for item in ("{x}", "{y}", "{z}"):
+                assert one.text.count(item) == one.source.count(item)
+
+
+def test_a_prefix_and_constraints_may_have_items(protecting):
+    best = protecting.translate("a {x} b {y}", prefix="{x} a")
+    assert best.text.startswith("{x} a")
+    assert (best.text.count("{x}"), best.text.count("{y}")) == (1, 1)
+    assert "{y} b" in protecting.translate("a {x} b {y}", constraints=["{y} b"]).text
+
+
+def test_samples_have_the_items(protecting):
+    for one in protecting.translate("a {x} b {y}", n_best=5, sample=True, temperature=3.0, seed=1):
+        assert (one.text.count("{x}"), one.text.count("{y}")) == (1, 1)

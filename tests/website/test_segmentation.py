@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 import sentencepiece
 
+from dragoman.text.items import KINDS, PLACEHOLDERS, Items, restore
+from dragoman.text.names import KnownWords
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.case_marks import MARKS
 from dragoman.text.segmentation.characters import CharacterSegmentation
-from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation, without_form
+from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
+from dragoman.text.segmentation.protected import ProtectedSegmentation, innermost
 from dragoman.text.segmentation.subwords import SubwordSegmentation, train_case_marks, train_model
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
@@ -50,7 +53,10 @@ async ({description, rows, scrambled}) => {
     const fetched = await Promise.all(["model", "vocabulary"].map((name) => fetch(`./files/${name}`)));
     const side = new TextSide(description, new Uint8Array(await fetched[0].arrayBuffer()), await fetched[1].text());
     return [
-        rows.map((line) => { const { ids, pieces, offsets } = side.encode(line); return [ids, pieces, offsets]; }),
+        rows.map(([line, given]) => {
+            const { ids, pieces, offsets, items } = side.encode(line, given);
+            return [ids, pieces, offsets, items];
+        }),
         scrambled.map((pieces) => side.join(pieces)),
     ];
 }
@@ -61,6 +67,14 @@ def _lines() -> list[str]:
     draw = random.Random(1)
     letters = WORDS + " .,▁\u00a0漢é0"
     sentences = [" ".join(draw.choices(WORDS.split(), k=draw.randint(1, 9))) + draw.choice(".?!") for _ in range(300)]
+    items = [example for kind in KINDS.values() for example in kind.examples]
+    sentences += [f"Ein {item} ({item}) und {other}." for item, other in zip(items, items[3:], strict=False)]
+    sentences += [
+        " ".join(items[:12]),
+        "⟦1⟧ \ue002 Hund ⟦12⟧",
+        "Straße Šťávěk O’Ödögh ÉTÉ ŠŤÁVĚK",
+        "1,234.5 3.14 1 000",
+    ]
     return [*sentences, *("".join(draw.choices(letters, k=draw.randint(1, 20))) for _ in range(100)), *UNUSUAL]
 
 
@@ -80,6 +94,18 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
         form = NormalForm.of_sources(text) if name == "normal form" else NormalForm()
         subwords = train_case_marks([form.text(line) for line in text], "bpe", 150)
         return "sentencepiece", NormalisedSegmentation(subwords, form), subwords.model
+    if name.startswith("protected"):
+        form = NormalForm.of_sources(text[:100])
+        subwords = train_case_marks(text, "bpe", 150).extended(PLACEHOLDERS)
+        separators = ((".", False, ","), (",", True, "\u202f"))
+        items = Items(
+            [kind.pattern for kind in KINDS.values()],
+            separators,
+            KnownWords.of(WORDS.lower().split()),
+            form.foreign_words,
+        )
+        protected = ProtectedSegmentation(NormalisedSegmentation(subwords, form), items, source="source" in name)
+        return "sentencepiece", protected, subwords.model
     if name in ("bpe", "unigram"):
         model = train_model(text, name, 120)
     elif name == "more characters":  # as a fine-tuning adds them
@@ -97,7 +123,19 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
 
 @pytest.mark.parametrize(
     "name",
-    ["whitespace", "characters", "bpe", "unigram", "more characters", "case marks", "normal form", "target", *OPTIONS],
+    [
+        "whitespace",
+        "characters",
+        "bpe",
+        "unigram",
+        "more characters",
+        "case marks",
+        "normal form",
+        "target",
+        "protected source",
+        "protected target",
+        *OPTIONS,
+    ],
 )
 def test_segments_are_those_of_python(name: str, run_script: RunScript, tmp_path: Path) -> None:
     kind, segmentation, model = _segmentation(name)
@@ -106,21 +144,32 @@ def test_segments_are_those_of_python(name: str, run_script: RunScript, tmp_path
     side = TextSide(segmentation, Vocabulary(pieces[::2]))  # half of the pieces are unknown to the vocabulary
     (tmp_path / "model").write_bytes(model)
     side.vocabulary.save(tmp_path / "vocabulary")
-    inner = without_form(segmentation)
+    inner = innermost(segmentation)
+    formed = segmentation.inner if isinstance(segmentation, ProtectedSegmentation) else segmentation
     case = inner.case if isinstance(inner, SubwordSegmentation) else None
     description = {"kind": kind} | ({} if case is None else {"case_marks": case.joined})
-    if isinstance(segmentation, NormalisedSegmentation):
-        description["normal_form"] = {"known": segmentation.form.known}
+    if isinstance(formed, NormalisedSegmentation):
+        description["normal_form"] = {"known": formed.form.known}
+    if isinstance(segmentation, ProtectedSegmentation):
+        items = segmentation.items
+        assert items.known is not None
+        description["protected"] = {
+            "patterns": items.patterns, "separators": items.separators, "known_words": items.known.text(),
+            "foreign_words": True, "source": segmentation.source,
+        }  # fmt: skip
     special = [*MARKS, "<unk>", "</s>", "▁", "▁▁x", "<0xE6>", "<0xBC>", "<0xA2>", "<0x41>"]
     scrambled = [draw.choices(pieces, k=4) + draw.choices(special, k=2) for _ in range(100)]
     scrambled += [segmentation.segment(line).pieces for line in lines] + [[piece] for piece in (*special, *pieces)]
 
-    found, joined = run_script(COMPARE, {"description": description, "rows": lines, "scrambled": scrambled})
+    of_source = [draw.sample(line.split(), k=min(len(line.split()), 3)) for line in lines]
+    rows = list(zip(lines, of_source, strict=True))
 
-    for line, ours in zip(lines, found, strict=True):
-        assert ours == json.loads(json.dumps([*side.encode(line)])), line
+    found, joined = run_script(COMPARE, {"description": description, "rows": rows, "scrambled": scrambled})
+
+    for (line, items), ours in zip(rows, found, strict=True):
+        assert ours == json.loads(json.dumps([*side.encode(line, items)])), line
     for given, text in zip(scrambled, joined, strict=True):
-        assert text == segmentation.join(given), given
+        assert text == restore(segmentation.join(given), ()), given
 
 
 def test_half_a_surrogate_pair_becomes_a_replacement_character(run_script: RunScript) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from dragoman.config.fitting import check
+from dragoman.config.fitting import check, turn_off_unsuitable
 from dragoman.config.schema import Config
 from dragoman.config.section import Section, keys_of
 from dragoman.config.yaml_values import YamlProblem, load_yaml
@@ -85,7 +85,8 @@ def override(config: Config, assignments: Sequence[str]) -> Config:
         assignments: such as "training.epochs=5": the key is dotted, the value YAML, as for `dragoman train --set`.
 
     Returns:
-        another configuration, checked.
+        another configuration, checked. Where a segmentation is assigned that cannot have case marks, protected items or
+        changed pairs, they are off, unless they are assigned as well.
 
     Raises:
         ConfigError: no `=`, an unknown key (with the nearest one), a value of the wrong type or range.
@@ -93,7 +94,10 @@ def override(config: Config, assignments: Sequence[str]) -> Config:
     >>> dragoman.override(dragoman.load_preset("standard"), ["training.epochs=5"]).training.epochs
     5.0
     """
-    return build_config(assigned(config, assignments), "--set")
+    values, keys = assigned(config, assignments), {one.partition("=")[0].strip() for one in assignments}
+    if any(key.startswith("text.") for key in keys):
+        turn_off_unsuitable(values, keys)
+    return build_config(values, "--set")
 
 
 def require_settings(assignments: Sequence[str]) -> None:

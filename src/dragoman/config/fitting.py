@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from dragoman.config.schema import CellConfig, Config, DecoderConfig, MixConfig, ModelConfig, TrainingConfig
+from collections.abc import Collection
+from typing import Any
+
+from dragoman.config.schema import (
+    CellConfig,
+    Config,
+    DecoderConfig,
+    MixConfig,
+    ModelConfig,
+    SideConfig,
+    TrainingConfig,
+)
 
 
 def check(config: Config) -> None:
@@ -31,6 +42,7 @@ def check(config: Config) -> None:
     if model.embedding.tied == "all" and not config.text.joint:
         raise ValueError("model.embedding.tied: all requires text.joint: true, because both sides share one matrix")
     _check_case_marks(config)
+    _check_protected(config)
     _check_training(config.training, model)
     _check_changes(config)
 
@@ -76,9 +88,37 @@ def check_mix(mix: MixConfig) -> None:
         raise ValueError("training.mix.temperature: has no effect with training.mix.weights; give one of the two")
 
 
+def turn_off_unsuitable(values: dict[str, Any], kept: Collection[str]) -> None:
+    """Turn off what the segmentations of some nested values cannot have, but for the keys `kept`."""
+    text, changes = values["text"], values["training"]["changes"]
+    sides = [
+        SideConfig(segmentation=side["segmentation"], model=side["model"]) for side in (text["source"], text["target"])
+    ]
+    if not all(map(_may_have_case_marks, sides)) and "text.case_marks" not in kept:
+        text["case_marks"] = False
+    if not all(map(_may_have_placeholders, sides)) and "text.protected" not in kept:
+        text["protected"] = []
+    for name in changes:
+        suits = all(map(_may_have_changes, sides)) and (text["protected"] or name != "placeholders")
+        if not suits and f"training.changes.{name}" not in kept:
+            changes[name] = 0.0
+
+
+def _may_have_case_marks(side: SideConfig) -> bool:
+    return side.segmentation in ("bpe", "unigram") and side.model is None
+
+
+def _may_have_placeholders(side: SideConfig) -> bool:
+    return side.segmentation not in ("letters", "whitespace")
+
+
+def _may_have_changes(side: SideConfig) -> bool:
+    return side.segmentation in ("bpe", "unigram", "characters")
+
+
 def _check_case_marks(config: Config) -> None:
     for name, side in (("source", config.text.source), ("target", config.text.target)):
-        if config.text.case_marks and (side.segmentation not in ("bpe", "unigram") or side.model is not None):
+        if config.text.case_marks and not _may_have_case_marks(side):
             given = f"segmentation: {side.segmentation}" if side.model is None else f"model: {side.model}"
             raise ValueError(
                 "text.case_marks: requires segmentation bpe or unigram, whose model is trained on words in lower case, "
@@ -86,12 +126,26 @@ def _check_case_marks(config: Config) -> None:
             )
 
 
+def _check_protected(config: Config) -> None:
+    for name, side in (("source", config.text.source), ("target", config.text.target)):
+        if config.text.protected and not _may_have_placeholders(side):
+            raise ValueError(
+                f"text.protected: text.{name}.segmentation: {side.segmentation} cannot have placeholders, which may "
+                "stand inside its words; set text.protected: [], or use bpe, unigram, characters or words"
+            )
+    if config.training.changes.placeholders and not config.text.protected:
+        raise ValueError(
+            "training.changes.placeholders: has no effect without text.protected; name kinds of items there, or set it "
+            "to 0"
+        )
+
+
 def _check_changes(config: Config) -> None:
     shares = config.training.changes.values()
     if sum(shares.values()) >= 1:
         raise ValueError("training.changes: the shares are 1 or more in sum, and leave no pair as it is")
     for side in (config.text.source, config.text.target):
-        if any(shares.values()) and side.segmentation not in ("bpe", "unigram", "characters"):
+        if any(shares.values()) and not _may_have_changes(side):
             raise ValueError(
                 f"training.changes: changed words are unknown to segmentation: {side.segmentation}; set the shares to "
                 "0, or use bpe, unigram or characters"

@@ -18,6 +18,11 @@ FORMAT = 2
 
 LANGUAGE_CODE = "^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8}){0,4}$"
 
+ItemKind = Literal[
+    "list", "url", "email", "tag", "variable", "entity", "path", "handle", "date", "code", "emoji", "number", "name"
+]
+"""Kinds of text that a translation must contain as its source does; text/items.py has examples."""
+
 
 class SideConfig(Section):
     """Segmentation and vocabulary of one language."""
@@ -66,6 +71,15 @@ class TextConfig(Section):
             "it is written"
         ),
     ] = False
+    protected: Annotated[
+        tuple[ItemKind, ...],
+        doc(
+            "kinds of items that come out as they went in, each once: list | url | email | tag | variable | entity | "
+            "path | handle | date | code | emoji | number | name; a model reads and writes a placeholder. Numbers have "
+            "two digits or more, and the separators of the target language; names are words with letters or, inside a "
+            "line, with a capital that the training sources never had"
+        ),
+    ] = ()
 
 
 class CleaningConfig(Section):
@@ -385,6 +399,12 @@ class ChangesConfig(Section):
     lower_case: Annotated[Share, doc("both sides in lower case")] = 0.0
     typing_errors: Annotated[
         Share, doc("letters of the source exchanged, left out or doubled in 15 % of its words")
+    ] = 0.0
+    placeholders: Annotated[
+        Share, doc("placeholders of text.protected in place of words that translate each other, on both sides")
+    ] = 0.0
+    names: Annotated[
+        Share, doc("invented names in place of words that translate each other, the same on both sides")
     ] = 0.0
 
 

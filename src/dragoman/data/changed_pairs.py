@@ -1,4 +1,4 @@
-"""Pairs that are changed for an epoch of training: in capitals, in title or lower case, with typing errors.
+"""Pairs that are changed for an epoch of training: in another case, with typing errors, placeholders or new names.
 
 A model learns from them what people write and its training text lacks. Which pairs are changed, and how, is drawn anew
 in each epoch, and depends on the seed, the epoch and the pool alone; so a resumed training goes on exactly, and all
@@ -8,6 +8,7 @@ ranks see the same. A changed pair takes the place of the pair, so an epoch is a
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 
 from dragoman.config.schema import ChangesConfig
 from dragoman.data.store import RaggedIds, Store
+from dragoman.data.word_links import WordLinks
 from dragoman.text.changes import CHANGES, LineChange, add_typing_errors
+from dragoman.text.items import MOST, PLACEHOLDERS, Masked, Span
 from dragoman.text.segmentation.case_marks import ALL_CAPITALS, END, LOWER_CASE, TITLE_CASE
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
@@ -33,11 +36,25 @@ class Kind:
     """Case marks that write the target so; None where the target stays as it is."""
 
 
-KINDS = {
+LIST_MARKS = 0.15
+"""Share of the pairs with placeholders that have one before all words, where the mark of a list stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedKind:
+    """A way to change words of a source and those that translate them, to the same text."""
+
+    most: int
+    """The largest number of words."""
+
+
+KINDS: Mapping[str, Kind | LinkedKind] = {
     "capitals": Kind(CHANGES["ALL CAPITALS"].change, (ALL_CAPITALS, END)),
     "title_case": Kind(CHANGES["Title Case"].change, (TITLE_CASE, END)),
     "lower_case": Kind(CHANGES["lower case"].change, (LOWER_CASE, "")),
     "typing_errors": Kind(add_typing_errors, None),
+    "placeholders": LinkedKind(MOST),
+    "names": LinkedKind(2),
 }
 """By the keys of `ChangesConfig`."""
 
@@ -60,6 +77,7 @@ class PairChanges:
         self._shares = {name: getattr(config, name) for name in KINDS if getattr(config, name)}
         self._sides = source, target
         self._seed = seed
+        self._links: WordLinks | None = None
 
     def change(self, store: Store, rows: NDArray[np.int64], epoch: int, pool: int) -> ChangedPairs:
         """Change some of the pairs `rows` [P] of a store, which are a pool of an epoch.
@@ -68,12 +86,14 @@ class PairChanges:
         """
         kinds, seeds = self._draw(len(rows), epoch, pool)
         names = list(self._shares)
+        if self._links is None and any(isinstance(KINDS[name], LinkedKind) for name in names):
+            self._links = WordLinks(store, *self._sides)
         changed: dict[int, tuple[list[int], list[int]]] = {}
         for place, (kind, seed) in enumerate(zip(kinds.tolist(), seeds.tolist(), strict=True)):
             if kind < len(names):
                 row = int(rows[place])
                 ids = store.source_ids(row), store.target_ids(row)
-                if (pair := self._changed(KINDS[names[kind]], *ids, random.Random(seed))) is not None:
+                if (pair := self._changed(names[kind], *ids, random.Random(seed))) is not None:
                     changed[place] = pair
         return ChangedPairs(
             rows,
@@ -95,13 +115,17 @@ class PairChanges:
         return np.searchsorted(bounds, draw.random(rows), side="right"), draw.integers(1 << 62, size=rows)
 
     def _changed(
-        self, kind: Kind, source: list[int], target: list[int], draw: random.Random
+        self, name: str, source: list[int], target: list[int], draw: random.Random
     ) -> tuple[list[int], list[int]] | None:
         """The ids of a changed pair; None where it stays as it is."""
-        new_source = self._rewritten(self._sides[0], kind, source, draw)
+        kind = KINDS[name]
+        if isinstance(kind, LinkedKind):
+            new_source, new_target = self._with_new_words(name, kind.most, source, target, draw)
+        else:
+            new_source = self._rewritten(self._sides[0], kind, source, draw)
+            new_target = target if kind.marks is None else self._target(kind, kind.marks, target, draw)
         if new_source == source:
             return None
-        new_target = target if kind.marks is None else self._target(kind, kind.marks, target, draw)
         if UNK in chain(source, target, new_source, new_target) or not new_source or not new_target:
             return None
         return new_source, new_target
@@ -122,7 +146,56 @@ class PairChanges:
 
     @staticmethod
     def _rewritten(side: TextSide, kind: Kind, ids: list[int], draw: random.Random) -> list[int]:
-        return side.encode(kind.change(side.decode(ids), draw)).ids
+        return _encoded(side, kind.change(side.decode_masked(ids), draw))
+
+    def _with_new_words(
+        self, name: str, most: int, source: list[int], target: list[int], draw: random.Random
+    ) -> tuple[list[int], list[int]]:
+        """The ids of a pair with placeholders or names at words that translate each other, at most so many."""
+        assert self._links is not None
+        lines = [side.decode_masked(ids) for side, ids in zip(self._sides, (source, target), strict=True)]
+        links = self._links.of_pair(*lines)
+        if any(placeholder in lines[0] for placeholder in PLACEHOLDERS):
+            return source, target
+        if name == "placeholders" and draw.random() < LIST_MARKS:
+            lines = [f"{PLACEHOLDERS[0]} {line}" for line in lines]
+            return _encoded(self._sides[0], lines[0]), _encoded(self._sides[1], lines[1])
+        count = min(_geometric(draw, most), len(links))
+        if not count:
+            return source, target
+        chosen = sorted(draw.sample(links, count))
+        if name == "names":
+            new = [self._links.new_word(draw) for _ in chosen]
+        else:
+            first = draw.choice((0, draw.randrange(MOST - count + 1)))
+            new = list(PLACEHOLDERS[first : first + count])
+        if not all(new):
+            return source, target
+        # A placeholder also stands before a word, as a link does that is put into a sentence.
+        kept = [name == "placeholders" and draw.random() < 0.5 for _ in chosen]
+        for side in (0, 1):
+            lines[side] = _with_words(lines[side], [link[side] for link in chosen], new, kept)
+        return _encoded(self._sides[0], lines[0]), _encoded(self._sides[1], lines[1])
+
+
+def _with_words(line: str, spans: Sequence[Span], words: Sequence[str], kept: Sequence[bool]) -> str:
+    """The line with other words at the spans, or before those that are `kept`."""
+    for (start, end), word, keeps in sorted(zip(spans, words, kept, strict=True), reverse=True):
+        line = f"{line[:start]}{word} {line[start:]}" if keeps else f"{line[:start]}{word}{line[end:]}"
+    return line
+
+
+def _encoded(side: TextSide, text: str) -> list[int]:
+    """The ids of text whose items are placeholders."""
+    return side.encode_masked(Masked(text, None)).ids
+
+
+def _geometric(draw: random.Random, most: int) -> int:
+    """A number from 1 to `most`, each half as probable as the one before."""
+    count = 1
+    while count < most and draw.random() < 0.5:
+        count += 1
+    return count
 
 
 def _with_rows(side: RaggedIds, rows: NDArray[np.int64], changed: dict[int, list[int]]) -> RaggedIds:

@@ -16,7 +16,9 @@ from dragoman.data.store_writer import StoreWriter
 from dragoman.errors import InputError
 from dragoman.progress import ProgressCallback
 from dragoman.text.corpus import Cleaner, Pair
+from dragoman.text.items import NAMES
 from dragoman.text.segmentation import Segmentation
+from dragoman.text.segmentation.base import SPACE_SYMBOL
 from dragoman.text.segmentation.case_marks import MARKS
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.side import TextSide
@@ -68,9 +70,7 @@ def build_store(
         _require_training_pairs(writer, left_out)
         settings = (config.source, config.source if config.joint else config.target)
         vocabularies = [
-            Vocabulary.from_counts(
-                index.counts(), side.vocabulary, side.min_frequency, MARKS if config.case_marks else ()
-            )
+            Vocabulary.from_counts(index.counts(), side.vocabulary, side.min_frequency, _always(config, side))
             for index, side in zip(writer.indexes, settings, strict=True)
         ]
         if config.joint:
@@ -153,6 +153,15 @@ def open_lines(folder: Path, vocabulary: Vocabulary) -> Store:
         RunError: as for `Store.open`.
     """
     return Store.open(folder, (NO_SOURCE, vocabulary))
+
+
+def _always(config: TextConfig, side: SideConfig) -> tuple[str, ...]:
+    """The segments that a vocabulary has whatever the text is."""
+    marks = MARKS if config.case_marks else ()
+    if not config.protected:
+        return marks
+    # A placeholder begins no piece, so the space before it is a segment of its own.
+    return (*marks, *NAMES, *((SPACE_SYMBOL,) if side.segmentation in ("bpe", "unigram") else ()))
 
 
 def _require_training_pairs(writer: StoreWriter, left_out: dict[str, int]) -> None:

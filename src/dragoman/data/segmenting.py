@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -24,6 +25,7 @@ from dragoman.text.links import Link
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.base import SegmentedLines, Segments, index_pieces
 from dragoman.text.segmentation.normal_form import NormalisedSegmentation
+from dragoman.text.segmentation.protected import ProtectedSegmentation, mask_pair, named, segment_pair
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.words import raw_words
 
@@ -127,21 +129,27 @@ def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
 
 def segment_text(segmentations: tuple[Segmentation, Segmentation], text: ChunkText) -> SegmentedPairs:
     """Segment the lines of a chunk, and link the segments if the lines have links."""
-    sides = text.sources, text.targets
     if text.links is None:
-        source, target = (_segment_lines(*side) for side in zip(segmentations, sides, strict=True))
+        pairs = zip(text.sources, text.targets, strict=True)
+        masked = [mask_pair(segmentations, *pair) for pair in pairs]
+        sides = [source.text for source, _ in masked], [target.text for _, target in masked]
+        source, target = (_segment_masked(*side) for side in zip(segmentations, sides, strict=True))
         return SegmentedPairs(source, target, None)
-    sources, targets = (
-        [segmentation.segment(line) for line in side] for segmentation, side in zip(segmentations, sides, strict=True)
-    )
+    pairs = zip(text.sources, text.targets, strict=True)
+    segmented = [segment_pair(segmentations, *pair) for pair in pairs]
+    sources, targets = [source for source, _ in segmented], [target for _, target in segmented]
     links = _link_segments(text, text.links, sources, targets)
     indexed = (index_pieces(line.pieces for line in side) for side in (sources, targets))
     return SegmentedPairs(next(indexed), next(indexed), links)
 
 
-def _segment_lines(segmentation: Segmentation, lines: Sequence[str]) -> SegmentedLines:
+def _segment_masked(segmentation: Segmentation, lines: Sequence[str]) -> SegmentedLines:
+    """Segment lines whose items are placeholders."""
+    if isinstance(segmentation, ProtectedSegmentation):
+        segmented = _segment_masked(segmentation.inner, lines)
+        return replace(segmented, pieces=named(segmented.pieces))
     if isinstance(segmentation, NormalisedSegmentation):
-        return _segment_lines(segmentation.inner, [segmentation.form.text(line) for line in lines])
+        return _segment_masked(segmentation.inner, [segmentation.form.text(line) for line in lines])
     if isinstance(segmentation, SubwordSegmentation):  # its library takes many lines at a time
         return segmentation.segment_lines(lines)
     return index_pieces(segmentation.segment(line).pieces for line in lines)

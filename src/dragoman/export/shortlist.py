@@ -17,7 +17,7 @@ from dragoman.export.quantisation import quantise_columns
 from dragoman.model.translation import TranslationModel
 from dragoman.runs.layout import RunFolder
 from dragoman.text.corpus import read_pairs
-from dragoman.text.side import TextSide
+from dragoman.text.side import TextSide, encode_pair
 from dragoman.text.vocabulary import SPECIALS
 
 TRANSLATIONS = 50
@@ -46,7 +46,9 @@ def given_pairs(files: Sequence[Path], source: TextSide, target: TextSide) -> Pa
     Raises:
         InputError: as for `read_pairs`.
     """
-    return ((source.encode(pair.source).ids, target.encode(pair.target).ids) for pair in read_pairs([files]))
+    for pair in read_pairs([files]):
+        encoded = encode_pair((source, target), pair.source, pair.target)
+        yield encoded[0].ids, encoded[1].ids
 
 
 def require_fewer(most: int, vocabulary_size: int) -> None:
@@ -63,9 +65,16 @@ def require_fewer(most: int, vocabulary_size: int) -> None:
 
 
 def make_shortlist(
-    models: Sequence[TranslationModel], pairs: Pairs, sizes: tuple[int, int], most: int, *, int8: bool
+    models: Sequence[TranslationModel],
+    pairs: Pairs,
+    sizes: tuple[int, int],
+    most: int,
+    *,
+    int8: bool,
+    placeholders: Sequence[int] = (),
 ) -> Shortlist:
-    """Make a shortlist of special symbols, the `most` frequent words, and the most likely translations of the source.
+    """Make a shortlist of special symbols, `placeholders`, the `most` frequent words, and the most likely translations
+    of the source.
 
     Args:
         pairs: ids of both sides.
@@ -75,7 +84,7 @@ def make_shortlist(
     sample = list(enough_pairs(pairs))
     counts = np.bincount([word for _, target in sample for word in target], minlength=sizes[1])
     frequent = np.argsort(-counts, kind="stable")[:most]
-    always = np.union1d(np.arange(len(SPECIALS)), frequent)
+    always = np.union1d([*range(len(SPECIALS)), *placeholders], frequent)
     lists = list_translations(train_ibm1(sample, *sizes), sizes[0], TRANSLATIONS)
     return shortlist_of(models, always, *lists, int8=int8)
 

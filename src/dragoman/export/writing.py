@@ -206,7 +206,8 @@ def _shortlist(run: Run, models: Sequence[TranslationModel], options: ExportOpti
     assert isinstance(run.folder, RunFolder)
     sides = run.source, run.target
     pairs = given_pairs(options.pairs, *sides) if options.pairs else training_pairs(run.folder, *sides)
-    return make_shortlist(models, pairs, sizes, options.shortlist, int8=options.int8)
+    placeholders = run.target.placeholders
+    return make_shortlist(models, pairs, sizes, options.shortlist, int8=options.int8, placeholders=placeholders)
 
 
 def _require_free(out: Path, *, overwrite: bool) -> None:

@@ -164,12 +164,9 @@ class Scorer:
 
     def _encode(self, number: int, source: str, target: str) -> _EncodedPair:
         """Segment and truncate both lines of pair `number`."""
-        return _EncodedPair(
-            source,
-            target,
-            self._encoder.encode(source, f"source line {number}"),
-            self._truncate(self._target.encode(target), f"target line {number}"),
-        )
+        line = self._encoder.encode(source, f"source line {number}")
+        encoded = self._target.encode(target, line.items)
+        return _EncodedPair(source, target, line, self._truncate(encoded, f"target line {number}"))
 
     def _score_batch(self, batch: list[_EncodedPair]) -> list[ScoredPair]:
         engine, source, source_lengths, _ = self._encoder.batch([pair.source_line for pair in batch])
@@ -203,7 +200,7 @@ class Scorer:
         order = sorted(range(len(window)), key=lambda number: len(distinct[number]))
         lines = [self._encoder.encode(window[number].source, "a source line") for number in order]
         targets = [
-            GivenTarget(owner, text, self._truncate(self._target.encode(text), "a target line").ids)
+            GivenTarget(owner, text, self._truncate(self._target.encode(text, lines[owner].items), "a target line").ids)
             for owner, number in enumerate(order)
             for text in distinct[number]
         ]

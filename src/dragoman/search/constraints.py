@@ -6,6 +6,8 @@ precedence, where two contradict each other:
     forced prefix         only its next id, whatever the other constraints forbid
     blocked symbols       never PAD, BOS, banned words of one segment and, if configured, UNK
     lengths               no EOS before the shortest length; only EOS at the longest
+    placeholders          only those of the source, each once; no EOS before all have appeared; no id that leaves too
+                          little room for the missing ones
     phrases               no EOS before all have appeared as whole words; no id that leaves too little room for the
                           missing phrases, which are assumed not to overlap
     banned sequences      not the last id of a sequence whose other ids end the hypothesis
@@ -52,6 +54,8 @@ class IdConstraints:
     """The translation begins with it."""
     phrases: Sequence[Sequence[int]] = ()
     """They must appear in the translation."""
+    placeholders: int = 0
+    """How many of the vocabulary's placeholders, from the first on, must appear, each once; the others may not."""
 
 
 class Continuations(NamedTuple):
@@ -85,6 +89,10 @@ class BatchConstraints:
     """For each sentence, or empty."""
     kinds: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """[V] the kind of each symbol for the phrases, as `Outcomes.others` counts them; empty without phrases."""
+    placeholders: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """[P] the ids of placeholders; empty where no sentence has one."""
+    wanted: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """[B] how many of the placeholders each translation must have."""
 
     @classmethod
     def from_config(
@@ -95,12 +103,13 @@ class BatchConstraints:
         constraints: Sequence[IdConstraints] = (),
         banned: Sequence[Sequence[int]] = (),
         boundaries: WordBoundaries | None = None,
+        placeholders: Sequence[int] = (),
     ) -> BatchConstraints:
         """The constraints on translations of sources of `segments` [B] segments, EOS not counted.
 
         The longest length is at least 1, takes precedence over the shortest, and leaves room for the prefixes and
         phrases of `constraints` (one for each sentence, or none at all). With the word `boundaries` of the target
-        vocabulary phrases appear as whole words.
+        vocabulary phrases appear as whole words. `placeholders` are the ids of those that its vocabulary has.
         """
         longest = np.floor(config.max_length_factor * segments + TOLERANCE).astype(np.int64) + config.max_length_extra
         longest = np.maximum(longest, 1)
@@ -116,11 +125,18 @@ class BatchConstraints:
         phrases = []
         if any(one.phrases for one in constraints):
             phrases = [PhraseConstraints(one.phrases, boundaries) for one in constraints]
-        for place, prefix in enumerate(prefixes):
-            longest[place] = max(longest[place], len(prefix))
-        for place, missing in enumerate(phrases):
+        wanted = np.array([one.placeholders for one in constraints], np.int64)
+        if not wanted.any():
+            blocked[list(placeholders)] = True
+            placeholders, wanted = (), np.zeros(0, np.int64)
+        for place in range(len(constraints)):
             begun = prefixes[place] if prefixes else ()
-            longest[place] = max(longest[place], len(begun) + missing.progress(missing.state(begun)).missing)
+            needed = len(begun)
+            if phrases:
+                needed += phrases[place].progress(phrases[place].state(begun)).missing
+            if len(wanted):
+                needed += len(set(placeholders[: wanted[place]]) - set(begun))
+            longest[place] = max(longest[place], needed)
         return cls(
             blocked,
             np.minimum(shortest, longest),
@@ -130,11 +146,14 @@ class BatchConstraints:
             prefixes,
             phrases,
             kinds(boundaries, vocabulary_size) if phrases else np.zeros(0, np.int64),
+            np.array(placeholders, np.int64),
+            wanted,
         )
 
     def first_words(self, rows: int) -> RowTokens:
         """The segments of `rows` empty hypotheses; None if no constraint needs them."""
-        return np.zeros((rows, 0), dtype=np.int64) if self.no_repeat_ngram or self.banned or self.phrases else None
+        needed = self.no_repeat_ngram or self.banned or self.phrases or len(self.placeholders)
+        return np.zeros((rows, 0), dtype=np.int64) if needed else None
 
     def at_step(self, sentences: NDArray[np.int64], length: int, words: RowTokens) -> StepConstraints:
         """The constraints on rows of `sentences` [R] that have `length` segments, which are `words`."""
@@ -145,6 +164,10 @@ class BatchConstraints:
         }
         if words is None:
             return StepConstraints(self, sentences, length, forced, [], {})
+        missing = None
+        if len(self.placeholders):
+            missing = np.arange(len(self.placeholders)) < self.wanted[sentences][:, None]
+            missing &= (words[:, :, None] != self.placeholders).all(axis=1)
         lines = words.tolist()
         states = []
         if self.phrases:
@@ -156,7 +179,7 @@ class BatchConstraints:
                 repeated -= self.phrases[sentences[row]].next(states[row])
             if unwanted := repeated.union(self._sequence_ends(line)):
                 banned[row] = unwanted
-        return StepConstraints(self, sentences, length, forced, states, banned)
+        return StepConstraints(self, sentences, length, forced, states, banned, missing)
 
     def _sequence_ends(self, line: list[int]) -> Iterator[int]:
         """The last ids of banned sequences whose other ids end the line."""
@@ -180,6 +203,8 @@ class StepConstraints:
     """The state of each row's phrases; empty where no sentence has phrases."""
     banned: Mapping[int, set[int]]
     """Row -> the ids that n-gram blocking and banned sequences forbid."""
+    missing: NDArray[np.bool_] | None = None
+    """[R, P] the placeholders that each row still needs; None where no sentence has one."""
 
     @property
     def need_distributions(self) -> bool:
@@ -187,11 +212,18 @@ class StepConstraints:
 
         They are selected from whole distributions, because sorting these would take most of the time.
         """
-        return bool(self.forced or self.states)
+        return bool(self.forced or self.states or self._are_placeholders_due())
+
+    def _are_placeholders_due(self) -> bool:
+        """Whether a row has no room for more than the placeholders that it needs."""
+        if self.missing is None:
+            return False
+        room = self.batch.longest[self.sentences] - self.length
+        return bool((self.missing.sum(axis=1) >= np.maximum(room, 1)).any())
 
     def count(self, wanted: int) -> int:
         """The most probable symbols of a row among which are the `wanted` best permitted ones besides EOS."""
-        forbidden = int(np.count_nonzero(self.batch.blocked)) + 1  # EOS
+        forbidden = int(np.count_nonzero(self.batch.blocked)) + len(self.batch.placeholders) + 1  # EOS
         return min(wanted + forbidden + max(map(len, self.banned.values()), default=0), len(self.batch.blocked))
 
     def select(self, distributions: Distributions, wanted: int) -> EngineStep:
@@ -232,6 +264,8 @@ class StepConstraints:
         rows = []
         for row, sentence in enumerate(self.sentences.tolist()):
             ids = [EOS, *((self.forced[row],) if row in self.forced else ())]
+            if self.missing is not None:
+                ids += self.batch.placeholders[self.missing[row]].tolist()
             rows.append(list(dict.fromkeys([*ids, *(self.batch.phrases[sentence].ids if self.states else ())])))
         width = max(map(len, rows))
         return np.array([ids + [PAD] * (width - len(ids)) for ids in rows], dtype=np.int64)
@@ -258,15 +292,27 @@ class StepConstraints:
             forbidden |= too_short[:, None] & (tokens == EOS)
         for row, ids in self.banned.items():
             forbidden[row] |= np.isin(tokens[row], list(ids))
-        met = None
+        met, missing = None, np.zeros_like(tokens)
         if self.states:
             met, missing = self._outcomes(tokens)
+        if self.missing is not None:
+            is_placeholder, is_missing = self._placeholders(tokens, self.missing)
+            forbidden |= is_placeholder & ~is_missing
+            missing += self.missing.sum(axis=1)[:, None] - is_missing
+        if self.states or self.missing is not None:
             room = self.batch.longest[self.sentences] - self.length - 1
             forbidden |= (missing > 0) & ((tokens == EOS) | (missing > room[:, None]))
         for row, word in self.forced.items():
             forbidden[row] = tokens[row] != word
         np.putmask(log_probabilities, forbidden, -np.inf)
         return Continuations(log_probabilities, tokens, met)
+
+    def _placeholders(
+        self, tokens: NDArray[np.int64], missing: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """[R, k] which continuations are placeholders, and which of them their row still needs."""
+        equal = tokens[:, :, None] == self.batch.placeholders  # [R, k, P]
+        return equal.any(axis=2), (equal & missing[:, None, :]).any(axis=2)
 
     def _outcomes(self, tokens: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """[R, k] the number of phrase ids that are met after each continuation, and of segments that are missing."""

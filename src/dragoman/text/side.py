@@ -6,14 +6,16 @@ SentencePiece model that other tools read too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from dragoman.text.items import NAMES, Masked, restore
 from dragoman.text.segmentation import Segmentation, load_segmentation
 from dragoman.text.segmentation.base import SPACE_SYMBOL
 from dragoman.text.segmentation.normal_form import NormalisedSegmentation
+from dragoman.text.segmentation.protected import ProtectedSegmentation, segment_pair
 from dragoman.text.vocabulary import BOS, EOS, PAD, Vocabulary
 from dragoman.text.word_boundaries import WordBoundaries, word_boundaries
 
@@ -27,6 +29,8 @@ class Encoded(NamedTuple):
     pieces: list[str]
     offsets: list[tuple[int, int]]
     """[start, end) in characters of the raw line; see `Segments`."""
+    items: tuple[str, ...] = ()
+    """What the placeholders of a source stand for in its translation, from the first on."""
 
 
 class TextSide:
@@ -36,24 +40,49 @@ class TextSide:
         self.segmentation = segmentation
         self.vocabulary = vocabulary
 
-    def encode(self, line: str) -> Encoded:
-        """Segment a raw line and look up the ids of its segments."""
-        pieces, offsets = self.segmentation.segment(line)
-        return Encoded(self.vocabulary.ids(pieces), pieces, offsets)
+    def encode(self, line: str, items: Sequence[str] = ()) -> Encoded:
+        """Segment a raw line and look up the ids of its segments; a target by the `items` of its source."""
+        return self.encode_masked(self.mask(line, items))
+
+    def mask(self, line: str, items: Sequence[str] = ()) -> Masked:
+        """Put placeholders in place of items, if the segmentation protects any."""
+        segmentation = self.segmentation
+        return segmentation.mask(line, items) if isinstance(segmentation, ProtectedSegmentation) else Masked(line, None)
+
+    def encode_masked(self, line: Masked) -> Encoded:
+        """Encode a line whose items are placeholders already."""
+        segmentation = self.segmentation
+        pieces, offsets = (
+            segmentation.segment_masked(line)
+            if isinstance(segmentation, ProtectedSegmentation)
+            else segmentation.segment(line.text)
+        )
+        return Encoded(self.vocabulary.ids(pieces), pieces, offsets, line.items)
 
     def formed(self, line: str) -> str:
-        """The line in the normal form that is segmented; the line itself without one."""
+        """The line in the normal form that is segmented, items included; the line itself without one."""
         segmentation = self.segmentation
+        if isinstance(segmentation, ProtectedSegmentation):
+            segmentation = segmentation.inner
         return segmentation.form.text(line) if isinstance(segmentation, NormalisedSegmentation) else line
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Raw text of the ids up to the first EOS; an unknown segment is written "<unk>"."""
+        """Raw text of the ids up to the first EOS; an unknown segment is written "<unk>", a placeholder "⟦1⟧"."""
+        return restore(self.decode_masked(ids), ())
+
+    def decode_masked(self, ids: Iterable[int]) -> str:
+        """The same with characters of private use for placeholders (text/items.py)."""
         return self.segmentation.join(self.vocabulary.pieces(_words_only(ids)))
 
     @cached_property
     def word_boundaries(self) -> WordBoundaries | None:
         """Where words end between segments; None if the segments do not show it."""
         return word_boundaries(self.vocabulary, SPACE_SYMBOL, self.segmentation.join)
+
+    @cached_property
+    def placeholders(self) -> list[int]:
+        """The ids of the placeholders of protected items; empty without any."""
+        return self.vocabulary.ids(NAMES) if isinstance(self.segmentation, ProtectedSegmentation) else []
 
     def save(self, folder: Path, side: SideName) -> None:
         """Write the files of one side into an existing folder.
@@ -75,6 +104,13 @@ class TextSide:
             load_segmentation(_segmentation_path(folder, side)),
             Vocabulary.load(_vocabulary_path(folder, side)),
         )
+
+
+def encode_pair(sides: tuple[TextSide, TextSide], source: str, target: str) -> tuple[Encoded, Encoded]:
+    """Encode both lines of a pair; a placeholder stands for an item that both have."""
+    segments = segment_pair((sides[0].segmentation, sides[1].segmentation), source, target)
+    found = [Encoded(side.vocabulary.ids(own.pieces), *own) for side, own in zip(sides, segments, strict=True)]
+    return found[0], found[1]
 
 
 def _words_only(ids: Iterable[int]) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.config.schema import SearchConfig
 from dragoman.engines.protocol import ShortlistEngine, refuse_nan
-from dragoman.search.constraints import BatchConstraints, append_tokens
+from dragoman.search.constraints import BatchConstraints, IdConstraints, append_tokens
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import BOS, EOS, UNK
 from dragoman.translation.prepared_lines import PreparedLine
@@ -36,7 +36,7 @@ class CompletionPrefixes:
         given = list(line.constraints.prefix)
         found = self._next_segments(line, given)
         if not prefix[-1:].isspace():
-            done = self.target.encode(prefix.rpartition(" ")[0]).ids
+            done = self.target.encode(prefix.rpartition(" ")[0], line.source.items).ids
             if len(done) < len(given):
                 found += [one for one in self._next_segments(line, done) if self._extends(one[0], prefix)]
         found.sort(key=lambda one: -one[1])
@@ -51,7 +51,14 @@ class CompletionPrefixes:
         engine, source, lengths, segments = self.encoder.batch([line.source])
         if isinstance(engine, ShortlistEngine):
             engine = engine.full_vocabulary()
-        constraints = BatchConstraints.from_config(self.search, engine.vocabulary_size, segments, [], self.banned)
+        constraints = BatchConstraints.from_config(
+            self.search,
+            engine.vocabulary_size,
+            segments,
+            [IdConstraints(placeholders=line.constraints.placeholders)],
+            self.banned,
+            placeholders=self.target.placeholders,
+        )
         state, total, one = engine.start(source, lengths), 0.0, np.zeros(1, dtype=np.int64)
         for place, token in enumerate([BOS, *ids]):
             size = engine.vocabulary_size if place < len(ids) else min(MAX_CONTINUATIONS, engine.vocabulary_size)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span, segment_weights, surface_spans, word_links
 from dragoman.search.hypothesis import Hypothesis
+from dragoman.text.items import NAMES, restore
 from dragoman.text.links import Link
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import UNK
@@ -43,7 +44,9 @@ class Detokeniser:
         known |= {replacement.segment: replacement.target for replacement in replacements}
         tokens = self.target.vocabulary.pieces(segments)
         pieces = [known.get(place, piece) for place, piece in enumerate(tokens)]
-        text = " ".join(self.target.segmentation.join(pieces).splitlines())
+        items = line.source.items
+        text = restore(" ".join(self.target.segmentation.join(pieces).splitlines()), items)
+        known |= {place: items[NAMES.index(piece)] for place, piece in enumerate(tokens) if items and piece in NAMES}
         return Translation(
             source=line.text,
             text=text,

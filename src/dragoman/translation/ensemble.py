@@ -22,7 +22,7 @@ from dragoman.engines.ensemble_engine import (
 )
 from dragoman.engines.protocol import Engine, ShortlistEngine
 from dragoman.errors import ConfigError
-from dragoman.text.segmentation.normal_form import without_form
+from dragoman.text.segmentation.protected import ProtectedSegmentation, innermost
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import Vocabulary
 from dragoman.text.words import raw_words
@@ -51,8 +51,15 @@ class Ensemble:
         Shortlists are ignored: members may list different words, and given targets are scored step by step.
 
         Raises:
-            ConfigError: the number of weights is wrong, or one is not above 0.
+            ConfigError: the number of weights is wrong, or one is not above 0; only some members protect items.
         """
+        protecting = [isinstance(side.segmentation, ProtectedSegmentation) for _, side in members]
+        if any(protecting) and not all(protecting):
+            raise ConfigError(
+                f"member {protecting.index(False) + 1} of the ensemble has no placeholders for protected items, but "
+                f"member {protecting.index(True) + 1} has; combine models that were trained with text.protected, or "
+                "models without"
+            )
         shares = normalised_weights(weights, len(members))
         engines = [engine.full_vocabulary() if isinstance(engine, ShortlistEngine) else engine for engine, _ in members]
         self.members = [EnsembleMember(engine, share) for engine, share in zip(engines, shares, strict=True)]
@@ -76,9 +83,13 @@ class Ensemble:
         return engine_threads([member.engine for member in self.members], count)
 
     def encode(self, text: str, place: str) -> EncodedLine:
-        """Encode the line for each member; the columns of the attention are the words of the raw line."""
+        """Encode the line for each member; the columns of the attention are the words of the raw line.
+
+        The first member finds the protected items, so that a placeholder is the same item for all of them.
+        """
         words = raw_words(text)
-        parts = [self._truncate(side.encode(text), place) for side in self.sources]
+        masked = self.sources[0].mask(text)
+        parts = [self._truncate(side.encode_masked(masked), place) for side in self.sources]
         return EncodedLine(parts, [text[start:end] for start, end in words], words)
 
     def batch(self, lines: Sequence[EncodedLine]) -> SourceBatch:
@@ -151,4 +162,4 @@ def require_same_segmentation(names: Sequence[str], sides: Sequence[TextSide]) -
 
 
 def _kind(side: TextSide) -> str:
-    return type(without_form(side.segmentation)).__name__.removesuffix("Segmentation").lower()
+    return type(innermost(side.segmentation)).__name__.removesuffix("Segmentation").lower()

@@ -61,15 +61,16 @@ class LinePreparation:
                 else f"prefixes or constraints end at line {number}, but the input goes on; give a line, blank or not, "
                 "for each of the input"
             )
-        prefix = self.target.encode(constraints.prefix) if constraints.prefix else Encoded([], [], [])
-        terms = [] if self.glossary is None else [term.translation for term in self.glossary.find(text)]
-        phrases = [self._phrase_ids(phrase, f"line {number + 1}") for phrase in (*constraints.phrases, *terms)]
         source = self.encoder.encode(text, f"line {number + 1}")
-        return PreparedLine(number, text, source, IdConstraints(prefix.ids, phrases), prefix.pieces)
+        items = source.items
+        prefix = self.target.encode(constraints.prefix, items) if constraints.prefix else Encoded([], [], [])
+        terms = [] if self.glossary is None else [term.translation for term in self.glossary.find(text)]
+        phrases = [self._phrase_ids(phrase, f"line {number + 1}", items) for phrase in (*constraints.phrases, *terms)]
+        return PreparedLine(number, text, source, IdConstraints(prefix.ids, phrases, len(items)), prefix.pieces)
 
-    def _phrase_ids(self, phrase: str, place: str) -> list[int]:
+    def _phrase_ids(self, phrase: str, place: str, items: Sequence[str] = ()) -> list[int]:
         """The segments of a phrase that must appear in a translation; `place` says in a message who wants it."""
-        ids, pieces, _ = self.target.encode(phrase)
+        ids, pieces, *_ = self.target.encode(phrase, items)
         if UNK in ids:
             raise InputError(
                 f"{place}: {phrase!r} cannot appear in a translation: the model does not know "
@@ -87,7 +88,7 @@ def banned_ids(target: TextSide, word: str) -> list[int]:
     Raises:
         ConfigError: a segment is unknown to the model.
     """
-    ids, pieces, _ = target.encode(word)
+    ids, pieces, *_ = target.encode(word)
     if UNK in ids:
         raise ConfigError(
             f"banned word {word!r}: the model does not know {pieces[ids.index(UNK)]!r}, so it never writes that; "

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from dragoman.alignment.extract import Span
 from dragoman.engines.protocol import ConcurrentEngine, Engine, ThreadedEngine
+from dragoman.text.items import NAMES
 from dragoman.text.padding import Padded, pad
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.letters import LetterSegmentation
-from dragoman.text.segmentation.normal_form import without_form
+from dragoman.text.segmentation.protected import innermost
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import UNK
@@ -37,6 +38,11 @@ class EncodedLine(NamedTuple):
     """The source tokens of the columns of the attention, without EOS."""
     offsets: list[Span]
     """The spans of the pieces in the raw line."""
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """What the placeholders of the line stand for in its translation."""
+        return self.parts[0].items
 
     @property
     def segments(self) -> int:
@@ -137,7 +143,7 @@ class ModelSourceEncoder:
     def copied_words(self, text: str, line: EncodedLine) -> list[Span]:
         """Segments where these are words; otherwise the words between spaces, without punctuation around them."""
         if isinstance(
-            without_form(self._side.segmentation), (SubwordSegmentation, CharacterSegmentation, LetterSegmentation)
+            innermost(self._side.segmentation), (SubwordSegmentation, CharacterSegmentation, LetterSegmentation)
         ):
             return bare_words(text)
         return line.offsets
@@ -162,7 +168,9 @@ class Truncator:
                 MAX_SEGMENTS,
             )
             self._warned = True
-        return Encoded(encoded.ids[:MAX_SEGMENTS], encoded.pieces[:MAX_SEGMENTS], encoded.offsets[:MAX_SEGMENTS])
+        pieces = encoded.pieces[:MAX_SEGMENTS]
+        items = encoded.items[: sum(piece in NAMES for piece in pieces)]
+        return Encoded(encoded.ids[:MAX_SEGMENTS], pieces, encoded.offsets[:MAX_SEGMENTS], items)
 
 
 def pad_sources(engine: Engine, sources: Sequence[Sequence[int]]) -> Padded:

@@ -352,7 +352,8 @@ class Translator:
         tried = beginnings.prefixes(line, prefix, count)
         for start in range(0, len(tried), count):
             prefixes = tried[start : start + count]
-            lines = [line._replace(constraints=IdConstraints(ids)) for ids in prefixes]
+            wanted = line.constraints.placeholders
+            lines = [line._replace(constraints=IdConstraints(ids, (), wanted)) for ids in prefixes]
             for own, [hypothesis] in zip(
                 lines, self._search_batch(lines, 1, self._search, full_vocabulary=True), strict=True
             ):
@@ -466,6 +467,7 @@ class Translator:
             constraints,
             self._lines.banned,
             self._lines.target.word_boundaries if any(one.phrases for one in constraints) else None,
+            self._lines.target.placeholders,
         )
         if self._sampling is None:
             return beam_search(engine, source, lengths, config, n_best, batch_constraints)

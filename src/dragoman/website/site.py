@@ -30,7 +30,7 @@ from dragoman.runs.opening import Run
 from dragoman.stored_files import JsonFile, read_json, sha256_of
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.letters import LetterSegmentation
-from dragoman.text.segmentation.normal_form import without_form
+from dragoman.text.segmentation.protected import innermost
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
 from dragoman.text.temporary import make_folder, new_folder
@@ -128,7 +128,7 @@ def _languages(run: Run, given: tuple[str, str] | None) -> tuple[str, str]:
 
 def _require_segmentations(run: Run) -> None:
     for name, side in (("source", run.source), ("target", run.target)):
-        segmentation = without_form(side.segmentation)
+        segmentation = innermost(side.segmentation)
         if not isinstance(segmentation, _SEGMENTATIONS):
             kind = "letters" if isinstance(segmentation, LetterSegmentation) else "words"
             raise ConfigError(

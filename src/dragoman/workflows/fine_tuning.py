@@ -22,7 +22,13 @@ from dragoman.runs.opening import trained_folder
 from dragoman.text.corpus import Cleaner, Pair
 from dragoman.text.segment_parts import parts_of
 from dragoman.text.segmentation.base import Segmentation
-from dragoman.text.segmentation.normal_form import NormalisedSegmentation, without_form
+from dragoman.text.segmentation.protected import (
+    ProtectedSegmentation,
+    innermost,
+    mask_pair,
+    segment_pair,
+    with_innermost,
+)
 from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.side import TextSide
 from dragoman.text.vocabulary import SPECIALS, UNK
@@ -85,6 +91,15 @@ class TrainedModel:
         store = store_pairs(folder, pairs, self.source, self.target, cleaner, progress=progress, journal=journal)
         return PreparedCorpus(store, self.source, self.target)
 
+    def knowing(self, pairs: Iterable[Pair]) -> TrainedModel:
+        """The model for which the words of more training sources are no new names."""
+        segmentation = self.source.segmentation
+        if not isinstance(segmentation, ProtectedSegmentation):
+            return self
+        items = segmentation.items.with_text(pair.source for pair in pairs)
+        segmentation = ProtectedSegmentation(segmentation.inner, items, source=True)
+        return replace(self, source=TextSide(segmentation, self.source.vocabulary))
+
     def extended(self, pairs: Callable[[], Iterable[Pair]], config: TextConfig) -> TrainedModel:
         """The model with the segments of other text that its vocabularies lack, the `MOST_NEW` most frequent ones.
 
@@ -124,10 +139,11 @@ def _with_unknown_characters(sides: Sequence[TextSide], pairs: Iterable[Pair], *
     """The segmentations of both sides; those of subwords with the characters of the pairs that they do not know."""
     unknown: list[Counter[str]] = [Counter(), Counter()]
     for pair in pairs:
-        for side, line, counts in zip(sides, (pair.source, pair.target), unknown, strict=True):
-            segmentation = without_form(side.segmentation)
+        masked = mask_pair((sides[0].segmentation, sides[1].segmentation), pair.source, pair.target)
+        for side, line, counts in zip(sides, masked, unknown, strict=True):
+            segmentation = innermost(side.segmentation)
             if isinstance(segmentation, SubwordSegmentation):
-                counts.update(segmentation.unknown_characters(side.formed(line)))
+                counts.update(segmentation.unknown_characters(side.formed(line.text)))
     if joint:
         unknown = [unknown[0] + unknown[1]] * 2
     return [
@@ -136,9 +152,10 @@ def _with_unknown_characters(sides: Sequence[TextSide], pairs: Iterable[Pair], *
 
 
 def _extended(segmentation: Segmentation, characters: Sequence[str]) -> Segmentation:
-    if isinstance(segmentation, NormalisedSegmentation):
-        return NormalisedSegmentation(_extended(segmentation.inner, characters), segmentation.form)
-    return segmentation.extended(characters) if isinstance(segmentation, SubwordSegmentation) else segmentation
+    inner = innermost(segmentation)
+    if not isinstance(inner, SubwordSegmentation):
+        return segmentation
+    return with_innermost(segmentation, inner.extended(characters))
 
 
 def _missing(
@@ -147,10 +164,9 @@ def _missing(
     """How often segments occur on both sides that their vocabularies lack."""
     missing: list[Counter[str]] = [Counter(), Counter()]
     for pair in pairs:
-        for side, segmentation, line, counts in zip(
-            sides, segmentations, (pair.source, pair.target), missing, strict=True
-        ):
-            counts.update(piece for piece in segmentation.segment(line).pieces if piece not in side.vocabulary)
+        segments = segment_pair((segmentations[0], segmentations[1]), pair.source, pair.target)
+        for side, own, counts in zip(sides, segments, missing, strict=True):
+            counts.update(piece for piece in own.pieces if piece not in side.vocabulary)
     return missing
 
 

@@ -20,9 +20,12 @@ from dragoman.progress import Console
 from dragoman.runs.layout import RunFolder
 from dragoman.text.corpus import Cleaner, Corpora, Pair, read_pairs
 from dragoman.text.held_out import HeldOut, hold_out
+from dragoman.text.items import PLACEHOLDERS, Items
 from dragoman.text.lines import replace_output, write_lines
 from dragoman.text.segmentation import Segmentation, train_segmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
+from dragoman.text.segmentation.protected import ProtectedSegmentation, innermost, with_innermost
+from dragoman.text.segmentation.subwords import SubwordSegmentation
 from dragoman.text.words import is_blank
 from dragoman.workflows.fine_tuning import TrainedModel, unknown_segments
 from dragoman.workflows.training_steps import dropped_counts
@@ -123,7 +126,7 @@ def prepare_text(
     if trained is None:
         store = partial(build_store, segmentations=_segmentations(config, text, read), config=config.text)
     else:
-        store = trained.store
+        store = trained.knowing(text.pairs()).store
     with nullcontext() if dropped is None else replace_output(dropped, keep_partial=True) as listing:
         cleaner = Cleaner(config.cleaning, listing)
         with console.counter("pairs", read.total) as progress:
@@ -159,6 +162,28 @@ class _ReadPairs:
 
 
 def _segmentations(config: Config, text: TrainingText, read: _ReadPairs) -> tuple[Segmentation, Segmentation]:
+    source, target = _formed_segmentations(config, text, read)
+    if not config.text.protected:
+        return source, target
+    foreign = source.form.foreign_words if isinstance(source, NormalisedSegmentation) else None
+    items = Items.of_kinds(
+        config.text.protected, lambda: ((pair.source, pair.target) for pair in text.pairs()), foreign
+    )
+    return (
+        ProtectedSegmentation(_with_placeholders(source), items, source=True),
+        ProtectedSegmentation(_with_placeholders(target), items, source=False),
+    )
+
+
+def _with_placeholders(segmentation: Segmentation) -> Segmentation:
+    """The segmentation with a segment for each placeholder."""
+    inner = innermost(segmentation)
+    if not isinstance(inner, SubwordSegmentation):
+        return segmentation
+    return with_innermost(segmentation, inner.extended(PLACEHOLDERS))
+
+
+def _formed_segmentations(config: Config, text: TrainingText, read: _ReadPairs) -> tuple[Segmentation, Segmentation]:
     if not config.text.normal_form:
         return _inner_segmentations(config, lambda: read.counted(text.pairs()))
     forms = NormalForm.of_sources(pair.source for pair in read.counted(text.pairs())), NormalForm()

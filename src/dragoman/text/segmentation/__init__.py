@@ -6,6 +6,7 @@ text and load one. The saved files name their kind, so loading needs no configur
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,11 +16,14 @@ from msgspec import Meta, Struct
 from dragoman.config.schema import LANGUAGE_CODE, SideConfig
 from dragoman.errors import ConfigError, RunError
 from dragoman.stored_files import JsonFile, read_json
+from dragoman.text.items import Items
+from dragoman.text.names import KnownWords
 from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
 from dragoman.text.segmentation.case_marks import JOINED, CaseMarks
 from dragoman.text.segmentation.characters import CharacterSegmentation
 from dragoman.text.segmentation.letters import LetterSegmentation
 from dragoman.text.segmentation.normal_form import NormalForm, NormalisedSegmentation
+from dragoman.text.segmentation.protected import ProtectedSegmentation
 from dragoman.text.segmentation.subwords import (
     SubwordSegmentation,
     model_path,
@@ -75,6 +79,16 @@ class _NormalForm(Struct, forbid_unknown_fields=True):
     """The characters of the training sources; None on the target side."""
 
 
+class _Protected(Struct, forbid_unknown_fields=True):
+    patterns: tuple[str, ...]
+    separators: tuple[tuple[str, bool, str], ...]
+    known_words: str | None
+    """Of the training sources, as `KnownWords.text` gives them."""
+    foreign_words: bool
+    """Whether words with letters that the sources never had are items."""
+    source: bool
+
+
 class _Description(JsonFile, frozen=True, kw_only=True):
     """SIDE.segmentation.json."""
 
@@ -85,6 +99,8 @@ class _Description(JsonFile, frozen=True, kw_only=True):
     """Of the model file of sentencepiece."""
     normal_form: _NormalForm | None = None
     """None where lines are segmented as they are."""
+    protected: _Protected | None = None
+    """None without placeholders."""
     case_marks: tuple[Annotated[str, Meta(pattern=JOINED)], ...] | None = None
     """Of sentencepiece: the pieces that are a case mark and a piece; None without case marks."""
 
@@ -99,8 +115,19 @@ def load_segmentation(path: Path) -> Segmentation:
         entry = read_json(path, _Description, newest=FORMAT, oldest=FORMAT, remedy=_REMEDY)
     except FileNotFoundError:
         raise RunError(f"{path}: missing; the run folder is not complete") from None
-    inner = _load(path, entry)
-    return inner if entry.normal_form is None else NormalisedSegmentation(inner, NormalForm(entry.normal_form.known))
+    segmentation = _load(path, entry)
+    form = None if entry.normal_form is None else NormalForm(entry.normal_form.known)
+    if form is not None:
+        segmentation = NormalisedSegmentation(segmentation, form)
+    if (protected := entry.protected) is None:
+        return segmentation
+    foreign_words = form.foreign_words if form and protected.foreign_words else None
+    try:
+        known = None if protected.known_words is None else KnownWords.of_text(protected.known_words)
+        items = Items(protected.patterns, protected.separators, known, foreign_words)
+    except (re.error, ValueError) as error:
+        raise RunError(f"{path}: is damaged: protected cannot be read: {error}; {_REMEDY}") from None
+    return ProtectedSegmentation(segmentation, items, source=protected.source)
 
 
 def _load(path: Path, entry: _Description) -> Segmentation:

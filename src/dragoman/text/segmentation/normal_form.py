@@ -30,6 +30,9 @@ _UNSEEN = re.compile(f"[{_HIDDEN}{_JOINERS}]+")
 _UNUSUAL = re.compile(f"[{_SPACES}{_HIDDEN}{_JOINERS}]")
 _EUROPEAN = "\u0590"
 """The first character after Latin, Greek and Cyrillic, whose letters never need a joiner."""
+_LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0370-\u0373\u0376-\u058f\u1e00-\u1fff"
+_EUROPEAN_WORD = re.compile(f"[{_LETTERS}](?:['\u2019-]?[{_LETTERS}\u0300-\u036f])*")
+_FOREIGN_LETTER = re.compile(f"(?![A-Za-z])[{_LETTERS}]")
 ALIKE = ('"“”„‟«»″', "'’‘‚‛‹›′`´", "-–—‐‑‒―−", "•·‣▪", "~〜～")
 """Characters that stand for each other."""
 RARE = 10_000
@@ -82,6 +85,17 @@ class NormalForm:
     def text(self, line: str) -> str:
         """A line in normal form, without spans."""
         return line if self._is_normal(line) else self.apply(line).text
+
+    def foreign_words(self, line: str) -> list[Span]:
+        """The words with a letter of Latin, Greek or Cyrillic that the training sources never had, in either case."""
+        if self._known is None or line.isascii() or self._known.issuperset(line):
+            return []
+        return [match.span() for match in _EUROPEAN_WORD.finditer(line) if self._is_foreign(match[0])]
+
+    def _is_foreign(self, word: str) -> bool:
+        assert self._known is not None
+        letters = _FOREIGN_LETTER.findall(self.text(word))
+        return any(self._known.isdisjoint((letter, letter.lower(), letter.upper())) for letter in letters)
 
     def _is_normal(self, line: str) -> bool:
         """Whether a line is in normal form, as nearly all are; it may say no of a line that is."""
@@ -168,7 +182,7 @@ class NormalisedSegmentation:
     def segment(self, line: str) -> Segments:
         formed = self.form.apply(line)
         pieces, offsets = self.inner.segment(formed.text)
-        return Segments(pieces, offsets if formed.spans is None else _in_raw_line(offsets, formed.spans))
+        return Segments(pieces, offsets if formed.spans is None else in_raw_line(offsets, formed.spans))
 
     def join(self, pieces: Sequence[str]) -> str:
         return self.inner.join(pieces)
@@ -177,13 +191,8 @@ class NormalisedSegmentation:
         self.inner.save(path, {**entries, "normal_form": {"known": self.form.known}})
 
 
-def _in_raw_line(offsets: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
-    """Spans of a line in normal form as spans of the raw line; empty ones stay empty."""
+def in_raw_line(offsets: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
+    """Spans of a changed line as spans of the raw line, given those of its characters; empty ones stay empty."""
     end = spans[-1][1] if spans else 0
     starts = [*(start for start, _ in spans), end]
     return [(starts[start], spans[stop - 1][1] if stop > start else starts[start]) for start, stop in offsets]
-
-
-def without_form(segmentation: Segmentation) -> Segmentation:
-    """The segmentation of lines that are in normal form already."""
-    return segmentation.inner if isinstance(segmentation, NormalisedSegmentation) else segmentation

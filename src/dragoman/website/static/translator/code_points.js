@@ -77,3 +77,15 @@ export function runs(characters, belongs) {
   if (start >= 0) spans.push([start, characters.length]);
   return spans;
 }
+
+/** The spans of the matches of a pattern. */
+export function matches(pattern, line) {
+  const places = new Map(); // of UTF-16 units in code points
+  let unit = 0;
+  codePoints(line).forEach((character, place) => {
+    places.set(unit, place);
+    unit += character.length;
+  });
+  places.set(unit, places.size);
+  return [...line.matchAll(pattern)].map((match) => [places.get(match.index), places.get(match.index + match[0].length)]);
+}

@@ -13,38 +13,46 @@ export class Constraints {
   #blocked;
   #banned;
   #phrases;
+  #placeholders;
 
   /**
    * `search` is the section of the configuration, `size` that of the vocabulary, `segments` the source length without EOS;
-   * `prefix`, `phrases` and `banned` are ids; with word `boundaries` phrases appear as whole words.
+   * `prefix`, `phrases` and `banned` are ids; with word `boundaries` phrases appear as whole words. The first `wanted` ones
+   * of the `placeholders` appear once each, the others never.
    */
-  constructor(search, size, segments, { prefix = [], phrases = [], banned = [], boundaries = null } = {}) {
+  constructor(search, size, segments, given = {}) {
+    const { prefix = [], phrases = [], banned = [], boundaries = null, placeholders = [], wanted = 0 } = given;
     this.#search = search;
     this.#size = size;
     this.#phrases = phrases.length ? new PhraseConstraints(phrases, boundaries) : null;
     this.#blocked = new Set([PAD, BOS, ...banned.filter((ids) => ids.length === 1).map(([id]) => id)]);
     if (search.block_unknown) this.#blocked.add(UNK);
+    placeholders.slice(wanted).forEach((id) => this.#blocked.add(id));
+    this.#placeholders = placeholders.slice(0, wanted);
     this.#banned = banned.filter((ids) => ids.length > 1);
     const longest = Math.floor(search.max_length_factor * segments + TOLERANCE) + search.max_length_extra;
     const missing = this.#phrases ? this.#phrases.progress(this.#phrases.state(prefix)).missing : 0;
-    this.longest = Math.max(1, longest, prefix.length + missing);
+    this.longest = Math.max(1, longest, prefix.length + missing + this.#missing(prefix).length);
     this.shortest = Math.min(Math.ceil(search.min_length_factor * segments - TOLERANCE), this.longest);
   }
 
   /** The constraints on the next token of rows, each given as the ids of its segments. */
   atStep(rows) {
     const states = this.#phrases && rows.map((ids) => this.#phrases.state(ids));
+    const missing = rows.map((ids) => this.#missing(ids));
     const forbidden = rows.map((ids, row) => {
       const repeated = this.#repeated(ids);
       if (states) this.#phrases.next(states[row]).forEach((id) => repeated.delete(id));
-      return new Set([...repeated, ...this.#sequenceEnds(ids)]);
+      const used = this.#placeholders.filter((id) => !missing[row].includes(id));
+      return new Set([...repeated, ...this.#sequenceEnds(ids), ...used]);
     });
-    return { states, forbidden, length: rows[0].length };
+    return { states, forbidden, missing, length: rows[0].length };
   }
 
   /** The number of continuations to request, so that at least `wanted` permitted ones are left. */
   request(step, wanted) {
-    if (step.states) return this.#size;
+    const room = this.longest - step.length;
+    if (step.states || step.missing.some((ids) => ids.length && ids.length >= room)) return this.#size;
     const forbidden = this.#blocked.size + 1 + Math.max(...step.forbidden.map((ids) => ids.size)); // and EOS
     return Math.min(wanted + forbidden, this.#size);
   }
@@ -70,11 +78,14 @@ export class Constraints {
         !step.forbidden[row].has(token) &&
         logProbability > -Infinity,
     );
-    return step.states ? this.#towardsPhrases(allowed, step.states[row], step.length, wanted) : allowed;
+    const missing = step.missing[row];
+    if (step.states) return this.#towardsPhrases(allowed, step.states[row], missing, step.length, wanted);
+    const room = this.longest - step.length - 1;
+    return allowed.filter(({ token }) => isPossible(token, room, missing.length - Number(missing.includes(token))));
   }
 
   /** Those that advance a phrase and the best of each other kind, without those that hinder the phrases. */
-  #towardsPhrases(continuations, state, length, wanted) {
+  #towardsPhrases(continuations, state, placeholders, length, wanted) {
     const phrases = this.#phrases;
     const { own, others } = phrases.outcomes(state);
     const room = this.longest - length - 1;
@@ -83,9 +94,15 @@ export class Constraints {
       const kind = phrases.kind(one.token);
       const { met, missing } = own.get(one.token) ?? others[kind];
       one.met = met;
-      if (missing > 0 && (one.token === EOS || missing > room)) return false;
+      const besides = placeholders.length - Number(placeholders.includes(one.token));
+      if (!isPossible(one.token, room, missing + besides)) return false;
       return own.has(one.token) || taken[kind]++ < wanted;
     });
+  }
+
+  /** The placeholders that a line still needs. */
+  #missing(ids) {
+    return this.#placeholders.filter((id) => !ids.includes(id));
   }
 
   /** The ids that would end an n-gram which the line contains already. */
@@ -109,4 +126,9 @@ export class Constraints {
       })
       .map((sequence) => sequence.at(-1));
   }
+}
+
+/** Whether a token may follow, if so many others must appear after it. */
+function isPossible(token, room, missing) {
+  return missing === 0 || (token !== EOS && missing <= room);
 }

@@ -1,6 +1,6 @@
 // One form for text that means the same letters, as text/segmentation/normal_form.py states it; spans are in code points.
 
-import { codePoints } from "./code_points.js";
+import { codePoints, matches } from "./code_points.js";
 
 const SPACES = "\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000";
 const HIDDEN = "\\u00ad\\u061c\\u180e\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u2069\\ufeff";
@@ -10,6 +10,9 @@ const JOINER = /[\u200c\u200d]/u;
 const UNSEEN = new RegExp(`[${HIDDEN}\\u200c\\u200d]`, "u");
 const MAY_NEED_JOINERS = /[\p{L}\p{M}\p{S}]/u;
 const EUROPEAN = 0x590;
+const LETTERS = "A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u02af\\u0370-\\u0373\\u0376-\\u058f\\u1e00-\\u1fff";
+const EUROPEAN_WORD = new RegExp(`[${LETTERS}](?:['\\u2019-]?[${LETTERS}\\u0300-\\u036f])*`, "gu");
+const FOREIGN_LETTER = new RegExp(`(?![A-Za-z])[${LETTERS}]`, "gu");
 const ALIKE = ["\"“”„‟«»″", "'’‘‚‛‹›′`´", "-–—‐‑‒―−", "•·‣▪", "~〜～"].map(codePoints);
 
 export class NormalForm {
@@ -36,6 +39,18 @@ export class NormalForm {
       for (const _ of codePoints(written)) spans.push(span);
     }
     return { text, spans };
+  }
+
+  /** The spans of words with a letter of Latin, Greek or Cyrillic that the training sources never had, in either case. */
+  foreignWords(line) {
+    if (!this.#known || !/[^\0-\x7f]/u.test(line)) return [];
+    const characters = codePoints(line);
+    return matches(EUROPEAN_WORD, line).filter((span) => this.#isForeign(characters.slice(...span).join("")));
+  }
+
+  #isForeign(word) {
+    const letters = this.apply(word).text.match(FOREIGN_LETTER) ?? [];
+    return letters.some((letter) => ![letter, letter.toLowerCase(), letter.toUpperCase()].some((one) => this.#known.has(one)));
   }
 
   #isNormal(line, raw) {

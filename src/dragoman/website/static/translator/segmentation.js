@@ -5,6 +5,7 @@
 import { CaseMarks, markCase } from "./case_marks.js";
 import { codePoints, isSpace, printable, runs, stripped } from "./code_points.js";
 import { NormalForm } from "./normal_form.js";
+import { Protected } from "./protected.js";
 import { SentencePiece } from "./sentencepiece.js";
 
 const SPACE_MARK = "▁";
@@ -94,12 +95,18 @@ class Normalised {
   join(pieces) {
     return this.#inner.join(pieces);
   }
+
+  foreignWords(line) {
+    return this.#form.foreignWords(line);
+  }
 }
 
 /** `description` is SIDE.segmentation.json; `model` the bytes of SIDE.model, for SentencePiece only. */
 export function openSegmentation(description, model) {
-  const inner = openInner(description, model);
-  return description.normal_form ? new Normalised(inner, description.normal_form.known) : inner;
+  let segmentation = openInner(description, model);
+  if (description.normal_form) segmentation = new Normalised(segmentation, description.normal_form.known);
+  if (!description.protected) return segmentation;
+  return new Protected(segmentation, description.protected, (line) => segmentation.foreignWords?.(line) ?? []);
 }
 
 function openInner(description, model) {

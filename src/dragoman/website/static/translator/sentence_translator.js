@@ -4,6 +4,7 @@ import { heaviestWords, segmentWeights, surfaceSpans, wordLinks } from "./alignm
 import { beamSearch } from "./beam_search.js";
 import { codePoints, isSpace, linesJoined, rawWords } from "./code_points.js";
 import { Constraints } from "./constraints.js";
+import { NAMES } from "./protected.js";
 import { BOS, EOS, UNK } from "./text_side.js";
 import { Failure } from "./failure.js";
 import { faults, repetitionOrders, searchWithoutRepetition } from "./second_search.js";
@@ -42,7 +43,7 @@ export class SentenceTranslator {
     const prepared = this.#prepare(line, options.prefix ?? "");
     if (!prepared.source.ids.length) return [blank(line)];
     const banned = this.#bannedIds(options.banned ?? []);
-    const phrases = (options.phrases ?? []).map((phrase) => this.#phraseIds(phrase, banned));
+    const phrases = (options.phrases ?? []).map((phrase) => this.#phraseIds(phrase, prepared.source.items, banned));
     const search = { ...this.#search, ...options.search };
     const boundaries = phrases.length ? this.#target.wordBoundaries : null;
     const given = { prefix: prepared.prefix.ids, phrases, banned, boundaries };
@@ -93,10 +94,11 @@ export class SentenceTranslator {
   }
 
   #prepare(line, prefix) {
-    const { ids, pieces, offsets } = this.#source.encode(line);
-    const [source, sourcePieces, spans] = [ids, pieces, offsets].map((list) => list.slice(0, MAX_SEGMENTS));
-    const begun = prefix ? this.#target.encode(prefix) : { ids: [], pieces: [] };
-    return { line, source: { ids: source, pieces: sourcePieces, spans }, prefix: begun };
+    const encoded = this.#source.encode(line);
+    const [ids, pieces, spans] = [encoded.ids, encoded.pieces, encoded.offsets].map((list) => list.slice(0, MAX_SEGMENTS));
+    const items = encoded.items.slice(0, pieces.filter((piece) => NAMES.includes(piece)).length);
+    const begun = prefix ? this.#target.encode(prefix, items) : { ids: [], pieces: [] };
+    return { line, source: { ids, pieces, spans, items }, prefix: begun };
   }
 
   #start({ source }) {
@@ -105,8 +107,13 @@ export class SentenceTranslator {
 
   #find({ source }, start, search, nBest, given, pause) {
     const segments = source.ids.length;
-    const constraints = new Constraints(search, this.#engine.vocabularySize, segments, given);
+    const all = { ...given, ...this.#placeholders(source) };
+    const constraints = new Constraints(search, this.#engine.vocabularySize, segments, all);
     return beamSearch(this.#engine, start, segments, search, nBest, given.prefix, constraints, pause);
+  }
+
+  #placeholders({ items }) {
+    return { placeholders: this.#target.placeholders, wanted: items.length };
   }
 
   /** Target ids that begin with the prefix: these alone, then with one segment more, the most probable first. */
@@ -114,7 +121,7 @@ export class SentenceTranslator {
     const given = prepared.prefix.ids;
     const found = await this.#nextSegments(prepared, start, given, banned, pause);
     if (prefix && !isSpace(codePoints(prefix).at(-1))) {
-      const done = this.#target.encode(prefix.slice(0, Math.max(0, prefix.lastIndexOf(" ")))).ids;
+      const done = this.#target.encode(prefix.slice(0, Math.max(0, prefix.lastIndexOf(" "))), prepared.source.items).ids;
       if (done.length < given.length) {
         const others = await this.#nextSegments(prepared, start, done, banned, pause);
         found.push(...others.filter(({ ids }) => this.#extends(ids, prefix)));
@@ -132,7 +139,7 @@ export class SentenceTranslator {
   /** `ids` with one of the most probable next segments, and the log-probability of all: [{ids, total}]. */
   async #nextSegments({ source }, start, ids, banned, pause) {
     const size = this.#engine.vocabularySize;
-    const constraints = new Constraints(this.#search, size, source.ids.length, { banned });
+    const constraints = new Constraints(this.#search, size, source.ids.length, { banned, ...this.#placeholders(source) });
     const k = Math.min(MAX_CONTINUATIONS, size);
     let total = 0;
     let step = { state: start };
@@ -170,7 +177,11 @@ export class SentenceTranslator {
     for (const place of known.keys()) if (ids[place] !== UNK) known.delete(place);
     if (replaceUnknown && weights) this.#copyUnknown(prepared, ids, weights, known);
     const segments = this.#target.pieces(ids);
-    const text = linesJoined(this.#target.join(segments.map((piece, place) => known.get(place) ?? piece)));
+    const text = linesJoined(this.#target.join(segments.map((piece, place) => known.get(place) ?? piece), source.items));
+    segments.forEach((piece, place) => {
+      const item = source.items[NAMES.indexOf(piece)];
+      if (item !== undefined) known.set(place, item);
+    });
     const surfaces = ids.map((id, place) => known.get(place) || this.#target.surface(id));
     const segmentSpans = surfaceSpans(surfaces, text);
     const links = (sourceUnits, targetUnits) =>
@@ -218,8 +229,8 @@ export class SentenceTranslator {
       });
   }
 
-  #phraseIds(phrase, banned) {
-    const { ids, pieces } = this.#target.encode(phrase);
+  #phraseIds(phrase, items, banned) {
+    const { ids, pieces } = this.#target.encode(phrase, items);
     const unknown = ids.indexOf(UNK);
     if (unknown >= 0) {
       throw new Failure(

@@ -1,5 +1,6 @@
 // One language side of a model: its segmentation and vocabulary, from raw line to ids and back.
 
+import { NAMES, restored } from "./protected.js";
 import { openSegmentation } from "./segmentation.js";
 import { wordBoundaries } from "./word_boundaries.js";
 
@@ -33,18 +34,24 @@ export class TextSide {
     return this.#pieces.slice(SPECIALS.length);
   }
 
-  /** The segments of a raw line: {ids, pieces, offsets}, without EOS. */
-  encode(line) {
-    const { pieces, offsets } = this.#segmentation.segment(line);
-    return { ids: pieces.map((piece) => this.#ids.get(piece) ?? UNK), pieces, offsets };
+  /** The segments of a raw line, a target by the items of its source: {ids, pieces, offsets, items}, without EOS. */
+  encode(line, sourceItems = []) {
+    const { pieces, offsets, items = [] } = this.#segmentation.segment(line, sourceItems);
+    return { ids: pieces.map((piece) => this.#ids.get(piece) ?? UNK), pieces, offsets, items };
+  }
+
+  /** The ids of the placeholders of items; empty where the model has none. */
+  get placeholders() {
+    return NAMES.map((name) => this.#ids.get(name)).filter((id) => id !== undefined);
   }
 
   pieces(ids) {
     return ids.map((id) => this.#pieces[id]);
   }
 
-  join(pieces) {
-    return this.#segmentation.join(pieces);
+  /** Text of pieces, with `items` in place of placeholders. */
+  join(pieces, items = []) {
+    return restored(this.#segmentation.join(pieces), items);
   }
 
   /** Where words end between segments; see word_boundaries.js. */

@@ -1,0 +1,301 @@
+"""Items: links, placeholders of programs, tags, emoji, numbers and the like, which a translation must contain as well.
+
+`KINDS` has a pattern for each kind. The patterns mean the same in Python and in JavaScript (with the flag "u"), because
+an exported web site finds items with them, too: classes of characters are written out. Each takes a time that grows
+linearly with a line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from dragoman.config.schema import ItemKind
+from dragoman.text.names import KnownWords, known_words
+
+Span = tuple[int, int]
+
+_WORD = "[A-Za-z0-9_]"
+_NAME = "[A-Za-z_][A-Za-z0-9_]*"
+_FILE = "[A-Za-z0-9_.+~-]"
+_PICTURE = "(?:[\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff])"
+_BULLET = "[*\u2022\u00b7\u2023\u25aa\u2013\u2014-]"
+_HEX = "[0-9A-Fa-f]"
+
+
+class Kind(NamedTuple):
+    """A kind of items."""
+
+    pattern: str
+    examples: tuple[str, ...]
+
+
+KINDS: Mapping[ItemKind, Kind] = {
+    "list": Kind(
+        rf"^ *(?:{_BULLET}|\(?[0-9]{{1,3}}[.)]|\(?[A-Za-z][.)])(?= )",
+        ("-", "•", "1.", "(2)", "a)"),
+    ),
+    "url": Kind(
+        r"(?:(?:https?|ftps?|file|mailto|vnd\.[A-Za-z0-9.]+):(?:\/\/)?[!#-;=?-~]*|(?<![A-Za-z0-9_.@])www\.[!#-;=?-~]*)"
+        r"[A-Za-z0-9\/#=&_~%$@+*}-]",
+        ("https://example.org/a/b?id=3", "www.example.com", "mailto:kim@example.org"),
+    ),
+    "email": Kind(
+        r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}",
+        ("kim@example.org", "jo.doe+x@mail.example.com"),
+    ),
+    "tag": Kind(
+        r"""<\/?[A-Za-z][A-Za-z0-9:_-]*(?: +[A-Za-z_:-]+=(?:"[^"<>]*"|'[^'<>]*'))* ?\/?>""",
+        ("<b>", "</a>", "<br/>", '<img src="a.png">'),
+    ),
+    "variable": Kind(
+        r"[$#%]?\{\{[^{}]{0,60}\}\}|[$#%]?\{[A-Za-z0-9_.:%-]{0,60}\}"
+        rf"|(?<![A-Za-z0-9%])%(?:[0-9]+\$)?(?:\({_NAME}\))?[-+#0]*[0-9]*(?:\.[0-9]+)?(?:hh|h|ll|l|z)?"
+        r"[diouxXeEfgGcsr@](?![A-Za-z0-9])|(?<![A-Za-z0-9%])%(?:[0-9]{1,2}|[A-Z][A-Z0-9_]+)(?![A-Za-z0-9_])",
+        ("{name}", "{0}", "{{ total }}", "${HOME}", "%s", "%1$s", "%(name)d", "%.2f", "%1", "%PRODUCTNAME"),
+    ),
+    "entity": Kind(
+        r"(?<![A-Za-z])&(?:[A-Za-z]{2,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});(?![A-Za-z])",
+        ("&amp;", "&nbsp;", "&#8217;"),
+    ),
+    "path": Kind(
+        rf"(?<![A-Za-z0-9_])[A-Za-z]:\\(?:{_FILE}+\\)*{_FILE}*{_WORD}"
+        rf"|(?<![A-Za-z0-9_.\/<~-])~?\/[A-Za-z._]{_FILE}*\/(?:{_FILE}+\/)*(?:{_FILE}*{_WORD})?"
+        rf"|(?<![A-Za-z0-9_.\/-])[A-Za-z0-9_.-]+(?:\/[A-Za-z0-9_.-]+)*\/[A-Za-z0-9_-]+\.[A-Za-z][A-Za-z0-9]{{0,4}}"
+        r"(?![A-Za-z0-9_])",
+        ("/usr/local/lib", r"C:\Temp\log.txt", "src/main.c"),
+    ),
+    "handle": Kind(
+        r"(?<![A-Za-z0-9_@.])@[A-Za-z0-9_]{2,30}|(?<![A-Za-z0-9_#&])#[A-Za-z0-9_]{1,40}",
+        ("@user", "@kim_92", "#tag", "#42"),
+    ),
+    "date": Kind(
+        r"(?<![A-Za-z0-9_.,-])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)(?![A-Za-z0-9_])",
+        ("2026-11-27", "12:45", "7:05"),
+    ),
+    "code": Kind(
+        rf"(?<![A-Za-z0-9_-]){_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}(?![A-Za-z0-9_])"
+        r"|(?<![A-Za-z0-9_.])(?:v[0-9]+(?:\.[0-9]+)+|[0-9]+(?:\.[0-9]+){2,})(?:-[A-Za-z0-9]+)?(?![A-Za-z0-9_])"
+        r"|(?<![A-Za-z0-9_-])(?=[A-Z0-9-]*[0-9])[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+(?![A-Za-z0-9_])"
+        r"|(?<![A-Za-z0-9_])[A-Z](?:\+\+|#)(?![A-Za-z0-9_+#])",
+        ("v2.0.1", "3.11.4", "AB-1234", "XK47-B", "123e4567-e89b-12d3-a456-426614174000", "C++"),
+    ),
+    "emoji": Kind(
+        f"(?:{_PICTURE}[\ufe0e\ufe0f\u200d\u20e3\U000e0020-\U000e007f]*|[0-9#*]\ufe0f?\u20e3)+",
+        ("😀", "👍🏽", "🇰🇷", "❤️", "👩‍🚀"),
+    ),
+    "number": Kind(
+        "(?<![A-Za-z0-9_])(?<![0-9][.,])(?=(?:[.,]?[0-9]){2})"
+        "(?:[0-9]{1,3}(?:['\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)*)(?![A-Za-z0-9_])",
+        ("3.14", "1,234", "27.5", "2018"),
+    ),
+}
+"""By name, in the order in which they are tried at a place. Numbers have two digits or more, the only kind whose
+writing differs by language."""
+
+MOST = 9
+"""Items of a line that get a placeholder; the others stay text."""
+PLACEHOLDERS = "".join(chr(0xE001 + number) for number in range(MOST))
+"""What stands for the items of a line inside segmentations: characters of private use, so that each is a segment."""
+NAMES = tuple(f"⟦{number}⟧" for number in range(1, MOST + 1))
+"""The segments of the placeholders, as vocabularies and people see them."""
+
+_MAY_BE = re.compile(
+    "[0-9/\\\\@#%&<{⟦\u2190-\u2bff\ue001-\ue009\U0001f000-\U0001faff]|www|mailto|vnd|[A-Z][+#-]"
+    f"|^ *(?:{_BULLET}|\\(?[A-Za-z][.)])"
+)
+"""What every item has; most lines have none of it."""
+_OWN = f"[{PLACEHOLDERS}]|" + "|".join(map(re.escape, NAMES))
+"""Text that is spelled like a placeholder: an item, too."""
+_OWN_CHARACTERS = str.maketrans(dict.fromkeys(PLACEHOLDERS, "\ufffd"))
+_NUMBERS = re.compile(KINDS["number"].pattern)
+_NUMBER = re.compile("[0-9]{1,3}(?:[.,'\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?")
+"""What languages write with their own separators; neither a date nor a version."""
+_DIGITS = re.compile("[0-9]")
+
+Separator = tuple[str, bool]
+"""A character between the digits of a number, and whether exactly three digits follow, as after one of thousands."""
+_FEWEST = 3
+"""Numbers of the training text from which on they show how a separator is written."""
+_SAMPLE = 1_000_000
+"""Pairs of a training text that are read for it."""
+
+
+class Masked(NamedTuple):
+    """A line whose items are placeholders."""
+
+    text: str
+    spans: list[Span] | None
+    """The span in the raw line of each character; None where the text is the raw line."""
+    items: tuple[str, ...] = ()
+    """What the placeholders stand for in the translation, from the first on."""
+
+
+class Items:
+    """Finds the items of lines, puts placeholders in their places, and says how a translation writes them."""
+
+    def __init__(
+        self,
+        patterns: Sequence[str],
+        separators: Iterable[tuple[str, bool, str]] = (),
+        known: KnownWords | None = None,
+        foreign_words: Callable[[str], list[Span]] | None = None,
+    ) -> None:
+        """
+        Args:
+            patterns: what is an item; those before others are preferred.
+            separators: how the target language writes a separator of numbers: (source separator, whether three digits
+                follow, target separator).
+            known: the words of the training sources; others are items if they are names. None if no names are.
+            foreign_words: finds words that are items because the model does not know their letters.
+        """
+        self.patterns = tuple(patterns)
+        self.separators = tuple(separators)
+        self.known = known
+        self.foreign_words = foreign_words
+        self._pattern = re.compile("|".join(f"(?:{one})" for one in (_OWN, *patterns)))
+        self._separators: dict[Separator, str] = {(mark, three): target for mark, three, target in self.separators}
+
+    def __reduce__(self) -> tuple[type[Items], tuple[object, ...]]:
+        return Items, (self.patterns, self.separators, self.known, self.foreign_words)
+
+    @classmethod
+    def of_kinds(
+        cls,
+        kinds: Iterable[ItemKind],
+        pairs: Callable[[], Iterable[tuple[str, str]]],
+        foreign_words: Callable[[str], list[Span]] | None = None,
+    ) -> Items:
+        """The items of some kinds, with numbers written as the targets of training pairs write them.
+
+        Args:
+            kinds: those of `KINDS`, and "name": words with letters or, inside a line, with a capital that the training
+                sources never had.
+            pairs: reads the training pairs.
+            foreign_words: as for the class; without names it is not needed.
+        """
+        wanted = set(kinds)
+        chosen = [kind.pattern for name, kind in KINDS.items() if name in wanted]
+        separators = _learnt_separators(islice(pairs(), _SAMPLE)) if "number" in wanted else ()
+        if "name" not in wanted:
+            return cls(chosen, separators)
+        return cls(chosen, separators, known_words(islice(pairs(), _SAMPLE)), foreign_words)
+
+    def with_text(self, lines: Iterable[str]) -> Items:
+        """The items of a model that learns these sources, too."""
+        known = None if self.known is None else self.known.with_text(lines)
+        return Items(self.patterns, self.separators, known, self.foreign_words)
+
+    def find(self, line: str) -> list[Span]:
+        """The spans of the items of a line."""
+        found = [match.span() for match in self._pattern.finditer(line)] if _MAY_BE.search(line) else []
+        names = self.known.names(line) if self.known else []
+        for start, stop in (*names, *(self.foreign_words(line) if self.foreign_words else ())):
+            if not any(start < end and begin < stop for begin, end in found):
+                found.append((start, stop))
+        return sorted(found)
+
+    def mask(self, line: str) -> Masked:
+        """Replace the items of a source, the first `MOST` of them."""
+        return self._mask_source(line, self.find(line)[:MOST])
+
+    def mask_target(self, line: str, items: Sequence[str]) -> Masked:
+        """Replace the items of a target that are among those of its source, each once."""
+        if not items:
+            return _masked(line, [])
+        free = dict(zip(PLACEHOLDERS, map(_key, items), strict=False))
+        replaced = []
+        for start, end in self.find(line):
+            key = _key(line[start:end])
+            placeholder = next((each for each, own in free.items() if own == key), None)
+            if placeholder is not None:
+                del free[placeholder]
+                replaced.append(((start, end), placeholder))
+        return _masked(line, replaced)
+
+    def mask_pair(self, source: str, target: str) -> tuple[Masked, Masked]:
+        """Replace the items that both sides have, the first `MOST` of them."""
+        found = self.find(source)
+        free = Counter(_key(target[start:end]) for start, end in self.find(target)) if found else Counter[str]()
+        common: list[Span] = []
+        for start, end in found:
+            key = _key(source[start:end])
+            if free[key] and len(common) < MOST:
+                free[key] -= 1
+                common.append((start, end))
+        masked = self._mask_source(source, common)
+        return masked, self.mask_target(target, masked.items)
+
+    def _mask_source(self, line: str, found: Sequence[Span]) -> Masked:
+        items = tuple(self.written(line[start:end]) for start, end in found)
+        return _masked(line, list(zip(found, PLACEHOLDERS, strict=False)), items)
+
+    def written(self, item: str) -> str:
+        """An item as the target language writes it: itself, but for the separators of numbers."""
+        if not self._separators or not _NUMBER.fullmatch(item):
+            return item
+        marks = {place: self._separators.get((mark, three), mark) for place, mark, three in _separators(item)}
+        digits = _DIGITS.findall(item)
+        return "".join(marks.get(place, "") + digit for place, digit in enumerate(digits))
+
+
+def restore(text: str, items: Sequence[str]) -> str:
+    """The text with items in place of placeholders, and with the name of a placeholder that stands for none."""
+    if not any(placeholder in text for placeholder in PLACEHOLDERS):
+        return text
+    for number, placeholder in enumerate(PLACEHOLDERS):
+        text = text.replace(placeholder, items[number] if number < len(items) else NAMES[number])
+    return text
+
+
+def _masked(line: str, replaced: Sequence[tuple[Span, str]], items: tuple[str, ...] = ()) -> Masked:
+    if not replaced:
+        return Masked(line.translate(_OWN_CHARACTERS), None)
+    text: list[str] = []
+    spans: list[Span] = []
+    end = 0
+    for (start, stop), placeholder in (*replaced, ((len(line), len(line)), "")):
+        text += [line[end:start].translate(_OWN_CHARACTERS), placeholder]
+        spans += [*((place, place + 1) for place in range(end, start)), *([(start, stop)] if placeholder else [])]
+        end = stop
+    return Masked("".join(text), spans, items)
+
+
+def _key(item: str) -> str:
+    """What equal items have in common: the digits of a number, else the text."""
+    return "".join(_DIGITS.findall(item)) if _NUMBER.fullmatch(item) else item
+
+
+def _learnt_separators(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, bool, str], ...]:
+    """How the targets of pairs write the separators of numbers, where it is not as the sources do."""
+    written: dict[Separator, Counter[str]] = {}
+    for source, target in pairs:
+        for key, mark in _separators_of_pair(source, target):
+            written.setdefault(key, Counter())[mark] += 1
+    separators = []
+    for (mark, three), counts in sorted(written.items()):
+        [(best, count)] = counts.most_common(1)
+        if best != mark and count >= _FEWEST and 2 * count > counts.total():
+            separators.append((mark, three, best))
+    return tuple(separators)
+
+
+def _separators(number: str) -> list[tuple[int, str, bool]]:
+    """The separators of a number: how many digits are before each, what it is, and whether three digits follow."""
+    return [
+        (len(_DIGITS.findall(number[: match.start()])), match[0][0], len(match[0]) == 4)
+        for match in re.finditer("[^0-9][0-9]*", number)
+    ]
+
+
+def _separators_of_pair(source: str, target: str) -> Iterator[tuple[Separator, str]]:
+    """The separators of the numbers that both lines have, and what the target has in their places."""
+    targets = {_key(match[0]): match[0] for match in _NUMBERS.finditer(target)}
+    for match in _NUMBERS.finditer(source) if targets else ():
+        if (other := targets.get(_key(match[0]))) is not None:
+            marks = {place: mark for place, mark, _ in _separators(other)}
+            for place, mark, three in _separators(match[0]):
+                yield (mark, three), marks.get(place, "")

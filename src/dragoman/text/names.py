@@ -1,0 +1,133 @@
+"""Names that a model never saw: words inside a line with a capital, which its training sources have in no case.
+
+Where such words are mostly the same in source and target, as names are, they are protected. The training text itself
+shows it: of its own words that occur once, how many does the target have as they are? About 60 % in English, French and
+Czech text, 5 % in German, which writes nouns with capitals; there no word is a name by its capital.
+
+The words of the training sources are kept in a filter (Bloom 1970): 10 bits a word, of which 1 % that were never seen
+are taken for known. In the web site, names.js does the same.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+Span = tuple[int, int]
+
+_LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0370-\u0373\u0376-\u058f\u1e00-\u1fff\u0300-\u036f"
+_HIDDEN = "\u00ad\u200b-\u200d\u2060\ufeff"
+_WORD = re.compile(f"[{_LETTERS}][{_LETTERS}{_HIDDEN}]*")
+_INVISIBLE = re.compile(f"[{_HIDDEN}]")
+_BEGINNING = re.compile("(?:^|[.!?:\u2026])[^A-Za-z0-9\u00c0-\u1fff\u3040-\uffff]*$")
+"""What stands before a word that begins a sentence, and so has a capital whatever it is."""
+_BEFORE = 20
+"""Characters before a word that are looked at."""
+_SHORTEST = 3
+"""Letters of a name."""
+_MOST = 0.7
+"""Share of the words inside a line that may have a capital; more have it in headings."""
+_COPIED = 0.4
+"""Share of the rare words with a capital that the targets must have as they are."""
+_FEWEST = 20
+"""Rare words that show it."""
+_BITS = 10
+_HASHES = 7
+_SEEDS = (0x811C9DC5, 0x01000193)
+
+
+class KnownWords:
+    """The words of the training sources."""
+
+    def __init__(self, bits: bytes) -> None:
+        """`bits` are those of the filter, the first one the lowest of the first byte."""
+        self.bits = bits
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> KnownWords:
+        """The filter of some words in lower case."""
+        known = list(words)
+        return cls(bytes(1 + len(known) * _BITS // 8)).with_text(known)
+
+    @classmethod
+    def of_text(cls, text: str) -> KnownWords:
+        """Read what `text` gave.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        return cls(base64.b64decode(text, validate=True))
+
+    def with_text(self, lines: Iterable[str]) -> KnownWords:
+        """The filter with the words of more lines, in as many bits: it takes more new words for known ones."""
+        bits = bytearray(self.bits)
+        for word in {_plain(word) for line in lines for word in _WORD.findall(line)}:
+            for place in _places(word, 8 * len(bits)):
+                bits[place >> 3] |= 1 << (place & 7)
+        return KnownWords(bytes(bits))
+
+    def text(self) -> str:
+        """The filter in base 64."""
+        return base64.b64encode(self.bits).decode()
+
+    def __contains__(self, word: str) -> bool:
+        size = 8 * len(self.bits)
+        return all(self.bits[place >> 3] >> (place & 7) & 1 for place in _places(word, size))
+
+    def names(self, line: str) -> list[Span]:
+        """The words of a line that are names of which the sources had none."""
+        if not (candidates := _candidates(line)):
+            return []
+        return [(start, end) for start, end in candidates if _plain(line[start:end]) not in self]
+
+
+def known_words(pairs: Iterable[tuple[str, str]]) -> KnownWords | None:
+    """The words of training sources; None where words with a capital are no names.
+
+    The pairs are read once, so their rare words are remembered with whether the targets have them.
+    """
+    counts: Counter[str] = Counter()
+    rare: dict[str, bool] = {}
+    for source, target in pairs:
+        candidates = _candidates(source)
+        targets = set(_WORD.findall(target)) if candidates else set[str]()
+        for start, end in candidates:
+            if (word := _plain(source[start:end])) not in counts:
+                rare[word] = source[start:end] in targets
+        counts.update(map(_plain, _WORD.findall(source)))
+    copied = [found for word, found in rare.items() if counts[word] == 1]
+    if len(copied) < _FEWEST or sum(copied) < _COPIED * len(copied):
+        return None
+    return KnownWords.of(sorted(counts))
+
+
+def _plain(word: str) -> str:
+    """A word as the filter has it: in lower case, composed, without invisible characters."""
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", word)).lower()
+
+
+def _candidates(line: str) -> list[Span]:
+    """The words with a capital that do not begin a sentence; none in a line in capitals or in title case."""
+    words = [match.span() for match in _WORD.finditer(line)]
+    inside = [(start, end) for start, end in words if not _BEGINNING.search(line[max(0, start - _BEFORE) : start])]
+    capitals = [(start, end) for start, end in inside if line[start:end] != line[start:end].lower()]
+    if len(inside) >= _SHORTEST and len(capitals) > _MOST * len(inside):
+        return []
+    return [(start, end) for start, end in capitals if end - start >= _SHORTEST]
+
+
+def _places(word: str, size: int) -> Iterator[int]:
+    """The bits of a word: two hashes (FNV-1a), combined (Kirsch and Mitzenmacher 2006)."""
+    first, second = (_hash(word, seed) for seed in _SEEDS)
+    for number in range(_HASHES):
+        yield (first + number * (second | 1)) % size
+
+
+def _hash(word: str, seed: int) -> int:
+    value = seed
+    for byte in word.encode("utf-8", "surrogatepass"):
+        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return value

@@ -1,0 +1,61 @@
+// Names that a model never saw, as text/names.py states them; spans are in code points.
+
+import { codePoints, matches } from "./code_points.js";
+
+const LETTERS =
+  "A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u02af\\u0370-\\u0373\\u0376-\\u058f\\u1e00-\\u1fff\\u0300-\\u036f";
+const HIDDEN = "\\u00ad\\u200b-\\u200d\\u2060\\ufeff";
+const WORD = new RegExp(`[${LETTERS}][${LETTERS}${HIDDEN}]*`, "gu");
+const INVISIBLE = new RegExp(`[${HIDDEN}]`, "gu");
+const BEGINNING = /(?:^|[.!?:\u2026])[^A-Za-z0-9\u00c0-\u1fff\u3040-\uffff]*$/u;
+const BEFORE = 20; // characters before a word that are looked at
+const SHORTEST = 3;
+const MOST = 0.7; // share of the words inside a line that may have a capital
+const HASHES = 7;
+const SEEDS = [0x811c9dc5, 0x01000193];
+const utf8 = new TextEncoder();
+
+export class KnownWords {
+  #bits;
+
+  /** `text` is the filter in base 64. */
+  constructor(text) {
+    this.#bits = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  }
+
+  /** The spans of the words of a line that are names of which the sources had none. */
+  names(line) {
+    const characters = codePoints(line);
+    return candidates(line, characters).filter((span) => !this.#has(plain(characters.slice(...span).join(""))));
+  }
+
+  #has(word) {
+    const size = 8 * this.#bits.length;
+    const [first, second] = SEEDS.map((seed) => hash(word, seed));
+    for (let number = 0; number < HASHES; number++) {
+      const place = (first + number * ((second | 1) >>> 0)) % size;
+      if (!((this.#bits[Math.floor(place / 8)] >> (place % 8)) & 1)) return false;
+    }
+    return true;
+  }
+}
+
+function candidates(line, characters) {
+  const inside = matches(WORD, line).filter(([start]) => {
+    return !BEGINNING.test(characters.slice(Math.max(0, start - BEFORE), start).join(""));
+  });
+  const capitals = inside.filter((span) => {
+    const word = characters.slice(...span).join("");
+    return word !== word.toLowerCase();
+  });
+  if (inside.length >= SHORTEST && capitals.length > MOST * inside.length) return [];
+  return capitals.filter(([start, end]) => end - start >= SHORTEST);
+}
+
+function plain(word) {
+  return word.replace(INVISIBLE, "").normalize("NFC").toLowerCase();
+}
+
+function hash(word, seed) {
+  return utf8.encode(word).reduce((value, byte) => Math.imul(value ^ byte, 0x01000193) >>> 0, seed);
+}

@@ -1,0 +1,107 @@
+// Items and their placeholders, as text/items.py and text/segmentation/protected.py state them; spans are in code points.
+
+import { codePoints, matches } from "./code_points.js";
+import { KnownWords } from "./names.js";
+
+export const NAMES = ["⟦1⟧", "⟦2⟧", "⟦3⟧", "⟦4⟧", "⟦5⟧", "⟦6⟧", "⟦7⟧", "⟦8⟧", "⟦9⟧"];
+const PLACEHOLDERS = NAMES.map((_, number) => String.fromCodePoint(0xe001 + number));
+const OWN = /[\ue001-\ue009]/gu;
+const NUMBER = /^(?:[0-9]{1,3}(?:[.,'\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?)$/u;
+const MAY_BE = /[0-9/\\@#%&<{⟦\u2190-\u2bff\ue001-\ue009\u{1f000}-\u{1faff}]|www|mailto|vnd|[A-Z][+#-]|^ *(?:[*\u2022\u00b7\u2023\u25aa\u2013\u2014-]|\(?[A-Za-z][.)])/u;
+
+export class Protected {
+  #inner;
+  #pattern;
+  #separators;
+  #isSource;
+  #known;
+  #foreignWords;
+
+  /** `description` is that of `protected`; `foreignWords` finds words with letters that the model does not know. */
+  constructor(inner, { patterns, separators, known_words, foreign_words, source }, foreignWords) {
+    this.#inner = inner;
+    this.#pattern = new RegExp(["[\\ue001-\\ue009]", ...NAMES, ...patterns].map((one) => `(?:${one})`).join("|"), "gu");
+    this.#separators = new Map(separators.map(([mark, three, written]) => [`${mark} ${three}`, written]));
+    this.#isSource = source;
+    this.#known = known_words === null ? null : new KnownWords(known_words);
+    this.#foreignWords = foreign_words ? foreignWords : () => [];
+  }
+
+  /** A source line, or a target line by the `items` of its source: {pieces, offsets, items}. */
+  segment(line, items = []) {
+    const masked = this.#isSource ? this.#mask(line) : this.#maskTarget(line, items);
+    const { pieces, offsets } = this.#inner.segment(masked.text);
+    const end = masked.spans.at(-1)?.[1] ?? 0;
+    const startOf = (place) => masked.spans[place]?.[0] ?? end;
+    return {
+      pieces: pieces.map((piece) => NAMES[PLACEHOLDERS.indexOf(piece)] ?? piece),
+      offsets: offsets.map(([start, stop]) => [startOf(start), stop > start ? masked.spans[stop - 1][1] : startOf(start)]),
+      items: masked.items,
+    };
+  }
+
+  /** Text in which placeholders are still to be restored. */
+  join(pieces) {
+    return this.#inner.join(pieces.map((piece) => PLACEHOLDERS[NAMES.indexOf(piece)] ?? piece));
+  }
+
+  #mask(line) {
+    const characters = codePoints(line);
+    const found = this.#find(line).slice(0, NAMES.length);
+    const items = found.map((span) => this.#written(characters.slice(...span).join("")));
+    return masked(characters, found.map((span, number) => [span, PLACEHOLDERS[number]]), items);
+  }
+
+  #maskTarget(line, items) {
+    const characters = codePoints(line);
+    const free = items.map(key);
+    const replaced = [];
+    for (const span of items.length ? this.#find(line) : []) {
+      const number = free.indexOf(key(characters.slice(...span).join("")));
+      if (number < 0) continue;
+      free[number] = null;
+      replaced.push([span, PLACEHOLDERS[number]]);
+    }
+    return masked(characters, replaced, []);
+  }
+
+  #find(line) {
+    const found = MAY_BE.test(line) ? matches(this.#pattern, line) : [];
+    for (const [start, stop] of [...(this.#known?.names(line) ?? []), ...this.#foreignWords(line)]) {
+      if (!found.some(([begin, end]) => start < end && begin < stop)) found.push([start, stop]);
+    }
+    return found.sort(([one], [other]) => one - other);
+  }
+
+  #written(item) {
+    if (!this.#separators.size || !NUMBER.test(item)) return item;
+    return item.replace(/([^0-9])([0-9]*)/gu, (_, mark, digits) => {
+      return (this.#separators.get(`${mark} ${digits.length === 3}`) ?? mark) + digits;
+    });
+  }
+}
+
+/** The text with items in place of placeholders, and with the name of a placeholder that stands for none. */
+export function restored(text, items) {
+  return text.replace(OWN, (placeholder) => {
+    const number = PLACEHOLDERS.indexOf(placeholder);
+    return items[number] ?? NAMES[number];
+  });
+}
+
+function masked(characters, replaced, items) {
+  const parts = [];
+  const spans = [];
+  let end = 0;
+  for (const [[start, stop], placeholder] of [...replaced, [[characters.length, characters.length], ""]]) {
+    parts.push(characters.slice(end, start).join("").replace(OWN, "\ufffd"), placeholder);
+    for (let place = end; place < start; place++) spans.push([place, place + 1]);
+    if (placeholder) spans.push([start, stop]);
+    end = stop;
+  }
+  return { text: parts.join(""), spans, items };
+}
+
+function key(item) {
+  return NUMBER.test(item) ? item.replace(/[^0-9]/gu, "") : item;
+}

@@ -1,0 +1,133 @@
+"""What is an item, and what stands for it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from dragoman.text import changes
+from dragoman.text.items import KINDS, MOST, NAMES, PLACEHOLDERS, Items, restore
+from dragoman.text.segmentation.normal_form import NormalForm
+
+ALL = Items([kind.pattern for kind in KINDS.values()])
+ONE, TWO, THREE = PLACEHOLDERS[:3]
+
+
+def found(line: str, items: Items = ALL) -> list[str]:
+    return [line[start:end] for start, end in items.find(line)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "example"), [(name, one) for name, kind in KINDS.items() if name != "list" for one in kind.examples]
+)
+def test_examples_are_found_whatever_stands_around_them(kind: str, example: str) -> None:
+    for items in (Items([KINDS[kind].pattern]), ALL):
+        for line in ("{}", "see {} now", "({}).", "see {}, or", "das „{}“", "보세요 {}를"):
+            assert found(line.format(example), items) == [example], line
+
+
+@pytest.mark.parametrize("mark", KINDS["list"].examples)
+def test_the_mark_of_a_list_is_found_where_a_line_begins(mark: str) -> None:
+    assert found(f"{mark} A dog.") == [mark]
+    assert found(f"  {mark} A dog.") == [f"  {mark}"]
+    assert mark not in found(f"A dog {mark} cat.")
+    assert found(f"{mark}dog") == []
+
+
+@pytest.mark.parametrize(
+    "item", [example for name, item in changes.ITEMS.items() if "name" not in name for example in item.examples]
+)
+def test_the_items_that_robustness_inserts_are_found(item: str) -> None:
+    assert found(f"A man sees {item} in the park.") == [item]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "A dog and/or his/her cat run at 5 km/h, 3 times, well-known as No. 7.",
+        "It's the dogs' turn; a < b > c, the 1990s, 21st, 3D, B2B, x/y, e.g. this.",
+        "Ein 5-jähriger Junge (a) fährt U-Bahn: 5%ig sicher & froh!",
+        "그는 3 번째 줄에 있다.",
+    ],
+)
+def test_usual_text_has_none(line: str) -> None:
+    assert not found(line)
+
+
+def test_no_pattern_is_slow_on_any_line() -> None:
+    """Twice the length takes about twice the time: a quadratic pattern would take minutes here."""
+    text = "a a@ @ a/ /a http:// {{ { % &a # 1 1. 1, A- A - v1. www. \\ C:\\a\\ a@a. 12: 2026- 0a 😀 ⟦ vnd.a: %( ~/a"
+    parts = text.split()
+    began = time.perf_counter()
+    for part in (*parts, "<a ", '<a b="', " /a", "1'000"):
+        ALL.find((part * 100_000)[:100_000])
+    assert time.perf_counter() - began < 60
+
+
+def test_a_source_is_masked_in_order_and_restored() -> None:
+    line = "Open {name} at http://a.org, 12:45 😀"
+    masked = ALL.mask(line)
+    assert masked.text == f"Open {ONE} at {TWO}, {THREE} {PLACEHOLDERS[3]}"
+    assert masked.items == ("{name}", "http://a.org", "12:45", "😀")
+    assert masked.spans is not None
+    assert [line[start:end] for start, end in masked.spans if end - start > 1] == ["{name}", "http://a.org", "12:45"]
+    assert restore(masked.text, masked.items) == line
+    assert restore(f"{TWO} {ONE}", ["{x}"]) == "⟦2⟧ {x}"
+
+
+def test_a_line_without_items_stays_as_it_is() -> None:
+    assert ALL.mask("a dog") == ("a dog", None, ())
+
+
+def test_items_beyond_the_ninth_stay_text() -> None:
+    line = " ".join(f"{{x{number}}}" for number in range(MOST + 2))
+    masked = ALL.mask(line)
+    assert masked.text == " ".join((*PLACEHOLDERS, "{x9}", "{x10}"))
+    assert restore(masked.text, masked.items) == line
+
+
+def test_text_that_is_spelled_like_a_placeholder_is_an_item() -> None:
+    line = f"a ⟦1⟧ b {TWO} c"
+    masked = ALL.mask(line)
+    assert masked.items == ("⟦1⟧", TWO)
+    assert restore(masked.text, masked.items) == line
+    assert TWO not in ALL.mask_target(line, ()).text
+
+
+def test_only_items_of_both_sides_are_masked_in_a_pair() -> None:
+    source, target = ALL.mask_pair("{a} and %s and {b} or {a}", "{b} oder {a} und {c}")
+    assert source.text == f"{ONE} and %s and {TWO} or {{a}}"
+    assert target.text == f"{TWO} oder {ONE} und {{c}}"
+    assert source.items == ("{a}", "{b}")
+
+
+def test_each_item_of_a_source_has_one_placeholder_in_its_target() -> None:
+    assert ALL.mask_target("{a} {a} {a}", ("{a}", "{a}")).text == f"{ONE} {TWO} {{a}}"
+
+
+def test_numbers_are_written_as_the_targets_write_them() -> None:
+    pairs = [("It has 3.14 m.", "Es hat 3,14 m.")] * 3 + [("1,234 dogs", "1.234 Hunde")] * 3
+    items = Items.of_kinds(["number"], lambda: [*pairs, ("10.55", "10.55")])
+    assert {number: items.written(number) for number in ("2.5", "12,345.67", "1,234", "2018", "27.11.2026")} == {
+        "2.5": "2,5", "12,345.67": "12.345,67", "1,234": "1.234", "2018": "2018", "27.11.2026": "27.11.2026",
+    }  # fmt: skip
+    source, target = items.mask_pair("From 2.5 to 1,234.", "1.234 bis 2,5")
+    assert source == (f"From {ONE} to {TWO}.", source.spans, ("2,5", "1.234"))
+    assert target.text == f"{TWO} bis {ONE}"
+
+
+def test_numbers_stay_as_they_are_where_the_text_does_not_show_how_to_write_them() -> None:
+    items = Items.of_kinds(["number"], lambda: [("3.14", "3,14"), ("3.15", "3,15")])
+    assert items.written("3.14") == "3.14"
+
+
+def test_words_with_letters_that_the_sources_lack_are_items() -> None:
+    form = NormalForm.of_sources(["Der Hund läuft, ein Öl"] * 3)
+    items = Items([], foreign_words=form.foreign_words)
+    assert found("Ödögh und Šťávěk, Ærn-Müller in ŠKODA", items) == ["Šťávěk", "Ærn-Müller", "ŠKODA"]
+    assert found("Ḧund LÄUFT ｌäuft l\u0061\u0308uft 漢字", items) == ["Ḧund"]
+
+
+def test_the_names_of_placeholders_are_those_that_people_see() -> None:
+    assert NAMES == ("⟦1⟧", "⟦2⟧", "⟦3⟧", "⟦4⟧", "⟦5⟧", "⟦6⟧", "⟦7⟧", "⟦8⟧", "⟦9⟧")

@@ -1,0 +1,59 @@
+"""Names that training sources never had."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from dragoman.text.names import KnownWords, known_words
+
+KNOWN = KnownWords.of(["a", "dog", "and", "the", "cat", "see", "old", "house", "müller", "berlin", "is"])
+
+
+def names(line: str, known: KnownWords = KNOWN) -> list[str]:
+    return [line[start:end] for start, end in known.names(line)]
+
+
+def test_a_word_with_a_capital_inside_a_line_is_a_name_if_the_sources_never_had_it() -> None:
+    assert names("The dog and Yeongsu see Kowalczyk, (Ödögh) McBrank and the LOVBR.") == [
+        "Yeongsu", "Kowalczyk", "Ödögh", "McBrank", "LOVBR",
+    ]  # fmt: skip
+    assert names("A Dog and the CAT see unknown words.") == []
+
+
+def test_the_first_word_of_a_sentence_is_no_name() -> None:
+    assert names("Yeongsu is old. Kowalczyk is old! “Brankvold is old.” … Lobrek: Anvurk (Dorvik") == ["Dorvik"]
+    assert names("그는 Yeongsu 와 a dog") == ["Yeongsu"]
+
+
+@pytest.mark.parametrize("line", ["THE YEONGSU SEES THE KOWALCZYK", "The Yeongsu Sees The Brankvold And Lobrek"])
+def test_lines_in_capitals_and_title_case_have_no_names(line: str) -> None:
+    assert names(line) == []
+
+
+def test_a_word_is_the_same_in_any_form() -> None:
+    assert names("A dog and Mu\u0308ller see Ber\u00adlin and Ber\u200blin.") == []
+    assert names("A dog and Mu\u0308kker see Ber\u00addin.") == ["Mu\u0308kker", "Ber\u00addin"]
+
+
+def test_hardly_any_new_word_is_taken_for_a_known_one() -> None:
+    draw = random.Random(1)
+    words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(20_000)]
+    known = KnownWords.of(words[:10_000])
+    assert all(word in known for word in words[:10_000])
+    assert sum(word in known for word in words[10_000:]) < 200
+    assert KnownWords.of_text(known.text()).bits == known.bits
+
+
+def test_the_training_text_says_whether_words_with_a_capital_are_names() -> None:
+    draw = random.Random(2)
+    new = ["".join(draw.choices("bcdfgaeiou", k=6)).capitalize() for _ in range(60)]
+    copied = [(f"the dog sees {word} and goes", f"der Hund sieht {word} und geht") for word in new]
+    other = [(f"the dog sees {word} and goes", f"der Hund sieht {word[::-1]} und geht") for word in new]
+    found = known_words([*copied[:30], *other[30:]])
+    assert found is not None
+    assert names("the dog sees Yeongsu", found) == ["Yeongsu"]
+    assert names(f"the dog sees {new[0]}", found) == []
+    assert known_words([*copied[:15], *other[15:]]) is None
+    assert known_words(copied[:10]) is None, "too few words to tell"
