@@ -93,6 +93,9 @@ def test_text_that_is_spelled_like_a_placeholder_is_an_item() -> None:
     assert masked.items == ("⟦1⟧", TWO)
     assert restore(masked.text, masked.items) == line
     assert TWO not in ALL.mask_target(line, ()).text
+    swapped = ALL.mask(f"{TWO} {ONE}")
+    assert swapped.items == (TWO, ONE)
+    assert restore(swapped.text, swapped.items) == f"{TWO} {ONE}"
 
 
 def test_only_items_of_both_sides_are_masked_in_a_pair() -> None:

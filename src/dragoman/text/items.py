@@ -108,6 +108,7 @@ _MAY_BE = re.compile(
     f"|^ *(?:{_BULLET}|\\(?[A-Za-z][.)])"
 )
 """What every item has; most lines have none of it."""
+_PLACEHOLDER = re.compile(f"[{PLACEHOLDERS}]")
 _OWN = f"[{PLACEHOLDERS}]|" + "|".join(map(re.escape, NAMES))
 """Text that is spelled like a placeholder: an item, too."""
 _OWN_CHARACTERS = str.maketrans(dict.fromkeys(PLACEHOLDERS, "\ufffd"))
@@ -244,11 +245,12 @@ class Items:
 
 def restore(text: str, items: Sequence[str]) -> str:
     """The text with items in place of placeholders, and with the name of a placeholder that stands for none."""
-    if not any(placeholder in text for placeholder in PLACEHOLDERS):
-        return text
-    for number, placeholder in enumerate(PLACEHOLDERS):
-        text = text.replace(placeholder, items[number] if number < len(items) else NAMES[number])
-    return text
+
+    def item(match: re.Match[str]) -> str:
+        number = PLACEHOLDERS.index(match[0])
+        return items[number] if number < len(items) else NAMES[number]
+
+    return _PLACEHOLDER.sub(item, text)
 
 
 def _masked(line: str, replaced: Sequence[tuple[Span, str]], items: tuple[str, ...] = ()) -> Masked:
