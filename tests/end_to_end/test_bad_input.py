@@ -99,9 +99,9 @@ def test_text_that_changes_while_a_training_reads_it_is_refused(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_folder_without_pairs_is_no_corpus(corpus: Corpus, tmp_path: Path, said: Said) -> None:
+def test_a_folder_is_no_corpus(corpus: Corpus, tmp_path: Path, said: Said) -> None:
     assert _train(corpus, tmp_path / "run", train=(tmp_path, corpus.train[1])) == 2
-    assert said().startswith(f"{tmp_path}: is a folder without files of pairs, which end in .csv, .tsv, ")
+    assert said() == f"{tmp_path}: is not a file; training reads its text more than once, so give a file"
 
 
 def test_a_file_that_may_not_be_read(run_folder: Path, tmp_path: Path, said: Said) -> None:

@@ -118,7 +118,6 @@ KINDS: dict[str, Callable[[Path, Path], object]] = {
 }
 
 NOT_FILES = {
-    *("--columns", "--encoding"),
     *(
         "--tag",
         "--ban",
