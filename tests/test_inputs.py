@@ -172,7 +172,7 @@ OWN_FILES = {
 
 ELSEWHERE = {
     *("page.files", "config.presets", "report.page", "reproduction.experiment", "training.joining"),  # of the package
-    *("memory", "model.fast.matmul", "report.facts"),  # /proc and the like
+    *("memory", "model.fast.matmul", "systems"),  # /proc and the like
     *("cli.shared.streams", "cluster.ray_pool", "data.processes", "serving.worker"),  # /dev/null, standard streams
     *("alignment.attention_file", "text.spreadsheets"),  # entries of an archive, which is opened by text.lines
 }

@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from dragoman.text.names import KnownWords, known_words
+from dragoman.text.names import WordFilter, known_words
 
-KNOWN = KnownWords.of(["a", "dog", "and", "the", "cat", "see", "old", "house", "müller", "berlin", "is"])
+KNOWN = WordFilter.of(["a", "dog", "and", "the", "cat", "see", "old", "house", "müller", "berlin", "is"])
 
 
-def names(line: str, known: KnownWords = KNOWN) -> list[str]:
+def names(line: str, known: WordFilter = KNOWN) -> list[str]:
     return [line[start:end] for start, end in known.names(line)]
 
 
@@ -40,10 +40,10 @@ def test_a_word_is_the_same_in_any_form() -> None:
 def test_hardly_any_new_word_is_taken_for_a_known_one() -> None:
     draw = random.Random(1)
     words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(20_000)]
-    known = KnownWords.of(words[:10_000])
+    known = WordFilter.of(words[:10_000])
     assert all(word in known for word in words[:10_000])
     assert sum(word in known for word in words[10_000:]) < 200
-    assert KnownWords.of_text(known.text()).bits == known.bits
+    assert WordFilter.of_text(known.text()).bits == known.bits
 
 
 def test_the_training_text_says_whether_words_with_a_capital_are_names() -> None:

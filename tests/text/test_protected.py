@@ -8,7 +8,7 @@ import pytest
 
 from dragoman.errors import RunError
 from dragoman.text.items import KINDS, NAMES, PLACEHOLDERS, Items, Masked, restore
-from dragoman.text.names import KnownWords
+from dragoman.text.names import WordFilter
 from dragoman.text.segmentation import load_segmentation
 from dragoman.text.segmentation.base import Segmentation
 from dragoman.text.segmentation.case_marks import MARKS
@@ -23,7 +23,7 @@ from dragoman.text.vocabulary import Vocabulary
 LINES = [f"The dog number {number} sees the old house, {word}." for number in range(30) for word in ("and", "Or")]
 FORM = NormalForm.of_sources(LINES)
 ITEMS = Items(
-    [kind.pattern for kind in KINDS.values()], [(".", False, ",")], KnownWords.of(["the", "dog"]), FORM.foreign_words
+    [kind.pattern for kind in KINDS.values()], [(".", False, ",")], WordFilter.of(["the", "dog"]), FORM.foreign_words
 )
 
 

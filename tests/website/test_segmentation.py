@@ -11,7 +11,7 @@ import pytest
 import sentencepiece
 
 from dragoman.text.items import KINDS, PLACEHOLDERS, Items, restore
-from dragoman.text.names import KnownWords
+from dragoman.text.names import WordFilter
 from dragoman.text.segmentation import Segmentation
 from dragoman.text.segmentation.case_marks import MARKS
 from dragoman.text.segmentation.characters import CharacterSegmentation
@@ -101,7 +101,7 @@ def _segmentation(name: str) -> tuple[str, Segmentation, bytes]:
         items = Items(
             [kind.pattern for kind in KINDS.values()],
             separators,
-            KnownWords.of(WORDS.lower().split()),
+            WordFilter.of(WORDS.lower().split()),
             form.foreign_words,
         )
         protected = ProtectedSegmentation(NormalisedSegmentation(subwords, form), items, source="source" in name)

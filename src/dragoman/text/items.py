@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from dragoman.config.schema import ItemKind
-from dragoman.text.names import KnownWords, known_words
+from dragoman.text.names import WordFilter, known_words
 
 Span = tuple[int, int]
 
@@ -26,68 +26,68 @@ _BULLET = "[*\u2022\u00b7\u2023\u25aa\u2013\u2014-]"
 _HEX = "[0-9A-Fa-f]"
 
 
-class Kind(NamedTuple):
+class KindOfItem(NamedTuple):
     """A kind of items."""
 
     pattern: str
     examples: tuple[str, ...]
 
 
-KINDS: Mapping[ItemKind, Kind] = {
-    "list": Kind(
+KINDS: Mapping[ItemKind, KindOfItem] = {
+    "list": KindOfItem(
         rf"^ *(?:{_BULLET}|\(?[0-9]{{1,3}}[.)]|\(?[A-Za-z][.)])(?= )",
         ("-", "•", "1.", "(2)", "a)"),
     ),
-    "url": Kind(
+    "url": KindOfItem(
         r"(?:(?:https?|ftps?|file|mailto|vnd\.[A-Za-z0-9.]+):(?:\/\/)?[!#-;=?-~]*|(?<![A-Za-z0-9_.@])www\.[!#-;=?-~]*)"
         r"[A-Za-z0-9\/#=&_~%$@+*}-]",
         ("https://example.org/a/b?id=3", "www.example.com", "mailto:kim@example.org"),
     ),
-    "email": Kind(
+    "email": KindOfItem(
         r"(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]+@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}",
         ("kim@example.org", "jo.doe+x@mail.example.com"),
     ),
-    "tag": Kind(
+    "tag": KindOfItem(
         r"""<\/?[A-Za-z][A-Za-z0-9:_-]*(?: +[A-Za-z_:-]+=(?:"[^"<>]*"|'[^'<>]*'))* ?\/?>""",
         ("<b>", "</a>", "<br/>", '<img src="a.png">'),
     ),
-    "variable": Kind(
+    "variable": KindOfItem(
         r"[$#%]?\{\{[^{}]{0,60}\}\}|[$#%]?\{[A-Za-z0-9_.:%-]{0,60}\}"
         rf"|(?<![A-Za-z0-9%])%(?:[0-9]+\$)?(?:\({_NAME}\))?[-+#0]*[0-9]*(?:\.[0-9]+)?(?:hh|h|ll|l|z)?"
         r"[diouxXeEfgGcsr@](?![A-Za-z0-9])|(?<![A-Za-z0-9%])%(?:[0-9]{1,2}|[A-Z][A-Z0-9_]+)(?![A-Za-z0-9_])",
         ("{name}", "{0}", "{{ total }}", "${HOME}", "%s", "%1$s", "%(name)d", "%.2f", "%1", "%PRODUCTNAME"),
     ),
-    "entity": Kind(
+    "entity": KindOfItem(
         r"(?<![A-Za-z])&(?:[A-Za-z]{2,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});(?![A-Za-z])",
         ("&amp;", "&nbsp;", "&#8217;"),
     ),
-    "path": Kind(
+    "path": KindOfItem(
         rf"(?<![A-Za-z0-9_])[A-Za-z]:\\(?:{_FILE}+\\)*{_FILE}*{_WORD}"
         rf"|(?<![A-Za-z0-9_.\/<~-])~?\/[A-Za-z._]{_FILE}*\/(?:{_FILE}+\/)*(?:{_FILE}*{_WORD})?"
         rf"|(?<![A-Za-z0-9_.\/-])[A-Za-z0-9_.-]+(?:\/[A-Za-z0-9_.-]+)*\/[A-Za-z0-9_-]+\.[A-Za-z][A-Za-z0-9]{{0,4}}"
         r"(?![A-Za-z0-9_])",
         ("/usr/local/lib", r"C:\Temp\log.txt", "src/main.c"),
     ),
-    "handle": Kind(
+    "handle": KindOfItem(
         r"(?<![A-Za-z0-9_@.])@[A-Za-z0-9_]{2,30}|(?<![A-Za-z0-9_#&])#[A-Za-z0-9_]{1,40}",
         ("@user", "@kim_92", "#tag", "#42"),
     ),
-    "date": Kind(
+    "date": KindOfItem(
         r"(?<![A-Za-z0-9_.,-])(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)(?![A-Za-z0-9_])",
         ("2026-11-27", "12:45", "7:05"),
     ),
-    "code": Kind(
+    "code": KindOfItem(
         rf"(?<![A-Za-z0-9_-]){_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}(?![A-Za-z0-9_])"
         r"|(?<![A-Za-z0-9_.])(?:v[0-9]+(?:\.[0-9]+)+|[0-9]+(?:\.[0-9]+){2,})(?:-[A-Za-z0-9]+)?(?![A-Za-z0-9_])"
         r"|(?<![A-Za-z0-9_-])(?=[A-Z0-9-]*[0-9])[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+(?![A-Za-z0-9_])"
         r"|(?<![A-Za-z0-9_])[A-Z](?:\+\+|#)(?![A-Za-z0-9_+#])",
         ("v2.0.1", "3.11.4", "AB-1234", "XK47-B", "123e4567-e89b-12d3-a456-426614174000", "C++"),
     ),
-    "emoji": Kind(
+    "emoji": KindOfItem(
         f"(?:{_PICTURE}[\ufe0e\ufe0f\u200d\u20e3\U000e0020-\U000e007f]*|[0-9#*]\ufe0f?\u20e3)+",
         ("😀", "👍🏽", "🇰🇷", "❤️", "👩‍🚀"),
     ),
-    "number": Kind(
+    "number": KindOfItem(
         "(?<![A-Za-z0-9_])(?<![0-9][.,])(?=(?:[.,]?[0-9]){2})"
         "(?:[0-9]{1,3}(?:['\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)*)(?![A-Za-z0-9_])",
         ("3.14", "1,234", "27.5", "2018"),
@@ -142,7 +142,7 @@ class Items:
         self,
         patterns: Sequence[str],
         separators: Iterable[tuple[str, bool, str]] = (),
-        known: KnownWords | None = None,
+        known: WordFilter | None = None,
         foreign_words: Callable[[str], list[Span]] | None = None,
     ) -> None:
         """

@@ -39,7 +39,7 @@ _HASHES = 7
 _SEEDS = (0x811C9DC5, 0x01000193)
 
 
-class KnownWords:
+class WordFilter:
     """The words of the training sources."""
 
     def __init__(self, bits: bytes) -> None:
@@ -47,13 +47,13 @@ class KnownWords:
         self.bits = bits
 
     @classmethod
-    def of(cls, words: Iterable[str]) -> KnownWords:
+    def of(cls, words: Iterable[str]) -> WordFilter:
         """The filter of some words in lower case."""
         known = list(words)
         return cls(bytes(1 + len(known) * _BITS // 8)).with_text(known)
 
     @classmethod
-    def of_text(cls, text: str) -> KnownWords:
+    def of_text(cls, text: str) -> WordFilter:
         """Read what `text` gave.
 
         Raises:
@@ -61,13 +61,13 @@ class KnownWords:
         """
         return cls(base64.b64decode(text, validate=True))
 
-    def with_text(self, lines: Iterable[str]) -> KnownWords:
+    def with_text(self, lines: Iterable[str]) -> WordFilter:
         """The filter with the words of more lines, in as many bits: it takes more new words for known ones."""
         bits = bytearray(self.bits)
         for word in {_plain(word) for line in lines for word in _WORD.findall(line)}:
             for place in _places(word, 8 * len(bits)):
                 bits[place >> 3] |= 1 << (place & 7)
-        return KnownWords(bytes(bits))
+        return WordFilter(bytes(bits))
 
     def text(self) -> str:
         """The filter in base 64."""
@@ -84,7 +84,7 @@ class KnownWords:
         return [(start, end) for start, end in candidates if _plain(line[start:end]) not in self]
 
 
-def known_words(pairs: Iterable[tuple[str, str]]) -> KnownWords | None:
+def known_words(pairs: Iterable[tuple[str, str]]) -> WordFilter | None:
     """The words of training sources; None where words with a capital are no names.
 
     The pairs are read once, so their rare words are remembered with whether the targets have them.
@@ -101,7 +101,7 @@ def known_words(pairs: Iterable[tuple[str, str]]) -> KnownWords | None:
     copied = [found for word, found in rare.items() if counts[word] == 1]
     if len(copied) < _FEWEST or sum(copied) < _COPIED * len(copied):
         return None
-    return KnownWords.of(sorted(counts))
+    return WordFilter.of(sorted(counts))
 
 
 def _plain(word: str) -> str:

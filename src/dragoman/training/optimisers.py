@@ -33,7 +33,7 @@ FEWEST_UPDATES = 150.0
 
 
 @dataclass
-class Group:
+class ParameterGroup:
     """Parameters with the same settings."""
 
     parameters: list[Tensor]
@@ -62,7 +62,7 @@ class Optimiser:
     which takes as long as importing all the rest of the library, and is not used.
     """
 
-    def __init__(self, groups: list[Group], config: OptimiserConfig) -> None:
+    def __init__(self, groups: list[ParameterGroup], config: OptimiserConfig) -> None:
         self.groups = groups
         self._config = config
         self._quantities = QUANTITIES[config.name]
@@ -102,7 +102,7 @@ class Optimiser:
             self._state.setdefault(parameter, {})[quantity] = tensor.to(empty.device, empty.dtype)
 
     def _update(
-        self, group: Group, parameters: list[Tensor], gradients: list[Tensor], quantities: list[list[Tensor]]
+        self, group: ParameterGroup, parameters: list[Tensor], gradients: list[Tensor], quantities: list[list[Tensor]]
     ) -> None:
         config = self._config
         if config.name == "sgd":
@@ -166,10 +166,10 @@ def build_optimiser(parameters: Iterable[Tensor], config: OptimiserConfig) -> Op
     parameters = list(parameters)
     rate = config.learning_rate
     if config.name != "adamw":
-        return Optimiser([Group(parameters, rate)], config)
+        return Optimiser([ParameterGroup(parameters, rate)], config)
     matrices = [parameter for parameter in parameters if _decays(parameter)]
     vectors = [parameter for parameter in parameters if not _decays(parameter)]
-    return Optimiser([Group(matrices, rate, config.weight_decay), Group(vectors, rate)], config)
+    return Optimiser([ParameterGroup(matrices, rate, config.weight_decay), ParameterGroup(vectors, rate)], config)
 
 
 def set_rate(optimiser: Optimiser, rate: float) -> None:

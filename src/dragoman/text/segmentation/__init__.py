@@ -17,7 +17,7 @@ from dragoman.config.schema import LANGUAGE_CODE, SideConfig
 from dragoman.errors import ConfigError, RunError
 from dragoman.stored_files import JsonFile, read_json
 from dragoman.text.items import Items
-from dragoman.text.names import KnownWords
+from dragoman.text.names import WordFilter
 from dragoman.text.segmentation.base import FORMAT, Segmentation, Segments
 from dragoman.text.segmentation.case_marks import JOINED, CaseMarks
 from dragoman.text.segmentation.characters import CharacterSegmentation
@@ -83,7 +83,7 @@ class _Protected(Struct, forbid_unknown_fields=True):
     patterns: tuple[str, ...]
     separators: tuple[tuple[str, bool, str], ...]
     known_words: str | None
-    """Of the training sources, as `KnownWords.text` gives them."""
+    """Of the training sources, as `WordFilter.text` gives them."""
     foreign_words: bool
     """Whether words with letters that the sources never had are items."""
     source: bool
@@ -123,7 +123,7 @@ def load_segmentation(path: Path) -> Segmentation:
         return segmentation
     foreign_words = form.foreign_words if form and protected.foreign_words else None
     try:
-        known = None if protected.known_words is None else KnownWords.of_text(protected.known_words)
+        known = None if protected.known_words is None else WordFilter.of_text(protected.known_words)
         items = Items(protected.patterns, protected.separators, known, foreign_words)
     except (re.error, ValueError) as error:
         raise RunError(f"{path}: is damaged: protected cannot be read: {error}; {_REMEDY}") from None

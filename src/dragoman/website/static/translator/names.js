@@ -15,7 +15,7 @@ const HASHES = 7;
 const SEEDS = [0x811c9dc5, 0x01000193];
 const utf8 = new TextEncoder();
 
-export class KnownWords {
+export class WordFilter {
   #bits;
 
   /** `text` is the filter in base 64. */

@@ -1,7 +1,7 @@
 // Items and their placeholders, as text/items.py and text/segmentation/protected.py state them; spans are in code points.
 
 import { codePoints, matches } from "./code_points.js";
-import { KnownWords } from "./names.js";
+import { WordFilter } from "./names.js";
 
 export const NAMES = ["⟦1⟧", "⟦2⟧", "⟦3⟧", "⟦4⟧", "⟦5⟧", "⟦6⟧", "⟦7⟧", "⟦8⟧", "⟦9⟧"];
 const PLACEHOLDERS = NAMES.map((_, number) => String.fromCodePoint(0xe001 + number));
@@ -23,7 +23,7 @@ export class Protected {
     this.#pattern = new RegExp(["[\\ue001-\\ue009]", ...NAMES, ...patterns].map((one) => `(?:${one})`).join("|"), "gu");
     this.#separators = new Map(separators.map(([mark, three, written]) => [`${mark} ${three}`, written]));
     this.#isSource = source;
-    this.#known = known_words === null ? null : new KnownWords(known_words);
+    this.#known = known_words === null ? null : new WordFilter(known_words);
     this.#foreignWords = foreign_words ? foreignWords : () => [];
   }
 
