@@ -57,11 +57,26 @@ def test_western_text_is_recognised_by_its_bytes(sentence):
         ("これはテストの文章です", "shift-jis"),
         ("これはテストの文章です", "euc-jp"),
         ("这是一个测试句子", "gbk"),
-        ("이것은 시험 문장입니다", "euc-kr"),
     ],
 )
-def test_text_of_other_encodings_is_not_taken_for_western(sentence, encoding):
-    assert guess(sentence.encode(encoding)) != "Windows-1252"
+def test_text_of_other_encodings_is_not_taken_for_western_or_korean(sentence, encoding):
+    assert guess(sentence.encode(encoding)) == "unknown"
+
+
+@pytest.mark.parametrize("encoding", ["cp949", "euc-kr"])
+def test_korean_is_recognised_by_its_bytes(encoding):
+    for sentence in ("이것은 시험 문장입니다", "고맙다!", "2026년 1월에 KBS가", "눈 덮인 산의 노루"):
+        assert guess(sentence.encode(encoding)) == "cp949"
+
+
+def test_the_command_for_korean_lines_converts_them(pairs, write, tmp_path):
+    files = write([(source if place % 10 else "안녕하세요", target) for place, (source, target) in enumerate(pairs)])
+    was = files[0].read_text(encoding="utf-8")
+    files[0].write_bytes(was.encode("cp949"))
+    (sentence,) = (sentence for sentence in advice(inspect_corpus([files])) if sentence.startswith(NOT_UTF8))
+    command = sentence.partition("letters: ")[2]
+    subprocess.run(["sh", "-c", command], check=True)
+    assert Path(shlex.split(command)[-1]).read_text(encoding="utf-8") == was
 
 
 @pytest.mark.parametrize("sentence", ["naïve café", "voilà", "“quoted”", "日本語", "so 😀"])
@@ -210,7 +225,7 @@ def test_json_has_it_and_the_limit_counts_bad_lines(pairs, write):
 def test_a_corpus_without_a_pair_to_read_is_an_error(pairs, write):
     files = write(pairs)
     spoil(files[0], set(range(1, 401)))
-    with pytest.raises(InputError, match=r"train\.source:1: byte 0xfc at position \d+ is not UTF-8; convert the file"):
+    with pytest.raises(InputError, match=r"train\.source:1: byte 0xfc at position \d+ is not UTF-8; give --encoding"):
         inspect_corpus([files])
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from dragoman.errors import ConfigError, InputError
+from dragoman.inspection.inspect import inspect_corpus
 from dragoman.text.corpus import read_pairs
+from dragoman.text.lines import read_lines
 from dragoman.text.reading import reading_corpora
 
 KOREAN = (
@@ -151,9 +153,23 @@ def test_text_that_is_not_in_the_encoding_is_refused(tmp_path: Path) -> None:
 def test_without_the_library_nothing_is_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "charset_normalizer", None)
     with pytest.raises(
-        InputError, match=r"a\.tgt:1: byte 0x.. at position 1 is not UTF-8; give --encoding NAME: cp949 "
+        InputError, match=r"a\.tgt:1: byte 0x.. at position 1 is not UTF-8; give --encoding NAME: cp932 "
     ):
-        read(corpus(tmp_path, KOREAN, "cp949"))
+        read(corpus(tmp_path, JAPANESE, "cp932"))
+
+
+def test_a_little_korean_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
+    files = corpus(tmp_path, ("나는 학교에 간다.",), "cp949")
+    what = f"{files[1]}:1: byte 0xb3 at position 1 is not UTF-8; it reads as Korean in cp949 (나는 학교에 간다.); "
+    how = "convert the file: iconv -f CP949 -t UTF-8 OLD > NEW"
+    for attempt in (lambda: read(files), lambda: inspect_corpus([files])):
+        with pytest.raises(InputError) as caught:
+            attempt()
+        assert str(caught.value) == f"{what}give --encoding cp949, or {how}"
+    with pytest.raises(InputError) as caught:
+        list(read_lines(files[1]))
+    assert str(caught.value) == f"{what}{how}"
+    assert read(files, "cp949")[0] == ["나는 학교에 간다."] * 3
 
 
 def test_tables_and_json_in_other_encodings(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from dragoman.inspection.corpus_reader import FileCounts
+from dragoman.inspection.corpus_reader import EncodingGuess, FileCounts
 from dragoman.inspection.findings import FINDING_KINDS, NOT_UTF8, Finding
 from dragoman.inspection.inspect import LONGEST, Inspection, SideFacts
 from dragoman.text.lines import is_compressed
@@ -33,7 +33,11 @@ SPOILING = 0.1
 NEARLY_ALL = 0.95
 """Share of the bad lines of a file that must look alike before their encoding is guessed."""
 
-ICONV = "iconv -f WINDOWS-1252 -t UTF-8"
+ENCODINGS: dict[EncodingGuess, tuple[str, str, str]] = {
+    "Windows-1252": ("Windows-1252 (or Latin-1, a part of it)", "iconv -f WINDOWS-1252 -t UTF-8", "accents"),
+    "cp949": ("cp949, in Korean (or EUC-KR, a part of it)", "iconv -f CP949 -t UTF-8", "letters"),
+}
+"""By encodings that are guessed: what to call them, the command that converts from them, and what to look at then."""
 
 
 class Advice(NamedTuple):
@@ -161,27 +165,29 @@ def _conversion(name: str, counts: FileCounts) -> str:
     others = counts.other_lines_beyond_ascii
     if counts.look_like.get("broken UTF-8", 0) >= NEARLY_ALL * counts.lines:
         return f"{bad} of UTF-8 with truncated or damaged characters; get the text again, or remove these pairs."
-    if counts.look_like.get("Windows-1252", 0) < NEARLY_ALL * counts.lines:
+    known = next((name for name in ENCODINGS if counts.look_like.get(name, 0) >= NEARLY_ALL * counts.lines), None)
+    if known is None:
         return (
             f"{bad} in an encoding that cannot be guessed; find out which it is (iconv -l lists those it knows), or "
             "remove these pairs."
         )
-    decodes = f"{bad} that {'decodes' if counts.lines == 1 else 'decode'} as Windows-1252 (or Latin-1, a part of it)"
+    encoding, iconv, looked_at = ENCODINGS[known]
+    decodes = f"{bad} that {'decodes' if counts.lines == 1 else 'decode'} as {encoding}"
     if others >= (1 - NEARLY_ALL) * counts.lines:
-        shown = "" if is_compressed(name) else f" (sed -n 17p FILE | {ICONV} shows line 17)"
+        shown = "" if is_compressed(name) else f" (sed -n 17p FILE | {iconv} shows line 17)"
         return (
             f"{decodes} beside {others:,} in UTF-8 beyond ASCII, which converting the whole file would damage. "
             f"Convert the bad ones alone{shown}, or remove these pairs."
         )
     rest = f"{others:,} of the others are not ASCII either" if others else "the others are ASCII"
-    return f"{decodes}; {rest}. Convert the whole file, then check its accents: {_command(name)}"
+    return f"{decodes}; {rest}. Convert the whole file, then check its {looked_at}: {_command(name, iconv)}"
 
 
-def _command(name: str) -> str:
-    """The command that converts a file, compressed or not, from Windows-1252."""
+def _command(name: str, iconv: str) -> str:
+    """The command that converts a file, compressed or not."""
     path = Path(name)
     unpack = {".gz": "gzip -dc", ".xz": "xz -dc", ".zst": "zstd -dc"}.get(path.suffix)
     plain = path if unpack is None else path.with_suffix("")
     converted = shlex.quote(str(plain.with_name(f"utf8.{plain.name}")))
     given = shlex.quote(name)
-    return f"{ICONV} {given} > {converted}" if unpack is None else f"{unpack} {given} | {ICONV} > {converted}"
+    return f"{iconv} {given} > {converted}" if unpack is None else f"{unpack} {given} | {iconv} > {converted}"

@@ -17,7 +17,7 @@ from dragoman.text.lines import UndecodableLine, escape_raw_bytes, has_raw_bytes
 CHUNK = 5000
 """Pairs that are processed together."""
 
-EncodingGuess = Literal["Windows-1252", "broken UTF-8", "unknown"]
+EncodingGuess = Literal["Windows-1252", "cp949", "broken UTF-8", "unknown"]
 """The probable encoding of a line that is not UTF-8; for text, Latin-1 is a part of Windows-1252."""
 
 
@@ -129,6 +129,8 @@ _NO_TEXT = re.compile(
 
 def guess_encoding(line: UndecodableLine) -> EncodingGuess:
     """Guess the encoding of a line by its bytes alone."""
+    if line.korean() is not None:
+        return "cp949"
     if _CUT.search(line.raw):
         return "broken UTF-8"
     decoded = line.raw.decode("utf-8", "replace")
@@ -144,6 +146,6 @@ def guess_encoding(line: UndecodableLine) -> EncodingGuess:
 def describe_bad_line(line: UndecodableLine) -> str:
     """Describe the first bad byte of a line and its probable encoding."""
     guess = guess_encoding(line)
-    if guess == "Windows-1252":
-        return f"{line.fault}; as Windows-1252: {around(line.raw.decode('cp1252'), line.first)}"
+    if guess in ("Windows-1252", "cp949"):
+        return f"{line.fault}; as {guess}: {around(line.raw.decode(guess), line.first)}"
     return f"{line.fault}; a truncated or damaged character" if guess == "broken UTF-8" else line.fault

@@ -27,6 +27,7 @@ from dragoman.inspection.repetition import Repetition, RepetitionFacts
 from dragoman.inspection.words import SubwordFacts, VocabularyCoverage, split_words, subword_facts, vocabulary_coverage
 from dragoman.progress import ProgressCallback
 from dragoman.text.corpus import Corpora, Pair
+from dragoman.text.encodings import undecodable
 from dragoman.text.words import is_blank
 
 SAMPLE = 200
@@ -102,7 +103,7 @@ def inspect_corpus(
         progress(counting.pairs)
     if not counting.places:
         assert reader.first_bad is not None
-        raise reader.first_bad.error()
+        raise undecodable(reader.first_bad)
     source, target = counting.sides
     prepare(sets, source.words, target.words)
     findings = Findings(examples, listing)

@@ -150,6 +150,8 @@ class AsUtf8:
 
 def undecodable(line: UndecodableLine) -> InputError:
     """The error for a line that is not UTF-8, with how it reads in other encodings."""
+    if line.korean() is not None:
+        return line.error("give --encoding cp949, or ")
     shown: list[str] = []
     beyond = len(re.sub(rb"[\x00-\x7f]", b"", line.raw))
     names = (*_LATIN, *_OTHERS) if beyond < len(line.raw) / 4 else CANDIDATES

@@ -221,11 +221,31 @@ class UndecodableLine(NamedTuple):
         """The first such byte and its position, counted from 1, as text for messages."""
         return f"byte 0x{self.raw[self.first]:02x} at position {self.first + 1}"
 
-    def error(self) -> InputError:
-        """The error to raise where the line is needed as text."""
-        what = f"{self.fault} is not UTF-8"
-        return InputError(f"{_name(self.path)}:{self.number}: {what}; convert the file, for example with iconv")
+    def korean(self) -> str | None:
+        """The beginning of the line as cp949, if that is Korean: other text is hardly Hangul of KS X 1001 by chance."""
+        try:
+            text = self.raw.decode("cp949")
+        except UnicodeDecodeError:
+            return None
+        beyond = len(re.sub(r"[\x00-\x7f]", "", text))
+        hangul = len(_FREQUENT_HANGUL.findall(self.raw))
+        return text[:20].strip() if hangul >= 3 and hangul >= 0.9 * beyond else None
 
+    def error(self, option: str = "") -> InputError:
+        """The error to raise where the line is needed as text.
+
+        Args:
+            option: begins the advice for text in Korean, such as "give --encoding cp949, or ".
+        """
+        what, korean = f"{_name(self.path)}:{self.number}: {self.fault} is not UTF-8", self.korean()
+        if korean is None:
+            return InputError(f"{what}; convert the file, for example with iconv")
+        how = f"{option}convert the file: iconv -f CP949 -t UTF-8 OLD > NEW"
+        return InputError(f"{what}; it reads as Korean in cp949 ({korean}); {how}")
+
+
+_FREQUENT_HANGUL = re.compile(rb"[\xb0-\xc8][\xa1-\xfe]")
+"""The 2,350 syllables of KS X 1001 in EUC-KR and cp949."""
 
 OnUndecodable = Callable[[UndecodableLine], None]
 """Called with each line that is not UTF-8, before it is yielded."""
