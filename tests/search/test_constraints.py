@@ -444,7 +444,7 @@ def test_each_placeholder_of_the_source_appears_once_and_no_other(toy_engine, se
     for seed in range(20):
         engine = toy_engine(10, seed=seed)
         wanted = [seed % 4, 0, 3]
-        given = [IdConstraints((), phrases, count) for count in wanted]
+        given = [IdConstraints((), phrases, count, all_placeholders=True) for count in wanted]
         lines = [[7, 8, 9], [8], [9] * 5]
         found = search(
             engine, lines, 3, given, placeholders=PLACEHOLDERS, **{"beam": 4, "max_length_extra": 3, **settings}
@@ -457,11 +457,28 @@ def test_each_placeholder_of_the_source_appears_once_and_no_other(toy_engine, se
 
 def test_a_line_with_placeholders_is_translated_alone_as_in_a_batch(toy_engine):
     engine = toy_engine(10, seed=3)
-    lines, given = [[7, 8], [8, 9, 7, 7], [9]], [IdConstraints(placeholders=count) for count in (2, 0, 1)]
+    lines, given = (
+        [[7, 8], [8, 9, 7, 7], [9]],
+        [
+            IdConstraints(placeholders=count, all_placeholders=required)
+            for count, required in ((2, True), (0, False), (1, True))
+        ],
+    )
     together = search(engine, lines, 2, given, placeholders=PLACEHOLDERS, beam=3)
     for line, constraints, found in zip(lines, given, together, strict=True):
         [alone] = search(engine, [line], 2, [constraints], placeholders=PLACEHOLDERS, beam=3)
         assert [one.tokens for one in alone] == [one.tokens for one in found]
+
+
+def test_placeholders_may_be_left_out_unless_they_are_required(toy_engine):
+    def without(source, prefix):
+        return {7: 0.98, 4: 0.01} if len(prefix) < 4 else {EOS: 1.0}
+
+    engine, lines = toy_engine(10, answer=without), [[7, 8], [7, 8]]
+    given = [IdConstraints(placeholders=1), IdConstraints(placeholders=1, all_placeholders=True)]
+    [free], [required] = search(engine, lines, 1, given, placeholders=PLACEHOLDERS, beam=2)
+    assert free.tokens == [7, 7, 7, EOS]
+    assert required.tokens == [7, 7, 4, EOS]  # as long as the other, and not written on until a placeholder fits
 
 
 def test_placeholders_change_nothing_where_the_model_writes_them_anyway(toy_engine):
@@ -475,7 +492,7 @@ def test_placeholders_change_nothing_where_the_model_writes_them_anyway(toy_engi
 
 
 def test_a_forced_prefix_counts_as_well(toy_engine):
-    given = [IdConstraints([7, 5], (), 2)]
+    given = [IdConstraints([7, 5], (), 2, all_placeholders=True)]
     found = search(toy_engine(10, seed=5), [[7, 8]], 2, given, placeholders=PLACEHOLDERS, beam=3)
     for one in found[0]:
         assert one.tokens[:2] == [7, 5]
@@ -486,7 +503,13 @@ def test_samples_have_each_placeholder_once(toy_engine):
     engine, lines = toy_engine(10, seed=2), [[7, 8, 9], [8]]
     config = SearchConfig(max_length_extra=2)
     rules = BatchConstraints.from_config(
-        config, 10, np.array([3, 1]), [IdConstraints(placeholders=3), IdConstraints()], placeholders=PLACEHOLDERS
+        config,
+        10,
+        np.array([3, 1]),
+        [IdConstraints((), (), 3, all_placeholders=True), IdConstraints()],
+        (),
+        None,
+        PLACEHOLDERS,
     )
     for number in range(10):
         found = sample(engine, *pad_sources(engine, lines), config, Sampling(seed=number), np.arange(2), 3, rules)

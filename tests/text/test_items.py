@@ -76,6 +76,20 @@ def test_a_source_is_masked_in_order_and_restored() -> None:
     assert restore(f"{TWO} {ONE}", ["{x}"]) == "⟦2⟧ {x}"
 
 
+@pytest.mark.parametrize(
+    ("text", "items", "restored"),
+    [
+        (f"einem{ONE}bild", ["http://a.org/b"], "einem http://a.org/b bild"),
+        (f"{ONE}{TWO}ém", ["12", "@kim"], "12 @kim ém"),
+        (f"({ONE}), „{TWO}“.", ["3.14", "a@b.org"], "(3.14), „a@b.org“."),
+        (f"{ONE}Hund{TWO}", ["<b>", "</b>"], "<b>Hund</b>"),
+        (f"{ONE}이 {TWO}と", ["{x}", "AB-12"], "{x}이 AB-12と"),
+    ],
+)
+def test_letters_do_not_go_on_with_an_item(text: str, items: list[str], restored: str) -> None:
+    assert restore(text, items) == restored
+
+
 def test_a_line_without_items_stays_as_it_is() -> None:
     assert ALL.mask("a dog") == ("a dog", None, ())
 

@@ -6,8 +6,8 @@ precedence, where two contradict each other:
     forced prefix         only its next id, whatever the other constraints forbid
     blocked symbols       never PAD, BOS, banned words of one segment and, if configured, UNK
     lengths               no EOS before the shortest length; only EOS at the longest
-    placeholders          only those of the source, each once; no EOS before all have appeared; no id that leaves too
-                          little room for the missing ones
+    placeholders          only those of the source, none twice; where all are required, no EOS before they have
+                          appeared, and no id that leaves too little room for the missing ones
     phrases               no EOS before all have appeared as whole words; no id that leaves too little room for the
                           missing phrases, which are assumed not to overlap
     banned sequences      not the last id of a sequence whose other ids end the hypothesis
@@ -55,7 +55,10 @@ class IdConstraints:
     phrases: Sequence[Sequence[int]] = ()
     """They must appear in the translation."""
     placeholders: int = 0
-    """How many of the vocabulary's placeholders, from the first on, must appear, each once; the others may not."""
+    """How many of the vocabulary's placeholders, from the first on, may appear, each once; the others may not."""
+    all_placeholders: bool = False
+    """Whether all of these must appear. Hypotheses are then pruned only against others that have as many of them, as
+    with phrases: a search that only forbids the end lets a finished sentence ramble on until a placeholder fits."""
 
 
 class Continuations(NamedTuple):
@@ -66,7 +69,8 @@ class Continuations(NamedTuple):
     tokens: NDArray[np.int64]
     """[R, k]"""
     constraints_met: NDArray[np.int64] | None = None
-    """[R, k] ids of the sentence's phrases that are met after each; None where no sentence has phrases."""
+    """[R, k] ids of the sentence's phrases, and required placeholders, that are met after each; None where no sentence
+    has either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,10 @@ class BatchConstraints:
     """[V] the kind of each symbol for the phrases, as `Outcomes.others` counts them; empty without phrases."""
     placeholders: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """[P] the ids of placeholders; empty where no sentence has one."""
-    wanted: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    """[B] how many of the placeholders each translation must have."""
+    allowed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """[B] how many of the placeholders each translation may have."""
+    required: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """[B] whether it must have all of them."""
 
     @classmethod
     def from_config(
@@ -125,17 +131,17 @@ class BatchConstraints:
         phrases = []
         if any(one.phrases for one in constraints):
             phrases = [PhraseConstraints(one.phrases, boundaries) for one in constraints]
-        wanted = np.array([one.placeholders for one in constraints], np.int64)
-        if not wanted.any():
+        allowed = np.array([one.placeholders for one in constraints], np.int64)
+        if not allowed.any():
             blocked[list(placeholders)] = True
-            placeholders, wanted = (), np.zeros(0, np.int64)
+            placeholders, allowed = (), np.zeros(0, np.int64)
         for place in range(len(constraints)):
             begun = prefixes[place] if prefixes else ()
             needed = len(begun)
             if phrases:
                 needed += phrases[place].progress(phrases[place].state(begun)).missing
-            if len(wanted):
-                needed += len(set(placeholders[: wanted[place]]) - set(begun))
+            if len(allowed):
+                needed += len(set(placeholders[: allowed[place]]) - set(begun))
             longest[place] = max(longest[place], needed)
         return cls(
             blocked,
@@ -147,7 +153,8 @@ class BatchConstraints:
             phrases,
             kinds(boundaries, vocabulary_size) if phrases else np.zeros(0, np.int64),
             np.array(placeholders, np.int64),
-            wanted,
+            allowed,
+            np.array([one.all_placeholders for one in constraints if len(placeholders)], np.bool_),
         )
 
     def first_words(self, rows: int) -> RowTokens:
@@ -164,10 +171,10 @@ class BatchConstraints:
         }
         if words is None:
             return StepConstraints(self, sentences, length, forced, [], {})
-        missing = None
+        free = None
         if len(self.placeholders):
-            missing = np.arange(len(self.placeholders)) < self.wanted[sentences][:, None]
-            missing &= (words[:, :, None] != self.placeholders).all(axis=1)
+            free = np.arange(len(self.placeholders)) < self.allowed[sentences][:, None]
+            free &= (words[:, :, None] != self.placeholders).all(axis=1)
         lines = words.tolist()
         states = []
         if self.phrases:
@@ -179,7 +186,7 @@ class BatchConstraints:
                 repeated -= self.phrases[sentences[row]].next(states[row])
             if unwanted := repeated.union(self._sequence_ends(line)):
                 banned[row] = unwanted
-        return StepConstraints(self, sentences, length, forced, states, banned, missing)
+        return StepConstraints(self, sentences, length, forced, states, banned, free)
 
     def _sequence_ends(self, line: list[int]) -> Iterator[int]:
         """The last ids of banned sequences whose other ids end the line."""
@@ -203,23 +210,22 @@ class StepConstraints:
     """The state of each row's phrases; empty where no sentence has phrases."""
     banned: Mapping[int, set[int]]
     """Row -> the ids that n-gram blocking and banned sequences forbid."""
-    missing: NDArray[np.bool_] | None = None
-    """[R, P] the placeholders that each row still needs; None where no sentence has one."""
+    free: NDArray[np.bool_] | None = None
+    """[R, P] the placeholders that each row may still have; None where no sentence has one."""
 
     @property
     def need_distributions(self) -> bool:
-        """Whether rows need EOS, a forced id or the ids of phrases wherever they are in the order.
+        """Whether rows need EOS, a forced id, a placeholder or the ids of phrases wherever they are in the order.
 
         They are selected from whole distributions, because sorting these would take most of the time.
         """
-        return bool(self.forced or self.states or self._are_placeholders_due())
+        return bool(self.forced or self.states or self._required().any())
 
-    def _are_placeholders_due(self) -> bool:
-        """Whether a row has no room for more than the placeholders that it needs."""
-        if self.missing is None:
-            return False
-        room = self.batch.longest[self.sentences] - self.length
-        return bool((self.missing.sum(axis=1) >= np.maximum(room, 1)).any())
+    def _required(self) -> NDArray[np.bool_]:
+        """[R, P] the placeholders that each row still needs."""
+        if self.free is None:
+            return np.zeros((len(self.sentences), 0), np.bool_)
+        return self.free & self.batch.required[self.sentences][:, None]
 
     def count(self, wanted: int) -> int:
         """The most probable symbols of a row among which are the `wanted` best permitted ones besides EOS."""
@@ -237,6 +243,9 @@ class StepConstraints:
         own = self._own_ids()  # [R, P]
         others = log_probabilities.copy()
         others[:, self.batch.blocked] = -np.inf
+        if self.free is not None:
+            rows, used = np.nonzero(~self.free)
+            others[rows, self.batch.placeholders[used]] = -np.inf
         for row, ids in self.banned.items():
             others[row, list(ids)] = -np.inf
         np.put_along_axis(others, own, -np.inf, axis=1)
@@ -261,11 +270,11 @@ class StepConstraints:
 
     def _own_ids(self) -> NDArray[np.int64]:
         """[R, P] the ids that a row must be able to take: EOS, its forced id and those of its phrases; then PAD."""
-        rows = []
+        rows, required = [], self._required()
         for row, sentence in enumerate(self.sentences.tolist()):
             ids = [EOS, *((self.forced[row],) if row in self.forced else ())]
-            if self.missing is not None:
-                ids += self.batch.placeholders[self.missing[row]].tolist()
+            if self.free is not None:
+                ids += self.batch.placeholders[required[row]].tolist()
             rows.append(list(dict.fromkeys([*ids, *(self.batch.phrases[sentence].ids if self.states else ())])))
         width = max(map(len, rows))
         return np.array([ids + [PAD] * (width - len(ids)) for ids in rows], dtype=np.int64)
@@ -295,24 +304,21 @@ class StepConstraints:
         met, missing = None, np.zeros_like(tokens)
         if self.states:
             met, missing = self._outcomes(tokens)
-        if self.missing is not None:
-            is_placeholder, is_missing = self._placeholders(tokens, self.missing)
-            forbidden |= is_placeholder & ~is_missing
-            missing += self.missing.sum(axis=1)[:, None] - is_missing
-        if self.states or self.missing is not None:
+        if self.free is not None:
+            equal = tokens[:, :, None] == self.batch.placeholders  # [R, k, P]
+            forbidden |= equal.any(axis=2) & ~(equal & self.free[:, None, :]).any(axis=2)
+            if self.batch.required.any():
+                required = self._required()
+                absent = required.sum(axis=1)[:, None] - (equal & required[:, None, :]).any(axis=2)
+                missing += absent
+                met = (0 if met is None else met) + self.batch.allowed.max() - absent
+        if met is not None:
             room = self.batch.longest[self.sentences] - self.length - 1
             forbidden |= (missing > 0) & ((tokens == EOS) | (missing > room[:, None]))
         for row, word in self.forced.items():
             forbidden[row] = tokens[row] != word
         np.putmask(log_probabilities, forbidden, -np.inf)
         return Continuations(log_probabilities, tokens, met)
-
-    def _placeholders(
-        self, tokens: NDArray[np.int64], missing: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """[R, k] which continuations are placeholders, and which of them their row still needs."""
-        equal = tokens[:, :, None] == self.batch.placeholders  # [R, k, P]
-        return equal.any(axis=2), (equal & missing[:, None, :]).any(axis=2)
 
     def _outcomes(self, tokens: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """[R, k] the number of phrase ids that are met after each continuation, and of segments that are missing."""

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from dragoman.config.schema import ItemKind
-from dragoman.text.names import WordFilter, known_words
+from dragoman.text.names import LETTERS, WordFilter, known_words
 
 Span = tuple[int, int]
 
@@ -108,9 +108,12 @@ _MAY_BE = re.compile(
     f"|^ *(?:{_BULLET}|\\(?[A-Za-z][.)])"
 )
 """What every item has; most lines have none of it."""
-_PLACEHOLDER = re.compile(f"[{PLACEHOLDERS}]")
+_PLACEHOLDER = re.compile(f"([{PLACEHOLDERS}])")
 _OWN = f"[{PLACEHOLDERS}]|" + "|".join(map(re.escape, NAMES))
 """Text that is spelled like a placeholder: an item, too."""
+_LETTER = re.compile(f"[{LETTERS}0-9]")
+_EDGE = re.compile(f"[{LETTERS}0-9_/@#]")
+"""First or last characters of items that letters would go on with."""
 _OWN_CHARACTERS = str.maketrans(dict.fromkeys(PLACEHOLDERS, "\ufffd"))
 _NUMBERS = re.compile(KINDS["number"].pattern)
 _NUMBER = re.compile("[0-9]{1,3}(?:[.,'\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?")
@@ -244,13 +247,22 @@ class Items:
 
 
 def restore(text: str, items: Sequence[str]) -> str:
-    """The text with items in place of placeholders, and with the name of a placeholder that stands for none."""
+    """The text with items in place of placeholders, and with the name of a placeholder that stands for none.
 
-    def item(match: re.Match[str]) -> str:
-        number = PLACEHOLDERS.index(match[0])
-        return items[number] if number < len(items) else NAMES[number]
-
-    return _PLACEHOLDER.sub(item, text)
+    A model that forgot the space between a word and a link or a number gets one, because the item would not be the same
+    with letters at its ends. Scripts whose particles follow without a space keep them (Hangul, kana).
+    """
+    restored = ""
+    for place, part in enumerate(_PLACEHOLDER.split(text)):
+        written = part
+        if is_item := place % 2 == 1:
+            number = PLACEHOLDERS.index(part)
+            written = items[number] if number < len(items) else NAMES[number]
+        ends = (_EDGE, _LETTER) if is_item else (_LETTER, _EDGE)
+        if ends[0].match(written) and ends[1].match(restored[-1:]):
+            restored += " "
+        restored += written
+    return restored
 
 
 def _masked(line: str, replaced: Sequence[tuple[Span, str]], items: tuple[str, ...] = ()) -> Masked:

@@ -18,9 +18,10 @@ from collections.abc import Iterable, Iterator
 
 Span = tuple[int, int]
 
-_LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0370-\u0373\u0376-\u058f\u1e00-\u1fff\u0300-\u036f"
+LETTERS = "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u0370-\u0373\u0376-\u058f\u1e00-\u1fff\u0300-\u036f"
+"""Letters and accents of European scripts, as the inside of a regular expression's [...]."""
 _HIDDEN = "\u00ad\u200b-\u200d\u2060\ufeff"
-_WORD = re.compile(f"[{_LETTERS}][{_LETTERS}{_HIDDEN}]*")
+_WORD = re.compile(f"[{LETTERS}][{LETTERS}{_HIDDEN}]*")
 _INVISIBLE = re.compile(f"[{_HIDDEN}]")
 _BEGINNING = re.compile("(?:^|[.!?:\u2026])[^A-Za-z0-9\u00c0-\u1fff\u3040-\uffff]*$")
 """What stands before a word that begins a sentence, and so has a capital whatever it is."""

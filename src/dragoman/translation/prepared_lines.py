@@ -6,15 +6,17 @@ Messages about a line count from 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from dragoman.errors import ConfigError, InputError
 from dragoman.search.constraints import IdConstraints
+from dragoman.text.items import NAMES
 from dragoman.text.side import Encoded, TextSide
 from dragoman.text.vocabulary import UNK
 from dragoman.translation.glossary import Glossary
 from dragoman.translation.line_constraints import TextConstraints
+from dragoman.translation.result import Translation
 from dragoman.translation.source_encoding import EncodedLine, SourceEncoder
 
 
@@ -28,6 +30,14 @@ class PreparedLine(NamedTuple):
     constraints: IdConstraints
     prefix: list[str]
     """The segments of the forced prefix, those unknown to the model included."""
+
+    def lacks_items(self, translation: Translation) -> bool:
+        """Whether a translation is without one of the protected items of the line."""
+        return not set(NAMES[: len(self.source.items)]) <= set(translation.tokens)
+
+    def with_all_items(self) -> PreparedLine:
+        """The line whose translations must have all of its items."""
+        return self._replace(constraints=replace(self.constraints, all_placeholders=True))
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,8 @@ from dragoman.translation.unknown_words import UnknownWordReplacer, changed_repl
 
 log = logging.getLogger(__name__)
 
+_Search = Callable[[Sequence[PreparedLine], SearchConfig], list[list[Translation]]]
+
 MAX_ROWS = 320
 """Rows of a batch in search: sentences times the beam, or times the samples of each."""
 GRID = 8
@@ -347,6 +349,7 @@ class Translator:
         line = self._lines.prepare(0, text, TextConstraints(prefix))
         if not line.source.segments:
             return []
+        translate = partial(self._translations, n_best=1, full_vocabulary=True)
         by_word: dict[str, Translation] = {}
         beginnings = CompletionPrefixes(self._lines.encoder, self._lines.target, self._search, self._lines.banned)
         tried = beginnings.prefixes(line, prefix, count)
@@ -354,10 +357,9 @@ class Translator:
             prefixes = tried[start : start + count]
             wanted = line.constraints.placeholders
             lines = [line._replace(constraints=IdConstraints(ids, (), wanted)) for ids in prefixes]
-            for own, [hypothesis] in zip(
-                lines, self._search_batch(lines, 1, self._search, full_vocabulary=True), strict=True
-            ):
-                translation = self._detokeniser.translation(own, hypothesis)
+            found = translate(lines, self._search)
+            self._search_with_all_items(lines, found, translate)
+            for [translation] in found:
                 word = next_word(translation.text, prefix)
                 if word not in by_word or translation.score > by_word[word].score:
                     by_word[word] = translation
@@ -399,8 +401,10 @@ class Translator:
         lines = [line for line in batch if line.source.segments]
         translate = partial(self._translations, n_best=n_best, full_vocabulary=full_vocabulary)
         found = translate(lines, self._search) if lines else []
-        if self._search.search_again and self._sampling is None:
-            self._search_again(lines, found, translate)
+        if self._sampling is None:
+            lines = self._search_with_all_items(lines, found, translate)
+            if self._search.search_again:
+                self._search_again(lines, found, translate)
         rest = iter(found)
         return [next(rest) if line.source.segments else [blank_translation(line)] for line in batch]
 
@@ -413,12 +417,28 @@ class Translator:
             for line, hypotheses in zip(lines, found, strict=True)
         ]
 
-    def _search_again(
-        self,
-        lines: Sequence[PreparedLine],
-        found: list[list[Translation]],
-        translate: Callable[[Sequence[PreparedLine], SearchConfig], list[list[Translation]]],
-    ) -> None:
+    def _search_with_all_items(
+        self, lines: Sequence[PreparedLine], found: list[list[Translation]], translate: _Search
+    ) -> list[PreparedLine]:
+        """Replace translations without all items of their lines by those of a search that requires them.
+
+        The first search only permits placeholders: most models write them by themselves, and to require them takes
+        several times as long. Returns the lines, among which those that were searched again require their items.
+        """
+        wanted = [place for place, n_best in enumerate(found) if any(map(lines[place].lacks_items, n_best))]
+        lines = [line.with_all_items() if place in wanted else line for place, line in enumerate(lines)]
+        wanted.sort(key=lambda place: lines[place].constraints.placeholders)
+        while wanted:
+            # The beam is kept for each number of items.
+            beams = 1 + lines[wanted[-1]].constraints.placeholders
+            size = max(1, MAX_ROWS // (beams * self._search.beam))
+            part = wanted[-size:]
+            del wanted[-size:]
+            for place, n_best in zip(part, translate([lines[place] for place in part], self._search), strict=True):
+                found[place] = n_best
+        return lines
+
+    def _search_again(self, lines: Sequence[PreparedLine], found: list[list[Translation]], translate: _Search) -> None:
         """Replace the translations of lines that loop or were truncated by those of further searches, if better."""
         places = [place for place, n_best in enumerate(found) if any(faults(n_best))]
         for order in self._repetition_orders if places else ():
@@ -459,6 +479,8 @@ class Translator:
         engine, source, lengths, segments = self._lines.encoder.batch([line.source for line in batch])
         if full_vocabulary and isinstance(engine, ShortlistEngine):
             engine = engine.full_vocabulary()
+        if self._sampling is not None:
+            batch = [line.with_all_items() for line in batch]
         constraints = [line.constraints for line in batch]
         batch_constraints = BatchConstraints.from_config(
             config,

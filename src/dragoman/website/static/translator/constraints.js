@@ -5,6 +5,7 @@
 import { PhraseConstraints } from "./phrase_constraints.js";
 import { BOS, EOS, PAD, UNK } from "./text_side.js";
 
+const NO_PHRASES = { own: new Map(), others: [{ met: 0, missing: 0 }] };
 const TOLERANCE = 1e-9; // keeps 1.1 * 10 from being a hair above 11
 
 export class Constraints {
@@ -14,52 +15,53 @@ export class Constraints {
   #banned;
   #phrases;
   #placeholders;
+  #allPlaceholders;
 
   /**
    * `search` is the section of the configuration, `size` that of the vocabulary, `segments` the source length without EOS;
-   * `prefix`, `phrases` and `banned` are ids; with word `boundaries` phrases appear as whole words. The first `wanted` ones
-   * of the `placeholders` appear once each, the others never.
+   * `prefix`, `phrases` and `banned` are ids; with word `boundaries` phrases appear as whole words. The first `allowed` ones
+   * of the `placeholders` may appear, once each, and with `allPlaceholders` must; the others never do.
    */
   constructor(search, size, segments, given = {}) {
-    const { prefix = [], phrases = [], banned = [], boundaries = null, placeholders = [], wanted = 0 } = given;
+    const { prefix = [], phrases = [], banned = [], boundaries = null, placeholders = [], allowed = 0, allPlaceholders = false } = given;
     this.#search = search;
     this.#size = size;
     this.#phrases = phrases.length ? new PhraseConstraints(phrases, boundaries) : null;
     this.#blocked = new Set([PAD, BOS, ...banned.filter((ids) => ids.length === 1).map(([id]) => id)]);
     if (search.block_unknown) this.#blocked.add(UNK);
-    placeholders.slice(wanted).forEach((id) => this.#blocked.add(id));
-    this.#placeholders = placeholders.slice(0, wanted);
+    placeholders.slice(allowed).forEach((id) => this.#blocked.add(id));
+    this.#placeholders = placeholders.slice(0, allowed);
+    this.#allPlaceholders = allPlaceholders;
     this.#banned = banned.filter((ids) => ids.length > 1);
     const longest = Math.floor(search.max_length_factor * segments + TOLERANCE) + search.max_length_extra;
     const missing = this.#phrases ? this.#phrases.progress(this.#phrases.state(prefix)).missing : 0;
-    this.longest = Math.max(1, longest, prefix.length + missing + this.#missing(prefix).length);
+    this.longest = Math.max(1, longest, prefix.length + missing + this.#free(prefix).length);
     this.shortest = Math.min(Math.ceil(search.min_length_factor * segments - TOLERANCE), this.longest);
   }
 
   /** The constraints on the next token of rows, each given as the ids of its segments. */
   atStep(rows) {
     const states = this.#phrases && rows.map((ids) => this.#phrases.state(ids));
-    const missing = rows.map((ids) => this.#missing(ids));
+    const free = rows.map((ids) => this.#free(ids));
     const forbidden = rows.map((ids, row) => {
       const repeated = this.#repeated(ids);
       if (states) this.#phrases.next(states[row]).forEach((id) => repeated.delete(id));
-      const used = this.#placeholders.filter((id) => !missing[row].includes(id));
+      const used = this.#placeholders.filter((id) => !free[row].includes(id));
       return new Set([...repeated, ...this.#sequenceEnds(ids), ...used]);
     });
-    return { states, forbidden, missing, length: rows[0].length };
+    return { states, forbidden, free, length: rows[0].length };
   }
 
   /** The number of continuations to request, so that at least `wanted` permitted ones are left. */
   request(step, wanted) {
-    const room = this.longest - step.length;
-    if (step.states || step.missing.some((ids) => ids.length && ids.length >= room)) return this.#size;
+    if (step.states || (this.#allPlaceholders && step.free.some((ids) => ids.length))) return this.#size;
     const forbidden = this.#blocked.size + 1 + Math.max(...step.forbidden.map((ids) => ids.size)); // and EOS
     return Math.min(wanted + forbidden, this.#size);
   }
 
   /**
    * The permitted among the k continuations of row `row`, best first, at least `wanted`: [{token, logProbability, met}].
-   * Equal ones are sorted by id. `met` is the number of phrase ids that are met.
+   * Equal ones are sorted by id. `met` is the number of phrase ids and required placeholders that are met.
    */
   permitted(step, row, { logProbabilities, words }, k, wanted) {
     const found = [];
@@ -78,30 +80,30 @@ export class Constraints {
         !step.forbidden[row].has(token) &&
         logProbability > -Infinity,
     );
-    const missing = step.missing[row];
-    if (step.states) return this.#towardsPhrases(allowed, step.states[row], missing, step.length, wanted);
-    const room = this.longest - step.length - 1;
-    return allowed.filter(({ token }) => isPossible(token, room, missing.length - Number(missing.includes(token))));
+    const required = this.#allPlaceholders ? step.free[row] : [];
+    if (!step.states && !this.#allPlaceholders) return allowed;
+    return this.#towardsPhrases(allowed, step.states?.[row], required, step.length, wanted);
   }
 
-  /** Those that advance a phrase and the best of each other kind, without those that hinder the phrases. */
+  /** Those that advance a phrase or are required, and the best of each other kind, without those that hinder them. */
   #towardsPhrases(continuations, state, placeholders, length, wanted) {
     const phrases = this.#phrases;
-    const { own, others } = phrases.outcomes(state);
+    const { own, others } = phrases?.outcomes(state) ?? NO_PHRASES;
     const room = this.longest - length - 1;
     const taken = others.map(() => 0);
     return continuations.filter((one) => {
-      const kind = phrases.kind(one.token);
+      const kind = phrases?.kind(one.token) ?? 0;
       const { met, missing } = own.get(one.token) ?? others[kind];
-      one.met = met;
-      const besides = placeholders.length - Number(placeholders.includes(one.token));
-      if (!isPossible(one.token, room, missing + besides)) return false;
-      return own.has(one.token) || taken[kind]++ < wanted;
+      const isRequired = placeholders.includes(one.token);
+      const absent = placeholders.length - Number(isRequired);
+      one.met = met + this.#placeholders.length - absent;
+      if (missing + absent > 0 && (one.token === EOS || missing + absent > room)) return false;
+      return isRequired || own.has(one.token) || taken[kind]++ < wanted;
     });
   }
 
-  /** The placeholders that a line still needs. */
-  #missing(ids) {
+  /** The placeholders that a line may still have. */
+  #free(ids) {
     return this.#placeholders.filter((id) => !ids.includes(id));
   }
 
@@ -126,9 +128,4 @@ export class Constraints {
       })
       .map((sequence) => sequence.at(-1));
   }
-}
-
-/** Whether a token may follow, if so many others must appear after it. */
-function isPossible(token, room, missing) {
-  return missing === 0 || (token !== EOS && missing <= room);
 }

@@ -2,7 +2,7 @@
 
 import { codePoints, matches } from "./code_points.js";
 
-const LETTERS =
+export const LETTERS =
   "A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u02af\\u0370-\\u0373\\u0376-\\u058f\\u1e00-\\u1fff\\u0300-\\u036f";
 const HIDDEN = "\\u00ad\\u200b-\\u200d\\u2060\\ufeff";
 const WORD = new RegExp(`[${LETTERS}][${LETTERS}${HIDDEN}]*`, "gu");

@@ -1,11 +1,14 @@
 // Items and their placeholders, as text/items.py and text/segmentation/protected.py state them; spans are in code points.
 
 import { codePoints, matches } from "./code_points.js";
-import { WordFilter } from "./names.js";
+import { LETTERS, WordFilter } from "./names.js";
 
 export const NAMES = ["⟦1⟧", "⟦2⟧", "⟦3⟧", "⟦4⟧", "⟦5⟧", "⟦6⟧", "⟦7⟧", "⟦8⟧", "⟦9⟧"];
 const PLACEHOLDERS = NAMES.map((_, number) => String.fromCodePoint(0xe001 + number));
 const OWN = /[\ue001-\ue009]/gu;
+const OWN_APART = /([\ue001-\ue009])/u;
+const LETTER = new RegExp(`[${LETTERS}0-9]`, "u");
+const EDGE = new RegExp(`[${LETTERS}0-9_/@#]`, "u");
 const NUMBER = /^(?:[0-9]{1,3}(?:[.,'\u2019\u00a0\u2009\u202f][0-9]{3})+(?:[.,][0-9]+)?|[0-9]+(?:[.,][0-9]+)?)$/u;
 const MAY_BE = /[0-9/\\@#%&<{⟦\u2190-\u2bff\ue001-\ue009\u{1f000}-\u{1faff}]|www|mailto|vnd|[A-Z][+#-]|^ *(?:[*\u2022\u00b7\u2023\u25aa\u2013\u2014-]|\(?[A-Za-z][.)])/u;
 
@@ -81,12 +84,21 @@ export class Protected {
   }
 }
 
-/** The text with items in place of placeholders, and with the name of a placeholder that stands for none. */
+/**
+ * The text with items in place of placeholders, and with the name of a placeholder that stands for none. Between an item
+ * and a letter that would go on with it there is a space.
+ */
 export function restored(text, items) {
-  return text.replace(OWN, (placeholder) => {
-    const number = PLACEHOLDERS.indexOf(placeholder);
-    return items[number] ?? NAMES[number];
+  let restored = "";
+  text.split(OWN_APART).forEach((part, place) => {
+    const isItem = place % 2 === 1;
+    const number = PLACEHOLDERS.indexOf(part);
+    const written = isItem ? (items[number] ?? NAMES[number]) : part;
+    const [begins, ends] = isItem ? [EDGE, LETTER] : [LETTER, EDGE];
+    if (begins.test(codePoints(written)[0] ?? "") && ends.test(codePoints(restored).at(-1) ?? "")) restored += " ";
+    restored += written;
   });
+  return restored;
 }
 
 function masked(characters, replaced, items) {

@@ -105,15 +105,23 @@ export class SentenceTranslator {
     return this.#engine.start(this.#engine.sourceEos ? [...source.ids, EOS] : source.ids);
   }
 
-  #find({ source }, start, search, nBest, given, pause) {
+  /** Search; again with all items required if a hypothesis lacks one, as `given` then says for further searches, too. */
+  async #find({ source }, start, search, nBest, given, pause) {
     const segments = source.ids.length;
-    const all = { ...given, ...this.#placeholders(source) };
-    const constraints = new Constraints(search, this.#engine.vocabularySize, segments, all);
-    return beamSearch(this.#engine, start, segments, search, nBest, given.prefix, constraints, pause);
+    const items = this.#placeholders(source);
+    const find = () => {
+      const constraints = new Constraints(search, this.#engine.vocabularySize, segments, { ...given, ...items });
+      return beamSearch(this.#engine, start, segments, search, nBest, given.prefix, constraints, pause);
+    };
+    const found = await find();
+    const needed = items.placeholders.slice(0, items.allowed);
+    if (given.allPlaceholders || found.every(({ tokens }) => needed.every((id) => tokens.includes(id)))) return found;
+    given.allPlaceholders = true; // slower, and seldom needed; as in translation/translator.py
+    return find();
   }
 
   #placeholders({ items }) {
-    return { placeholders: this.#target.placeholders, wanted: items.length };
+    return { placeholders: this.#target.placeholders, allowed: items.length };
   }
 
   /** Target ids that begin with the prefix: these alone, then with one segment more, the most probable first. */
