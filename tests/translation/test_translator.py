@@ -8,7 +8,7 @@ import pytest
 from dragoman.config.sampling import Sampling
 from dragoman.config.schema import SearchConfig
 from dragoman.errors import ConfigError, InputError
-from dragoman.text.items import KINDS, NAMES, Items
+from dragoman.text.items import KINDS, MOST, NAMES, Items
 from dragoman.text.segmentation import Segments
 from dragoman.text.segmentation.protected import ProtectedSegmentation
 from dragoman.text.segmentation.whitespace import WhitespaceSegmentation
@@ -382,6 +382,28 @@ def test_a_prefix_and_constraints_may_have_items(protecting):
     assert best.text.startswith("{x} a")
     assert (best.text.count("{x}"), best.text.count("{y}")) == (1, 1)
     assert "{y} b" in protecting.translate("a {x} b {y}", constraints=["{y} b"]).text
+
+
+def test_a_translation_without_an_item_is_searched_again(toy_engine):
+    placeholders = PROTECTED[0].placeholders
+    a, b = PROTECTED[0].vocabulary.ids(["a", "b"])
+
+    def forgets(source, prefix):
+        words = sum(token not in placeholders for token in prefix[1:])
+        return {(a, b, EOS)[min(words, 2)]: 0.98, placeholders[0]: 0.02 if words == 1 else 0.01}
+
+    engine = toy_engine(len(PROTECTED[0].vocabulary), answer=forgets)
+    translator = Translator(engine, *PROTECTED, SearchConfig(beam=2, normalisation="none"))
+    assert [one.text for one in translator.translate(["a {x} b", "a b"])] == ["a {x} b", "a b"]
+
+
+def test_items_without_a_placeholder_are_told_once(protecting, caplog):
+    many = "{x} " * (MOST + 2)
+    with caplog.at_level(logging.WARNING):
+        list(protecting.translate_lines(["a " + "{x} " * MOST, many, many]))
+    assert [record.getMessage() for record in caplog.records] == [
+        "line 2 has 11 items such as links or numbers; those after number 9 are translated as text (reported once)"
+    ]
 
 
 def test_samples_have_the_items(protecting):

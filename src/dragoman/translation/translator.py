@@ -24,6 +24,7 @@ from dragoman.search.beam import beam_search
 from dragoman.search.constraints import BatchConstraints, IdConstraints
 from dragoman.search.hypothesis import Hypothesis
 from dragoman.search.sampling import ROUNDS, draw_until_different, sample
+from dragoman.text.items import MOST
 from dragoman.text.side import TextSide
 from dragoman.text.words import is_blank
 from dragoman.translation.completion import CompletionPrefixes, next_word
@@ -97,7 +98,7 @@ class Translator:
         self._lines = LinePreparation(encoder, target, _all_banned(target, banned))
         self._detokeniser = Detokeniser(encoder, target, unknown, confidence)
         self._threads: int | None = None
-        self._warned_of_few_samples = False
+        self._warned_of_few_samples = self._warned_of_many_items = False
 
     @classmethod
     def of_ensemble(
@@ -390,6 +391,7 @@ class Translator:
             )
             for window in windows:
                 prepared = [self._lines.prepare(number, *pair) for number, pair in window]
+                self._warn_of_many_items(prepared)
                 lengths = [line.source.segments for line in prepared]
                 batches = LengthBatches(prepared, lengths, max(1, MAX_ROWS // rows), threads.workers)
                 yield from batches.restore(list(threads.map_for(batches)(translate_batch, batches)))
@@ -495,6 +497,20 @@ class Translator:
             return beam_search(engine, source, lengths, config, n_best, batch_constraints)
         numbers = np.array([line.number for line in batch], dtype=np.int64)
         return sample(engine, source, lengths, config, self._sampling, numbers, n_best, batch_constraints, first)
+
+    def _warn_of_many_items(self, lines: Sequence[PreparedLine]) -> None:
+        for line in lines:
+            if len(line.source.items) < MOST or self._warned_of_many_items:
+                continue
+            if (count := self._source.count_items(line.text)) > MOST:
+                log.warning(
+                    "line %d has %d items such as links or numbers; those after number %d are translated as text "
+                    "(reported once)",
+                    line.number + 1,
+                    count,
+                    MOST,
+                )
+                self._warned_of_many_items = True
 
     def _warn_of_few_samples(
         self, batch: Sequence[PreparedLine], drawn: Sequence[Sequence[Hypothesis]], n_best: int
