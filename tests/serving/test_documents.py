@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 import pytest
 
+from dragoman.documents.files import file_texts, translated_file
+from dragoman.documents.html_text import spans_of_words
+from dragoman.documents.markup import markup_sentences, sentences_of, translated_markup
+from dragoman.documents.rendering import AlignedTranslation
 from dragoman.errors import InputError
-from dragoman.serving.documents import file_texts, markup_sentences, sentences_of, translated_file, translated_markup
 from dragoman.serving.forms import MAX_FIELDS, Form, read_form
-from dragoman.serving.html_text import spans_of_words
-from dragoman.serving.rendering import AlignedTranslation
 
 BOUNDARY = "multipart/form-data; boundary=x"
 PART = b'--x\r\nContent-Disposition: form-data; name="q"\r\n\r\n'

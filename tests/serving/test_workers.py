@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from dragoman.documents.files import file_texts, translated_file
+from dragoman.documents.markup import markup_sentences, sentences_of, translated_markup
+from dragoman.documents.rendering import AlignedTranslation
 from dragoman.serving import worker, workers
-from dragoman.serving.documents import file_texts, markup_sentences, sentences_of, translated_file, translated_markup
 from dragoman.serving.forms import Form, read_form
 from dragoman.serving.refusals import Refusal
-from dragoman.serving.rendering import AlignedTranslation
 from dragoman.serving.workers import Workers
 
 
@@ -47,7 +48,7 @@ def test_results_are_those_of_the_functions() -> None:
         assert refusal == (400, "Invalid request: the file is not UTF-8")
         refusal = await _refusal(pool.run(file_texts, ".txt", b"0123456789", 9, 9))
         assert refusal == (400, "Invalid request: request (10) exceeds text limit (9)")
-        with pytest.raises(RuntimeError, match=r"translated_file: ValueError .*documents\.py:\d+$"):
+        with pytest.raises(RuntimeError, match=r"translated_file: ValueError .*files\.py:\d+$"):
             await pool.run(translated_file, ".txt", b"", ["more", "than one"])
         [one] = pool._idle  # all of them
         process = one._process

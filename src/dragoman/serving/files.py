@@ -14,7 +14,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dragoman.serving.documents import MAX_FILE_TEXTS, file_texts, translated_file
+from dragoman.documents.files import MAX_FILE_TEXTS, file_texts, translated_file
 from dragoman.serving.markup import translate_markup
 from dragoman.serving.refusals import Refusal, invalid, wrong_field
 from dragoman.serving.requests import NonEmpty, address_of, decode_file_request, key_of

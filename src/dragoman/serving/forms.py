@@ -1,10 +1,11 @@
-"""Forms: the fields of `a=b&c=d`, the fields and files of `multipart/form-data`."""
+"""Bodies of requests: the fields of `a=b&c=d`, the fields and files of `multipart/form-data`, the size of JSON."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 from urllib.parse import parse_qs
 
+import msgspec
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import Field, File, FormParser, parse_options_header
 
@@ -91,3 +92,24 @@ def _decoded(value: bytes | None) -> str:
         return (value or b"").decode("utf-8")
     except UnicodeDecodeError:
         raise InputError("the body is not UTF-8") from None
+
+
+def require_few_values(body: bytes, most: int) -> None:
+    """Refuse a JSON body of many small values before it is read; what is wrong otherwise is found where it is read.
+
+    Raises:
+        InputError: it has more than `most` strings, numbers, lists and objects.
+    """
+    try:
+        waiting = [msgspec.json.decode(body)]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return
+    count = 0
+    while waiting and count <= most:
+        value = waiting.pop()
+        count += 1
+        if isinstance(value, (list, dict)):
+            count += len(value) if isinstance(value, dict) else 0
+            waiting += value.values() if isinstance(value, dict) else value
+    if count > most:
+        raise InputError(f"request has more than {most} values")

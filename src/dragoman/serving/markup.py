@@ -7,8 +7,8 @@ from typing import cast
 
 import msgspec
 
-from dragoman.serving.documents import MAX_SENTENCES, markup_sentences, translated_markup
-from dragoman.serving.rendering import AlignedTranslation, aligned
+from dragoman.documents.markup import MAX_SENTENCES, markup_sentences, translated_markup
+from dragoman.documents.rendering import AlignedTranslation, aligned
 from dragoman.serving.service import Direction, Service, all_or_none, by_pair
 from dragoman.translation.result import Translation
 

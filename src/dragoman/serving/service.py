@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from dragoman.documents.markup import MAX_SENTENCES, sentences_of
 from dragoman.errors import ConfigError, InputError
 from dragoman.serving.detection import Detected, Detector
-from dragoman.serving.documents import MAX_SENTENCES, sentences_of
 from dragoman.serving.language_names import language_name
 from dragoman.serving.limits import Limits
 from dragoman.serving.metrics import Metrics

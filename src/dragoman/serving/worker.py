@@ -16,16 +16,10 @@ from typing import IO, Any, NamedTuple, get_type_hints
 
 import msgspec
 
+from dragoman.documents.files import file_texts, translated_file
+from dragoman.documents.markup import markup_sentences, sentences_of, translated_markup
 from dragoman.errors import InputError
-from dragoman.serving.documents import (
-    file_texts,
-    markup_sentences,
-    require_few_values,
-    sentences_of,
-    translated_file,
-    translated_markup,
-)
-from dragoman.serving.forms import read_form
+from dragoman.serving.forms import read_form, require_few_values
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     function.__name__: function

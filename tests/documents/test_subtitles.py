@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.serving.subtitles import cue_texts, replace_cue_texts
+from dragoman.documents.subtitles import cue_texts, replace_cue_texts
 
 TEXT = (
     "1\r\n00:00:01,000 --> 00:00:02,000\r\nThis is one sentence\r\non two lines.\r\n\r\n"

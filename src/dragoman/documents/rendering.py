@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from dragoman.serving.html_text import Document, Element, Text, spans_of_words
+from dragoman.documents.html_text import Document, Element, Text, spans_of_words
 from dragoman.text.scripts import LETTER_WITHOUT_SPACES
 from dragoman.text.sentences import Span, touches
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.serving.html_text import MAX_ELEMENTS, Document
-from dragoman.serving.rendering import AlignedTranslation, original, render
+from dragoman.documents.html_text import MAX_ELEMENTS, Document
+from dragoman.documents.rendering import AlignedTranslation, original, render
 from dragoman.text.sentences import sentence_spans
 
 FRAGMENTS = [
@@ -57,7 +57,7 @@ def _rendered(source: str, target: str, links: list[int | None]) -> str:
     starts = [start for start, _ in spans]
     sentences = []
     for start, end in spans:
-        from dragoman.serving.html_text import spans_of_words
+        from dragoman.documents.html_text import spans_of_words
 
         aligned = AlignedTranslation(
             target, list(spans_of_words(text.text[start:end])), list(spans_of_words(target)), list(links)
