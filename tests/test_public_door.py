@@ -29,6 +29,7 @@ def test_the_door_offers_these_names_and_no_others() -> None:
         "read_test_set",
         "reading_corpora",
         "train",
+        "translate_file",
         "write_demo_corpus",
     ]
     assert dragoman.__all__ == sorted(dragoman.__all__)

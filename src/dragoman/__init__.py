@@ -2,8 +2,8 @@
 
 This is the public API: read parallel text (`read_pairs`, `reading_corpora`, `write_demo_corpus`), configure and
 train a model (`load_preset`, `load_config`, `override`, `train`), open what was trained (`load`, `open_run`),
-translate (`Translator`, `Translation`), measure (`read_test_set`, `measure`). Each name is imported when it is first
-used, so that importing the package is fast. Errors that the user can fix are `DragomanError`.
+translate (`Translator`, `Translation`, `translate_file`), measure (`read_test_set`, `measure`). Each name is imported
+when it is first used, so that importing the package is fast. Errors that the user can fix are `DragomanError`.
 
 >>> import dragoman
 >>> translator = dragoman.load("RUN")  # a run folder or an exported folder
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dragoman.translation.result import Translation
     from dragoman.translation.translator import Translator
     from dragoman.workflows.demo import write_demo_corpus
+    from dragoman.workflows.documents import translate_file
     from dragoman.workflows.evaluation import measure
     from dragoman.workflows.loading import load
     from dragoman.workflows.training import train
@@ -55,6 +56,7 @@ __all__ = [
     "read_test_set",
     "reading_corpora",
     "train",
+    "translate_file",
     "write_demo_corpus",
 ]
 
@@ -76,6 +78,7 @@ _HOME = {
     "reading_corpora": "dragoman.text.reading",
     "read_test_set": "dragoman.text.corpus",
     "train": "dragoman.workflows.training",
+    "translate_file": "dragoman.workflows.documents",
     "write_demo_corpus": "dragoman.workflows.demo",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.documents.html_text import MAX_ELEMENTS, Document
+from dragoman.documents.html_text import MAX_ELEMENTS, Markup
 from dragoman.documents.rendering import AlignedTranslation, original, render
 from dragoman.text.sentences import sentence_spans
 
@@ -18,13 +18,13 @@ FRAGMENTS = [
 ]
 
 
-def _written(document: Document) -> str:
+def _written(document: Markup) -> str:
     return "".join(part if isinstance(part, str) else original(part) for part in document.parts)
 
 
 @given(st.lists(st.sampled_from(FRAGMENTS)).map("".join))
 def test_what_is_not_translated_is_written_as_it_was_read(source: str) -> None:
-    document = Document(source)
+    document = Markup(source)
     assert _written(document) == source
     document.separate()
     assert _written(document) == source
@@ -32,26 +32,26 @@ def test_what_is_not_translated_is_written_as_it_was_read(source: str) -> None:
 
 def test_only_text_is_translated() -> None:
     source = '<p class="a">One &amp;\n  two</p><script>x</script><p translate="no">no</p><td>three<br>four</td><b>!</b>'
-    assert [text.text for text in Document(source).texts] == ["One & two", "three", "four"]
+    assert [text.text for text in Markup(source).texts] == ["One & two", "three", "four"]
 
 
 def test_a_text_of_very_many_tags_is_divided_by_them() -> None:
     source = "<b>a</b> " * (MAX_ELEMENTS + 1)
-    document = Document(source)
+    document = Markup(source)
     assert len(document.texts) == MAX_ELEMENTS + 1
     assert _written(document) == source
 
 
 def test_tags_that_never_end_are_read_in_linear_time() -> None:
     source = "<p>a</p>" + "<a " * 100_000 + "&amp; b"  # in quadratic time: minutes
-    document = Document(source)
+    document = Markup(source)
     assert document.texts[-1].text.endswith("<a & b")
     assert _written(document) == source
 
 
 def _rendered(source: str, target: str, links: list[int | None]) -> str:
     """A document of one sentence with `target` as its translation; `links` has a source word for each of its words."""
-    document = Document(source)
+    document = Markup(source)
     [text] = document.texts
     spans = sentence_spans(text.text, "en")
     starts = [start for start, _ in spans]
@@ -98,7 +98,7 @@ def test_an_element_is_put_around_the_words_that_translate_its_own() -> None:
 
 
 def test_an_element_that_ends_inside_of_a_sentence_is_divided() -> None:
-    document = Document("<b>One two. Three</b> four.")
+    document = Markup("<b>One two. Three</b> four.")
     [text] = document.texts
     spans = sentence_spans(text.text, "en")
     sentences = [

@@ -378,8 +378,8 @@ def test_what_strangers_send_is_read_in_other_processes(
     def here(*_: object) -> Any:
         raise AssertionError("read in the process of the server")
 
-    for name in ("Document", "cue_texts", "sentence_spans"):
-        monkeypatch.setattr(f"dragoman.serving.documents.{name}", here)
+    for name in ("markup.Markup", "subtitles.cue_texts", "markup.sentence_spans"):
+        monkeypatch.setattr(f"dragoman.documents.{name}", here)
     monkeypatch.setattr("dragoman.serving.forms.read_form", wraps(read_form)(here))
     found = client.post("/translate", json={"q": "<b>ab</b>", **PAIR, "format": "html"})
     assert found.json() == {"translatedText": "<b>AB</b>"}

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from dragoman.documents.document import Languages
 from dragoman.documents.files import file_texts, translated_file
 from dragoman.documents.html_text import spans_of_words
 from dragoman.documents.markup import markup_sentences, sentences_of, translated_markup
@@ -68,7 +69,7 @@ def _markup(text: str) -> None:
 
 def _subtitles(text: str) -> None:
     content = text.encode()
-    translated_file(".srt", content, file_texts(".srt", content, 10**9, 10**9))
+    translated_file(".srt", content, file_texts(".srt", content, 10**9, 10**9), Languages())
 
 
 def _form(kind: str) -> Callable[[bytes], object]:
@@ -146,7 +147,7 @@ def _read_and_write(suffix: str, content: bytes) -> bool:
         if suffix == ".html":
             found = markup_sentences(texts, "en", False, 1000)
             texts = translated_markup(texts, "en", False, [_echo(sentence) for sentence in found])
-        translated_file(suffix, content, texts)
+        translated_file(suffix, content, texts, Languages())
     except InputError:
         return False
     return True

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dragoman.documents.document import Languages
 from dragoman.documents.files import file_texts, translated_file
 from dragoman.documents.markup import markup_sentences, sentences_of, translated_markup
 from dragoman.documents.rendering import AlignedTranslation
@@ -49,7 +50,7 @@ def test_results_are_those_of_the_functions() -> None:
         refusal = await _refusal(pool.run(file_texts, ".txt", b"0123456789", 9, 9))
         assert refusal == (400, "Invalid request: request (10) exceeds text limit (9)")
         with pytest.raises(RuntimeError, match=r"translated_file: ValueError .*files\.py:\d+$"):
-            await pool.run(translated_file, ".txt", b"", ["more", "than one"])
+            await pool.run(translated_file, ".txt", b"", ["more", "than one"], Languages())
         [one] = pool._idle  # all of them
         process = one._process
         assert process is not None
@@ -66,7 +67,7 @@ def test_what_takes_too_long_or_too_much_memory_is_ended(monkeypatch: pytest.Mon
     limits = "from dragoman.serving import worker; worker.PROCESSOR_SECONDS = 0.3; worker.MEMORY = 300 << 20; "
     program = workers._PROGRAM.replace("from dragoman.serving.worker", f"{limits}from dragoman.serving.worker")
     monkeypatch.setattr(workers, "_PROGRAM", program)
-    long, large = "a. " * 500_000, "é" * 30_000_000
+    long, large = "a. " * 500_000, "é" * 60_000_000
 
     async def steps(pool: Workers) -> None:
         assert await pool.run(sentences_of, ["a"], "en", 9) == [[(0, 1)]]

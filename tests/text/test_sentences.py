@@ -24,6 +24,24 @@ def test_sentences_end_at_marks_and_line_breaks_but_not_at_abbreviations() -> No
     assert _sentences("One. Two.", None) == ["One.", "Two."]
 
 
+def test_ordinals_and_quotations_are_not_cut() -> None:
+    for language, text, *more in (
+        ("de", "Der 2. Weltkrieg begann am 1. September 1939.", "Er endete 1945."),
+        ("de", "Jonas ist Fan vom 1. FC Köln, und du?"),
+        ("de", "Heiligabend ist am 24., Weihnachten am 25. Dezember."),
+        ("de", "Ein Mann trifft den 2. Hund im Park."),
+        ("en", "It was 2.", "Then 3 came."),
+    ):
+        assert _sentences(" ".join([text, *more]), language) == [text, *more]
+    assert _sentences("彼は「行く！」と叫んだ。次の文。", "ja") == ["彼は「行く！」と叫んだ。", "次の文。"]
+    assert _sentences("「行く。」「来る。」", "ja") == ["「行く。」", "「来る。」"]
+
+
+def test_what_has_no_letter_is_no_sentence() -> None:
+    assert not _sentences("2018\n1.234,50\n15 %\n03.05.2020\n+49 30 123456\n-")
+    assert _sentences("42\nRoom 42") == ["Room 42"]
+
+
 @given(st.text(alphabet="aB.?! \t\n\r\u2028😀。木", max_size=60))
 def test_a_text_whose_sentences_are_left_as_they_are_is_itself(text: str) -> None:
     spans = sentence_spans(text, "en")

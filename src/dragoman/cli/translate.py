@@ -12,6 +12,7 @@ DESCRIPTION = (
     "Translates raw text line by line. Each input line gives one output line; an empty line stays empty.\n"
     "Reads standard input and writes standard output by default; files may be compressed (.gz, .xz,\n"
     ".zst). At a terminal, or when a pipe pauses, it translates the lines so far at once.\n"
+    "A document, known by its name, becomes one of the same kind with all that belongs to it.\n"
     "Search options default to the run's configuration. Several runs with the same target vocabulary\n"
     "form an ensemble; defaults then come from the first run."
 )
@@ -19,6 +20,7 @@ EXAMPLES = (
     "dragoman translate RUN < new.de > new.en",
     "dragoman translate RUN",
     "dragoman translate RUN -i new.de -o new.en --beam 10 --alignments new.align",
+    "dragoman translate RUN report.docx -o report.en.docx",
     "dragoman translate RUN --paragraphs < letter.de > letter.en",
     "dragoman translate RUN -i new.de --nbest 5 --beam 5 --format nbest > new.nbest",
     "dragoman translate RUN -i new.de --sample --temperature 0.8 --seed 7",
@@ -31,7 +33,14 @@ REQUEST = "dragoman.requests.translation.TranslationRequest"
 
 
 def run(request: TranslationRequest) -> None:
-    """Translate the input as a stream."""
+    """Translate the input: a document as a whole, lines as a stream."""
+    from dragoman.text.document_names import is_document
+
+    if is_document(request.files.input):
+        from dragoman.workflows.documents import translate_document_file
+
+        translate_document_file(request)
+        return
     from dragoman.workflows.translation import TextTranslation
 
     TextTranslation(request).run()

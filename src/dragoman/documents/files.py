@@ -1,55 +1,64 @@
-"""The texts of a document, and the document with their translations in their place."""
+"""Documents by their kinds: their texts, and the same documents with translations in the place of these.
+
+A kind is a function that reads the content of a file. What it returns has the texts as HTML, so that one code finds
+their sentences and puts inline elements around the words that translate theirs (`markup`), and writes the file.
+Nothing but these texts changes.
+"""
 
 from __future__ import annotations
 
-from dragoman.documents.html_text import unescaped
-from dragoman.documents.subtitles import cue_texts, replace_cue_texts
+import importlib
+from collections.abc import Callable
+
+from dragoman.documents.document import Document, Languages, decoded
 from dragoman.errors import InputError
 
 MAX_FILE_TEXTS = 20_000
-"""Texts of a file: paragraphs or cues."""
+"""Texts of a file of a request: paragraphs or cues."""
+
+KINDS = {
+    ".docx": "word_files:read_word_file",
+    ".htm": "pages:read_page",
+    ".html": "pages:read_page",
+    ".srt": "subtitles:read_subtitles",
+}
+"""The ending of each kind of documents -> MODULE:FUNCTION of what reads it."""
+
+
+def open_document(suffix: str, content: bytes, languages: Languages) -> Document:
+    """Read a document of the kind that its ending names.
+
+    Raises:
+        InputError: it is damaged, encrypted, or too large.
+        ModuleNotFoundError: the library that reads it, of the extra `files`, is not installed.
+    """
+    module, _, name = KINDS[suffix].partition(":")
+    read: Callable[[bytes, Languages], Document] = getattr(
+        importlib.import_module(f"dragoman.documents.{module}"), name
+    )
+    return read(content, languages)
 
 
 def file_texts(suffix: str, content: bytes, most_texts: int, most_characters: int) -> list[str]:
-    """The texts of a file, as HTML unless it is plain text.
+    """The texts of a file of a request, as HTML unless it is plain text.
 
     Raises:
         InputError: the file is damaged, or has too many texts or characters.
     """
-    if suffix == ".docx":
-        from dragoman.documents.word_files import WordFile
-
-        found = WordFile(content).paragraphs
-    elif suffix == ".srt":  # which has a few tags and no entities
-        found = [cue.replace("&", "&amp;") for cue in cue_texts(_decoded(content))]
-    else:
-        found = [_decoded(content)]
+    found = [decoded(content)[0]] if suffix == ".txt" else open_document(suffix, content, Languages()).texts
     for size, limit in ((len(found), most_texts), (sum(map(len, found)), most_characters)):
         if size > limit:
             raise InputError(f"request ({size}) exceeds text limit ({limit})")
     return found
 
 
-def translated_file(suffix: str, content: bytes, translations: list[str]) -> bytes:
-    """The file with translations of its texts in their place.
+def translated_file(suffix: str, content: bytes, translations: list[str], languages: Languages) -> bytes:
+    """The file of a request with translations of its texts in their place.
 
     Raises:
         InputError: the file is damaged.
     """
-    if suffix == ".docx":
-        from dragoman.documents.word_files import WordFile
-
-        document = WordFile(content)
-        document.replace(translations)
-        return document.save()
-    if suffix == ".srt":
-        return replace_cue_texts(_decoded(content), list(map(unescaped, translations))).encode()
-    [text] = translations
-    return text.encode()
-
-
-def _decoded(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("the file is not UTF-8") from None
+    if suffix == ".txt":
+        [text] = translations
+        return text.encode()
+    return open_document(suffix, content, languages).write(translations)

@@ -62,7 +62,7 @@ class Text:
     """In the order in which they begin; tags without a partner and comments are elements of no characters."""
 
 
-class Document:
+class Markup:
     """The texts of a document and what lies between them."""
 
     def __init__(self, source: str) -> None:
@@ -189,7 +189,7 @@ class _Opaque:
 class _Reader:
     """Builds a document from the events of the parser."""
 
-    def __init__(self, source: str, document: Document) -> None:
+    def __init__(self, source: str, document: Markup) -> None:
         self._source = source
         self._document = document
         self._text = Text()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.documents.html_text import Document, Text
+from dragoman.documents.html_text import Markup, Text
 from dragoman.documents.rendering import AlignedTranslation, original, render
 from dragoman.errors import InputError
 from dragoman.text.sentences import Span, sentence_spans
@@ -48,7 +48,7 @@ def translated_markup(
     """HTML with the translations of `markup_sentences` in their place."""
     found, answers = [], iter(sentences)
 
-    def translated(document: Document, part: Text) -> str:
+    def translated(document: Markup, part: Text) -> str:
         own = sentence_spans(part.text, language)
         return render(document, part, own, [next(answers) for _ in own]) if own else original(part)
 
@@ -58,8 +58,8 @@ def translated_markup(
     return found
 
 
-def _document(text: str, separate: bool) -> Document:
-    document = Document(text)
+def _document(text: str, separate: bool) -> Markup:
+    document = Markup(text)
     if separate:
         document.separate()
     return document

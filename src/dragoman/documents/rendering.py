@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from dragoman.documents.html_text import Document, Element, Text, spans_of_words
+from dragoman.documents.html_text import Element, Markup, Text, spans_of_words
 from dragoman.text.scripts import LETTER_WITHOUT_SPACES
 from dragoman.text.sentences import Span, touches
 
@@ -62,7 +62,7 @@ def original(text: Text) -> str:
     return _with_marks(_raw(text, 0, len(text.text)), text.elements)
 
 
-def render(document: Document, text: Text, spans: Sequence[Span], sentences: Sequence[AlignedTranslation]) -> str:
+def render(document: Markup, text: Text, spans: Sequence[Span], sentences: Sequence[AlignedTranslation]) -> str:
     """A text with its sentences at `spans` translated, as markup."""
     outside, inside = _divided(text.elements, spans)
     pieces: list[_Piece] = []
@@ -132,9 +132,7 @@ def _with_marks(pieces: Iterable[_Piece], elements: Sequence[Element]) -> str:
 class _Sentence:
     """The rendering of a sentence with the elements inside of it."""
 
-    def __init__(
-        self, document: Document, sentence: AlignedTranslation, elements: Sequence[Element], start: int
-    ) -> None:
+    def __init__(self, document: Markup, sentence: AlignedTranslation, elements: Sequence[Element], start: int) -> None:
         """`start` is the place of the sentence in the text that elements count."""
         self._document = document
         self._sentence = sentence

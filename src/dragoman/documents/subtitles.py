@@ -5,7 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from dragoman.documents.document import Document, Languages, decoded
+from dragoman.documents.html_text import unescaped
+
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+def read_subtitles(content: bytes, languages: Languages) -> Document:
+    """Read subtitles, which have a few tags and no entities.
+
+    Raises:
+        InputError: they are not UTF-8.
+    """
+    text, encoding = decoded(content)
+
+    def write(translations: list[str]) -> bytes:
+        return replace_cue_texts(text, list(map(unescaped, translations))).encode(encoding)
+
+    return Document([cue.replace("&", "&amp;") for cue in cue_texts(text)], write)
 
 
 def cue_texts(text: str) -> list[str]:

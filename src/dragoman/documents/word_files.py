@@ -14,6 +14,7 @@ from docx import Document
 from docx.oxml.ns import qn
 from docx.text.run import Run
 
+from dragoman.documents import document as documents
 from dragoman.errors import InputError
 
 MAX_UNPACKED = 64 << 20
@@ -22,6 +23,21 @@ MAX_PARTS = 5000
 MAX_NODES = 1_000_000
 """Tags and attributes of all parts: 300 pages have about half as many."""
 _DAMAGED = "the file is not a Word document, or is damaged"
+
+
+def read_word_file(content: bytes, languages: documents.Languages) -> documents.Document:
+    """Read a Word file.
+
+    Raises:
+        InputError: it cannot be read, or is too large.
+    """
+    file = WordFile(content)
+
+    def write(translations: list[str]) -> bytes:
+        file.replace(translations)
+        return file.save()
+
+    return documents.Document(file.paragraphs, write)
 
 
 class WordFile:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from msgspec import field
 
 from dragoman.config.sampling import Sampling
 from dragoman.config.section import Count, Section, doc, keys_of
-from dragoman.requests.rules import Rule, Values, given, is_given, lacking
+from dragoman.errors import ConfigError
+from dragoman.requests.rules import Rule, Values, given, is_given, lacking, literal
 from dragoman.requests.shared import (
     ENSEMBLE,
     ENSEMBLE_RULES,
@@ -25,6 +27,7 @@ from dragoman.requests.shared import (
     SearchChanges,
     SearchOptions,
 )
+from dragoman.text.document_names import is_document
 
 Words = Annotated[
     tuple[str, ...], doc("never produce this word or phrase; may be repeated", metavar="WORDS", repeat=True)
@@ -155,6 +158,14 @@ class UnknownWords(Section):
     ] = None
 
 
+LINES_ONLY = ("alignments", "attention", "unk_log", "prefix", "constraints", "mbr", "paragraphs", "chunk_size")
+"""Options about single lines."""
+
+
+def _is_document(values: Values) -> bool:
+    return is_document(values["input"])
+
+
 def _is_read_twice(values: Values) -> bool:
     names = ("input", "prefix", "constraints", "glossary", "dictionary", "ban_file")
     return [values.get(name) for name in names].count("-") > 1
@@ -173,6 +184,22 @@ class TranslationRequest(Request, kw_only=True):
     general: GENERAL = Compute()
 
     rules: ClassVar = (
+        Rule(LINES_ONLY, _is_document, "{option} is about lines; {values[input]} is a document"),
+        Rule(
+            ("format",),
+            lambda values: _is_document(values) and (values["format"] != "text" or values["nbest"] > 1),
+            "{values[input]} is a document, which has one translation; leave {format} and {nbest} out",
+        ),
+        Rule(
+            (),
+            lambda values: (
+                _is_document(values) and Path(values["output"]).suffix.lower() != Path(values["input"]).suffix.lower()
+            ),
+            lambda values: (
+                f"{literal(values['input'])} becomes a document of the same kind; give it a name with "
+                f"{{output}} NAME{literal(Path(values['input']).suffix)}"
+            ),
+        ),
         *SAMPLING_RULES,
         *UNKNOWN_RULES,
         Rule(("constraints", "glossary"), given("sample"), "{option} requires beam search; leave {sample} out"),
@@ -199,6 +226,16 @@ class TranslationRequest(Request, kw_only=True):
         ),
         Rule((), _is_read_twice, "standard input is read twice; give a file for all but one of the inputs"),
     )
+
+    @classmethod
+    def arranged(cls, values: Values) -> Values:
+        """The last of several names is the input if it is that of a document."""
+        *runs, last = values["runs"]
+        if not runs or not is_document(last) or Path(last).is_dir():
+            return values
+        if values["input"] != "-":
+            raise ConfigError(f"{values['input']}: is a second input besides {last}; translate each alone")
+        return {**values, "runs": runs, "input": last}
 
     def translator_options(self) -> dict[str, Any]:
         """The options besides those of search, as `Translator.with_options` takes them."""

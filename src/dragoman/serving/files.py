@@ -14,6 +14,7 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
+from dragoman.documents.document import Languages
 from dragoman.documents.files import MAX_FILE_TEXTS, file_texts, translated_file
 from dragoman.serving.markup import translate_markup
 from dragoman.serving.refusals import Refusal, invalid, wrong_field
@@ -83,7 +84,8 @@ class Files:
             translations = [best for best, *_ in await service.translate(texts, directions)]
         else:
             translations = await translate_markup(service, texts, directions)
-        translated = await service.workers.run(translated_file, suffix, content, translations)
+        languages = Languages(direction.pair.source, direction.pair.target)
+        translated = await service.workers.run(translated_file, suffix, content, translations, languages)
         stem = re.sub(r"[^A-Za-z0-9_-]+", "_", PurePosixPath(name).stem)[:60] or "file"
         key = f"{uuid.uuid4()}.{stem}_{re.sub('[^A-Za-z-]', '', wanted.target)}{suffix}"
         self._keep(key, translated)

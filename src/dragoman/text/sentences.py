@@ -5,6 +5,9 @@ A line break always ends a sentence, so that a translation has as many lines as 
 by the library sentencex, which knows the abbreviations and marks of some 250 languages and falls back on related ones.
 A sentence of more than `MAX_CHARACTERS` is cut after a clause or a word, because models read no more than
 `translation.source_encoding.MAX_SEGMENTS` segments.
+
+Two things that the library cuts are put together again: numbers with the full stop of an ordinal (German "am 2. Mai"),
+and quotations between Chinese and Japanese brackets.
 """
 
 from __future__ import annotations
@@ -29,10 +32,18 @@ WINDOW = 2000
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _CLAUSE = re.compile(r".*[,;:，；：、](?=\s|[^\x00-\x7f])|.*\s", re.DOTALL)  # 10,000 and 10:30 are not cut
 
+_ORDINAL = re.compile(r"(?:^|[\s(–-])[0-9]{1,2}\.$")
+_ORDINAL_NAMES = "cs da de et fi fo hr hsb hu is lb lv nb nn no pl sk sl sr tr"
+_ORDINAL_LANGUAGES = frozenset(_ORDINAL_NAMES.split())
+"""Languages that write an ordinal number with a full stop."""
+_QUOTES = str.maketrans({**dict.fromkeys("「『（【《〈", "("), **dict.fromkeys("」』）】》〉", ")")})
+_LONGEST_QUOTATION = 400
+"""Characters within which a bracket that was opened is looked for its partner."""
+
 
 def sentence_spans(text: str, language: str | None) -> list[Span]:
-    """The spans of the sentences of a text, in order; spaces around them and lines without letters or digits are left
-    out.
+    """The spans of the sentences of a text, in order; spaces around them and what has no letter, such as a number
+    alone, are left out.
 
     `language` is a code such as `de` or `pt-BR`; None stands for English.
     """
@@ -42,7 +53,7 @@ def sentence_spans(text: str, language: str | None) -> list[Span]:
         if not line[0].isspace()
         for sentence in _sentences(text, line.span(), language or "en")
         for part in _parts(text, sentence)
-        if any(map(str.isalnum, text[slice(*part)]))
+        if any(map(str.isalpha, text[slice(*part)]))
     ]
 
 
@@ -72,7 +83,8 @@ def touches(before: str, after: str) -> bool:
 
 def _sentences(text: str, line: Span, language: str) -> list[Span]:
     """The sentences of a line, without the spaces around them."""
-    found, place = [], line[0]
+    found: list[Span] = []
+    place = line[0]
     while place < line[1]:
         window = text[place : min(place + WINDOW, line[1])]
         sentences = segment(base_language(language), window)
@@ -81,9 +93,27 @@ def _sentences(text: str, line: Span, language: str) -> list[Span]:
             if not sentences:  # of one that fills the window, with its last part
                 sentences = [last[: _parts(text, (place, place + len(window)))[-1][0] - place]]
         for sentence in sentences:
-            found.append(_stripped(text, (place, place + len(sentence))))
+            span = _stripped(text, (place, place + len(sentence)))
+            if found and _goes_on(text, found[-1], span, language):
+                span = found.pop()[0], span[1]
+            found.append(span)
             place += len(sentence)
     return found
+
+
+def _goes_on(text: str, before: Span, after: Span, language: str) -> bool:
+    """Whether what the library took for two sentences is one."""
+    first, next_character = text[slice(*before)] or " ", text[after[0] : after[0] + 1]
+    if next_character in tuple(",;:)]"):
+        return True
+    if base_language(language) in _ORDINAL_LANGUAGES and _ORDINAL.search(first[-4:]):
+        return True
+    if first[-1] in "」』" and "\u3041" <= next_character <= "\u3096":  # hiragana: 「行く！」と叫んだ。
+        return True
+    if len(first) > _LONGEST_QUOTATION:
+        return False
+    brackets = first.translate(_QUOTES)
+    return brackets.count("(") > brackets.count(")")
 
 
 def _stripped(text: str, span: Span) -> Span:

@@ -30,6 +30,16 @@ class LoadedTranslator(Translator):
     _scorer: Scorer
     _alone: bool
 
+    @property
+    def languages(self) -> tuple[str | None, str | None]:
+        """The codes of the source and the target language, as the configuration of the (first) run has them.
+
+        >>> dragoman.load("RUN").languages
+        (None, None)
+        """
+        text = self._run.config.text
+        return text.source.language, text.target.language
+
     @overload
     def score(self, source: str, target: str) -> float: ...  # type: ignore[overload-overlap]  # as for `translate`
     @overload

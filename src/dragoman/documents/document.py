@@ -1,0 +1,40 @@
+"""What all kinds of documents have in common."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dragoman.errors import InputError
+from dragoman.text.lines import wide_encoding
+
+
+class Languages(NamedTuple):
+    """The codes of the languages between which a document is translated; empty where they are not known."""
+
+    source: str = ""
+    target: str = ""
+
+
+class Document(NamedTuple):
+    """What is translated of a file."""
+
+    texts: list[str]
+    """As HTML, in the order of the file."""
+    write: Callable[[list[str]], bytes]
+    """The file with as many translated texts in their place, HTML as well."""
+
+
+def decoded(content: bytes) -> tuple[str, str]:
+    """The text of a file, and the encoding in which it is written again.
+
+    Raises:
+        InputError: it is neither UTF-8 nor UTF-16.
+    """
+    marked = content.startswith(codecs.BOM_UTF8)
+    encoding = "utf-8-sig" if marked else wide_encoding(content[:4096]) or "utf-8"
+    try:
+        return content.decode(encoding), encoding
+    except UnicodeDecodeError:
+        raise InputError("the file is not UTF-8") from None

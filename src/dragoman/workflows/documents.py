@@ -1,0 +1,140 @@
+"""Translates documents: a file in, the same with its text translated out."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from dragoman.documents.document import Document, Languages
+from dragoman.documents.files import open_document
+from dragoman.documents.translation import TranslatedDocument, sentences_in, translate_document
+from dragoman.errors import InputError
+from dragoman.progress import Console
+from dragoman.requests.translation import TranslationRequest
+from dragoman.runs.opening import open_models
+from dragoman.stored_files import read_regular
+from dragoman.text.document_names import DOCUMENTS, is_document
+from dragoman.text.lines import not_found, replace_file
+from dragoman.translation.translator import Translator
+from dragoman.workflows.constraint_files import banned_words
+from dragoman.workflows.loading import load
+from dragoman.workflows.translation import warn_of_searched_again, warn_of_truncated
+from dragoman.workflows.unexpected_text import checked_lines
+
+log = logging.getLogger(__name__)
+
+LARGEST = 1 << 28
+"""Bytes of a document, which is held in memory."""
+UNSURE = 0.5
+"""Confidence below which a sentence is counted as unsure."""
+
+
+def translate_document_file(request: TranslationRequest) -> None:
+    """Translate the document that a request names, and say what was translated.
+
+    Raises:
+        ConfigError, InputError, RunError: as for `open_models` and `Translator.with_options`; the document cannot be
+            read, or has no text.
+    """
+    console = Console(quiet=request.general.quiet)
+    path = Path(request.files.input)
+    opened = _opened(path, Languages())  # a damaged file is told before a model is loaded
+    shortlist = not request.searching.no_shortlist
+    models = open_models(request.runs, request.ensemble, request.general, shortlist=shortlist)
+    models.require_attention(request.options())
+    ban = banned_words(request.constraints.ban, request.constraints.ban_file)
+    translator = models.translator(request.searching.search)
+    translator = translator.with_options(**request.translator_options(), ban=ban)
+    text = models.first.config.text
+    languages = Languages(text.source.language or "", text.target.language or "")
+    for _ in checked_lines(sentences_in(opened, translator, languages.source), path, request.runs[0], models.first):
+        pass
+    found = _translated(path, translator, languages, console)
+    with replace_file(request.files.output, binary=True) as file:
+        file.write(found.content)
+    warn_of_searched_again(sum(one.searched_again for one in found.sentences), len(found.sentences))
+    warn_of_truncated(sum(not one.finished for one in found.sentences), len(found.sentences))
+    console.info(f"{request.files.output}: {_summary(found)}")
+
+
+def translate_file(
+    translator: Translator | str | Path,
+    document: str | Path,
+    output: str | Path,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+) -> TranslatedDocument:
+    """Translate a document to another file of the same kind, which its name says.
+
+    Args:
+        translator: of `dragoman.load`, or the folder of a run.
+        document: the file; `dragoman translate --help` lists the kinds.
+        output: where the translation goes; it appears when it is complete.
+        source, target: codes of the languages; None for those of the run, if a folder is given, else for unknown ones.
+
+    Returns:
+        the translated document, with the number of its sentences and words and the translation of each.
+
+    Raises:
+        InputError: the document cannot be read, or has no text; the output cannot be written.
+        RunError: as for `dragoman.load`.
+
+    >>> with open("page.html", "w") as page:
+    ...     _ = page.write("<p>ab <b>c</b></p>")
+    >>> found = dragoman.translate_file("RUN", "page.html", "page.upper.html")
+    >>> open("page.upper.html").read(), found.segments
+    ('<p>AB <b>C</b></p>', 1)
+    """
+    path = Path(document)
+    _opened(path, Languages())
+    if not isinstance(translator, Translator):
+        translator = load(translator)
+        text = translator.languages
+        source, target = source or text[0], target or text[1]
+    found = _translated(path, translator, Languages(source or "", target or ""), Console(quiet=True))
+    with replace_file(output, binary=True) as file:
+        file.write(found.content)
+    return found
+
+
+def _opened(path: Path, languages: Languages) -> Document:
+    """The document of a file.
+
+    Raises:
+        InputError: its kind is not known, it cannot be read, or it is too large.
+    """
+    if not is_document(path):
+        raise InputError(f"{path}: is no document by its name; these are: {' '.join(DOCUMENTS)}")
+    try:
+        if path.stat().st_size > LARGEST:
+            raise InputError(f"{path}: has more than {LARGEST >> 20} MiB; divide it")
+        content = read_regular(path)
+    except FileNotFoundError:
+        raise not_found(path) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    try:
+        return open_document(path.suffix.lower(), content, languages)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _translated(path: Path, translator: Translator, languages: Languages, console: Console) -> TranslatedDocument:
+    """Translate the document of a file.
+
+    Raises:
+        InputError: it has no text.
+    """
+    document = _opened(path, languages)
+    total = len(set(sentences_in(document, translator, languages.source)))
+    if not total:
+        raise InputError(f"{path}: has no text to translate")
+    with console.counter("sentences", total) as progress:
+        return translate_document(document, translator, languages.source, progress)
+
+
+def _summary(found: TranslatedDocument) -> str:
+    unsure = [one for one in found.sentences if one.confidence is not None and one.confidence < UNSURE]
+    parts = [f"{found.segments:,} sentences", f"{found.words:,} words", f"{found.repeated:,} repeated"]
+    return ", ".join([*parts, *([f"{len(unsure):,} unsure, such as {unsure[0].source!r}"] if unsure else [])])

@@ -1,0 +1,67 @@
+"""`dragoman translate` of documents, and `dragoman.translate_file`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dragoman
+from dragoman.cli.main import main
+
+Said = pytest.CaptureFixture[str]
+PAGE = "<p>ab <b>c</b></p><p>ab <b>c</b></p><p>2018</p>"
+
+
+def _translate(*words: str | Path) -> int:
+    return main(["translate", *map(str, words), "--threads", "1", "--device", "cpu"])
+
+
+def test_a_document_becomes_one_of_the_same_kind(light: Path, tmp_path: Path, capsys: Said) -> None:
+    page, out = tmp_path / "a.html", tmp_path / "b.html"
+    page.write_text(PAGE)
+    for words in ((light, page), (light, "-i", page)):
+        assert _translate(*words, "-o", out) == 0
+        assert out.read_text() == "<p>AB <b>C</b></p><p>AB <b>C</b></p><p>2018</p>"
+        assert page.read_text() == PAGE
+        assert capsys.readouterr().err.splitlines()[-1].endswith("b.html: 2 sentences, 4 words, 1 repeated")
+        out.unlink()
+
+
+def test_a_document_is_translated_in_python(light: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(PAGE)
+    for translator in (light, dragoman.load(light)):
+        found = dragoman.translate_file(translator, tmp_path / "a.html", tmp_path / "b.html")
+        assert (tmp_path / "b.html").read_bytes() == found.content
+        assert (found.segments, found.words, found.repeated) == (2, 4, 1)
+    with pytest.raises(dragoman.DragomanError, match=r"a\.xyz: is no document by its name; these are: .*docx"):
+        dragoman.translate_file(light, tmp_path / "a.xyz", tmp_path / "b.xyz")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words", "message"),
+    [
+        (None, ["a.docx", "-o", "b.docx"], "a.docx: does not exist"),
+        (b"PK", ["a.docx", "-o", "b.docx"], "a.docx: the file is not a Word document, or is damaged"),
+        (b"<p>1", ["a.html", "-o", "b.html"], "a.html: has no text to translate"),
+        (b"<p>\xff", ["a.html", "-o", "b.html"], "a.html: the file is not UTF-8"),
+        (b"<p>a", ["a.html"], "a.html becomes a document of the same kind; give it a name with --output NAME.html"),
+        (b"<p>a", ["a.html", "-o", "b.docx"], "a.html becomes a document of the same kind"),
+        (b"<p>a", ["a.html", "-o", "a.html"], "a.html: is both an input and an output"),
+        (b"<p>a", ["a.html", "-o", "b.html", "--format", "jsonl"], "which has one translation; leave --format"),
+        (b"<p>a", ["a.html", "-o", "b.html", "--paragraphs"], "--paragraphs is about lines; a.html is a document"),
+        (b"<p>a", ["a.html", "-i", "c.html", "-o", "b.html"], "c.html: is a second input besides a.html"),
+    ],
+)
+def test_what_is_wrong_with_a_document_is_told(
+    light: Path, tmp_path: Path, prepare: bytes | None, words: list[str], message: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: Said,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    if prepare is not None:
+        Path(words[0]).write_bytes(prepare)
+    assert _translate(light, *words) == 2
+    [said] = capsys.readouterr().err.splitlines()
+    assert message in said
+    assert [path.name for path in tmp_path.iterdir()] == ([] if prepare is None else [words[0]])
+    assert prepare is None or Path(words[0]).read_bytes() == prepare
